@@ -1,0 +1,44 @@
+"""The only place that asks the machine for the time.
+
+Everything else is handed a Clock, so that a test owns time and a phase stamps all its
+records with one moment.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timezone
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where time comes from."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970-01-01 UTC, as stored in every table."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never run backwards, for measuring durations."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clocks."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def as_text(time_ms: int) -> str:
+    """A moment as people read it: `2026-11-15 09:30:00 UTC`."""
+    moment = datetime.fromtimestamp(time_ms / 1000, tz=timezone.utc)
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def as_segment_name(time_ms: int) -> str:
+    """A moment as Nutch names a segment: `20261115093000`."""
+    return datetime.fromtimestamp(time_ms / 1000, tz=timezone.utc).strftime("%Y%m%d%H%M%S")

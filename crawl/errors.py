@@ -1,0 +1,52 @@
+"""Every fault the crawler raises on purpose, as one tree.
+
+    CrawlError                 the command ends with one line and `exit_code`
+    ├── UsageError             an argument that cannot be meant
+    ├── ConfigError            a property with a wrong name, type, unit or value
+    ├── PluginError            a plugin that cannot be found, loaded or configured
+    ├── EnvironmentFault       the machine lacks something: Java, Python, a master
+    └── StorageError           a path that cannot be read or written
+        ├── Locked             somebody else is writing the dataset
+        └── NoSnapshot         the dataset has no such (or no) snapshot
+
+Outcomes are not faults: a rejected URL, a 404 or a bad seed line is returned with a
+reason and counted.
+"""
+
+from __future__ import annotations
+
+
+class CrawlError(Exception):
+    """A fault that a user can understand from its one line."""
+
+    exit_code = 2
+
+
+class UsageError(CrawlError):
+    """An argument that cannot be meant."""
+
+
+class ConfigError(CrawlError):
+    """A property with a wrong name, type, unit or value."""
+
+
+class PluginError(CrawlError):
+    """A plugin that cannot be found, loaded or configured."""
+
+
+class EnvironmentFault(CrawlError):
+    """The machine lacks something that the command needs."""
+
+
+class StorageError(CrawlError):
+    """A path that cannot be read or written."""
+
+
+class Locked(StorageError):
+    """Somebody else is writing the dataset."""
+
+    exit_code = 3
+
+
+class NoSnapshot(StorageError):
+    """The dataset has no such snapshot, or none at all."""

@@ -1,0 +1,122 @@
+"""Finds plugins by entry point and builds them.
+
+A plugin is named in the configuration by its entry-point name or directly as
+`module:attr`. Names are resolved once, on the driver, because executors may have the
+code (by --py-files) without the package metadata that entry points live in; what
+travels is the resolved `module:attr` text.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from crawl.config import Config
+from crawl.errors import PluginError
+from crawl.nearest import nearest
+
+GROUP_PREFIX = "nutria."
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One seam that plugins fill."""
+
+    name: str
+    property: str
+    """The configuration key that names the active plugins, in order."""
+    about: str
+
+    @property
+    def group(self) -> str:
+        return GROUP_PREFIX + self.name
+
+
+INTERFACES: tuple[Interface, ...] = (
+    Interface("protocol", "plugin.protocol", "fetches a URL of one scheme"),
+    Interface("urlnormalizer", "urlnormalizer.order", "one spelling for one page"),
+    Interface("urlfilter", "urlfilter.order", "which URLs may be in the crawl"),
+    Interface("urlexemption", "urlexemption.order", "external links kept all the same"),
+    Interface("scoring", "scoring.filter.order", "how important a URL is"),
+    Interface("schedule", "db.fetch.schedule.class", "when a URL is due again"),
+    Interface("signature", "db.signature.class", "whether two pages are the same"),
+    Interface("parser", "plugin.parser", "text, data and links of a page"),
+    Interface("parsefilter", "parsefilter.order", "adds to what a parser found"),
+    Interface("indexingfilter", "indexingfilter.order", "the fields of a document"),
+    Interface("indexwriter", "plugin.indexwriter", "sends documents to an index"),
+    Interface("exchange", "plugin.exchange", "which document goes to which writer"),
+    Interface("segmentmergefilter", "plugin.segmentmergefilter", "what mergesegs keeps"),
+    Interface("publisher", "plugin.publisher", "tells other systems what was fetched"),
+)
+
+
+def interface(name: str) -> Interface:
+    """The interface of that name."""
+    for candidate in INTERFACES:
+        if candidate.name == name:
+            return candidate
+    raise PluginError(f"no interface is called {name!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A plugin found: all that an executor needs to build it."""
+
+    interface: str
+    name: str
+    target: str
+    """`module:attr`."""
+
+    def load(self) -> Any:
+        """The plugin class; PluginError where its code cannot be imported."""
+        module_name, _, attribute = self.target.partition(":")
+        try:
+            found: Any = importlib.import_module(module_name)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError) as error:
+            raise PluginError(
+                f"{self.interface} plugin {self.name!r} cannot be loaded"
+                f" from {self.target}: {error}"
+            ) from error
+        return found
+
+    def build(self, config: Config) -> Any:
+        """The plugin, configured."""
+        return self.load()(config)
+
+
+@cache
+def _installed(group: str) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def available(interface_name: str) -> dict[str, Resolved]:
+    """Every installed plugin of the interface, by name."""
+    found = _installed(interface(interface_name).group)
+    return {
+        name: Resolved(interface_name, name, entry.value.strip())
+        for name, entry in sorted(found.items())
+    }
+
+
+def resolve(interface_name: str, names: Iterable[str]) -> tuple[Resolved, ...]:
+    """The named plugins in the given order; PluginError names the nearest for a typo."""
+    installed = available(interface_name)
+    chain: list[Resolved] = []
+    for name in names:
+        if ":" in name:
+            chain.append(Resolved(interface_name, name, name))
+        elif name in installed:
+            chain.append(installed[name])
+        else:
+            raise PluginError(
+                f"no {interface_name} plugin is called {name!r}"
+                + nearest(name, installed)
+                + f"; set in {interface(interface_name).property}"
+            )
+    return tuple(chain)
