@@ -1,0 +1,34 @@
+"""Configuration: typed properties under Nutch's names, in TOML; defaults, then the site
+file, then `-D`. Everything is checked before Spark starts, and travels to executors.
+"""
+
+from crawl.config.config import Change, Config
+from crawl.config.property import (
+    Property,
+    boolean,
+    choice,
+    duration,
+    file,
+    integer,
+    number,
+    numbers,
+    size,
+    text,
+    words,
+)
+
+__all__ = [
+    "Change",
+    "Config",
+    "Property",
+    "boolean",
+    "choice",
+    "duration",
+    "file",
+    "integer",
+    "number",
+    "numbers",
+    "size",
+    "text",
+    "words",
+]

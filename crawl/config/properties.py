@@ -1,0 +1,175 @@
+"""The core's own keys, by phase: Nutch's names, meanings and defaults where Nutch has
+one. A plugin declares the keys that only it reads in its class attribute `properties`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from crawl.config.property import (
+    Property,
+    boolean,
+    choice,
+    duration,
+    integer,
+    number,
+    numbers,
+    size,
+    text,
+    words,
+)
+from crawl.model.status import DB_STATUSES
+
+# --- the CrawlDb -----------------------------------------------------------------------
+CRAWLDB_BUCKETS = integer("crawldb.buckets", 16, "Buckets of a new CrawlDb.", minimum=1)
+CRAWLDB_ROW_GROUP_SIZE = integer(
+    "crawldb.row.group.size",
+    65536,
+    "Rows in a row group of a CrawlDb file: what reading one URL has to open.",
+    unit="rows",
+    minimum=1,
+)
+CRAWLDB_SNAPSHOTS_KEEP = integer(
+    "crawldb.snapshots.keep",
+    3,
+    "How many snapshots stay for rollback, the current one included.",
+    unit="snapshots",
+    minimum=1,
+)
+DB_UPDATE_PURGE_404 = boolean(
+    "db.update.purge.404", False, "Drop records of gone pages when the CrawlDb is written."
+)
+DB_STATS_SCORE_QUANTILES = numbers(
+    "db.stats.score.quantiles",
+    (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99),
+    "Quantiles of the score that readdb --stats shows.",
+    minimum=0,
+    maximum=1,
+)
+
+# --- schedule and scoring --------------------------------------------------------------
+DB_FETCH_SCHEDULE_CLASS = text(
+    "db.fetch.schedule.class", "default", "The schedule plugin, by name or as module:attr."
+)
+DB_FETCH_INTERVAL_DEFAULT = duration(
+    "db.fetch.interval.default", 2592000, "How long until a page is fetched again.", unit="s"
+)
+DB_FETCH_INTERVAL_MAX = duration(
+    "db.fetch.interval.max",
+    7776000,
+    "Longest time between fetches; after it a page is due whatever its state.",
+    unit="s",
+)
+SCORING_FILTER_ORDER = words(
+    "scoring.filter.order", ("opic",), "The scoring plugins, in the order they are asked."
+)
+
+# --- inject ----------------------------------------------------------------------------
+DB_SCORE_INJECTED = number("db.score.injected", 1.0, "Score of a seed that names none.")
+DB_INJECTOR_OVERWRITE = boolean(
+    "db.injector.overwrite", False, "A seed replaces the record that its URL already has."
+)
+DB_INJECTOR_UPDATE = boolean(
+    "db.injector.update",
+    False,
+    "A seed's metadata, score and interval are added to the record that its URL already has.",
+)
+SEED_MAX_LINE = size(
+    "seed.max.line",
+    64 * 1024,
+    "Longest seed line read; a longer one is counted as malformed.",
+    minimum=1,
+)
+
+# --- generate --------------------------------------------------------------------------
+GENERATE_MAX_COUNT = integer(
+    "generate.max.count",
+    -1,
+    "Most URLs of one host or domain in a segment; 0 or less: no limit.",
+    unit="URLs",
+)
+GENERATE_COUNT_MODE = choice(
+    "generate.count.mode", "host", ("host", "domain"), "What generate.max.count counts by."
+)
+GENERATE_UPDATE_CRAWLDB = boolean(
+    "generate.update.crawldb",
+    False,
+    "Mark selected URLs in the CrawlDb, so that overlapping rounds never take one twice.",
+)
+GENERATE_MIN_SCORE = number("generate.min.score", 0.0, "Reject URLs whose sort value is below.")
+GENERATE_MIN_INTERVAL = duration(
+    "generate.min.interval",
+    -1,
+    "Reject URLs whose fetch interval is above; -1: none.",
+    unit="s",
+    minimum=-1,
+)
+GENERATE_RESTRICT_STATUS = choice(
+    "generate.restrict.status",
+    "",
+    ("", *(status.label for status in DB_STATUSES)),
+    "Select only URLs of this status; empty: of any.",
+)
+GENERATE_MAX_NUM_SEGMENTS = integer(
+    "generate.max.num.segments",
+    1,
+    "Most segments that one generate makes.",
+    unit="segments",
+    minimum=1,
+)
+GENERATE_FILTER = boolean("generate.filter", True, "Filter URLs while selecting.")
+GENERATE_NORMALISE = boolean(
+    "generate.normalise", True, "Normalize URLs before their host or domain is counted."
+)
+GENERATE_EXPECTED_LATENCY = duration(
+    "generate.expected.latency",
+    0.5,
+    "How long a fetch is expected to take, beside the delay, when partitions are balanced.",
+    unit="s",
+)
+CRAWL_GEN_DELAY = duration(
+    "crawl.gen.delay",
+    604800000,
+    "How long a URL marked by generate stays reserved for its segment.",
+    unit="ms",
+)
+PARTITION_URL_MODE = choice(
+    "partition.url.mode",
+    "byHost",
+    ("byHost", "byDomain", "byIP"),
+    "URLs that share this are fetched by one task.",
+)
+
+# --- fetch -----------------------------------------------------------------------------
+FETCHER_SERVER_DELAY = duration(
+    "fetcher.server.delay", 5.0, "Pause between two requests to one server.", unit="s"
+)
+FETCHER_THREADS_FETCH = integer(
+    "fetcher.threads.fetch", 10, "Fetching threads in a task.", unit="threads", minimum=1
+)
+
+# --- locks and reports -----------------------------------------------------------------
+LOCK_STALE_AFTER = duration(
+    "lock.stale.after",
+    15,
+    "A lock of another machine whose owner has shown no sign of life for this long may be"
+    " taken over.",
+    unit="min",
+)
+LOCK_HEARTBEAT = duration(
+    "lock.heartbeat", 30, "How often the owner of a lock shows a sign of life.", unit="s"
+)
+REPORT_SAMPLES = integer(
+    "report.samples",
+    20,
+    "How many rejected URLs or lines a report keeps as samples for each reason.",
+    minimum=0,
+)
+
+CORE: Mapping[str, Property[Any]] = {
+    declared.name: declared
+    for declared in list(globals().values())
+    if isinstance(declared, Property)
+}
+"""Every property above, by name."""

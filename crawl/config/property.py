@@ -1,0 +1,171 @@
+"""A property: a key of the configuration with its type, unit, default and one line of
+documentation. Code that reads a key declares it once, as a module constant, and asks
+`config[CONSTANT]`; so no key is read untyped or goes undocumented.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from crawl.config.kinds import (
+    Boolean,
+    Choice,
+    Duration,
+    FileName,
+    Integer,
+    Kind,
+    Number,
+    Numbers,
+    Size,
+    Text,
+    Words,
+)
+from crawl.errors import ConfigError
+
+T = TypeVar("T")
+
+_SHOWN = 60
+"""Characters of a wrong value that an error repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Property(Generic[T]):
+    """One key. The default may be another property of the same kind: "same as that"."""
+
+    name: str
+    default: T | Property[T]
+    about: str
+    kind: Kind[T]
+
+    def __post_init__(self) -> None:
+        """A default that the property itself would refuse is a mistake in the code."""
+        if isinstance(self.default, Property):
+            if self.default.kind != self.kind:
+                raise ConfigError(
+                    f"{self.name}: its default, {self.default.name}, is of another kind"
+                )
+        else:
+            self.parse(self.default, "its default")
+
+    @property
+    def unit(self) -> str:
+        """What a bare number counts: `s`, `bytes`, `characters`, or nothing."""
+        return self.kind.unit
+
+    def parse(self, value: object, origin: str) -> T:
+        """The value, read from a typed one as TOML gives it."""
+        try:
+            return self.kind.of(value)
+        except ValueError:
+            raise self._wrong(value, origin) from None
+
+    def parse_text(self, given: str, origin: str) -> T:
+        """The value, read from the text of a `-D`."""
+        try:
+            return self.kind.of_text(given)
+        except ValueError:
+            raise self._wrong(given, origin) from None
+
+    def _wrong(self, value: object, origin: str) -> ConfigError:
+        got = _repeat(value)
+        return ConfigError(f"{self.name}: expected {self.kind.expected}, got {got} (from {origin})")
+
+
+def _repeat(value: object) -> str:
+    """The value on one line and not at length, as the user may have written it."""
+    try:
+        shown = json.dumps(value, ensure_ascii=False, default=str)
+    except ValueError:  # an integer of thousands of digits
+        shown = type(value).__name__
+    if not shown.isprintable():
+        shown = json.dumps(value, default=str)
+    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
+
+
+def boolean(name: str, default: bool | Property[bool], about: str) -> Property[bool]:
+    """true or false."""
+    return Property(name, default, about, Boolean())
+
+
+def integer(
+    name: str,
+    default: int | Property[int],
+    about: str,
+    *,
+    unit: str = "",
+    minimum: int | None = None,
+    maximum: int | None = None,
+) -> Property[int]:
+    """A whole number."""
+    return Property(name, default, about, Integer(unit, minimum, maximum))
+
+
+def number(
+    name: str,
+    default: float | Property[float],
+    about: str,
+    *,
+    unit: str = "",
+    minimum: float | None = None,
+    maximum: float | None = None,
+) -> Property[float]:
+    """A finite number."""
+    return Property(name, default, about, Number(unit, minimum, maximum))
+
+
+def text(name: str, default: str | Property[str], about: str) -> Property[str]:
+    """Any text."""
+    return Property(name, default, about, Text())
+
+
+def choice(
+    name: str, default: str | Property[str], choices: Iterable[str], about: str
+) -> Property[str]:
+    """One of a few words."""
+    return Property(name, default, about, Choice(tuple(choices)))
+
+
+def words(
+    name: str, default: tuple[str, ...] | Property[tuple[str, ...]], about: str
+) -> Property[tuple[str, ...]]:
+    """A list of words; as text they are parted by commas or blanks."""
+    return Property(name, default, about, Words())
+
+
+def numbers(
+    name: str,
+    default: tuple[float, ...] | Property[tuple[float, ...]],
+    about: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+) -> Property[tuple[float, ...]]:
+    """A list of numbers; as text they are parted by commas or blanks."""
+    return Property(name, default, about, Numbers(minimum, maximum))
+
+
+def duration(
+    name: str,
+    default: float | Property[float],
+    about: str,
+    *,
+    unit: str,
+    minimum: float | None = 0.0,
+) -> Property[float]:
+    """A float in `unit` (ms, s, min, h, d); texts such as "500ms" are converted."""
+    return Property(name, default, about, Duration(unit, minimum))
+
+
+def size(
+    name: str, default: int | Property[int], about: str, *, minimum: int | None = 0
+) -> Property[int]:
+    """A number of bytes; texts such as "1MiB" are converted."""
+    return Property(name, default, about, Size(minimum))
+
+
+def file(name: str, default: str | Property[str], about: str) -> Property[str]:
+    """The name of a rule file, whose contents are `config.read(property)`."""
+    return Property(name, default, about, FileName())

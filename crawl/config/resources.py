@@ -1,0 +1,96 @@
+"""Rule files by name: searched in the conf folders, then among the packaged defaults,
+and remembered, so that an executor on another machine has what the driver read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.abc import Traversable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from crawl.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A rule file that was read."""
+
+    name: str
+    text: str
+    origin: str
+    """Its path, for messages."""
+
+
+def packaged() -> Traversable:
+    """The folder of default rule files: inside the package where it is installed (also
+    in a zip), beside it where the project runs from its source tree."""
+    package = files("crawl")
+    inside = package / "conf"
+    if inside.is_dir() or not isinstance(package, Path):
+        return inside
+    return package.parent / "conf"
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """The conf folders, and what was read from them."""
+
+    folders: tuple[Path, ...] = ()
+    read: dict[str, Resource] = field(default_factory=dict)
+    """By name as the property gives it."""
+    left_behind: frozenset[str] = frozenset()
+    """After travelling: names that lay in the conf folders, unread, when it left."""
+
+    def find(self, name: str, asked_by: str) -> Resource:
+        """The file of that name; ConfigError says where it was looked for."""
+        known = self.read.get(name)
+        if known is None:
+            known = self._search(name, asked_by)
+            self.read[name] = known
+        return known
+
+    def _search(self, name: str, asked_by: str) -> Resource:
+        if not name:
+            raise ConfigError(f"{asked_by}: names no file")
+        for folder in self.folders:
+            path = folder / name
+            if path.is_file():
+                return _load(name, path, asked_by)
+        if name in self.left_behind or Path(name).is_absolute():
+            raise ConfigError(
+                f"{asked_by}: {name} cannot be read on this machine"
+                + (
+                    "; read it before the configuration is sent to executors"
+                    if self.left_behind
+                    else ""
+                )
+            )
+        default = packaged() / name
+        if default.is_file():
+            return _load(name, default, asked_by)
+        raise ConfigError(f"{asked_by}: no file {name!r} in {self._searched()}")
+
+    def _searched(self) -> str:
+        return ", ".join([*map(str, self.folders), "the packaged defaults"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        left = frozenset(_names(self.folders)) - self.read.keys()
+        return Resources, (self.folders, dict(self.read), left | self.left_behind)
+
+
+def _names(folders: Iterable[Path]) -> Iterable[str]:
+    for folder in folders:
+        if folder.is_dir():
+            yield from (path.name for path in folder.iterdir() if path.is_file())
+
+
+def _load(name: str, path: Traversable, asked_by: str) -> Resource:
+    try:
+        return Resource(name, path.read_bytes().decode("utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{asked_by}: {path} is not UTF-8 at byte {error.start}") from None
+    except OSError as error:
+        raise ConfigError(f"{asked_by}: {path} cannot be read: {error.strerror}") from None
