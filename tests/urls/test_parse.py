@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from crawl.urls.parse import (
+    URL,
+    canonical,
+    host_of,
+    parse,
+    port_of,
+    resolve,
+    scheme_of,
+    serialize,
+)
+from tests.urls.texts import texts
+
+WICKED = (
+    "",
+    "\0",
+    "http://\ud800/",
+    "http://[",
+    "http://%zz/",
+    "http://a:99999999999999999999/",
+    "x" * 1_000_000,
+    "http://" + "ü" * 100_000 + "/",
+    "http://a/" + "../" * 300_000,
+    "http://" + "@" * 1_000_000,
+)
+
+
+def test_all_the_parts() -> None:
+    assert parse("HTTPS://u:p@Müller.DE:8443/a/../b?x=1#top") == URL(
+        "https", "u", "p", "xn--mller-kva.de", 8443, "/b", "x=1", "top"
+    )
+
+
+def test_the_schemes_own_port_is_no_port() -> None:
+    assert parse("http://a:80/") == parse("http://a/")
+    assert port_of("https://a:443/") is None
+    assert port_of("https://a:80/") == 80
+
+
+def test_an_empty_query_is_not_a_missing_one() -> None:
+    empty, missing = parse("http://a/?"), parse("http://a/")
+    assert empty is not None and empty.query == ""
+    assert missing is not None and missing.query is None
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("http://2130706433/", "127.0.0.1"),
+        ("http://0x7f.1/", "127.0.0.1"),
+        ("http:\\\\evil.com\\x", "evil.com"),
+        ("http://good.com\\@evil.com/", "good.com"),
+        ("http://good.com@evil.com/", "evil.com"),
+        ("http:///a.com/", "a.com"),
+        (" \thttp://a\n.com/", "a.com"),
+        ("http://[0:0::1]:80/", "[::1]"),
+        ("http://例え.jp/", "xn--r8jz45g.jp"),
+        ("file:///etc/passwd", None),
+        ("mailto:a@b.com", None),
+        ("www.example.com", None),
+    ],
+)
+def test_hosts_as_a_browser_reads_them(text: str, host: str | None) -> None:
+    assert host_of(text) == host
+
+
+def test_resolution() -> None:
+    base = "http://a.com/b/c?d"
+    assert resolve(base, "../e#f") == "http://a.com/e#f"
+    assert resolve(base, "//x.org") == "http://x.org/"
+    assert resolve(base, "/\\evil.com") == "http://evil.com/"
+    assert resolve(base, "javascript:alert(1)") == "javascript:alert(1)"
+    assert resolve(base, "http://[") is None
+    assert resolve("mailto:a@b.com", "x") is None
+    assert resolve("no url", "http://a/") is None
+
+
+def test_no_path_turns_into_a_host() -> None:
+    assert str(parse("web+demo:/.//not-a-host/")) == "web+demo:/.//not-a-host/"
+
+
+@pytest.mark.parametrize("text", WICKED)
+def test_wicked_texts_are_answered(text: str) -> None:
+    assert (parse(text) is None) == (canonical(text) is None) == (scheme_of(text) is None)
+    assert resolve("http://a.com/", text) is None or resolve("http://a.com/", text)
+
+
+@given(texts)
+def test_the_parts_put_together_are_the_canonical_url(text: str) -> None:
+    found = parse(text)
+    assert (None if found is None else serialize(found)) == canonical(text)
+
+
+@given(texts)
+def test_canonical_is_idempotent_and_the_accessors_agree(text: str) -> None:
+    found, written = parse(text), canonical(text)
+    assert scheme_of(text) == (found and found.scheme)
+    assert host_of(text) == ((found and found.host) or None)
+    assert port_of(text) == (found and found.port)
+    if written is not None:
+        assert canonical(written) == written
+
+
+@given(texts, texts)
+def test_resolution_gives_an_absolute_url_or_none(base: str, reference: str) -> None:
+    found = resolve(base, reference)
+    assert found is None or canonical(found) == found

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from crawl.urls.partition import Partitioner, PartitionKey, PartitionMode
+from tests.urls.texts import texts
+
+
+class Addresses:
+    """A resolver that knows a few hosts and remembers what it was asked."""
+
+    def __init__(self, known: dict[str, str]) -> None:
+        self.known = known
+        self.asked: list[str] = []
+
+    def __call__(self, host: str) -> str | None:
+        self.asked.append(host)
+        if host == "broken.com":
+            raise OSError("no answer")
+        return self.known.get(host)
+
+
+def test_by_host_and_by_domain() -> None:
+    url = "http://www.Example.co.uk:8080/x"
+    assert Partitioner(PartitionMode.BY_HOST).key_of_url(url) == PartitionKey("www.example.co.uk")
+    assert Partitioner(PartitionMode.BY_DOMAIN).key_of_url(url) == PartitionKey("example.co.uk")
+
+
+def test_by_ip_asks_once_a_host_and_tells_who_has_no_address() -> None:
+    resolver = Addresses({"a.com": "192.0.2.1", "b.com": "192.0.2.1"})
+    by_ip = Partitioner(PartitionMode.BY_IP, resolver)
+    assert by_ip.key_of_url("http://a.com/1") == by_ip.key_of_url("http://b.com/2")
+    assert by_ip.key_of_url("http://a.com/3") == PartitionKey("192.0.2.1")
+    for _ in range(2):
+        assert by_ip.key_of_host("nowhere.com") == PartitionKey("nowhere.com", resolved=False)
+        assert by_ip.key_of_host("broken.com") == PartitionKey("broken.com", resolved=False)
+    assert resolver.asked == ["a.com", "b.com", "nowhere.com", "broken.com"]
+
+
+def test_the_cache_is_bounded_and_forgets_the_oldest() -> None:
+    resolver = Addresses({})
+    by_ip = Partitioner(PartitionMode.BY_IP, resolver, cache_size=2)
+    for host in ("a", "b", "a", "c", "a", "b"):
+        by_ip.key_of_host(host)
+    assert resolver.asked == ["a", "b", "c", "b"]
+
+
+def test_by_ip_needs_a_resolver() -> None:
+    with pytest.raises(ValueError, match="resolver"):
+        Partitioner(PartitionMode.BY_IP)
+
+
+@given(texts)
+def test_total(text: str) -> None:
+    for mode in PartitionMode:
+        key = Partitioner(mode, Addresses({})).key_of_url(text)
+        assert key is None or key.key
