@@ -3,6 +3,7 @@ file, then `-D`. Everything is checked before Spark starts, and travels to execu
 """
 
 from crawl.config.config import Change, Config
+from crawl.config.load import load
 from crawl.config.property import (
     Property,
     boolean,
@@ -26,6 +27,7 @@ __all__ = [
     "duration",
     "file",
     "integer",
+    "load",
     "number",
     "numbers",
     "size",

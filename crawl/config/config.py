@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,7 +18,6 @@ T = TypeVar("T")
 
 DEFAULT_ORIGIN = "default"
 CODE_ORIGIN = "code"
-COMMAND_LINE_ORIGIN = "-D"
 SPARK_PREFIX = "spark."
 
 
@@ -28,18 +27,20 @@ class Given:
 
     raw: object
     origin: str
-    property: Property[Any] | None = None
-    """Its declaration, where known already; a plugin's may be known only when asked for."""
+    is_text: bool = False
+    """From a command line, which knows no types."""
+    declared: Property[Any] | None = None
+    """None where the declaration, a plugin's, is known only once it is asked for."""
 
     def read_as(self, wanted: Property[T]) -> T:
         """The typed value; ConfigError where it cannot be meant."""
-        if self.origin == COMMAND_LINE_ORIGIN and isinstance(self.raw, str):
-            return wanted.parse_text(self.raw, self.origin)
+        if self.is_text:
+            return wanted.parse_text(str(self.raw), self.origin)
         return wanted.parse(self.raw, self.origin)
 
-    def canonical(self) -> object:
-        """One form for all spellings of a value: 0.5 and "500ms"."""
-        return self.raw if self.property is None else self.read_as(self.property)
+    def value(self) -> object:
+        """One form for all spellings of a value (0.5 and "500ms"), as far as known."""
+        return self.raw if self.declared is None else self.read_as(self.declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +57,27 @@ class Config:
     """Typed values by property. Build one with `load`, or with `Config.of` in tests."""
 
     given: Mapping[str, Given] = field(default_factory=dict)
-    spark: Mapping[str, str] = field(default_factory=dict)
     resources: Resources = field(default_factory=Resources)
     _typed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-    """Values already asked for; a memo that nobody can observe but by speed."""
+    """Values already asked for: a memo, seen only by speed."""
 
     @classmethod
     def of(
         cls, values: Mapping[str, object] | None = None, files: Mapping[str, str] | None = None
     ) -> Config:
         """A configuration of its own: these settings, and these rule files by name."""
-        resources = Resources(
-            read={name: Resource(name, text, CODE_ORIGIN) for name, text in (files or {}).items()}
-        )
-        return cls(resources=resources).with_values(values or {})
+        read = {name: Resource(text, name) for name, text in (files or {}).items()}
+        return cls(resources=Resources(read=read)).with_values(values or {})
 
     def with_values(self, values: Mapping[str, object], origin: str = CODE_ORIGIN) -> Config:
-        """A copy with these settings on top; keys of the core are checked at once."""
+        """A copy with these settings on top; those of known properties are checked."""
         given = dict(self.given)
-        spark = dict(self.spark)
         for name, raw in values.items():
-            if name.startswith(SPARK_PREFIX):
-                spark[name] = spark_text(raw)
-                continue
-            known = CORE.get(name)
-            if known is None and name in self.given:
-                known = self.given[name].property
-            given[name] = Given(raw, origin, known)
-            given[name].canonical()
-        return Config(given, spark, self.resources)
+            before = self.given.get(name)
+            declared = CORE.get(name) or (before and before.declared) or None
+            given[name] = Given(raw, origin, declared=declared)
+            given[name].value()
+        return Config(given, self.resources)
 
     def __getitem__(self, wanted: Property[T]) -> T:
         """The value of the property; ConfigError where it was set to what it cannot be."""
@@ -92,14 +85,13 @@ class Config:
             known: T = self._typed[wanted.name]
             return known
         set_to = self.given.get(wanted.name)
-        if set_to is not None:
-            value = set_to.read_as(wanted)
-        elif isinstance(wanted.default, Property):
-            value = self[wanted.default]
-        else:
-            value = wanted.default
+        value = self._default(wanted) if set_to is None else set_to.read_as(wanted)
         self._typed[wanted.name] = value
         return value
+
+    def _default(self, wanted: Property[T]) -> T:
+        default = wanted.default
+        return self[default] if isinstance(default, Property) else default
 
     def origin(self, wanted: Property[Any]) -> str:
         """Where the value came from: `default`, the path of a site file, or `-D`."""
@@ -116,36 +108,40 @@ class Config:
 
     def spark_settings(self) -> dict[str, str]:
         """The `spark.` keys, for the session."""
-        return dict(self.spark)
+        return {
+            name: _spark_text(set_to.raw)
+            for name, set_to in sorted(self.given.items())
+            if name.startswith(SPARK_PREFIX)
+        }
 
-    def changed(self) -> Iterator[Change]:
+    def changed(self) -> tuple[Change, ...]:
         """The settings that differ from their defaults, by name."""
-        for name, set_to in sorted(self.given.items()):
-            value = set_to.canonical()
-            declared = set_to.property
-            if declared is None or value != Config()[declared]:
-                yield Change(name, value, set_to.origin)
+        return tuple(
+            Change(name, set_to.value(), set_to.origin)
+            for name, set_to in sorted(self.given.items())
+            if set_to.declared is None or set_to.value() != self._default(set_to.declared)
+        )
 
     def digest(self) -> str:
         """A short name for what makes this crawl differ from a default one: settings and
         the rule files read so far. Equal settings have equal digests, wherever set."""
+        spark = self.spark_settings()
         summary = {
-            "values": {change.name: change.value for change in self.changed()},
-            "spark": self.spark,
+            "values": {
+                change.name: spark.get(change.name, change.value) for change in self.changed()
+            },
             "files": {
                 name: hashlib.sha256(found.text.encode("utf-8", "surrogatepass")).hexdigest()
                 for name, found in self.resources.read.items()
             },
         }
-        text = json.dumps(summary, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
+        as_json = json.dumps(summary, sort_keys=True, default=str)
+        return hashlib.sha256(as_json.encode("ascii")).hexdigest()[:12]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Config, (dict(self.given), dict(self.spark), self.resources)
+        return Config, (dict(self.given), self.resources)
 
 
-def spark_text(raw: object) -> str:
+def _spark_text(raw: object) -> str:
     """A setting as Spark wants to read it."""
-    if isinstance(raw, bool):
-        return "true" if raw else "false"
-    return str(raw)
+    return str(raw).lower() if isinstance(raw, bool) else str(raw)

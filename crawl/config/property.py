@@ -10,19 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from crawl.config.kinds import (
-    Boolean,
-    Choice,
-    Duration,
-    FileName,
-    Integer,
-    Kind,
-    Number,
-    Numbers,
-    Size,
-    Text,
-    Words,
-)
+from crawl.config.kinds import Boolean, Choice, FileName, Kind, Text, Words
+from crawl.config.quantities import Duration, Integer, Number, Numbers, Size
 from crawl.errors import ConfigError
 
 T = TypeVar("T")
@@ -41,14 +30,14 @@ class Property(Generic[T]):
     kind: Kind[T]
 
     def __post_init__(self) -> None:
-        """A default that the property itself would refuse is a mistake in the code."""
+        """Types the default; one that the property itself would refuse is a mistake."""
         if isinstance(self.default, Property):
             if self.default.kind != self.kind:
                 raise ConfigError(
                     f"{self.name}: its default, {self.default.name}, is of another kind"
                 )
         else:
-            self.parse(self.default, "its default")
+            object.__setattr__(self, "default", self.parse(self.default, "its declaration"))
 
     @property
     def unit(self) -> str:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.abc import Traversable
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from crawl.errors import ConfigError
 class Resource:
     """A rule file that was read."""
 
-    name: str
     text: str
     origin: str
     """Its path, for messages."""
@@ -40,45 +39,50 @@ class Resources:
 
     folders: tuple[Path, ...] = ()
     read: dict[str, Resource] = field(default_factory=dict)
-    """By name as the property gives it."""
+    """By name as the property gives it; a memo that grows as files are asked for."""
     left_behind: frozenset[str] = frozenset()
-    """After travelling: names that lay in the conf folders, unread, when it left."""
+    """After travelling: names that lay in the conf folders, unread, when it left. Such a
+    file must not be replaced by the packaged default without a word."""
 
     def find(self, name: str, asked_by: str) -> Resource:
         """The file of that name; ConfigError says where it was looked for."""
         known = self.read.get(name)
         if known is None:
-            known = self._search(name, asked_by)
+            known = _load(self._search(name, asked_by), asked_by)
             self.read[name] = known
         return known
 
-    def _search(self, name: str, asked_by: str) -> Resource:
+    def _search(self, name: str, asked_by: str) -> Traversable:
         if not name:
-            raise ConfigError(f"{asked_by}: names no file")
-        for folder in self.folders:
-            path = folder / name
-            if path.is_file():
-                return _load(name, path, asked_by)
-        if name in self.left_behind or Path(name).is_absolute():
+            raise ConfigError(f"{asked_by}: it is empty, but a rule file is needed")
+        # a path that is absolute stays itself, whichever folder it is joined to
+        for folder in self.folders or (Path("/"),) * Path(name).is_absolute():
+            if _is_file(folder / name):
+                return folder / name
+        if name in self.left_behind:
             raise ConfigError(
-                f"{asked_by}: {name} cannot be read on this machine"
-                + (
-                    "; read it before the configuration is sent to executors"
-                    if self.left_behind
-                    else ""
-                )
+                f"{asked_by}: {name} lies in a conf folder that this machine does not have;"
+                " read it before the configuration is sent to executors"
             )
-        default = packaged() / name
-        if default.is_file():
-            return _load(name, default, asked_by)
+        if not Path(name).is_absolute():
+            default = packaged() / name
+            if _is_file(default):
+                return default
         raise ConfigError(f"{asked_by}: no file {name!r} in {self._searched()}")
 
     def _searched(self) -> str:
         return ", ".join([*map(str, self.folders), "the packaged defaults"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        left = frozenset(_names(self.folders)) - self.read.keys()
-        return Resources, (self.folders, dict(self.read), left | self.left_behind)
+        left = self.left_behind.union(_names(self.folders)) - self.read.keys()
+        return Resources, (self.folders, dict(self.read), left)
+
+
+def _is_file(path: Traversable) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file system would take
+        return False
 
 
 def _names(folders: Iterable[Path]) -> Iterable[str]:
@@ -87,9 +91,9 @@ def _names(folders: Iterable[Path]) -> Iterable[str]:
             yield from (path.name for path in folder.iterdir() if path.is_file())
 
 
-def _load(name: str, path: Traversable, asked_by: str) -> Resource:
+def _load(path: Traversable, asked_by: str) -> Resource:
     try:
-        return Resource(name, path.read_bytes().decode("utf-8-sig"), str(path))
+        return Resource(path.read_bytes().decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{asked_by}: {path} is not UTF-8 at byte {error.start}") from None
     except OSError as error:

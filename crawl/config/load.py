@@ -1,0 +1,159 @@
+"""Builds the configuration from its layers: defaults, the site file, then `-D`.
+
+Every key and value is checked here, before anything is started. The conf folder is, in
+this order: `--conf`, CRAWL_CONF_DIR (a colon list; the first that has a file wins),
+./conf where it holds a site file, or none: then the packaged defaults stand alone.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crawl.config.config import SPARK_PREFIX, Config, Given
+from crawl.config.properties import CORE
+from crawl.config.property import Property
+from crawl.config.resources import Resources
+from crawl.errors import ConfigError
+from crawl.nearest import nearest
+
+SITE_FILE = "crawl-site.toml"
+CONF_DIR_VARIABLE = "CRAWL_CONF_DIR"
+COMMAND_LINE_ORIGIN = "-D"
+
+_POSITION = re.compile(r" \(at (line \d+, column \d+|end of document)\)$")
+
+Extra = Callable[[], Iterable[Property[Any]]]
+
+
+def load(
+    overrides: Iterable[str] = (),
+    conf: str | Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    extra: Extra = tuple,
+    working_folder: Path = Path(),
+) -> Config:
+    """The configuration of a command; ConfigError names the one thing that is wrong.
+
+    `extra` gives the plugins' properties. It is called only where a key is not the
+    core's, because it has to import every plugin.
+    """
+    place = _place(conf, environ or {}, working_folder)
+    given: dict[str, Given] = {}
+    known = _Known(extra)
+    if place.site is not None:
+        origin = str(place.site)
+        for name, value in _site_values(place.site).items():
+            given[name] = _checked(name, Given(value, origin), known)
+    for override in overrides:
+        name, value = _split(override)
+        given[name] = _checked(name, Given(value, COMMAND_LINE_ORIGIN, is_text=True), known)
+    return Config(given, Resources(tuple(folder.absolute() for folder in place.folders)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the user's configuration lies."""
+
+    folders: tuple[Path, ...] = ()
+    site: Path | None = None
+
+
+def _place(conf: str | Path | None, environ: Mapping[str, str], working_folder: Path) -> _Place:
+    if conf is not None:
+        path = working_folder / conf
+        if path.is_file():
+            return _Place((path.parent,), path)
+        return _searched([path], "--conf")
+    listed = [entry for entry in environ.get(CONF_DIR_VARIABLE, "").split(":") if entry]
+    if listed:
+        return _searched([working_folder / entry for entry in listed], CONF_DIR_VARIABLE)
+    usual = working_folder / "conf"
+    if (usual / SITE_FILE).is_file():
+        return _Place((usual,), usual / SITE_FILE)
+    return _Place()
+
+
+def _searched(folders: list[Path], named_by: str) -> _Place:
+    for folder in folders:
+        if not folder.is_dir():
+            raise ConfigError(f"{named_by}: there is no folder {folder}")
+    sites = (folder / SITE_FILE for folder in folders)
+    return _Place(tuple(folders), next((site for site in sites if site.is_file()), None))
+
+
+class _Known:
+    """The properties that exist; the plugins' are asked for at most once."""
+
+    def __init__(self, extra: Extra) -> None:
+        self._extra = extra
+        self._plugins: dict[str, Property[Any]] | None = None
+
+    def __getitem__(self, name: str) -> Property[Any] | None:
+        return CORE.get(name) or self._of_plugins().get(name)
+
+    def names(self) -> Iterable[str]:
+        return [*CORE, *self._of_plugins()]
+
+    def _of_plugins(self) -> dict[str, Property[Any]]:
+        if self._plugins is None:
+            self._plugins = {declared.name: declared for declared in self._extra()}
+        return self._plugins
+
+
+def _checked(name: str, given: Given, known: _Known) -> Given:
+    """The setting with its declaration, once its value has proved to be of the kind."""
+    if name.startswith(SPARK_PREFIX):
+        if isinstance(given.raw, dict | list):
+            raise ConfigError(f"{name}: expected a text, got a list (from {given.origin})")
+        return given
+    declared = known[name]
+    if declared is None:
+        raise ConfigError(
+            f"unknown property {name!r}{nearest(name, known.names())} in {given.origin}"
+        )
+    given.read_as(declared)
+    return Given(given.raw, given.origin, given.is_text, declared)
+
+
+def _split(override: str) -> tuple[str, str]:
+    name, equals, value = override.partition("=")
+    if not equals or not name.strip():
+        raise ConfigError(f"-D {override!r}: expected KEY=VALUE")
+    return name.strip(), value
+
+
+def _site_values(path: Path) -> dict[str, object]:
+    """The site file with its keys written out: quoted, dotted and tables are the same."""
+    try:
+        tables = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 at byte {error.start}") from None
+    except ValueError as error:
+        # also of integers beyond what Python reads, which are no TOMLDecodeError
+        position = _POSITION.search(str(error))
+        where = f"{path}, {position[1]}" if position else str(path)
+        raise ConfigError(f"{where}: {_POSITION.sub('', str(error))}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deeply") from None
+    values: dict[str, object] = {}
+    for name, value in _flatten(tables, ""):
+        if name in values:
+            raise ConfigError(f"{name} is set twice in {path}")
+        values[name] = value
+    return values
+
+
+def _flatten(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value

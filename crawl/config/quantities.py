@@ -1,0 +1,235 @@
+"""Kinds that count: integers, numbers, durations and sizes, with their units and bounds.
+
+A bare number is in the property's own unit; a text may bear another and is converted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from crawl.config.kinds import Words
+
+DURATION_UNITS: Mapping[str, int] = {
+    "ms": 1,
+    "s": 1_000,
+    "min": 60_000,
+    "h": 3_600_000,
+    "d": 86_400_000,
+}
+SIZE_UNITS: Mapping[str, int] = {
+    "B": 1,
+    "kB": 1000,
+    "KB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "TB": 1000**4,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+    "TiB": 1 << 40,
+}
+
+_INTEGER = re.compile(r"[+-]?[0-9]+(?:_[0-9]+)*")
+_QUANTITY = re.compile(
+    r"([+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)"
+)
+
+
+def _range(minimum: float | None, maximum: float | None) -> str:
+    if minimum is not None and maximum is not None:
+        return f"from {minimum:.15g} to {maximum:.15g}"
+    if minimum is not None:
+        return f"at least {minimum:.15g}"
+    if maximum is not None:
+        return f"at most {maximum:.15g}"
+    return ""
+
+
+def _of(limits: str) -> str:
+    """The limits as they follow a noun: `an integer`, `of at least 1`."""
+    if not limits:
+        return ""
+    return f" {limits}" if limits.startswith("from") else f" of {limits}"
+
+
+def _within(value: float, minimum: float | None, maximum: float | None) -> None:
+    if not math.isfinite(value):
+        raise ValueError("not finite")
+    if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
+        raise ValueError("out of range")
+
+
+def _float(value: object) -> float:
+    """Any TOML number; bool is an int to Python, but not to a reader."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("not a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("too large") from None
+
+
+def _quantity(given: str) -> tuple[float, str]:
+    """A number and the letters after it."""
+    match = _QUANTITY.fullmatch(given.strip())
+    if match is None:
+        raise ValueError("not a number")
+    return float(match[1]), match[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    unit: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+
+    name = "integer"
+
+    @property
+    def limits(self) -> str:
+        return _range(self.minimum, self.maximum)
+
+    @property
+    def expected(self) -> str:
+        return "an integer" + _of(self.limits)
+
+    def of(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError("not an integer")
+        _within(_float(value), self.minimum, self.maximum)
+        return value
+
+    def of_text(self, given: str) -> int:
+        if _INTEGER.fullmatch(given.strip()) is None:
+            raise ValueError("not an integer")
+        return self.of(int(given))
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+
+    name = "number"
+
+    @property
+    def limits(self) -> str:
+        return _range(self.minimum, self.maximum)
+
+    @property
+    def expected(self) -> str:
+        return "a number" + _of(self.limits)
+
+    def of(self, value: object) -> float:
+        number = _float(value)
+        _within(number, self.minimum, self.maximum)
+        return number
+
+    def of_text(self, given: str) -> float:
+        number, letters = _quantity(given)
+        if letters:
+            raise ValueError("a unit where none belongs")
+        return self.of(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    minimum: float | None = None
+    maximum: float | None = None
+
+    name = "numbers"
+    unit = ""
+
+    @property
+    def limits(self) -> str:
+        return _range(self.minimum, self.maximum)
+
+    @property
+    def expected(self) -> str:
+        return "a list of numbers" + _of(self.limits) + ' (such as [0.5, 1] or "0.5 1")'
+
+    def of(self, value: object) -> tuple[float, ...]:
+        if isinstance(value, str):
+            return self.of_text(value)
+        if not isinstance(value, list | tuple):
+            raise ValueError("not a list")
+        each = Number("", self.minimum, self.maximum)
+        return tuple(each.of(number) for number in value)
+
+    def of_text(self, given: str) -> tuple[float, ...]:
+        each = Number("", self.minimum, self.maximum)
+        return tuple(each.of_text(word) for word in Words().of_text(given))
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A float in `unit`; a text may bear another unit and is converted."""
+
+    unit: str
+    minimum: float | None = 0.0
+
+    name = "duration"
+
+    def __post_init__(self) -> None:
+        if self.unit not in DURATION_UNITS:
+            raise ValueError(f"{self.unit!r} is no unit of time")
+
+    @property
+    def limits(self) -> str:
+        return "" if self.minimum == 0 else _range(self.minimum, None)
+
+    @property
+    def expected(self) -> str:
+        other = "2min" if self.unit == "ms" else "500ms"
+        return f'a duration in {self.unit}{_of(self.limits)} (such as 5 or "{other}")'
+
+    def of(self, value: object) -> float:
+        if isinstance(value, str):
+            return self.of_text(value)
+        number = _float(value)
+        _within(number, self.minimum, None)
+        return number
+
+    def of_text(self, given: str) -> float:
+        number, unit = _quantity(given)
+        if unit and unit not in DURATION_UNITS:
+            raise ValueError("not a unit of time")
+        if unit and unit != self.unit:
+            number = number * DURATION_UNITS[unit] / DURATION_UNITS[self.unit]
+        return self.of(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A whole number of bytes; a text may bear a decimal or a binary unit."""
+
+    minimum: int | None = 0
+
+    name = "size"
+    unit = "bytes"
+
+    @property
+    def limits(self) -> str:
+        return "" if self.minimum == 0 else _range(self.minimum, None)
+
+    @property
+    def expected(self) -> str:
+        return f'a size in bytes{_of(self.limits)} (such as 65536 or "64KiB")'
+
+    def of(self, value: object) -> int:
+        if isinstance(value, str):
+            return self.of_text(value)
+        return Integer("bytes", self.minimum).of(value)
+
+    def of_text(self, given: str) -> int:
+        number, unit = _quantity(given)
+        if unit and unit not in SIZE_UNITS:
+            raise ValueError("not a unit of size")
+        size = number * SIZE_UNITS[unit or "B"]
+        if not size.is_integer():
+            raise ValueError("not a whole number of bytes")
+        return self.of(int(size))
