@@ -19,8 +19,8 @@ _HEAD = """\
 # never read: set what you change in crawl-site.toml, or for one command with -D KEY=VALUE.
 #
 # Durations and sizes may bear a unit, as text: "500ms" "5s" "10min" "2h" "30d", "64KiB" "10MB".
-# Keys are quoted here, because TOML would take one key for a table of the other where one
-# begins like the other; where that does not happen, tables and dotted keys work as well.
+# Keys are quoted, because where one begins like another (a.b and a.b.c) TOML's tables cannot
+# hold both; elsewhere dotted keys and tables ([fetcher.server], then delay = 5) are the same.
 # Keys under spark. go to the Spark session as they are.
 """
 

@@ -55,23 +55,22 @@ class Resources:
     def _search(self, name: str, asked_by: str) -> Traversable:
         if not name:
             raise ConfigError(f"{asked_by}: it is empty, but a rule file is needed")
-        # a path that is absolute stays itself, whichever folder it is joined to
-        for folder in self.folders or (Path("/"),) * Path(name).is_absolute():
-            if _is_file(folder / name):
-                return folder / name
+        absolute = Path(name).is_absolute()
+        for path in [Path(name)] if absolute else [folder / name for folder in self.folders]:
+            if _is_file(path):
+                return path
         if name in self.left_behind:
             raise ConfigError(
                 f"{asked_by}: {name} lies in a conf folder that this machine does not have;"
                 " read it before the configuration is sent to executors"
             )
-        if not Path(name).is_absolute():
-            default = packaged() / name
-            if _is_file(default):
-                return default
-        raise ConfigError(f"{asked_by}: no file {name!r} in {self._searched()}")
-
-    def _searched(self) -> str:
-        return ", ".join([*map(str, self.folders), "the packaged defaults"])
+        if absolute:
+            raise ConfigError(f"{asked_by}: there is no file {name!r}")
+        default = packaged() / name
+        if _is_file(default):
+            return default
+        searched = ", ".join([*map(str, self.folders), "the packaged defaults"])
+        raise ConfigError(f"{asked_by}: no file {name!r} in {searched}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         left = self.left_behind.union(_names(self.folders)) - self.read.keys()

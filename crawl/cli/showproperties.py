@@ -1,0 +1,104 @@
+"""crawl showproperties: every property, its value and where that came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import click
+
+from crawl.cli.options import with_config
+from crawl.cli.output import print_json, print_table
+from crawl.config import Config, Property
+from crawl.config.properties import CORE
+from crawl.config.render import distinct, render, toml
+from crawl.errors import UsageError
+from crawl.interfaces.registry import INTERFACES, available
+from crawl.nearest import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One line of the answer."""
+
+    key: str
+    value: object
+    unit: str
+    origin: str
+    kind: str
+    about: str
+
+
+def plugin_properties() -> Iterator[Property[Any]]:
+    """What the installed plugins declare; imports each of them."""
+    for interface in INTERFACES:
+        for plugin in available(interface.name).values():
+            yield from getattr(plugin.load(), "properties", ())
+
+
+def shown(config: Config, properties: Iterable[Property[Any]]) -> list[Shown]:
+    """The properties with their values, and the settings that Spark is given, by key."""
+    lines = [
+        Shown(
+            each.name,
+            config[each],
+            each.unit,
+            config.origin(each),
+            each.kind.name,
+            each.about,
+        )
+        for each in distinct(properties)
+    ]
+    for key, value in config.spark_settings().items():
+        lines.append(Shown(key, value, "", config.given[key].origin, "text", "Given to Spark."))
+    return sorted(lines, key=lambda line: line.key)
+
+
+def matching(lines: list[Shown], pattern: str) -> list[Shown]:
+    """Those whose key contains the pattern, or fits it where it has wildcards."""
+    wanted = pattern.lower()
+    if not any(wildcard in wanted for wildcard in "*?["):
+        wanted = f"*{wanted}*"
+    found = [line for line in lines if fnmatchcase(line.key.lower(), wanted)]
+    if not found:
+        near = nearest(pattern, (line.key for line in lines))
+        raise UsageError(f"no property matches {pattern!r}{near}")
+    return found
+
+
+def _plain(value: object) -> str:
+    """A value as it would be typed after `-D KEY=`."""
+    if isinstance(value, tuple):
+        return " ".join(map(_plain, value))
+    return value if isinstance(value, str) else toml(value)
+
+
+@click.command("showproperties", help=__doc__)
+@click.argument("pattern", default="")
+@click.option("--changed", is_flag=True, help="Only those that differ from their defaults.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option(
+    "--toml", "as_toml", is_flag=True, help="The documented defaults, as conf/crawl-default.toml."
+)
+@with_config
+def command(pattern: str, changed: bool, as_json: bool, as_toml: bool, config: Config) -> None:
+    properties = [*CORE.values(), *plugin_properties()]
+    if as_toml:
+        click.echo(render(properties), nl=False)
+        return
+    lines = shown(config, properties)
+    if pattern:
+        lines = matching(lines, pattern)
+    if changed:
+        names = {change.name for change in config.changed()}
+        lines = [line for line in lines if line.key in names]
+    if as_json:
+        print_json([asdict(line) for line in lines])
+        return
+    print_table(
+        "properties",
+        ["key", "value", "unit", "origin"],
+        [[line.key, _plain(line.value), line.unit, line.origin] for line in lines],
+    )
