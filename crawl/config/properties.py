@@ -21,8 +21,13 @@ from crawl.config.property import (
 )
 from crawl.model.status import DB_STATUSES
 
+_LONGEST_INTERVAL = 2**31 - 1
+"""Seconds that the CrawlDb's column can hold."""
+
 # --- the CrawlDb -----------------------------------------------------------------------
-CRAWLDB_BUCKETS = integer("crawldb.buckets", 16, "Buckets of a new CrawlDb.", minimum=1)
+CRAWLDB_BUCKETS = integer(
+    "crawldb.buckets", 16, "Buckets of a new CrawlDb.", minimum=1, maximum=65536
+)
 CRAWLDB_ROW_GROUP_SIZE = integer(
     "crawldb.row.group.size",
     65536,
@@ -53,13 +58,20 @@ DB_FETCH_SCHEDULE_CLASS = text(
     "db.fetch.schedule.class", "default", "The schedule plugin, by name or as module:attr."
 )
 DB_FETCH_INTERVAL_DEFAULT = duration(
-    "db.fetch.interval.default", 2592000, "How long until a page is fetched again.", unit="s"
+    "db.fetch.interval.default",
+    2592000,
+    "How long until a page is fetched again.",
+    unit="s",
+    minimum=1,
+    maximum=_LONGEST_INTERVAL,
 )
 DB_FETCH_INTERVAL_MAX = duration(
     "db.fetch.interval.max",
     7776000,
     "Longest time between fetches; after it a page is due whatever its state.",
     unit="s",
+    minimum=1,
+    maximum=_LONGEST_INTERVAL,
 )
 SCORING_FILTER_ORDER = words(
     "scoring.filter.order", ("opic",), "The scoring plugins, in the order they are asked."
@@ -156,9 +168,14 @@ LOCK_STALE_AFTER = duration(
     "A lock of another machine whose owner has shown no sign of life for this long may be"
     " taken over.",
     unit="min",
+    minimum=1,
 )
 LOCK_HEARTBEAT = duration(
-    "lock.heartbeat", 30, "How often the owner of a lock shows a sign of life.", unit="s"
+    "lock.heartbeat",
+    30,
+    "How often the owner of a lock shows a sign of life.",
+    unit="s",
+    minimum=0.1,
 )
 REPORT_SAMPLES = integer(
     "report.samples",

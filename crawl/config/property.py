@@ -143,9 +143,10 @@ def duration(
     *,
     unit: str,
     minimum: float | None = 0.0,
+    maximum: float | None = None,
 ) -> Property[float]:
     """A float in `unit` (ms, s, min, h, d); texts such as "500ms" are converted."""
-    return Property(name, default, about, Duration(unit, minimum))
+    return Property(name, default, about, Duration(unit, minimum, maximum))
 
 
 def size(

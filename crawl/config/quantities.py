@@ -171,6 +171,7 @@ class Duration:
 
     unit: str
     minimum: float | None = 0.0
+    maximum: float | None = None
 
     name = "duration"
 
@@ -180,7 +181,7 @@ class Duration:
 
     @property
     def limits(self) -> str:
-        return "" if self.minimum == 0 else _range(self.minimum, None)
+        return _range(self.minimum or None, self.maximum)
 
     @property
     def expected(self) -> str:
@@ -191,7 +192,7 @@ class Duration:
         if isinstance(value, str):
             return self.of_text(value)
         number = _float(value)
-        _within(number, self.minimum, None)
+        _within(number, self.minimum, self.maximum)
         return number
 
     def of_text(self, given: str) -> float:
@@ -214,7 +215,7 @@ class Size:
 
     @property
     def limits(self) -> str:
-        return "" if self.minimum == 0 else _range(self.minimum, None)
+        return _range(self.minimum or None, None)
 
     @property
     def expected(self) -> str:

@@ -18,6 +18,7 @@ QUANTILES = numbers("a.quantiles", (0.5,), "Quantiles.", minimum=0, maximum=1)
 DELAY = duration("a.delay", 5, "A delay.", unit="s")
 WAIT = duration("a.wait", 5, "A wait.", unit="ms")
 OFF = duration("an.interval", -1, "Off at -1.", unit="s", minimum=-1)
+SPAN = duration("a.span", 5, "A span.", unit="s", minimum=1, maximum=2**31 - 1)
 SIZE = size("a.size", 1024, "A size.")
 LIMIT = size("a.limit", -1, "No limit at -1.", minimum=-1)
 
@@ -92,6 +93,12 @@ def test_texts(prop: Property[Any], given: str, wanted: object) -> None:
             "-2",
             'an.interval: expected a duration in s of at least -1 (such as 5 or "500ms"), got "-2"',
         ),
+        (
+            SPAN,
+            "100000d",
+            'a.span: expected a duration in s from 1 to 2147483647 (such as 5 or "500ms"),'
+            ' got "100000d"',
+        ),
         (SIZE, "1MX", 'a.size: expected a size in bytes (such as 65536 or "64KiB"), got "1MX"'),
         (SIZE, "0.3B", 'a.size: expected a size in bytes (such as 65536 or "64KiB"), got "0.3B"'),
         (SIZE, "1e999", 'a.size: expected a size in bytes (such as 65536 or "64KiB"), got "1e999"'),
@@ -161,7 +168,7 @@ def test_a_size_in_every_unit(amount: int, unit: str) -> None:
 
 @examples(
     st.text() | st.from_regex(r"[-+.0-9eE_]{0,8} ?[a-zA-Z]{0,3}"),
-    st.sampled_from([COUNT, ANY, SHARE, SCORE, QUANTILES, DELAY, WAIT, OFF, SIZE, LIMIT]),
+    st.sampled_from([COUNT, ANY, SHARE, SCORE, QUANTILES, DELAY, WAIT, OFF, SPAN, SIZE, LIMIT]),
 )
 def test_any_text_is_read_or_refused_in_one_line(given: str, prop: Property[Any]) -> None:
     try:
