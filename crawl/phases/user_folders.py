@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import tempfile
 from collections.abc import Mapping
@@ -22,12 +21,13 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def scratch_folder() -> Path:
-    """For a user whose home cannot be written; named by user, so that no two share one."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = str(os.getuid())
-    return Path(tempfile.gettempdir()) / f"{APPLICATION}-{user}"
+    """For a user whose home cannot be written: made here, nobody else's; else OSError."""
+    folder = Path(tempfile.gettempdir()) / f"{APPLICATION}-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    # Anybody may make a folder in the common one, also under our name with a trap in it.
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to somebody else")
+    return folder
 
 
 def _base(environment: Mapping[str, str], variable: str, under_home: str) -> Path:

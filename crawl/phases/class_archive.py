@@ -1,0 +1,129 @@
+"""A class-data-sharing archive: a JVM that has loaded Spark once need not do it again.
+
+The first run on a machine lets its JVM write one as it exits (in the background, when the
+user has the prompt back); later runs start in half the time. It lies in the user's cache
+folder, named by all it depends on. Nothing here can fail a run: without an archive Spark
+only starts more slowly, and one that a JVM will not start with is thrown away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from crawl.clock import Clock
+from crawl.phases.java import Java
+from crawl.phases.user_folders import cache_folder
+
+KEPT = 2
+"""Archives, of 150 MB each, for different Javas or Sparks."""
+
+_MAGIC = 0xF00BABA8.to_bytes(4, sys.byteorder)
+"""How a JVM begins an archive; it writes these bytes last, so that they vouch for the rest."""
+
+_DRAFT_LIFE_MS = 30 * 60 * 1000
+"""A draft still without them after so long is taken for a dead JVM's."""
+
+_CLASS_PATH_VARIABLES = ("SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+"""Each may put a folder on the class path, and a JVM cannot archive from folders."""
+
+
+def archive_options(
+    java: Java,
+    jars: Path,
+    jvm_options: list[str],
+    clock: Clock,
+    environment: Mapping[str, str] = os.environ,
+) -> list[str]:
+    """The JVM options that use the archive, or those that make it, or none.
+
+    `jars` is Spark's folder of them, `jvm_options` what else the JVM is told: an archive
+    serves only the same of both.
+    """
+    if any(environment.get(name) for name in _CLASS_PATH_VARIABLES):
+        return []
+    folder = cache_folder(environment) / "class-archives"
+    try:
+        name = _name(java, jars, jvm_options)
+        folder.mkdir(parents=True, exist_ok=True)
+        archive = _usable(folder, name) or _adopted(folder, name, clock)
+        if archive is not None:
+            return [f"-XX:SharedArchiveFile={archive}", *_QUIET]
+        if any(folder.glob(f"{name}.*.draft")):
+            return []
+        draft = folder / f"{name}.{os.getpid()}.draft"
+        # Tells other runs that one is being made; the JVM replaces it.
+        draft.touch()
+        return [f"-XX:ArchiveClassesAtExit={draft}", *_QUIET]
+    except OSError:
+        return []
+
+
+_QUIET = ("-Xlog:cds=error", "-Xlog:cds+dynamic=error")
+"""Making an archive means a warning for each of a thousand classes that cannot be in it."""
+
+
+def forget_archive(options: list[str]) -> bool:
+    """Throws away the archive that `options` use; whether they used one."""
+    for option in options:
+        _, found, path = option.partition("-XX:SharedArchiveFile=")
+        if found:
+            Path(path).unlink(missing_ok=True)
+            return True
+    return False
+
+
+def _name(java: Java, jars: Path, jvm_options: list[str]) -> str:
+    """Spark's jars and the Java are told apart by place, age and size, not by version only."""
+    parts = [str(java.home), str(java.version), str(jars), *jvm_options]
+    for path in (java.home / "release", java.home / "bin" / "java", *jars.glob("spark-core_*")):
+        if path.exists():
+            facts = path.stat()
+            parts.append(f"{path.name} {facts.st_size} {facts.st_mtime_ns}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+
+
+def _usable(folder: Path, name: str) -> Path | None:
+    """The archive of that name. Its length is part of the file's name, because a JVM that is
+    given a shortened archive does not refuse it but dies."""
+    for archive in folder.glob(f"{name}.*.jsa"):
+        if archive.name == _final_name(name, archive) and _is_whole(archive):
+            os.utime(archive)
+            return archive
+        archive.unlink(missing_ok=True)
+    return None
+
+
+def _final_name(name: str, archive: Path) -> str:
+    return f"{name}.{archive.stat().st_size}.jsa"
+
+
+def _is_whole(archive: Path) -> bool:
+    with archive.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def _adopted(folder: Path, name: str, clock: Clock) -> Path | None:
+    """The finished draft of an earlier run under its final name; dead drafts are removed."""
+    chosen: Path | None = None
+    for draft in folder.glob(f"{name}.*.draft"):
+        try:
+            if _is_whole(draft):
+                chosen = draft.replace(folder / _final_name(name, draft))
+            elif clock.now_ms() - draft.stat().st_mtime_ns // 1_000_000 > _DRAFT_LIFE_MS:
+                draft.unlink()
+        except FileNotFoundError:
+            # Another run adopted it in this moment.
+            continue
+    if chosen is not None:
+        _prune(folder)
+    return chosen
+
+
+def _prune(folder: Path) -> None:
+    archives = sorted(folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for archive in archives[KEPT:]:
+        archive.unlink(missing_ok=True)

@@ -1,0 +1,56 @@
+"""The Spark master a user names: checked before a JVM is started, because Spark itself
+answers a wrong one after many seconds and with a stack trace."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Mapping
+
+from crawl.errors import EnvironmentFault, UsageError
+
+TASK_ATTEMPTS = 4
+"""Spark's own number on a cluster; a local master would give a lost task no second try."""
+
+_FORMS = "local, local[N], local[*], spark://host:port, yarn, k8s://https://host:port"
+_LOCAL = re.compile(r"local(?:\[(\*|[1-9]\d*)(?:,([1-9]\d*))?\])?")
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[\d+,\d+,\d+\]")
+_STANDALONE = re.compile(r"spark://([^,:/]+:\d+(?:,[^,:/]+:\d+)*)/?")
+_KUBERNETES = re.compile(r"k8s://\S+")
+
+
+def is_local(master: str) -> bool:
+    """Whether everything runs inside the driver's own JVM."""
+    return master == "local" or master.startswith("local[")
+
+
+def checked(master: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The master as Spark is to be told it; UsageError or EnvironmentFault otherwise."""
+    master = "".join(master.split())
+    local = _LOCAL.fullmatch(master)
+    if local:
+        return f"local[{local.group(1) or 1},{local.group(2) or TASK_ATTEMPTS}]"
+    if _LOCAL_CLUSTER.fullmatch(master) or _KUBERNETES.fullmatch(master):
+        return master
+    if master == "yarn":
+        if not (environment.get("HADOOP_CONF_DIR") or environment.get("YARN_CONF_DIR")):
+            raise EnvironmentFault("master yarn needs HADOOP_CONF_DIR or YARN_CONF_DIR to be set")
+        return master
+    standalone = _STANDALONE.fullmatch(master)
+    if standalone:
+        _require_an_answer(standalone.group(1).split(","))
+        return master
+    raise UsageError(f"unknown Spark master {master!r}: use {_FORMS}")
+
+
+def _require_an_answer(addresses: list[str], timeout: float = 3.0) -> None:
+    """One of the masters of a standalone cluster (several stand by for one) must answer."""
+    for address in addresses:
+        host, _, port = address.rpartition(":")
+        try:
+            with socket.create_connection((host, int(port)), timeout=timeout):
+                return
+        except (OSError, OverflowError):
+            continue
+    raise EnvironmentFault(f"no Spark master answers at {', '.join(addresses)}")

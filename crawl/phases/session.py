@@ -1,0 +1,262 @@
+"""Opens the Spark session of a command or a job.
+
+On a user's machine this starts the JVM: quickly, with settings for small local work, and
+with everything it prints in a log file. Under spark-submit the JVM is there already, and
+the cluster's settings and logging are left as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crawl.clock import SystemClock
+from crawl.errors import EnvironmentFault
+from crawl.phases.class_archive import archive_options, forget_archive
+from crawl.phases.java import Java, find_java
+from crawl.phases.log_file import new_log_file
+from crawl.phases.master import checked, is_local
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from crawl.config import Config
+
+LOG_FILE_KEY = "spark.nutria.log.file"
+"""Setting that tells where the session's JVM writes; absent where the cluster decides."""
+
+_JVM_OPTIONS = "spark.driver.extraJavaOptions"
+
+_QUICK_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+"""The optimising compiler and the parallel collectors pay off after minutes of JVM work;
+ours is done by Python workers, and the JVM hands it out."""
+
+_EVERYWHERE = {
+    # Times are UTC milliseconds in every table; what Spark prints must agree.
+    "spark.sql.session.timeZone": "UTC",
+    # Python meets Spark in Arrow batches, never row by row.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # A Python worker that has imported pyarrow serves all its executor's tasks.
+    "spark.python.worker.reuse": "true",
+    # Two attempts of a fetch at once would be impolite.
+    "spark.speculation": "false",
+}
+
+_LOCAL = {
+    # A web server of the size of a phase, which nobody looks at for a minute's work.
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Nothing but this process has business with the driver.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Rows live in the Python workers; the JVM schedules.
+    "spark.driver.memory": "1g",
+    # The default of 200 is for clusters: here each would be a task of milliseconds.
+    "spark.sql.shuffle.partitions": "8",
+}
+
+
+def open_session(
+    name: str,
+    config: Config,
+    *,
+    master: str | None = None,
+    log_file: Path | None = None,
+    heavy: bool = False,
+) -> SparkSession:
+    """The session called `name`; stop it with `.stop()` or use it in a `with`.
+
+    `master`: what the user named, else what spark-submit was given, else all cores of this
+    machine. `log_file`: where the JVM's output goes, else a new file in the log folder.
+    `heavy`: the JVM itself has much to compute (DataFrame joins over large tables), so let
+    it optimise. `spark.*` keys of the configuration override every setting made here.
+    EnvironmentFault or UsageError where Spark cannot start.
+    """
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    chosen = config.spark_settings()
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return _submitted(name, master, chosen)
+    return _launched(name, chosen, master or chosen.get("spark.master"), log_file, heavy)
+
+
+def log_file_of(spark: SparkSession) -> Path | None:
+    """Where the session's JVM writes its log; None where the cluster decides."""
+    path = spark.sparkContext.getConf().get(LOG_FILE_KEY, None)
+    return Path(path) if path else None
+
+
+def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> SparkSession:
+    """Inside spark-submit: its options stand, ours fill what they leave open."""
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf()
+    for key, value in _EVERYWHERE.items():
+        conf.setIfMissing(key, value)
+    conf.setIfMissing("spark.app.name", name)
+    for key, value in chosen.items():
+        conf.set(key, value)
+    if master is not None:
+        conf.setMaster(checked(master))
+    with _own_interrupts():
+        return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _launched(
+    name: str,
+    chosen: Mapping[str, str],
+    master: str | None,
+    log_file: Path | None,
+    heavy: bool,
+) -> SparkSession:
+    master = checked(master or "local[*]")
+    java = find_java()
+    log = _log_of_running_jvm() or log_file or new_log_file(SystemClock())
+
+    settings = {**_EVERYWHERE, **(_LOCAL if is_local(master) else {}), **_worker_path(master)}
+    settings |= chosen
+    settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
+    with _environment(_variables(java, master)), _own_interrupts():
+        gateway = _gateway(java, settings, log, quick=is_local(master) and not heavy)
+        return _session(gateway, settings, log)
+
+
+def _variables(java: Java, master: str) -> dict[str, str]:
+    variables = {
+        "JAVA_HOME": str(java.home),
+        # The small JVM that only puts the command line together.
+        "SPARK_LAUNCHER_OPTS": " ".join(_QUICK_JVM),
+    }
+    if is_local(master):
+        # Or Spark asks the machine for its name, which a bare container cannot resolve.
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"
+        variables["PYSPARK_PYTHON"] = sys.executable
+    else:
+        variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return variables
+
+
+def _worker_path(master: str) -> dict[str, str]:
+    """Local workers must find this code also when it is a checkout that nobody installed."""
+    root = Path(__file__).resolve().parents[2]
+    if not is_local(master) or root == Path(sysconfig.get_path("purelib")).resolve():
+        return {}
+    inherited = os.environ.get("PYTHONPATH")
+    path = f"{root}{os.pathsep}{inherited}" if inherited else str(root)
+    return {"spark.executorEnv.PYTHONPATH": path}
+
+
+def _gateway(java: Java, settings: dict[str, str], log: Path, *, quick: bool) -> Any:
+    """The JVM, started or left from an earlier session of this process."""
+    from pyspark import SparkContext
+    from pyspark.find_spark_home import _find_spark_home
+
+    if SparkContext._gateway is not None:
+        return SparkContext._gateway
+    if _JVM_OPTIONS in settings or not quick:
+        return _jvm(settings, log)
+    jars = Path(_find_spark_home()) / "jars"
+    archive = archive_options(java, jars, _QUICK_JVM, SystemClock())
+    try:
+        return _jvm({**settings, _JVM_OPTIONS: _joined([*_QUICK_JVM, *archive])}, log)
+    except EnvironmentFault:
+        if not forget_archive(archive):
+            raise
+        return _jvm({**settings, _JVM_OPTIONS: _joined(_QUICK_JVM)}, log)
+
+
+def _joined(options: list[str]) -> str:
+    return " ".join(f'"{option}"' if " " in option else option for option in options)
+
+
+def _jvm(settings: Mapping[str, str], log: Path) -> Any:
+    from pyspark import SparkConf
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll(list(settings.items()))
+    try:
+        with log.open("ab") as output:
+            gateway = launch_gateway(  # type: ignore[no-untyped-call]
+                conf, {"stdout": output, "stderr": output}
+            )
+    except PySparkRuntimeError as error:
+        raise EnvironmentFault(f"the JVM did not start: {_reason(log)}; see {log}") from error
+    except OSError as error:
+        raise EnvironmentFault(f"Spark cannot be started: {error}") from error
+    gateway.log_file = log
+    return gateway
+
+
+def _log_of_running_jvm() -> Path | None:
+    """A process has one JVM in its life: a second session writes where the first did."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    return vars(gateway).get("log_file") if gateway is not None else None
+
+
+def _session(gateway: Any, settings: Mapping[str, str], log: Path) -> SparkSession:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll(list(settings.items()))
+    try:
+        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+    except Py4JError as error:
+        cause = getattr(error, "java_exception", None)
+        reason = str(cause.getMessage()).splitlines()[0] if cause is not None else _reason(log)
+        raise EnvironmentFault(f"Spark did not start: {reason}; see {log}") from error
+
+
+def _reason(log: Path) -> str:
+    """The line of the log that tells a user most."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    telling = [line.strip() for line in lines if "Exception" in line or "rror" in line]
+    return (telling or [line.strip() for line in lines if line.strip()] or ["it said nothing"])[-1]
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Variables that the JVM and pyspark read at start; the process's own come back after."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keeps Ctrl-C as it was: pyspark's handler fails once its session is stopped, and
+    whoever runs tasks here cancels them itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
