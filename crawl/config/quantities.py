@@ -97,9 +97,9 @@ class Integer:
         return "an integer" + _of(self.limits)
 
     def of(self, value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int):
+        if not isinstance(value, int):
             raise ValueError("not an integer")
-        _within(_float(value), self.minimum, self.maximum)
+        _within(_float(value), self.minimum, self.maximum)  # which also refuses a bool
         return value
 
     def of_text(self, given: str) -> int:

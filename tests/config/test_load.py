@@ -123,6 +123,23 @@ class TestPlace:
         names = [text(name, f"{name}.txt", "A file.") for name in ("a", "b")]
         assert [config.read(name) for name in names] == ["first a", "second b"]
 
+    def test_of_several_site_files_the_first_counts_alone(self, tmp_path: Path) -> None:
+        site(tmp_path / "first", '"generate.max.count" = 1')
+        site(tmp_path / "second", '"generate.max.count" = 2\n"fetcher.server.delay" = 9')
+        config = load(environ={"CRAWL_CONF_DIR": f"{tmp_path}/first:{tmp_path}/second"})
+        assert config[GENERATE_MAX_COUNT] == 1
+        assert config[FETCHER_SERVER_DELAY] == 5.0
+
+    def test_a_process_elsewhere_finds_the_same_folders(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        site(tmp_path / "conf", "")
+        (tmp_path / "conf" / "a.txt").write_text("mine")
+        monkeypatch.chdir(tmp_path)
+        config = load()
+        monkeypatch.chdir("/")
+        assert config.read(text("a", "a.txt", "A file.")) == "mine"
+
     def test_folders_that_are_not_there(self, tmp_path: Path) -> None:
         missing = tmp_path / "missing"
         assert refusal(conf=missing) == f"--conf: there is no folder {missing}"
