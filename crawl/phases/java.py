@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import re
@@ -10,7 +11,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,10 +154,12 @@ def _wrapped(home: Path, environment: Mapping[str, str]) -> Path:
     """A Java home whose `bin/java` drops the flag that the Java at `home` would die of."""
     if _has_vector_module(home):
         return home
+    digest = hashlib.sha256(str(home).encode()).hexdigest()[:16]
     text = _WRAPPER.format(java=shlex.quote(str(home / "bin" / "java")))
-    for folder in (lambda: cache_folder(environment), scratch_folder):
+    places: tuple[Callable[[], Path], ...] = (lambda: cache_folder(environment), scratch_folder)
+    for place in places:
         try:
-            wrapper = folder() / "java" / _name_for(home) / "bin" / "java"
+            wrapper = place() / "java" / digest / "bin" / "java"
             if not (wrapper.is_file() and wrapper.read_text(encoding="utf-8") == text):
                 _write_executable(wrapper, text)
         except OSError:
@@ -173,10 +176,6 @@ def _has_vector_module(home: Path) -> bool:
         return "jdk.incubator.vector" in (home / "release").read_text(encoding="utf-8")
     except OSError:
         return False
-
-
-def _name_for(home: Path) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", str(home)).strip("-")[-150:]
 
 
 def _write_executable(path: Path, text: str) -> None:

@@ -1,0 +1,392 @@
+"""generate: the due URLs with the highest scores become fetch lists of new segments.
+
+The steps are told in crawl/buckets/generate; here they are put together: what every
+step needs, the cuts that all shards settle together, the balance between parts, and the
+publication of segments (and marks, on request) as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from crawl.buckets.generate.cutoff import TAKE_ALL, bracket, settle
+from crawl.buckets.generate.lists import (
+    BucketSelected,
+    Collected,
+    Collecting,
+    Dealing,
+    ListWork,
+    Marking,
+    collect_bucket,
+    deal_bucket,
+    mark_bucket,
+    write_list,
+)
+from crawl.buckets.generate.scan import BucketScan, Scanning, Selection, scan_bucket
+from crawl.buckets.generate.shards import (
+    Ranking,
+    Shard,
+    assign_shard,
+    look_inside_shard,
+    summarize_shard,
+)
+from crawl.buckets.runner import Runner
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import (
+    CRAWL_GEN_DELAY,
+    CRAWLDB_ROW_GROUP_SIZE,
+    CRAWLDB_SNAPSHOTS_KEEP,
+    FETCHER_SERVER_DELAY,
+    FETCHER_THREADS_FETCH,
+    GENERATE_COUNT_MODE,
+    GENERATE_EXPECTED_LATENCY,
+    GENERATE_FILTER,
+    GENERATE_MAX_COUNT,
+    GENERATE_MAX_NUM_SEGMENTS,
+    GENERATE_MIN_INTERVAL,
+    GENERATE_MIN_SCORE,
+    GENERATE_NORMALISE,
+    GENERATE_RESTRICT_STATUS,
+    GENERATE_UPDATE_CRAWLDB,
+    PARTITION_URL_MODE,
+)
+from crawl.errors import NoSnapshot
+from crawl.interfaces.active_schedule import ActiveSchedule
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.report import Report
+from crawl.model.status import Status
+from crawl.phases.timing import timed
+from crawl.rules.balance import chain_seconds, deal, loads, makespan
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.segments import GENERATE, PartManifest, committed_note
+from crawl.storage.snapshot import Snapshot, Transaction
+from crawl.storage.split import SplitFile, destinations_of
+from crawl.urls.partition import PartitionMode, Resolver
+
+_DAY_MS = 86_400_000
+_SUMMARY_KEYS = 1_000_000
+"""How many keys all shards together send to the driver to find a cut."""
+
+Matching = Callable[[Snapshot, Folder], list[SplitFile]]
+"""Evaluates `--expr` over a snapshot: the rows that it holds for, split by bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """What the command line says; None stands for the configuration's word."""
+
+    top_n: int | None = None
+    num_fetchers: int = 1
+    max_num_segments: int | None = None
+    add_days: float = 0.0
+    expr: str | None = None
+    filter: bool | None = None
+    normalize: bool | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The new segments, oldest name first; none where nothing was due."""
+
+    segments: tuple[str, ...]
+    report: Report
+    took_over: str | None
+
+
+def run(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    options: GenerateOptions,
+    clock: Clock,
+    *,
+    resolver: Resolver,
+    matching: Matching | None = None,
+) -> Generated:
+    """Selects URLs and publishes segments with their fetch lists."""
+    started = clock.now_ms()
+    selection = _selection(config, options, started)
+    report = Report("generate", started, config.digest(), asdict(options))
+    crawl_dir.require_crawldb()
+    with crawl_dir.writing_crawldb("generate", config, clock, force=options.force) as transaction:
+        crawl_dir.segments.sweep_unfinished()
+        job = _Job(runner, crawl_dir, config, options, clock, transaction, report, selection)
+        segments = job.generate(resolver, matching)
+        return Generated(tuple(segments), report, transaction.lock.took_over)
+
+
+def _segments_wanted(config: Config, options: GenerateOptions) -> int:
+    wanted = options.max_num_segments
+    return config[GENERATE_MAX_NUM_SEGMENTS] if wanted is None else wanted
+
+
+def _selection(config: Config, options: GenerateOptions, started: int) -> Selection:
+    segments = _segments_wanted(config, options)
+    filtering = config[GENERATE_FILTER] if options.filter is None else options.filter
+    normalizing = config[GENERATE_NORMALISE] if options.normalize is None else options.normalize
+    status = config[GENERATE_RESTRICT_STATUS]
+    return Selection(
+        now_ms=started + round(options.add_days * _DAY_MS),
+        filters=FilterChain.from_config(config) if filtering else None,
+        schedule=ActiveSchedule.from_config(config),
+        scoring=ScoringChain.from_config(config),
+        reserved_ms=round(config[CRAWL_GEN_DELAY]),
+        restrict_status=Status.of_label(status) if status else None,
+        min_score=config[GENERATE_MIN_SCORE],
+        min_interval_s=round(config[GENERATE_MIN_INTERVAL]),
+        by_domain=config[GENERATE_COUNT_MODE] == "domain",
+        counting=(
+            NormalizerChain.from_config(config, Scope.GENERATE_HOST_COUNT) if normalizing else None
+        ),
+        most_per_group=max(0, config[GENERATE_MAX_COUNT]) * segments,
+        most=None if options.top_n is None else options.top_n * segments,
+    )
+
+
+@dataclass(slots=True)
+class _Job:
+    """One run of generate, step by step."""
+
+    runner: Runner
+    crawl_dir: CrawlDir
+    config: Config
+    options: GenerateOptions
+    clock: Clock
+    transaction: Transaction
+    report: Report
+    selection: Selection
+
+    def generate(self, resolver: Resolver, matching: Matching | None) -> list[str]:
+        base = self.transaction.base
+        if base is None:  # gone since it was looked for
+            raise NoSnapshot(f"{self.crawl_dir.address} has no CrawlDb")
+        candidates = self._scan(base, matching)
+        shards = self._cut(candidates)
+        selected = self._assign(base, shards)
+        if not selected:
+            self.report.finished_ms = self.clock.now_ms()
+            return []
+        collected = self._collect(selected, resolver)
+        manifests = self._list(collected)
+        return self._publish(base, selected, manifests)
+
+    def _scan(self, base: Snapshot, matching: Matching | None) -> list[SplitFile]:
+        matches: dict[int, list[SplitFile]] | None = None
+        if matching is not None:
+            with timed(self.report, "expr", self.clock):
+                matches = destinations_of(matching(base, self.transaction.scratch))
+        work = [
+            BucketScan(file, None if matches is None else matches.get(file.bucket, []))
+            for file in sorted(base.files, key=lambda file: -file.rows)
+        ]
+        scanning = Scanning(
+            self.selection, self.transaction.folder, self.transaction.scratch, base.buckets
+        )
+        with timed(self.report, "scan", self.clock):
+            scanned = self.runner.run(partial(scan_bucket, scanning), work, "generate: scan")
+        for bucket in scanned:
+            self.report.counters += bucket.counters
+        return [bucket.file for bucket in scanned if bucket.file is not None]
+
+    def _cut(self, candidates: list[SplitFile]) -> list[Shard]:
+        """Every shard with its cuts, one for each segment that gets anything."""
+        files_of = destinations_of(candidates)
+        shards = [Shard(number, files, []) for number, files in files_of.items()]
+        shards.sort(key=lambda shard: -sum(file.rows[shard.number] for file in shard.files))
+        top_n = self.options.top_n
+        total = sum(sum(file.rows.values()) for file in candidates)
+        step = max(1, total // _SUMMARY_KEYS)
+        with timed(self.report, "cut", self.clock):
+            for _ in range(_segments_wanted(self.config, self.options) if shards else 0):
+                summaries = self.runner.run(
+                    partial(summarize_shard, self._ranking, step), shards, "generate: rank"
+                )
+                if not any(summary.count for summary in summaries):
+                    break
+                limits = None if top_n is None else bracket(summaries, step, top_n)
+                if limits is None or top_n is None:
+                    cuts = [TAKE_ALL] * len(shards)
+                else:
+                    found = self.runner.run(
+                        partial(look_inside_shard, self._ranking, limits), shards, "generate: cut"
+                    )
+                    cuts = settle(found, top_n)
+                shards = [
+                    replace(shard, cuts=[*shard.cuts, cut])
+                    for shard, cut in zip(shards, cuts, strict=True)
+                ]
+        return shards
+
+    @property
+    def _ranking(self) -> Ranking:
+        return Ranking(self.transaction.scratch, self.config[GENERATE_MAX_COUNT])
+
+    def _assign(self, base: Snapshot, shards: list[Shard]) -> list[BucketSelected]:
+        with timed(self.report, "assign", self.clock):
+            assigned = self.runner.run(
+                partial(assign_shard, self._ranking), shards, "generate: assign"
+            )
+        for shard in assigned:
+            self.report.counters += shard.counters
+        rows_of = destinations_of([shard.file for shard in assigned if shard.file is not None])
+        return [
+            BucketSelected(file, rows_of[file.bucket])
+            for file in sorted(base.files, key=lambda file: -file.rows)
+            if file.bucket in rows_of
+        ]
+
+    def _collect(self, selected: list[BucketSelected], resolver: Resolver) -> list[Collected]:
+        collecting = Collecting(
+            crawldb=self.transaction.folder,
+            scratch=self.transaction.scratch,
+            now_ms=self.report.started_ms,
+            mode=PartitionMode(self.config[PARTITION_URL_MODE]),
+            resolver=resolver,
+            delay_s=self.config[FETCHER_SERVER_DELAY],
+        )
+        with timed(self.report, "collect", self.clock):
+            collected = self.runner.run(
+                partial(collect_bucket, collecting), selected, "generate: collect"
+            )
+        for bucket in collected:
+            self.report.counters += bucket.counters
+        return collected
+
+    def _list(self, collected: list[Collected]) -> list[tuple[str, PartManifest]]:
+        """Deals the selected records to parts and writes the fetch lists."""
+        count = 1 + max(int(bucket.chains.segment.max()) for bucket in collected)
+        names = self.crawl_dir.segments.new_names(self.report.started_ms, count)
+        parts = self.options.num_fetchers
+        part_of = self._balance(collected, names)
+        dealing = [
+            Dealing(bucket.path, bucket.chains.segment, bucket.chains.chain, part)
+            for bucket, part in zip(collected, part_of, strict=True)
+        ]
+        scratch = self.transaction.scratch
+        with timed(self.report, "deal", self.clock):
+            dealt = self.runner.run(partial(deal_bucket, scratch), dealing, "generate: deal")
+        files_of = destinations_of(dealt)
+        work = [
+            ListWork(
+                self.crawl_dir.segments.segment(names[destination // parts]).part_folder(GENERATE),
+                destination % parts,
+                destination,
+                files_of[destination],
+            )
+            for destination in sorted(files_of)
+        ]
+        with timed(self.report, "list", self.clock):
+            written = self.runner.run(
+                partial(write_list, scratch, self.config[CRAWLDB_ROW_GROUP_SIZE]),
+                work,
+                "generate: write fetch lists",
+            )
+        created = self.clock.now_ms()
+        manifests = []
+        for number, name in enumerate(names):
+            files = [
+                file
+                for file, task in zip(written, work, strict=True)
+                if task.destination // parts == number
+            ]
+            manifests.append((name, PartManifest(tuple(files), created)))
+        return manifests
+
+    def _balance(self, collected: list[Collected], names: list[str]) -> list[npt.NDArray[np.int32]]:
+        """The part of every chain, bucket by bucket; the report tells what to expect."""
+        latency = self.config[GENERATE_EXPECTED_LATENCY]
+        parts = self.options.num_fetchers
+        known = {
+            number: name for bucket in collected for number, name in bucket.chains.names.items()
+        }
+        dealt = [np.empty(len(bucket.chains.chain), dtype=np.int32) for bucket in collected]
+        predictions = []
+        for segment, name in enumerate(names):
+            mine = [bucket.chains.segment == segment for bucket in collected]
+            chain = np.concatenate(
+                [b.chains.chain[m] for b, m in zip(collected, mine, strict=True)]
+            )
+            urls = np.concatenate([b.chains.urls[m] for b, m in zip(collected, mine, strict=True)])
+            delay = np.concatenate(
+                [b.chains.delay_s[m] for b, m in zip(collected, mine, strict=True)]
+            )
+            # hosts of one domain or address are one chain, whichever bucket they are in
+            numbers, place = np.unique(chain, return_inverse=True)
+            total = np.bincount(place, weights=urls).astype(np.int64)
+            mean_delay = np.bincount(place, weights=urls * delay) / np.maximum(total, 1)
+            seconds = chain_seconds(total, mean_delay, latency)
+            part = deal(seconds, parts)
+            described = loads(
+                part,
+                total,
+                seconds,
+                parts,
+                threads=self.config[FETCHER_THREADS_FETCH],
+                latency_s=latency,
+            )
+            longest = int(np.argmax(seconds))
+            predictions.append(
+                {
+                    "segment": name,
+                    "urls": int(total.sum()),
+                    "chains": len(numbers),
+                    "predicted_makespan_s": round(makespan(described), 1),
+                    "longest_chain": known.get(int(numbers[longest]), "?"),
+                    "longest_chain_s": round(float(seconds[longest]), 1),
+                    "parts": [asdict(load) for load in described],
+                }
+            )
+            everywhere = part[place] + segment * parts
+            offset = 0
+            for target, chosen in zip(dealt, mine, strict=True):
+                size = int(np.count_nonzero(chosen))
+                target[chosen] = everywhere[offset : offset + size]
+                offset += size
+        self.report.details["segments"] = predictions
+        self.report.counters["segments_generated"] = len(names)
+        return dealt
+
+    def _publish(
+        self,
+        base: Snapshot,
+        selected: list[BucketSelected],
+        manifests: list[tuple[str, PartManifest]],
+    ) -> list[str]:
+        segments = self.crawl_dir.segments
+        marks = None
+        if self.config[GENERATE_UPDATE_CRAWLDB]:
+            marking = Marking(
+                self.transaction.folder,
+                self.transaction.scratch,
+                self.transaction.place,
+                self.report.started_ms,
+                self.config[CRAWLDB_ROW_GROUP_SIZE],
+            )
+            with timed(self.report, "mark", self.clock):
+                marks = self.runner.run(partial(mark_bucket, marking), selected, "generate: mark")
+        self.report.finished_ms = self.clock.now_ms()
+        for name, _ in manifests:
+            segments.segment(name).write_report(GENERATE, self.report)
+        if marks is not None:
+            # the snapshot commits the lists too: marked URLs without a list cannot be
+            self.transaction.publish(
+                base.replacing(marks, [file.bucket for file in marks]),
+                self.report,
+                buckets=base.buckets,
+                keep=self.config[CRAWLDB_SNAPSHOTS_KEEP],
+                notes=committed_note(manifests),
+            )
+        self.transaction.lock.verify()
+        for name, manifest in manifests:
+            segments.segment(name).publish(GENERATE, manifest)
+        return [name for name, _ in manifests]

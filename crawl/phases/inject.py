@@ -1,0 +1,160 @@
+"""inject: seed files become records of the CrawlDb.
+
+Steps: read (a task a piece of seed file) → moved (only when old records are normalised
+again) → merge (a task a touched bucket) → publish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from crawl.buckets.inject import (
+    Again,
+    BucketWork,
+    Merging,
+    find_moved,
+    merge_bucket,
+)
+from crawl.buckets.runner import Runner
+from crawl.buckets.seeds import SeedReading, read_seeds
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import (
+    CRAWLDB_BUCKETS,
+    CRAWLDB_SNAPSHOTS_KEEP,
+    DB_INJECTOR_OVERWRITE,
+    DB_INJECTOR_UPDATE,
+    DB_UPDATE_PURGE_404,
+    REPORT_SAMPLES,
+)
+from crawl.errors import UsageError
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.report import Report
+from crawl.phases.timing import timed
+from crawl.rules.inject import OnKnown
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.seeds import plan_seeds
+from crawl.storage.snapshot import BucketFile, Snapshot, Transaction
+from crawl.storage.split import SplitFile, destinations_of
+
+
+@dataclass(frozen=True, slots=True)
+class InjectOptions:
+    """What the command line says."""
+
+    seeds: tuple[str, ...]
+    overwrite: bool = False
+    update: bool = False
+    filter: bool = True
+    normalize: bool = True
+    filter_normalize_all: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """The published state and what was done."""
+
+    snapshot: Snapshot
+    report: Report
+    took_over: str | None
+
+
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: InjectOptions, clock: Clock
+) -> Injected:
+    """Injects the seeds and publishes a new snapshot of the CrawlDb."""
+    on_known = _on_known(config, options)
+    plan = plan_seeds(list(options.seeds))
+    normalizers = NormalizerChain.from_config(config, Scope.INJECT) if options.normalize else None
+    filters = FilterChain.from_config(config) if options.filter else None
+    scoring = ScoringChain.from_config(config)
+    report = Report("inject", clock.now_ms(), config.digest(), asdict(options))
+    report.counters["seed_files"] = plan.files
+    for folder in plan.skipped_folders:
+        report.counters["seed_folders_skipped"] += 1
+        report.add_samples({"seed_folders_skipped": [folder]}, config[REPORT_SAMPLES])
+
+    with crawl_dir.writing_crawldb("inject", config, clock, force=options.force) as transaction:
+        base = transaction.base
+        buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
+        reading = SeedReading(
+            config, normalizers, filters, scoring, report.started_ms, buckets, transaction.scratch
+        )
+        with timed(report, "read", clock):
+            read = runner.run(partial(read_seeds, reading), plan.pieces, "inject: read seeds")
+        for piece in read:
+            report.counters += piece.counters
+            report.add_samples(piece.samples, config[REPORT_SAMPLES])
+
+        merging = Merging(
+            config=config,
+            crawldb=transaction.folder,
+            scratch=transaction.scratch,
+            place=transaction.place,
+            buckets=buckets,
+            on_known=on_known,
+            purge_gone=config[DB_UPDATE_PURGE_404],
+            again=Again(normalizers, filters) if options.filter_normalize_all else None,
+        )
+        seeds = [piece.file for piece in read if piece.file is not None]
+        files = _merge(runner, transaction, merging, seeds, report, clock)
+        report.finished_ms = clock.now_ms()
+        snapshot = transaction.publish(
+            files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
+        )
+        return Injected(snapshot, report, transaction.lock.took_over)
+
+
+def _on_known(config: Config, options: InjectOptions) -> OnKnown:
+    if options.overwrite and options.update:
+        raise UsageError("--overwrite and --update exclude each other")
+    if options.overwrite or (config[DB_INJECTOR_OVERWRITE] and not options.update):
+        return OnKnown.OVERWRITE
+    if options.update or config[DB_INJECTOR_UPDATE]:
+        return OnKnown.UPDATE
+    return OnKnown.KEEP
+
+
+def _merge(
+    runner: Runner,
+    transaction: Transaction,
+    merging: Merging,
+    seeds: list[SplitFile],
+    report: Report,
+    clock: Clock,
+) -> list[BucketFile]:
+    """Rewrites the buckets that anything happens to; the others' files stay as they are."""
+    base = transaction.base
+    old = {file.bucket: file for file in base.files} if base else {}
+    moved: list[SplitFile] = []
+    if merging.again is not None:
+        with timed(report, "moved", clock):
+            found = runner.run(
+                partial(find_moved, merging), _largest_first(old), "inject: normalise again"
+            )
+        moved = [file for file in found if file is not None]
+    seeds_of, moved_of = destinations_of(seeds), destinations_of(moved)
+    touched = set(seeds_of) | set(moved_of)
+    if merging.purge_gone or merging.again is not None:
+        touched |= set(old)
+    work = [
+        BucketWork(bucket, old.get(bucket), seeds_of.get(bucket, []), moved_of.get(bucket, []))
+        for bucket in touched
+    ]
+    work.sort(key=lambda bucket: -(bucket.base.rows if bucket.base else 0))
+    with timed(report, "merge", clock):
+        done = runner.run(partial(merge_bucket, merging), work, "inject: merge")
+    for bucket in done:
+        report.counters += bucket.counters
+    written = [bucket.file for bucket in done if bucket.file is not None]
+    if base is None:
+        return sorted(written, key=lambda file: file.bucket)
+    return base.replacing(written, touched)
+
+
+def _largest_first(files: dict[int, BucketFile]) -> list[BucketFile]:
+    return sorted(files.values(), key=lambda file: -file.rows)

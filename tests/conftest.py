@@ -1,0 +1,36 @@
+"""Shared by all tests: the order of the layers and the one small Spark session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Quick tests first, those that need a JVM next, the slow ones last."""
+
+    def layer(item: pytest.Item) -> int:
+        if item.get_closest_marker("slow"):
+            return 2
+        return 1 if item.get_closest_marker("spark") else 0
+
+    items.sort(key=layer)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One session for all tests marked `spark`: a JVM takes seconds, a test must not."""
+    from crawl.config import Config
+    from crawl.phases.session import open_session
+
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    session = open_session("tests", Config.of({}), master="local[2]", log_file=log)
+    try:
+        yield session
+    finally:
+        session.stop()

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from crawl.errors import EnvironmentFault, UsageError
+from crawl.phases.master import checked, is_local
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("local", "local[1,4]"),
+        ("local[3]", "local[3,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[ 2 ]", "local[2,4]"),
+        ("local[2,1]", "local[2,1]"),
+        ("local-cluster[2,1,1024]", "local-cluster[2,1,1024]"),
+        ("k8s://https://127.0.0.1:6443", "k8s://https://127.0.0.1:6443"),
+    ],
+)
+def test_a_local_master_gets_spark_s_four_attempts(named: str, told: str) -> None:
+    assert checked(named, {}) == told
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["sparky", "", "local[0]", "local[-1]", "local[x]", "spark://", "spark://host", "SC://x"],
+)
+def test_an_unknown_master_is_told_the_accepted_forms(named: str) -> None:
+    with pytest.raises(UsageError, match=r"use local, local\[N\], local\[\*\], spark://host:port"):
+        checked(named, {})
+
+
+def test_yarn_needs_the_cluster_s_configuration() -> None:
+    assert checked("yarn", {"HADOOP_CONF_DIR": "/etc/hadoop"}) == "yarn"
+    with pytest.raises(EnvironmentFault, match="HADOOP_CONF_DIR"):
+        checked("yarn", {})
+
+
+def test_a_master_that_does_not_answer_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            EnvironmentFault, match=rf"^no Spark master answers at 127.0.0.1:{port}$"
+        ):
+            checked(f"spark://127.0.0.1:{port}", {})
+
+
+def test_one_of_several_masters_is_enough() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as answering, socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        ports = silent.getsockname()[1], answering.getsockname()[1]
+        named = f"spark://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
+        assert checked(named, {}) == named
+
+
+def test_a_port_out_of_range_does_not_answer() -> None:
+    with pytest.raises(EnvironmentFault, match="no Spark master answers"):
+        checked("spark://127.0.0.1:99999", {})
+
+
+def test_only_this_process_is_local() -> None:
+    assert is_local("local[2,4]")
+    assert is_local("local")
+    assert not is_local("local-cluster[2,1,1024]")
+    assert not is_local("spark://127.0.0.1:7077")
