@@ -1,0 +1,271 @@
+"""generate's last steps: selected records are collected, dealt to parts and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.generate.scan import group_number
+from crawl.buckets.generate.shards import ASSIGNED
+from crawl.buckets.layout import encoded
+from crawl.counters import Counters
+from crawl.model.datum import FETCH_DELAY_KEY, GENERATE_TIME_KEY
+from crawl.model.metadata import has_any, lookup, with_entry
+from crawl.model.tables import CRAWL_GENERATE, CRAWLDB
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import each_group, open_table, open_writer, read_groups
+from crawl.storage.segments import PartFile
+from crawl.storage.snapshot import BucketFile
+from crawl.storage.split import SplitFile, read_split, write_split
+from crawl.urls.partition import Partitioner, PartitionMode
+
+SELECTED = CRAWLDB.schema.append(pa.field("segment", pa.int16(), False)).append(
+    pa.field("chain", pa.uint64(), False)
+)
+"""Selected records with their segment and the serial chain (host, domain or IP) they join."""
+
+_RESOLVER_THREADS = 32
+_NAMED_CHAINS = 5
+
+
+@dataclass(frozen=True)
+class Collecting:
+    """What every task of the step needs to know."""
+
+    crawldb: Folder
+    scratch: Folder
+    now_ms: int
+    mode: PartitionMode
+    resolver: Callable[[str], str | None]
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class BucketSelected:
+    """A bucket and the split files that name its selected rows."""
+
+    base: BucketFile
+    assigned: list[SplitFile]
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """For each (segment, chain) of a bucket: how many URLs, and their mean delay."""
+
+    segment: npt.NDArray[np.int16]
+    chain: npt.NDArray[np.uint64]
+    urls: npt.NDArray[np.int64]
+    delay_s: npt.NDArray[np.float64]
+    names: dict[int, str]
+    """The names of the longest ones, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A bucket's selected records in a file of their own."""
+
+    path: str
+    rows: int
+    chains: Chains
+    counters: Counters
+
+
+def collect_bucket(collecting: Collecting, work: BucketSelected) -> Collected:
+    counters = Counters()
+    rows, segments = _assigned(collecting.scratch, work)
+    tables = []
+    with open_table(collecting.crawldb, work.base.path) as source:
+        start = 0
+        for group in range(source.num_row_groups):
+            size = source.metadata.row_group(group).num_rows
+            first, last = np.searchsorted(rows, [start, start + size])
+            if last > first:
+                here = pa.array(rows[first:last] - start)
+                tables.append(read_groups(source, [group]).take(here))
+            start += size
+    selected = pa.concat_tables(tables).combine_chunks()
+    marked = with_entry(
+        selected["metadata"].combine_chunks(), GENERATE_TIME_KEY, str(collecting.now_ms)
+    )
+    selected = selected.set_column(
+        selected.column_names.index("metadata"), CRAWLDB.schema.field("metadata"), marked
+    )
+    names, chain = _chains(collecting, selected["host"], counters)
+    selected = pa.Table.from_arrays(
+        [*selected.columns, pa.array(segments), pa.array(chain)], schema=SELECTED
+    )
+    path = attempt_name("selected")
+    with open_writer(collecting.scratch, path, SELECTED) as writer:
+        writer.write(selected)
+    return Collected(
+        path, selected.num_rows, _count(collecting, selected, segments, chain, names), counters
+    )
+
+
+def _assigned(
+    scratch: Folder, work: BucketSelected
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int16]]:
+    """The selected rows of a bucket in order, with their segments."""
+    table = read_split(scratch, work.assigned, work.base.bucket, ASSIGNED)
+    rows = table["row"].to_numpy().astype(np.int64)
+    order = np.argsort(rows)
+    return rows[order], table["segment"].to_numpy()[order]
+
+
+def _chains(
+    collecting: Collecting, hosts: pa.ChunkedArray, counters: Counters
+) -> tuple[dict[int, str], npt.NDArray[np.uint64]]:
+    """The chain of each row, worked out once for each host."""
+    codes = encoded(hosts)
+    distinct = codes.dictionary.to_pylist()
+    partitioner = Partitioner(collecting.mode, collecting.resolver, cache_size=1)
+    if collecting.mode is PartitionMode.BY_IP:
+        with ThreadPoolExecutor(_RESOLVER_THREADS) as pool:
+            # a partitioner each: its cache is for one thread, and each host comes once
+            keys = list(
+                pool.map(
+                    lambda host: Partitioner(
+                        collecting.mode, collecting.resolver, cache_size=1
+                    ).key_of_host(host),
+                    distinct,
+                )
+            )
+        counters["hosts_not_resolved"] += sum(not key.resolved for key in keys)
+    else:
+        keys = [partitioner.key_of_host(host) for host in distinct]
+    numbers = np.array([group_number(key.key) for key in keys], dtype=np.uint64)
+    names = {int(number): key.key for number, key in zip(numbers, keys, strict=True)}
+    return names, numbers[codes.indices.to_numpy()]
+
+
+def _count(
+    collecting: Collecting,
+    selected: pa.Table,
+    segments: npt.NDArray[np.int16],
+    chain: npt.NDArray[np.uint64],
+    names: dict[int, str],
+) -> Chains:
+    order = np.lexsort((chain, segments))
+    ordered_segment, ordered_chain = segments[order], chain[order]
+    starts = np.flatnonzero(
+        np.append(
+            True,
+            (ordered_segment[1:] != ordered_segment[:-1])
+            | (ordered_chain[1:] != ordered_chain[:-1]),
+        )
+    )
+    urls = np.diff(np.append(starts, len(order)))
+    delays = np.add.reduceat(_delays(collecting, selected)[order], starts) / urls
+    longest = np.argsort(-(urls * delays), kind="stable")[:_NAMED_CHAINS]
+    named = {int(ordered_chain[starts[index]]) for index in longest}
+    return Chains(
+        ordered_segment[starts],
+        ordered_chain[starts],
+        urls.astype(np.int64),
+        delays,
+        {number: names[number] for number in named},
+    )
+
+
+def _delays(collecting: Collecting, selected: pa.Table) -> npt.NDArray[np.float64]:
+    """Seconds between requests, for each row; a record may bear its host's own."""
+    metadata = selected["metadata"].combine_chunks()
+    usual = np.full(selected.num_rows, collecting.delay_s)
+    if not has_any(metadata):
+        return usual
+    own = lookup(metadata, FETCH_DELAY_KEY)
+    valid = pc.match_substring_regex(own, r"^[0-9]{1,12}$")
+    milliseconds = pc.if_else(valid, own, None).cast(pa.float64())
+    given = milliseconds.to_numpy(zero_copy_only=False)
+    return np.where(np.isnan(given), usual, given / 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Dealing:
+    """A bucket's selected records and the part that each of its chains goes to."""
+
+    path: str
+    segment: npt.NDArray[np.int16]
+    chain: npt.NDArray[np.uint64]
+    part: npt.NDArray[np.int32]
+    """Numbered through all segments: segment · parts + part."""
+
+
+def deal_bucket(scratch: Folder, dealing: Dealing) -> SplitFile:
+    with open_table(scratch, dealing.path) as source:
+        selected = source.read(use_threads=False)
+    segment = selected["segment"].to_numpy()
+    chain = selected["chain"].to_numpy()
+    destinations = np.empty(len(chain), dtype=np.int32)
+    for number in np.unique(dealing.segment):
+        known = dealing.segment == number
+        chains, parts = dealing.chain[known], dealing.part[known]  # sorted by chain
+        mine = segment == number
+        destinations[mine] = parts[np.searchsorted(chains, chain[mine])]
+    rows = selected.drop_columns(["segment", "chain"])
+    return write_split(scratch, attempt_name("dealt"), rows, destinations)
+
+
+@dataclass(frozen=True, slots=True)
+class ListWork:
+    """One part of one segment's fetch list."""
+
+    folder: Folder
+    """The segment's crawl_generate."""
+    part: int
+    destination: int
+    files: list[SplitFile]
+
+
+def write_list(scratch: Folder, group_rows: int, work: ListWork) -> PartFile:
+    """Writes the part's file, shuffled so that hosts take turns."""
+    rows = read_split(scratch, work.files, work.destination, CRAWL_GENERATE.schema)
+    order = np.random.default_rng(work.destination).permutation(rows.num_rows)
+    name = attempt_name(f"part-{work.part:05d}")
+    with open_writer(work.folder, name, CRAWL_GENERATE.schema, group_rows) as writer:
+        writer.write(rows.take(pa.array(order)))
+    return PartFile(work.part, name, rows.num_rows, work.folder.size(name) or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """What every task of the marking step needs to know."""
+
+    crawldb: Folder
+    scratch: Folder
+    place: str
+    now_ms: int
+    group_rows: int
+
+
+def mark_bucket(marking: Marking, work: BucketSelected) -> BucketFile:
+    """Writes the bucket anew with the generate time in its selected records."""
+    rows, _ = _assigned(marking.scratch, work)
+    name = f"{marking.place}/{attempt_name(f'part-{work.base.bucket:05d}')}"
+    column = CRAWLDB.names.index("metadata")
+    start = 0
+    with (
+        open_table(marking.crawldb, work.base.path) as source,
+        open_writer(marking.crawldb, name, CRAWLDB.schema, marking.group_rows) as writer,
+    ):
+        for group in each_group(source):
+            first, last = np.searchsorted(rows, [start, start + group.num_rows])
+            if last > first:
+                chosen = np.zeros(group.num_rows, dtype=bool)
+                chosen[rows[first:last] - start] = True
+                marked = with_entry(
+                    group["metadata"].combine_chunks(),
+                    GENERATE_TIME_KEY,
+                    str(marking.now_ms),
+                    chosen,
+                )
+                group = group.set_column(column, CRAWLDB.schema.field("metadata"), marked)
+            writer.write(group)
+            start += group.num_rows
+    return BucketFile(work.base.bucket, name, writer.rows, marking.crawldb.size(name) or 0)

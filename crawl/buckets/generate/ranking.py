@@ -1,0 +1,84 @@
+"""Ranks and caps as arithmetic on whole columns; the pure heart of generate.
+
+A candidate's key is one 64-bit number: its sort value above, a scattered number below
+to break ties fairly. Comparing keys is the whole order: highest first. A segment takes
+the highest keys, at most `cap` of each group (host or domain); the segment after it does
+the same with what is left, as if generate had been run again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Keys = npt.NDArray[np.uint64]
+NOT_TAKEN = -1
+
+
+def keys_of(values: npt.NDArray[np.float32], bucket: int, rows: npt.NDArray[np.int64]) -> Keys:
+    """Keys of candidates by sort value and by where they stand in the CrawlDb."""
+    bits = values.astype(np.float32).view(np.uint32)
+    # IEEE floats compare as integers once negative ones are turned around
+    negative = (bits >> np.uint32(31)).astype(bool)
+    ordered = np.where(negative, ~bits, bits | np.uint32(0x8000_0000)).astype(np.uint64)
+    scattered = _scatter((np.uint64(bucket) << np.uint64(40)) | rows.astype(np.uint64))
+    return (ordered << np.uint64(32)) | (scattered >> np.uint64(32))
+
+
+def _scatter(numbers: Keys) -> Keys:
+    """SplitMix64's finalizer: neighbours become far apart, always the same way."""
+    with np.errstate(over="ignore"):
+        mixed = (numbers + np.uint64(0x9E37_79B9_7F4A_7C15)).astype(np.uint64)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
+        return mixed ^ (mixed >> np.uint64(31))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A segment takes every eligible key above `above`, and `ties` of those equal to it."""
+
+    above: int
+    ties: int = 0
+
+
+def within_cap(keys: Keys, groups: npt.NDArray[np.uint64], cap: int) -> npt.NDArray[np.bool_]:
+    """True for the `cap` highest keys of each group; all where cap is 0 or less."""
+    if cap <= 0 or len(keys) == 0:
+        return np.ones(len(keys), dtype=bool)
+    order = np.lexsort((~keys, groups))
+    ordered = groups[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])
+    first_of = np.maximum.accumulate(np.where(is_first, np.arange(len(order)), 0))
+    inside = np.empty(len(order), dtype=bool)
+    inside[order] = np.arange(len(order)) - first_of < cap
+    return inside
+
+
+def assign(
+    keys: Keys, groups: npt.NDArray[np.uint64], cap: int, cuts: list[Cut]
+) -> npt.NDArray[np.int16]:
+    """The segment of each candidate of a shard, NOT_TAKEN for those left over.
+
+    `cuts` are the segments settled so far, in order; their ties are this shard's share.
+    """
+    taken = np.full(len(keys), NOT_TAKEN, dtype=np.int16)
+    for segment, cut in enumerate(cuts):
+        left = np.flatnonzero(taken == NOT_TAKEN)
+        eligible = left[within_cap(keys[left], groups[left], cap)]
+        above = keys[eligible] > np.uint64(cut.above)
+        taken[eligible[above]] = segment
+        tied = eligible[keys[eligible] == np.uint64(cut.above)]
+        taken[tied[: cut.ties]] = segment
+    return taken
+
+
+def eligible_keys(
+    keys: Keys, groups: npt.NDArray[np.uint64], cap: int, cuts: list[Cut]
+) -> Keys:
+    """What the next segment may choose from in this shard, highest first."""
+    left = assign(keys, groups, cap, cuts) == NOT_TAKEN
+    keys, groups = keys[left], groups[left]
+    return np.sort(keys[within_cap(keys, groups, cap)])[::-1]

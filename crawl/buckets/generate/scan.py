@@ -1,0 +1,269 @@
+"""generate's first step: which records of a bucket may be selected, and why not the rest.
+
+The steps and their order are Nutch's, so that a rejected URL is counted under the reason
+its users expect; each is asked of a whole row group at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.generate.ranking import keys_of, within_cap
+from crawl.buckets.layout import bucket_of, encoded
+from crawl.counters import Counters
+from crawl.interfaces.active_schedule import ActiveSchedule
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.model.datum import GENERATE_TIME_KEY
+from crawl.model.metadata import has_any, lookup
+from crawl.model.status import Status
+from crawl.model.tables import CRAWLDB
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import each_group, open_table
+from crawl.storage.snapshot import BucketFile
+from crawl.storage.split import SplitFile, read_split, write_split
+from crawl.urls.domains import registered_domain
+from crawl.urls.parse import host_of
+
+Mask = npt.NDArray[np.bool_]
+
+CANDIDATES = pa.schema(
+    [
+        pa.field("key", pa.uint64(), False),
+        pa.field("group", pa.uint64(), False),
+        pa.field("bucket", pa.int32(), False),
+        pa.field("row", pa.int32(), False),
+    ]
+)
+PER_HOST_OVERFLOW = "urls_skipped_per_host_overflow"
+BELOW_TOP_N = "below_top_n"
+
+MATCHING = pa.schema([pa.field("row", pa.int32(), False)])
+"""Rows of a bucket that `--expr` holds for."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a URL must satisfy, and how candidates are counted."""
+
+    now_ms: int
+    filters: FilterChain | None
+    schedule: ActiveSchedule
+    scoring: ScoringChain
+    reserved_ms: int
+    """How long a record that generate marked stays reserved."""
+    restrict_status: Status | None
+    min_score: float
+    min_interval_s: int
+    """Reject intervals above it; negative for no bound."""
+    by_domain: bool
+    counting: NormalizerChain | None
+    """Normalizers of the scope generate_host_count."""
+    most_per_group: int
+    """No more than this many of a group can ever be taken; 0 or less: no bound. One more
+    is kept as a candidate, to tell that the group had more."""
+    most: int | None
+    """No more than this many can ever be taken in all."""
+
+
+@dataclass(frozen=True)
+class Scanning:
+    """What every task of the step needs to know."""
+
+    selection: Selection
+    crawldb: Folder
+    scratch: Folder
+    buckets: int
+
+
+@dataclass(frozen=True, slots=True)
+class BucketScan:
+    """One bucket to scan; `matching` is None where there is no `--expr`."""
+
+    base: BucketFile
+    matching: list[SplitFile] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A bucket's candidates by shard, and the reasons of the rest."""
+
+    file: SplitFile | None
+    counters: Counters
+
+
+def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
+    selection = scanning.selection
+    counters = Counters()
+    columns = _columns(selection)
+    matching: npt.NDArray[np.int32] | None = None
+    if work.matching is not None:
+        table = read_split(scanning.scratch, work.matching, work.base.bucket, MATCHING)
+        matching = table["row"].to_numpy()
+    groups = _Groups(selection, scanning.buckets)
+    found: list[pa.Table] = []
+    shards: list[npt.NDArray[np.int32]] = []
+    start = 0
+    with open_table(scanning.crawldb, work.base.path, host_codes=True) as source:
+        for rows in each_group(source, columns):
+            place = np.arange(start, start + rows.num_rows, dtype=np.int64)
+            start += rows.num_rows
+            matches = None if matching is None else np.isin(place, matching)
+            alive, values = select(selection, rows, matches, counters)
+            alive_rows = np.flatnonzero(alive)
+            if len(alive_rows) == 0:
+                continue
+            group, shard = groups.of(rows["host"], alive_rows)
+            found.append(
+                pa.table(
+                    [
+                        keys_of(values[alive_rows], work.base.bucket, place[alive_rows]),
+                        group,
+                        np.full(len(alive_rows), work.base.bucket, dtype=np.int32),
+                        place[alive_rows].astype(np.int32),
+                    ],
+                    schema=CANDIDATES,
+                )
+            )
+            shards.append(shard)
+    if not found:
+        return Scanned(None, counters)
+    candidates, destinations = _prune(
+        selection, pa.concat_tables(found), np.concatenate(shards), counters
+    )
+    file = write_split(
+        scanning.scratch, attempt_name("candidates"), candidates, destinations
+    )
+    return Scanned(file, counters)
+
+
+def select(
+    selection: Selection, rows: pa.Table, matches: Mask | None, counters: Counters
+) -> tuple[Mask, npt.NDArray[np.float32]]:
+    """Which rows may be selected, with their sort values; every other is counted once."""
+    alive = np.ones(rows.num_rows, dtype=bool)
+
+    def require(ok: Mask, reason: str) -> None:
+        nonlocal alive
+        rejected = int(np.count_nonzero(alive & ~ok))
+        if rejected:
+            counters[reason] += rejected
+            alive = alive & ok
+
+    counters["records"] += rows.num_rows
+    if selection.filters is not None:
+        accepted = selection.filters.filter_batch(rows["url"].combine_chunks(), counters)
+        require(_mask(accepted), "url_filters_rejected")
+    require(_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
+    require(~_reserved(selection, rows), "wait_for_update")
+    values = selection.scoring.sort_values(rows, counters).to_numpy(zero_copy_only=False)
+    if matches is not None:
+        require(matches, "expr_rejected")
+    if selection.restrict_status is not None:
+        require(rows["status"].to_numpy() == int(selection.restrict_status), "status_rejected")
+    require(~np.isnan(values), "score_not_a_number")
+    require(values >= selection.min_score, "score_too_low")
+    if selection.min_interval_s >= 0:
+        require(
+            rows["fetch_interval"].to_numpy() <= selection.min_interval_s, "interval_rejected"
+        )
+    return alive, values
+
+
+def _columns(selection: Selection) -> list[str]:
+    by_row = selection.schedule.needs_url or selection.scoring.needs_url_to_sort
+    if by_row:
+        return CRAWLDB.names
+    unread = {"signature"} if selection.filters is not None else {"signature", "url"}
+    return [name for name in CRAWLDB.names if name not in unread]
+
+
+def _mask(column: pa.Array) -> Mask:
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _reserved(selection: Selection, rows: pa.Table) -> Mask:
+    metadata = rows["metadata"].combine_chunks()
+    if not has_any(metadata):
+        return np.zeros(rows.num_rows, dtype=bool)
+    marked = lookup(metadata, GENERATE_TIME_KEY)
+    # a mark that is no number was not made by generate: it reserves nothing
+    valid = pc.match_substring_regex(marked, r"^[0-9]{1,18}$")
+    times = pc.if_else(valid, marked, None).cast(pa.int64())
+    reserved = pc.greater(pc.add(times, selection.reserved_ms), selection.now_ms)
+    return _mask(pc.fill_null(reserved, False))
+
+
+class _Groups:
+    """The group (host or domain) that a candidate counts for, and the group's shard.
+
+    Worked out once for each host. A shard is where all candidates of a group meet: for
+    hosts the bucket itself, so that nothing has to move.
+    """
+
+    def __init__(self, selection: Selection, buckets: int) -> None:
+        self._selection = selection
+        self._buckets = buckets
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def of(
+        self, hosts: pa.ChunkedArray, rows: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+        codes = encoded(hosts)
+        indices = codes.indices.to_numpy()[rows]
+        used = np.unique(indices)
+        group = np.zeros(len(codes.dictionary), dtype=np.uint64)
+        shard = np.zeros(len(codes.dictionary), dtype=np.int32)
+        for code in used.tolist():
+            group[code], shard[code] = self._group(codes.dictionary[code].as_py())
+        return group[indices], shard[indices]
+
+    def _group(self, host: str) -> tuple[int, int]:
+        known = self._known.get(host)
+        if known is None:
+            name = self._name(host)
+            known = group_number(name), bucket_of(name, self._buckets)
+            self._known[host] = known
+        return known
+
+    def _name(self, host: str) -> str:
+        name = host
+        if self._selection.counting is not None and host:
+            normal = self._selection.counting.normalize(f"http://{host}/")
+            name = (host_of(normal) if normal else None) or host
+        return registered_domain(name) if self._selection.by_domain else name
+
+
+def group_number(name: str) -> int:
+    """A group's name as a number: comparing numbers is what makes ranking quick."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def _prune(
+    selection: Selection,
+    candidates: pa.Table,
+    shards: npt.NDArray[np.int32],
+    counters: Counters,
+) -> tuple[pa.Table, npt.NDArray[np.int32]]:
+    """Leaves out candidates that can never be taken, whatever the other buckets hold."""
+    keys = candidates["key"].to_numpy()
+    counters["candidates"] += len(keys)
+    stays = np.ones(len(keys), dtype=bool)
+    if selection.most_per_group > 0:
+        stays = within_cap(keys, candidates["group"].to_numpy(), selection.most_per_group + 1)
+        counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(~stays))
+    left = int(np.count_nonzero(stays))
+    if selection.most is not None and left > selection.most:
+        lowest = np.partition(keys[stays], -selection.most)[-selection.most]
+        counters[BELOW_TOP_N] += int(np.count_nonzero(stays & (keys < lowest)))
+        stays &= keys >= lowest
+    if stays.all():
+        return candidates, shards
+    return candidates.filter(pa.array(stays)), shards[stays]

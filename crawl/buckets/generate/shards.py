@@ -1,0 +1,88 @@
+"""generate's second and third steps, shard by shard: the cut, and who is above it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from crawl.buckets.generate.cutoff import Bracket, Inside, Summary, inside, summarize
+from crawl.buckets.generate.ranking import NOT_TAKEN, Cut, Keys, assign, eligible_keys, within_cap
+from crawl.buckets.generate.scan import BELOW_TOP_N, CANDIDATES, PER_HOST_OVERFLOW
+from crawl.counters import Counters
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.split import SplitFile, read_split, write_split
+
+ASSIGNED = pa.schema(
+    [pa.field("row", pa.int32(), False), pa.field("segment", pa.int16(), False)]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard's candidates, and its cuts for the segments settled so far."""
+
+    number: int
+    files: list[SplitFile]
+    cuts: list[Cut]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What every task of these steps needs to know."""
+
+    scratch: Folder
+    cap: int
+    """Most URLs of a group in one segment; 0 or less: no bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Rows by bucket with their segment, and the reasons of those left over."""
+
+    file: SplitFile | None
+    counters: Counters
+
+
+def summarize_shard(ranking: Ranking, step: int, shard: Shard) -> Summary:
+    return summarize(_eligible(ranking, shard), step)
+
+
+def look_inside_shard(ranking: Ranking, limits: Bracket, shard: Shard) -> Inside:
+    return inside(_eligible(ranking, shard), limits)
+
+
+def assign_shard(ranking: Ranking, shard: Shard) -> Assigned:
+    candidates = read_split(ranking.scratch, shard.files, shard.number, CANDIDATES)
+    keys, groups = _arrays(candidates)
+    taken = assign(keys, groups, ranking.cap, shard.cuts)
+    chosen = taken != NOT_TAKEN
+    counters = Counters({"urls_generated": int(np.count_nonzero(chosen))})
+    possible = within_cap(keys, groups, ranking.cap * len(shard.cuts))
+    over = ~possible & ~chosen
+    counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(over))
+    counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
+    counters[BELOW_TOP_N] += int(np.count_nonzero(possible & ~chosen))
+    if not chosen.any():
+        return Assigned(None, counters)
+    table = pa.table(
+        [candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED
+    )
+    file = write_split(
+        ranking.scratch,
+        attempt_name("assigned"),
+        table,
+        candidates["bucket"].to_numpy()[chosen],
+    )
+    return Assigned(file, counters)
+
+
+def _eligible(ranking: Ranking, shard: Shard) -> Keys:
+    keys, groups = _arrays(read_split(ranking.scratch, shard.files, shard.number, CANDIDATES))
+    return eligible_keys(keys, groups, ranking.cap, shard.cuts)
+
+
+def _arrays(candidates: pa.Table) -> tuple[Keys, npt.NDArray[np.uint64]]:
+    return candidates["key"].to_numpy(), candidates["group"].to_numpy()

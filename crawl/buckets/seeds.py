@@ -1,0 +1,180 @@
+"""inject's first step: a piece of a seed file becomes CrawlDb rows, split by bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.layout import buckets_of
+from crawl.buckets.samples import Samples
+from crawl.config import Config
+from crawl.config.properties import (
+    DB_FETCH_INTERVAL_DEFAULT,
+    DB_SCORE_INJECTED,
+    REPORT_SAMPLES,
+    SEED_MAX_LINE,
+)
+from crawl.counters import Counters
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.model.records import to_records, to_table
+from crawl.model.status import Status
+from crawl.model.tables import CRAWLDB, METADATA
+from crawl.rules.inject import Seed, parse_line, why_no_url
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.seeds import SeedPiece, read_lines
+from crawl.storage.split import SplitFile, write_split
+from crawl.urls.hosts import hosts_of
+
+SEEDED = CRAWLDB.schema.append(pa.field("sequence", pa.int64(), False))
+"""CrawlDb rows with the place of their seed line: of two for one URL the last wins."""
+
+_BATCH_LINES = 20_000
+_FILE_SHIFT = 40
+"""A sequence is the file's rank above the line's offset, which is below a terabyte."""
+
+
+@dataclass(frozen=True)
+class SeedReading:
+    """What every task of the step needs to know."""
+
+    config: Config
+    normalizers: NormalizerChain | None
+    filters: FilterChain | None
+    scoring: ScoringChain
+    now_ms: int
+    buckets: int
+    scratch: Folder
+
+
+@dataclass(frozen=True, slots=True)
+class SeedsRead:
+    """What one piece came to."""
+
+    file: SplitFile | None
+    counters: Counters
+    samples: dict[str, list[str]]
+
+
+def read_seeds(reading: SeedReading, piece: SeedPiece) -> SeedsRead:
+    """Every line of the piece becomes a row or a counted reason."""
+    counters = Counters()
+    samples = Samples(reading.config[REPORT_SAMPLES])
+    seeds = _seeds(reading, piece, counters, samples)
+    tables = [
+        _rows(reading, batch, counters, samples)
+        for batch in iter(lambda: list(islice(seeds, _BATCH_LINES)), [])
+    ]
+    rows = pa.concat_tables([SEEDED.empty_table(), *tables])
+    file = None
+    if rows.num_rows:
+        destinations = buckets_of(rows["host"], reading.buckets)
+        file = write_split(reading.scratch, attempt_name("seeds"), rows, destinations)
+    return SeedsRead(file, counters, samples.by_reason)
+
+
+def _seeds(
+    reading: SeedReading, piece: SeedPiece, counters: Counters, samples: Samples
+) -> Iterator[tuple[int, Seed]]:
+    first = piece.order << _FILE_SHIFT
+    for line in read_lines(piece, reading.config[SEED_MAX_LINE]):
+        if line.raw is None:
+            _malformed("line_too_long", f"{piece.address} at byte {line.offset}", counters, samples)
+            counters["seed_lines"] += 1
+            continue
+        try:
+            seed = parse_line(line.raw.decode())
+        except UnicodeDecodeError:
+            _malformed("not_utf8", line.raw, counters, samples)
+            counters["seed_lines"] += 1
+            continue
+        if seed is None:
+            continue
+        counters["seed_lines"] += 1
+        for token in seed.ignored:
+            counters["metadata_ignored"] += 1
+            samples.add("metadata_ignored", f"{token} of {seed.url}")
+        yield first + line.offset, seed
+
+
+def _malformed(reason: str, text: str | bytes, counters: Counters, samples: Samples) -> None:
+    counters[f"malformed.{reason}"] += 1
+    samples.add(f"malformed.{reason}", text)
+
+
+def _rows(
+    reading: SeedReading,
+    batch: list[tuple[int, Seed]],
+    counters: Counters,
+    samples: Samples,
+) -> pa.Table:
+    given = pa.array([seed.url for _, seed in batch], pa.string())
+    urls = given
+    if reading.normalizers is not None:
+        urls = reading.normalizers.normalize_batch(given, counters)
+    hosts = hosts_of(urls)
+    # a file: URL has no host, and that is no fault
+    hosts = pc.if_else(pc.starts_with(urls, "file:"), pc.fill_null(hosts, ""), hosts)
+    usable = pc.and_(pc.is_valid(urls), pc.is_valid(hosts))
+    for url in given.filter(pc.invert(usable)).to_pylist():
+        _malformed(why_no_url(url), url, counters, samples)
+
+    if reading.filters is not None:
+        candidates = urls.filter(usable)
+        accepted = reading.filters.filter_batch(candidates, counters)
+        rejected = candidates.filter(pc.invert(accepted))
+        counters["urls_filtered"] += len(rejected)
+        for url in rejected.slice(0, samples.most).to_pylist():
+            if samples.wants("urls_filtered"):
+                name, reason = reading.filters.rejection(url) or ("", "")
+                samples.add("urls_filtered", f"{url} ({name}: {reason})")
+        usable = pc.replace_with_mask(usable, usable, accepted)
+
+    chosen = [entry for entry, use in zip(batch, usable.to_pylist(), strict=True) if use]
+    counters["urls_injected"] += len(chosen)
+    return _scored(
+        reading, _columns(reading, chosen, urls.filter(usable), hosts.filter(usable)), counters
+    )
+
+
+def _columns(
+    reading: SeedReading, chosen: list[tuple[int, Seed]], urls: pa.Array, hosts: pa.Array
+) -> pa.Table:
+    whole = len(chosen)
+    score = reading.config[DB_SCORE_INJECTED]
+    interval = int(reading.config[DB_FETCH_INTERVAL_DEFAULT])
+    columns = {
+        "url": urls,
+        "host": hosts,
+        "status": pa.repeat(int(Status.DB_UNFETCHED), whole),
+        "fetch_time": pa.repeat(reading.now_ms, whole),
+        "modified_time": pa.nulls(whole),
+        "fetch_interval": [
+            interval if seed.fetch_interval is None else seed.fetch_interval for _, seed in chosen
+        ],
+        "retries": pa.repeat(0, whole),
+        "score": [score if seed.score is None else seed.score for _, seed in chosen],
+        "signature": pa.nulls(whole),
+        "metadata": pa.array([list(seed.metadata.items()) for _, seed in chosen], METADATA),
+        "sequence": [sequence for sequence, _ in chosen],
+    }
+    arrays = [
+        (column if isinstance(column, pa.Array) else pa.array(column)).cast(field.type)
+        for column, field in zip(columns.values(), SEEDED, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=SEEDED)
+
+
+def _scored(reading: SeedReading, rows: pa.Table, counters: Counters) -> pa.Table:
+    """The rows after scoring's word on seeds, asked only if it has one."""
+    if not reading.scoring.changes_injected:
+        return rows
+    changed = to_table(
+        (url, host, reading.scoring.injected_score(url, datum, counters))
+        for (url, datum), host in zip(to_records(rows), rows["host"].to_pylist(), strict=True)
+    )
+    return changed.append_column(SEEDED.field("sequence"), rows["sequence"])

@@ -1,0 +1,66 @@
+"""The one active fetch schedule, by row and by column.
+
+A schedule that raises is counted, and the URL counts as due: a fault must not make a
+page vanish from the crawl.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from crawl.config import Config
+from crawl.config.properties import DB_FETCH_SCHEDULE_CLASS
+from crawl.counters import Counters
+from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.schedule import FetchSchedule
+from crawl.model.records import to_records
+
+
+@dataclass(frozen=True)
+class ActiveSchedule:
+    """Travels as a name and configuration; the plugin is built where it is used."""
+
+    plugin: Resolved
+    config: Config
+
+    @classmethod
+    def from_config(cls, config: Config) -> ActiveSchedule:
+        (plugin,) = resolve("schedule", [config[DB_FETCH_SCHEDULE_CLASS]])
+        active = cls(plugin, config)
+        _ = active.schedule  # a plugin that cannot be built is told now, on the driver
+        return active
+
+    @cached_property
+    def schedule(self) -> FetchSchedule:
+        built: FetchSchedule = self.plugin.build(self.config)
+        return built
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"plugin": self.plugin, "config": self.config}
+
+    @property
+    def needs_url(self) -> bool:
+        """Whether the schedule can only answer row by row."""
+        return type(self.schedule).should_fetch_batch is FetchSchedule.should_fetch_batch
+
+    def due(self, datums: pa.Table, now: int, counters: Counters) -> pa.Array:
+        """Which rows of a CrawlDb table are due."""
+        error = f"plugin_errors.schedule.{self.plugin.name}"
+        try:
+            column = self.schedule.should_fetch_batch(datums, now)
+        except Exception:
+            counters[error] += datums.num_rows
+            return pa.repeat(True, datums.num_rows)
+        if column is not None:
+            return column
+        answers: list[bool] = []
+        for url, datum in to_records(datums):
+            try:
+                answers.append(self.schedule.should_fetch(url, datum, now))
+            except Exception:
+                counters[error] += 1
+                answers.append(True)
+        return pa.array(answers, pa.bool_())

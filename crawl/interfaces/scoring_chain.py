@@ -1,0 +1,103 @@
+"""The active scoring filters in order, by row and by column.
+
+A plugin that raises is counted and has no opinion: a URL is never lost for a score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from crawl.config import Config
+from crawl.config.properties import SCORING_FILTER_ORDER
+from crawl.counters import Counters
+from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.scoring import ScoringFilter
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_records
+
+
+@dataclass(frozen=True)
+class ScoringChain:
+    """Travels as names and configuration; the plugins are built where they are used."""
+
+    plugins: tuple[Resolved, ...]
+    config: Config
+
+    @classmethod
+    def from_config(cls, config: Config) -> ScoringChain:
+        chain = cls(resolve("scoring", config[SCORING_FILTER_ORDER]), config)
+        _ = chain._filters  # a plugin that cannot be built is told now, on the driver
+        return chain
+
+    @cached_property
+    def _filters(self) -> list[tuple[str, ScoringFilter]]:
+        return [(plugin.name, plugin.build(self.config)) for plugin in self.plugins]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"plugins": self.plugins, "config": self.config}
+
+    @property
+    def changes_injected(self) -> bool:
+        """Whether any plugin has a say in the score of a seed."""
+        return any(
+            type(plugin).injected_score is not ScoringFilter.injected_score
+            for _, plugin in self._filters
+        )
+
+    def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
+        for name, plugin in self._filters:
+            try:
+                datum = plugin.injected_score(url, datum)
+            except Exception:
+                counters[_error_of(name)] += 1
+        return datum
+
+    @property
+    def needs_url_to_sort(self) -> bool:
+        """Whether some plugin can rank URLs only row by row."""
+        return any(
+            type(plugin).sort_values is ScoringFilter.sort_values
+            and type(plugin).sort_value is not ScoringFilter.sort_value
+            for _, plugin in self._filters
+        )
+
+    def sort_values(self, datums: pa.Table, counters: Counters) -> pa.Array:
+        """generate's rank of each row of a CrawlDb table."""
+        values = pa.array(np.ones(datums.num_rows, dtype=np.float32))
+        for name, plugin in self._filters:
+            try:
+                column = plugin.sort_values(datums, values)
+            except Exception:
+                counters[_error_of(name)] += datums.num_rows
+                continue
+            if column is None:
+                column = self._by_row(name, plugin, datums, values, counters)
+            values = column.cast(pa.float32())
+        return values
+
+    def _by_row(
+        self,
+        name: str,
+        plugin: ScoringFilter,
+        datums: pa.Table,
+        values: pa.Array,
+        counters: Counters,
+    ) -> pa.Array:
+        if type(plugin).sort_value is ScoringFilter.sort_value:
+            return values
+        ranked: list[float] = []
+        for (url, datum), value in zip(to_records(datums), values.to_pylist(), strict=True):
+            try:
+                ranked.append(plugin.sort_value(url, datum, value))
+            except Exception:
+                counters[_error_of(name)] += 1
+                ranked.append(value)
+        return pa.array(ranked, pa.float32())
+
+
+def _error_of(name: str) -> str:
+    return f"plugin_errors.scoring.{name}"

@@ -1,0 +1,51 @@
+"""The metadata column as a whole: looking up and setting one key in every row."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.model.tables import METADATA
+
+
+def _flat(column: pa.Array) -> tuple[pa.Array, pa.Array, npt.NDArray[np.int64]]:
+    """Keys, values, and the row that each belongs to."""
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    rows = np.repeat(np.arange(len(column)), np.diff(offsets))
+    first, last = int(offsets[0]), int(offsets[-1])
+    return column.keys.slice(first, last - first), column.items.slice(first, last - first), rows
+
+
+def has_any(column: pa.Array) -> bool:
+    """Whether any row has any entry: most tables have none, and that is quick to see."""
+    return len(column) > 0 and column.offsets[0] != column.offsets[len(column)]
+
+
+def lookup(column: pa.Array, key: str) -> pa.Array:
+    """Each row's value of the key; null where it has none."""
+    if not has_any(column):
+        return pa.nulls(len(column), pa.string())
+    return pc.map_lookup(column, pa.scalar(key), "last")
+
+
+def with_entry(
+    column: pa.Array, key: str, value: str, rows: npt.NDArray[np.bool_] | None = None
+) -> pa.Array:
+    """The column with the key set in every row, or in the rows of the mask."""
+    chosen = np.arange(len(column)) if rows is None else np.flatnonzero(rows)
+    keys, values, owners = _flat(column)
+    stays = ~(
+        pc.equal(keys, key).to_numpy(zero_copy_only=False) & np.isin(owners, chosen)
+    )
+    kept = pa.array(stays)
+    all_keys = pa.concat_arrays([keys.filter(kept), pa.repeat(key, len(chosen))])
+    all_values = pa.concat_arrays([values.filter(kept), pa.repeat(value, len(chosen))])
+    all_owners = np.concatenate([owners[stays], chosen])
+    order = pa.array(np.argsort(all_owners, kind="stable"))
+    counts = np.bincount(all_owners, minlength=len(column))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return pa.MapArray.from_arrays(
+        pa.array(offsets), all_keys.take(order), all_values.take(order)
+    ).cast(METADATA)

@@ -1,0 +1,37 @@
+"""Report: what a phase did, written as report.json beside each dataset it made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from crawl.counters import Counters
+
+
+@dataclass(slots=True)
+class Report:
+    """Counts, durations and settings of one run of a phase."""
+
+    phase: str
+    started_ms: int
+    settings_digest: str
+    options: dict[str, Any] = field(default_factory=dict)
+    counters: Counters = field(default_factory=Counters)
+    samples: dict[str, list[str]] = field(default_factory=dict)
+    """A few of the URLs or lines behind a reason, so that a count can be understood."""
+    durations_s: dict[str, float] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    """What only this phase has to say, such as a predicted makespan."""
+    finished_ms: int = 0
+
+    def add_samples(self, samples: dict[str, list[str]], most: int) -> None:
+        """Takes in further samples, at most `most` for each reason."""
+        for reason, texts in samples.items():
+            kept = self.samples.setdefault(reason, [])
+            kept.extend(texts[: most - len(kept)])
+
+    def as_json(self) -> str:
+        content = asdict(self)
+        content["counters"] = dict(sorted(self.counters.items()))
+        return json.dumps(content, indent=1, default=str) + "\n"

@@ -1,0 +1,90 @@
+"""default: every page again after a fixed interval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property
+from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL_MAX
+from crawl.interfaces.schedule import FetchSchedule, PageChange
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+from crawl.model.tables import TIMESTAMP
+
+DAY_MS = 86_400_000
+
+
+class DefaultFetchSchedule(FetchSchedule):
+    """Nutch's DefaultFetchSchedule; the rules that it shares with others included."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (
+        DB_FETCH_INTERVAL_DEFAULT,
+        DB_FETCH_INTERVAL_MAX,
+    )
+
+    def __init__(self, config: Config) -> None:
+        self._default = int(config[DB_FETCH_INTERVAL_DEFAULT])
+        self._max = int(config[DB_FETCH_INTERVAL_MAX])
+
+    def initialize(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
+        return replace(datum, fetch_time=now, fetch_interval=self._default, retries=0)
+
+    def should_fetch(self, url: str, datum: CrawlDatum, now: int) -> bool:
+        # a due time beyond the longest interval was set under other settings: mend it
+        return datum.fetch_time <= now or datum.fetch_time - now > self._max * 1000
+
+    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array:
+        due = datums["fetch_time"].combine_chunks()
+        beyond = now + self._max * 1000
+        return pc.or_(
+            pc.less_equal(due, pa.scalar(now, TIMESTAMP)),
+            pc.greater(due, pa.scalar(beyond, TIMESTAMP)),
+        )
+
+    def after_fetch(
+        self,
+        url: str,
+        datum: CrawlDatum,
+        *,
+        previous_modified: int,
+        fetched: int,
+        modified: int,
+        change: PageChange,
+    ) -> CrawlDatum:
+        interval = datum.fetch_interval or self._default
+        changed = modified <= 0 or change is PageChange.MODIFIED
+        return replace(
+            datum,
+            retries=0,
+            fetch_interval=interval,
+            fetch_time=fetched + interval * 1000,
+            modified_time=fetched if changed else modified,
+        )
+
+    def after_gone(self, url: str, datum: CrawlDatum, *, fetched: int) -> CrawlDatum:
+        longer = int(datum.fetch_interval * 1.5)
+        interval = longer if longer < self._max else int(self._max * 0.9)
+        return replace(datum, fetch_interval=interval, fetch_time=fetched + interval * 1000)
+
+    def after_retry(self, url: str, datum: CrawlDatum, *, fetched: int) -> CrawlDatum:
+        return replace(datum, fetch_time=fetched + DAY_MS, retries=datum.retries + 1)
+
+    def last_fetch_time(self, datum: CrawlDatum) -> int:
+        if datum.status is Status.DB_UNFETCHED:
+            return 0
+        return datum.fetch_time - datum.fetch_interval * 1000
+
+    def force_refetch(self, url: str, datum: CrawlDatum, now: int, *, asap: bool) -> CrawlDatum:
+        return replace(
+            datum,
+            status=Status.DB_UNFETCHED,
+            fetch_interval=min(datum.fetch_interval, int(self._max * 0.9)),
+            fetch_time=now if asap else datum.fetch_time,
+            retries=0,
+            signature=None,
+            modified_time=0,
+        )

@@ -1,0 +1,71 @@
+"""Which part of a fetch list a host's URLs go to, judged by time and not by number.
+
+A host's URLs are fetched one after the other: their number times the delay is a serial
+chain that no thread can shorten. Chains are dealt longest first, each to the part with
+the least to do (LPT), so that giants end up apart and every part ends at about the same
+time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one part has to do, and how long that takes at the least."""
+
+    urls: int
+    chains: int
+    longest_chain_s: float
+    makespan_s: float
+
+
+def chain_seconds(
+    urls: npt.NDArray[np.int64], delay_s: npt.NDArray[np.float64], latency_s: float
+) -> npt.NDArray[np.float64]:
+    """How long a chain takes: the delay counts between requests, not after the last."""
+    return urls * latency_s + np.maximum(urls - 1, 0) * delay_s
+
+
+def deal(seconds: npt.NDArray[np.float64], parts: int) -> npt.NDArray[np.int32]:
+    """The part of each chain."""
+    dealt = np.zeros(len(seconds), dtype=np.int32)
+    waiting = [(0.0, part) for part in range(parts)]
+    for chain in np.argsort(-seconds, kind="stable").tolist():
+        busy, part = waiting[0]
+        dealt[chain] = part
+        heapq.heapreplace(waiting, (busy + float(seconds[chain]), part))
+    return dealt
+
+
+def loads(
+    dealt: npt.NDArray[np.int32],
+    urls: npt.NDArray[np.int64],
+    seconds: npt.NDArray[np.float64],
+    parts: int,
+    *,
+    threads: int,
+    latency_s: float,
+) -> list[Load]:
+    """Each part's load. A part ends when its longest chain does, or when its threads have
+    waited for every answer, whichever is later."""
+    described = []
+    for part in range(parts):
+        mine = dealt == part
+        number = int(urls[mine].sum())
+        longest = float(seconds[mine].max(initial=0.0))
+        described.append(
+            Load(number, int(mine.sum()), longest, max(longest, number * latency_s / threads))
+        )
+    return described
+
+
+def makespan(parts: Sequence[Load]) -> float:
+    """When the last part ends, in seconds."""
+    return max((part.makespan_s for part in parts), default=0.0)

@@ -1,0 +1,53 @@
+"""CrawlDir: one crawl's whole state, and the one way to write to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
+from crawl.errors import NoSnapshot
+from crawl.storage.folder import Folder
+from crawl.storage.segments import Segments
+from crawl.storage.snapshot import Dataset, Snapshot, Transaction
+
+
+class CrawlDir:
+    """A crawl's folder: crawldb/, segments/ and whatever later phases add."""
+
+    def __init__(self, address: str) -> None:
+        self.folder = Folder(address)
+        self.crawldb = Dataset(self.folder.child("crawldb"))
+        self.segments = Segments(self.folder.child("segments"))
+
+    @property
+    def address(self) -> str:
+        return self.folder.address
+
+    def require_crawldb(self) -> Snapshot:
+        """The CrawlDb's current state, or one line saying how to get one."""
+        snapshot = self.crawldb.current()
+        if snapshot is None:
+            raise NoSnapshot(
+                f"{self.address} has no CrawlDb yet: start it with"
+                f" `crawl inject {self.address} SEEDS`"
+            )
+        return snapshot
+
+    @contextmanager
+    def writing_crawldb(
+        self, command: str, config: Config, clock: Clock, *, force: bool = False
+    ) -> Iterator[Transaction]:
+        """Locks the CrawlDb, mends what a crash left, and lets a block publish."""
+        with self.crawldb.writing(
+            command,
+            clock,
+            stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
+            heartbeat_s=config[LOCK_HEARTBEAT],
+            force=force,
+        ) as transaction:
+            if transaction.base is not None:
+                self.segments.complete(transaction.base.notes.get("segments", {}))
+            yield transaction

@@ -1,0 +1,195 @@
+"""A rooted folder on any file system: the only code that touches fsspec.
+
+fsspec, because one interface covers local disk, memory, HDFS and object stores. Paths
+are relative to the folder and use `/`. A Folder is a value: it pickles as its address
+and opens its file system where it is used.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+import fsspec
+from fsspec.core import url_to_fs
+
+from crawl.errors import StorageError
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder named by a path or an fsspec URL, such as `crawl`, `s3://bucket/crawl`."""
+
+    address: str
+
+    def child(self, name: str) -> Folder:
+        """A folder below this one."""
+        return Folder(f"{self.address.rstrip('/')}/{name}")
+
+    def path(self, name: str) -> str:
+        """The whole address of a file below this folder, for people and for Spark."""
+        return f"{self.address.rstrip('/')}/{name}"
+
+    def exists(self, name: str = "") -> bool:
+        file_system, path = self._locate(name)
+        with self._told(name):
+            return bool(file_system.exists(path))
+
+    def is_local(self) -> bool:
+        """Whether the files are on this machine's disk."""
+        file_system, _ = self._locate("")
+        return "file" in _protocols(file_system)
+
+    def read(self, name: str) -> bytes | None:
+        """A small file's bytes; None where there is no such file."""
+        file_system, path = self._locate(name)
+        with self._told(name):
+            try:
+                return bytes(file_system.cat_file(path))
+            except FileNotFoundError:
+                return None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Writes a small file whole, replacing it. Not atomic: see `pointer`."""
+        file_system, path = self._locate(name)
+        with self._told(name):
+            _make_parent(file_system, path)
+            file_system.pipe_file(path, data)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Writes a small file unless there is one already; says whether it did."""
+        file_system, path = self._locate(name)
+        with self._told(name):
+            _make_parent(file_system, path)
+            try:
+                file_system.pipe_file(path, data, mode="create")
+            except FileExistsError:
+                return False
+            return True
+
+    @contextmanager
+    def open_read(self, name: str) -> Iterator[IO[bytes]]:
+        file_system, path = self._locate(name)
+        with self._told(name), file_system.open(path, "rb") as stream:
+            yield stream
+
+    @contextmanager
+    def open_write(self, name: str) -> Iterator[IO[bytes]]:
+        file_system, path = self._locate(name)
+        with self._told(name):
+            _make_parent(file_system, path)
+            with file_system.open(path, "wb") as stream:
+                yield stream
+
+    def delete(self, name: str) -> None:
+        """Deletes a file or a whole tree; deleting what is not there is no fault."""
+        file_system, path = self._locate(name)
+        with self._told(name):
+            try:
+                file_system.rm(path, recursive=True)
+            except FileNotFoundError:
+                return
+
+    def files(self, name: str = "") -> dict[str, int]:
+        """Every file below, relative to `name`, with its size.
+
+        Only for cleaning up and for input folders: state is read by manifest.
+        """
+        file_system, path = self._locate(name)
+        with self._told(name):
+            file_system.invalidate_cache()
+            try:
+                found = file_system.find(path, detail=True)
+            except FileNotFoundError:
+                return {}
+        prefix = path.rstrip("/") + "/"
+        return {
+            entry.removeprefix(prefix): int(details.get("size") or 0)
+            for entry, details in found.items()
+            if entry.startswith(prefix)
+        }
+
+    def names(self, name: str = "") -> list[str]:
+        """The names directly below, sorted; empty where there is no such folder."""
+        file_system, path = self._locate(name)
+        with self._told(name):
+            file_system.invalidate_cache()
+            try:
+                entries = file_system.ls(path, detail=False)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        return sorted(str(entry).rstrip("/").rpartition("/")[2] for entry in entries)
+
+    def size(self, name: str) -> int | None:
+        """A file's size in bytes; None where it is a folder or is not there."""
+        file_system, path = self._locate(name)
+        with self._told(name):
+            try:
+                details = file_system.info(path)
+            except FileNotFoundError:
+                return None
+        return int(details["size"]) if details["type"] == "file" else None
+
+    def _locate(self, name: str) -> tuple[Any, str]:
+        with self._told(name):
+            file_system, root = _file_system(self.address)
+        return file_system, f"{root.rstrip('/')}/{name}" if name else root
+
+    @contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        """Translates what file systems raise into one clear line."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise StorageError(f"{self._named(name)}: no such file or folder") from error
+        except PermissionError as error:
+            raise StorageError(f"{self._named(name)}: permission denied") from error
+        except NotADirectoryError as error:
+            raise StorageError(f"{self._named(name)}: a part of the path is a file") from error
+        except (OSError, ImportError) as error:
+            raise StorageError(f"{self._named(name)}: {error}") from error
+
+    def _named(self, name: str) -> str:
+        return self.path(name) if name else self.address
+
+
+def attempt_name(stem: str) -> str:
+    """A file name for one attempt of a task to write `stem`: no two attempts share one."""
+    return f"{stem}-{uuid.uuid4().hex[:8]}.parquet"
+
+
+def locate(address: str) -> tuple[Folder, str]:
+    """A path or URL as the folder it is in and its own name."""
+    trimmed = address.rstrip("/")
+    parent, slash, name = trimmed.rpartition("/")
+    if not slash:
+        return Folder("."), trimmed
+    return Folder(parent or "/"), name
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    try:
+        return url_to_fs(address)
+    except ValueError as error:
+        # fsspec's word for a protocol it does not know
+        scheme = urlsplit(address).scheme
+        known = ", ".join(sorted(set(fsspec.available_protocols()) & _SUGGESTED))
+        raise OSError(f"no file system for {scheme!r} (known: {known})") from error
+
+
+_SUGGESTED = {"file", "memory", "hdfs", "s3", "gs", "abfs"}
+
+
+def _protocols(file_system: Any) -> tuple[str, ...]:
+    protocol = file_system.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)
+
+
+def _make_parent(file_system: Any, path: str) -> None:
+    parent = path.rpartition("/")[0]
+    if parent:
+        file_system.makedirs(parent, exist_ok=True)

@@ -1,0 +1,234 @@
+"""One writer at a time for a dataset.
+
+The lock is a file created only if absent. It names its owner, so that whoever meets it
+learns who works there and since when. A lock whose owner is surely dead (this machine,
+no such process) or has shown no sign of life for long (another machine) is taken over;
+any other is refused unless forced. Before a publication the owner makes sure that the
+lock is still its own.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import platform
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from crawl.clock import Clock, as_text
+from crawl.errors import Locked, StorageError
+from crawl.storage.folder import Folder
+
+LOCK_NAME = "LOCK"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who holds a lock."""
+
+    user: str
+    host: str
+    pid: int
+    process_started: str
+    """Tells a process from a later one that got the same number."""
+    command: str
+    token: str
+    taken_ms: int
+    seen_ms: int
+    """The owner's last sign of life."""
+
+    def described(self, now_ms: int) -> str:
+        return (
+            f"{self.command} by {self.user} on {self.host} (process {self.pid}),"
+            f" since {as_text(self.taken_ms)}, {_age(now_ms - self.taken_ms)} ago"
+        )
+
+    def is_dead(self, now_ms: int, stale_after_ms: float) -> str | None:
+        """Why the owner can no longer be at work; None where it may be."""
+        if self.host == platform.node():
+            if _process_started(self.pid) != self.process_started:
+                return f"process {self.pid} no longer runs on this machine"
+            return None
+        silent = now_ms - self.seen_ms
+        if silent > stale_after_ms:
+            return f"{self.host} has shown no sign of life for {_age(silent)}"
+        return None
+
+
+class Lock:
+    """A lock that is held."""
+
+    def __init__(self, folder: Folder, owner: Owner, clock: Clock, took_over: str | None) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._busy = threading.Lock()  # the heartbeat must not tear a file being verified
+        self.owner = owner
+        self.took_over = took_over
+        """Whose lock had to be removed and why, for the user to read."""
+
+    def verify(self) -> None:
+        """Raises Locked where somebody forced the lock away: nothing may be published."""
+        with self._busy:
+            self._verify()
+
+    def _verify(self) -> None:
+        holder = _read(self._folder)
+        if holder is None or holder.token != self.owner.token:
+            thief = holder.described(self._clock.now_ms()) if holder else "nobody"
+            raise Locked(
+                f"{self._folder.address}: the lock was taken away while this job ran and is now"
+                f" held by {thief}; nothing was published"
+            )
+
+    def show_life(self) -> None:
+        """Renews the sign of life, if the lock is still ours."""
+        with self._busy:
+            self._verify()
+            self.owner = replace(self.owner, seen_ms=self._clock.now_ms())
+            self._folder.write(LOCK_NAME, _encode(self.owner))
+
+    def release(self) -> None:
+        holder = _read(self._folder)
+        if holder is not None and holder.token == self.owner.token:
+            self._folder.delete(LOCK_NAME)
+
+
+def acquire(
+    folder: Folder,
+    command: str,
+    clock: Clock,
+    *,
+    stale_after_ms: float,
+    force: bool = False,
+) -> Lock:
+    """Takes the lock or raises Locked, saying who holds it and what can be done."""
+    owner = _this_process(command, clock.now_ms())
+    took_over: str | None = None
+    for _ in range(2):
+        if folder.create(LOCK_NAME, _encode(owner)):
+            lock = Lock(folder, owner, clock, took_over)
+            lock.verify()
+            return lock
+        now = clock.now_ms()
+        holder = _read(folder)
+        if holder is None:
+            # its owner died while writing it (or has just released it)
+            took_over = "removed a lock that its owner never finished writing"
+        else:
+            dead = holder.is_dead(now, stale_after_ms)
+            if dead is None and not force:
+                raise Locked(
+                    f"{folder.address} is locked: {holder.described(now)}."
+                    " Wait for it, or run again with --force if you know that it is dead"
+                )
+            took_over = f"removed the lock of {holder.described(now)}: {dead or 'forced'}"
+        folder.delete(LOCK_NAME)
+    raise Locked(f"{folder.address} is locked: somebody else was quicker")
+
+
+@contextmanager
+def held(
+    folder: Folder,
+    command: str,
+    clock: Clock,
+    *,
+    stale_after_ms: float,
+    heartbeat_s: float,
+    force: bool = False,
+) -> Iterator[Lock]:
+    """Holds the lock for a block, showing signs of life from a thread meanwhile."""
+    lock = acquire(folder, command, clock, stale_after_ms=stale_after_ms, force=force)
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(heartbeat_s):
+            try:
+                lock.show_life()
+            except Locked:
+                return  # the publication will find out and say so
+            except StorageError:
+                continue  # a passing fault of the store: try again at the next beat
+
+    heart = threading.Thread(target=beat, name="lock-heartbeat", daemon=True)
+    heart.start()
+    try:
+        yield lock
+    finally:
+        done.set()
+        heart.join()
+        lock.release()
+
+
+def _this_process(command: str, now_ms: int) -> Owner:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a number without a name
+        user = str(os.getuid())
+    return Owner(
+        user=user,
+        host=platform.node(),
+        pid=os.getpid(),
+        process_started=_process_started(os.getpid()),
+        command=command,
+        token=uuid.uuid4().hex,
+        taken_ms=now_ms,
+        seen_ms=now_ms,
+    )
+
+
+def _process_started(pid: int) -> str:
+    """A text that changes when the process number is given anew; empty for no process."""
+    try:
+        # the part after the command name, which may itself hold spaces and brackets
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
+    except (OSError, IndexError):
+        pass
+    if Path("/proc/self/stat").exists():
+        return ""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        pass
+    return "alive"
+
+
+def _encode(owner: Owner) -> bytes:
+    return json.dumps(asdict(owner), indent=1).encode()
+
+
+def _read(folder: Folder) -> Owner | None:
+    """Who holds the lock; None where there is none, or only a torn file.
+
+    A torn file may be a living owner in the middle of its write: that takes moments,
+    so look again for a while before believing it.
+    """
+    for _ in range(_TORN_LOOKS):
+        raw = folder.read(LOCK_NAME)
+        if raw is None:
+            return None
+        try:
+            return Owner(**json.loads(raw))
+        except (ValueError, TypeError):
+            _pause.wait(_TORN_PAUSE_S)
+    return None
+
+
+_TORN_LOOKS = 20
+_TORN_PAUSE_S = 0.1
+_pause = threading.Event()  # never set: a sleep
+
+
+def _age(milliseconds: float) -> str:
+    seconds = max(0, int(milliseconds // 1000))
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

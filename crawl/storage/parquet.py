@@ -1,0 +1,114 @@
+"""Parquet files as every table here is written: zstd 3, row groups of an even size.
+
+pyarrow, because it writes and reads the files without a JVM. URLs are stored plain and
+not dictionary-coded: unique values only waste a dictionary, and plain text under zstd
+is as small and four times faster to read than delta coding (measured on 1M URLs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crawl.storage.folder import Folder
+
+UNIQUE_COLUMNS = frozenset({"url", "signature", "score"})
+"""Columns whose values hardly repeat."""
+
+DEFAULT_GROUP_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a finished file."""
+
+    rows: int
+    bytes: int
+
+
+class TableWriter:
+    """Gathers tables of any size into row groups of `group_rows`."""
+
+    def __init__(self, sink: pq.ParquetWriter, group_rows: int) -> None:
+        self._sink = sink
+        self._group_rows = group_rows
+        self._waiting: list[pa.Table] = []
+        self._waiting_rows = 0
+        self.rows = 0
+
+    def write(self, table: pa.Table) -> None:
+        if table.num_rows == 0:
+            return
+        self.rows += table.num_rows
+        self._waiting.append(table)
+        self._waiting_rows += table.num_rows
+        if self._waiting_rows >= self._group_rows:
+            self._flush(self._waiting_rows - self._waiting_rows % self._group_rows)
+
+    def end_group(self) -> int:
+        """Closes the row group being filled; returns how many rows it holds."""
+        rows = self._waiting_rows
+        self._flush(rows)
+        return rows
+
+    def _flush(self, rows: int) -> None:
+        if rows == 0:
+            return
+        gathered = pa.concat_tables(self._waiting)
+        self._sink.write_table(gathered.slice(0, rows), row_group_size=self._group_rows)
+        rest = gathered.slice(rows)
+        self._waiting = [rest] if rest.num_rows else []
+        self._waiting_rows = rest.num_rows
+
+
+@contextmanager
+def open_writer(
+    folder: Folder, name: str, schema: pa.Schema, group_rows: int = DEFAULT_GROUP_ROWS
+) -> Iterator[TableWriter]:
+    """Writes one Parquet file; it is whole only when the block ends without a fault."""
+    coded = [field.name for field in schema if field.name not in UNIQUE_COLUMNS]
+    with (
+        folder.open_write(name) as stream,
+        pq.ParquetWriter(
+            stream,
+            schema,
+            compression="zstd",
+            compression_level=3,
+            use_dictionary=[_leaf(schema, column) for column in coded] or False,
+            write_statistics=True,
+        ) as sink,
+    ):
+        writer = TableWriter(sink, group_rows)
+        yield writer
+        writer.end_group()
+
+
+def _leaf(schema: pa.Schema, column: str) -> str:
+    """The name of the column as Parquet knows it: a map's dictionary is its keys'."""
+    return f"{column}.key_value.key" if pa.types.is_map(schema.field(column).type) else column
+
+
+@contextmanager
+def open_table(
+    folder: Folder, name: str, *, host_codes: bool = False
+) -> Iterator[pq.ParquetFile]:
+    """Opens a Parquet file; `host_codes` reads the host column as dictionary codes."""
+    with folder.open_read(name) as stream:
+        yield pq.ParquetFile(stream, read_dictionary=["host"] if host_codes else None)
+
+
+def read_groups(
+    table: pq.ParquetFile, groups: list[int], columns: list[str] | None = None
+) -> pa.Table:
+    """The named row groups, in one thread: a task has one core."""
+    return table.read_row_groups(groups, columns=columns, use_threads=False)
+
+
+def each_group(table: pq.ParquetFile, columns: list[str] | None = None) -> Iterator[pa.Table]:
+    """The file's row groups one by one: memory stays bounded however long the file is."""
+    for group in range(table.num_row_groups):
+        yield read_groups(table, [group], columns)

@@ -1,0 +1,143 @@
+"""Seed files as pieces that tasks read on their own, and as lines of bounded length.
+
+A large plain file is cut by bytes; a piece owns the lines that begin in it. A gzip file
+is one piece. Memory is bounded whatever is in the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, cast
+
+from crawl.errors import StorageError, UsageError
+from crawl.storage.folder import Folder, locate
+
+PIECE_BYTES = 32 << 20
+_BLOCK_BYTES = 1 << 20
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPiece:
+    """A range of a seed file; `order` ranks the file among all of the job's."""
+
+    folder: Folder
+    name: str
+    start: int
+    end: int
+    gzipped: bool
+    order: int
+
+    @property
+    def address(self) -> str:
+        return self.folder.path(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class SeedLine:
+    """One line; None where it was longer than allowed."""
+
+    offset: int
+    raw: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPlan:
+    """What there is to read, and what was passed over."""
+
+    pieces: tuple[SeedPiece, ...]
+    files: int
+    skipped_folders: tuple[str, ...]
+
+
+def plan_seeds(addresses: list[str], piece_bytes: int = PIECE_BYTES) -> SeedPlan:
+    """The pieces of these files, and of the files directly in these folders."""
+    pieces: list[SeedPiece] = []
+    skipped: list[str] = []
+    files = 0
+    for address in addresses:
+        folder, name = locate(address)
+        size = folder.size(name)
+        if size is not None:
+            found = [(folder, name, size)]
+        elif folder.exists(name):
+            found = []
+            inside = folder.child(name)
+            for entry in inside.names():
+                entry_size = inside.size(entry)
+                if entry_size is None:
+                    skipped.append(inside.path(entry))
+                else:
+                    found.append((inside, entry, entry_size))
+            if not found:
+                raise UsageError(f"{address}: no seed files in this folder")
+        else:
+            raise StorageError(f"{address}: no such file or folder")
+        for place, entry, entry_size in found:
+            pieces.extend(_pieces(place, entry, entry_size, files, piece_bytes))
+            files += 1
+    return SeedPlan(tuple(pieces), files, tuple(skipped))
+
+
+def _pieces(
+    folder: Folder, name: str, size: int, order: int, piece_bytes: int
+) -> Iterator[SeedPiece]:
+    with folder.open_read(name) as stream:
+        gzipped = stream.read(2) == _GZIP_MAGIC
+    step = size if gzipped else piece_bytes
+    for start in range(0, max(size, 1), max(step, 1)):
+        yield SeedPiece(folder, name, start, min(start + step, size), gzipped, order)
+
+
+def read_lines(piece: SeedPiece, max_line: int) -> Iterator[SeedLine]:
+    """The lines that begin in the piece, without their ends."""
+    with piece.folder.open_read(piece.name) as stream:
+        if piece.gzipped:
+            try:
+                with gzip.open(stream) as unpacked:
+                    yield from _lines(cast(IO[bytes], unpacked), 0, None, max_line)
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                raise StorageError(f"{piece.address}: damaged gzip file: {error}") from error
+        else:
+            # start one byte early: if that byte ends a line, a line begins in the piece
+            start = max(piece.start - 1, 0)
+            stream.seek(start)
+            lines = _lines(stream, start, piece.end, max_line)
+            if piece.start > 0:
+                next(lines, None)  # begun in the piece before
+            yield from lines
+
+
+def _lines(
+    stream: IO[bytes], offset: int, end: int | None, max_line: int
+) -> Iterator[SeedLine]:
+    """Lines from `offset` on; the last one begins before `end`."""
+    carry = b""
+    too_long = False
+    while end is None or offset < end:
+        block = stream.read(_BLOCK_BYTES)
+        if not block:
+            break
+        *whole, rest = block.split(b"\n")
+        for line in whole:
+            length = len(carry) + len(line) + 1
+            if too_long or length - 1 > max_line:
+                yield SeedLine(offset, None)
+            else:
+                yield SeedLine(offset, (carry + line).removesuffix(b"\r"))
+            offset += length
+            carry, too_long = b"", False
+            if end is not None and offset >= end:
+                return
+        carry += rest
+        if len(carry) > max_line:
+            too_long = True
+            offset += len(carry)
+            carry = b""
+    if too_long:
+        yield SeedLine(offset, None)
+    elif carry and (end is None or offset < end):
+        yield SeedLine(offset, carry.removesuffix(b"\r"))

@@ -1,0 +1,140 @@
+"""Segments: one round's fetch list and what became of it, a folder a part.
+
+    segments/20261115093000/crawl_generate/part-00003-1f2e3d4c.parquet …
+                                           report.json, manifest.json
+
+A part is there when its manifest is: the manifest is the done-mark, written last, and
+names the one committed file of each piece.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from crawl.clock import as_segment_name
+from crawl.errors import NoSnapshot
+from crawl.model.report import Report
+from crawl.storage.folder import Folder
+from crawl.storage.snapshot import MANIFEST, REPORT
+
+GENERATE = "crawl_generate"
+
+
+@dataclass(frozen=True, slots=True)
+class PartFile:
+    """One file of a part; its path is relative to the part's folder."""
+
+    part: int
+    path: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartManifest:
+    """A finished part of a segment."""
+
+    files: tuple[PartFile, ...]
+    created_ms: int
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_dict(cls, content: Mapping[str, Any]) -> PartManifest:
+        files = tuple(PartFile(**file) for file in content["files"])
+        return cls(files, content["created_ms"])
+
+
+class Segment:
+    """One segment by its name."""
+
+    def __init__(self, folder: Folder, name: str) -> None:
+        self.folder = folder.child(name)
+        self.name = name
+
+    def part_folder(self, part: str) -> Folder:
+        return self.folder.child(part)
+
+    def manifest(self, part: str) -> PartManifest | None:
+        """What the part consists of; None while it is not finished."""
+        raw = self.folder.read(f"{part}/{MANIFEST}")
+        return PartManifest.of_dict(json.loads(raw)) if raw else None
+
+    def require(self, part: str) -> PartManifest:
+        manifest = self.manifest(part)
+        if manifest is None:
+            raise NoSnapshot(f"{self.folder.address} has no finished {part}")
+        return manifest
+
+    def is_done(self, part: str) -> bool:
+        return self.folder.exists(f"{part}/{MANIFEST}")
+
+    def write_report(self, part: str, report: Report) -> None:
+        self.folder.write(f"{part}/{REPORT}", report.as_json().encode())
+
+    def report(self, part: str) -> dict[str, Any]:
+        raw = self.folder.read(f"{part}/{REPORT}")
+        content: dict[str, Any] = json.loads(raw) if raw else {}
+        return content
+
+    def publish(self, part: str, manifest: PartManifest) -> None:
+        self.folder.write(f"{part}/{MANIFEST}", json.dumps(manifest.as_dict()).encode())
+
+
+class Segments:
+    """All segments of a crawl."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+
+    def segment(self, name: str) -> Segment:
+        return Segment(self.folder, name)
+
+    def generated(self) -> list[Segment]:
+        """Every segment with a finished fetch list, oldest first."""
+        found = (self.segment(name) for name in self.folder.names())
+        return [segment for segment in found if segment.is_done(GENERATE)]
+
+    def new_names(self, now_ms: int, count: int) -> list[str]:
+        """Names by the clock that no segment bears yet, a second apart."""
+        taken = set(self.folder.names())
+        names: list[str] = []
+        while len(names) < count:
+            name = as_segment_name(now_ms)
+            if name not in taken:
+                names.append(name)
+            now_ms += 1000
+        return names
+
+    def sweep_unfinished(self) -> None:
+        """Deletes fetch lists that a killed generate never finished.
+
+        Only for whoever holds the CrawlDb's lock: nobody else is generating then.
+        """
+        for name in self.folder.names():
+            if not self.segment(name).is_done(GENERATE):
+                self.folder.delete(name)
+
+    def complete(self, committed: Mapping[str, Any]) -> list[str]:
+        """Publishes the fetch lists that a CrawlDb snapshot committed, where a crash came
+        between the snapshot and the segments' own done-marks; returns their names."""
+        completed = []
+        for name, content in committed.items():
+            segment = self.segment(name)
+            if not segment.is_done(GENERATE) and segment.part_folder(GENERATE).exists():
+                segment.publish(GENERATE, PartManifest.of_dict(content))
+                completed.append(name)
+        return completed
+
+
+def committed_note(manifests: Iterable[tuple[str, PartManifest]]) -> dict[str, Any]:
+    """The note of a CrawlDb snapshot that commits these fetch lists with it."""
+    return {"segments": {name: manifest.as_dict() for name, manifest in manifests}}
