@@ -1,0 +1,1 @@
+"""The default rule files; installed, this is the package crawl.conf."""

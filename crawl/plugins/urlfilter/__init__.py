@@ -1,0 +1,1 @@
+"""Which URLs may be in the crawl."""

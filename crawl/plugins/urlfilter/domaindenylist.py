@@ -1,0 +1,45 @@
+"""urlfilter domaindenylist: no URLs of listed hosts, domains or public suffixes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from crawl.config import Config, Property, file, text
+from crawl.interfaces.urlfilter import URLFilter
+from crawl.plugins.urlfilter.host_list import HostList, decide_by_host
+from crawl.urls.parse import host_of
+from crawl.urls.rule_lines import rule_lines
+
+FILE: Property[str] = file(
+    "urlfilter.domaindenylist.file",
+    "domaindenylist-urlfilter.txt",
+    "Rules of the domaindenylist filter.",
+)
+RULES: Property[str] = text(
+    "urlfilter.domaindenylist.rules",
+    "",
+    "Rules of the domaindenylist filter, instead of the file's.",
+)
+
+
+class DomainDenylistURLFilter(URLFilter):
+    """What is not listed is accepted, also a URL without a host."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
+
+    def __init__(self, config: Config) -> None:
+        self._denied = HostList(rule_lines(config, FILE, RULES))
+
+    def rejection(self, url: str) -> str | None:
+        host = host_of(url)
+        entry = self._denied.entry_for(host) if host else None
+        return None if entry is None else f"{entry} is denied"
+
+    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+        if not self._denied:
+            return pa.repeat(True, len(urls))
+        return decide_by_host(
+            urls, lambda host: host is None or self._denied.entry_for(host) is None
+        )

@@ -1,0 +1,45 @@
+"""A list of hosts, domains and public suffixes, as the filters domain and domaindenylist
+read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.urls.domains import public_suffix, registered_domain, tld
+from crawl.urls.hosts import hosts_of
+from crawl.urls.parse import host_of
+from crawl.urls.rule_lines import RuleLine
+
+
+class HostList:
+    """Knows a host by itself, its registered domain, its public suffix or its TLD."""
+
+    def __init__(self, lines: Iterable[RuleLine]) -> None:
+        self._listed: set[str] = set()
+        for line in lines:
+            entry = line.text.strip().removeprefix(".")
+            host = None if set(entry) & set("/?#@\\ ") else host_of(f"http://{entry}/")
+            if host is None:
+                raise line.wrong(f"{entry!r} is not a host, domain or suffix")
+            self._listed.add(host.removesuffix("."))
+
+    def __bool__(self) -> bool:
+        return bool(self._listed)
+
+    def entry_for(self, host: str) -> str | None:
+        """The entry that the host is listed by, or None."""
+        host = host.removesuffix(".")
+        for name in (host, registered_domain(host), public_suffix(host), tld(host)):
+            if name in self._listed:
+                return name
+        return None
+
+
+def decide_by_host(urls: pa.Array, accepts: Callable[[str | None], bool]) -> pa.Array:
+    """A decision on hosts for a column of URLs, at the price of its distinct hosts."""
+    hosts = hosts_of(urls).dictionary_encode()
+    decisions = pa.array([accepts(host) for host in hosts.dictionary.to_pylist()], pa.bool_())
+    return pc.fill_null(decisions.take(hosts.indices), accepts(None))

@@ -1,0 +1,120 @@
+"""urlfilter regex: `+` and `-` rules, the first that matches decides; sections hold rules
+for one host or domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property, file, integer, text
+from crawl.interfaces.urlfilter import URLFilter
+from crawl.plugins.urlfilter.rule_runs import Rule, RuleRuns
+from crawl.urls.domains import host_of, registered_domain
+from crawl.urls.hosts import hosts_of
+from crawl.urls.re2 import is_plain
+from crawl.urls.rule_lines import RuleLine, rule_lines
+
+FILE: Property[str] = file(
+    "urlfilter.regex.file", "regex-urlfilter.txt", "Rules of the regex filter."
+)
+RULES: Property[str] = text(
+    "urlfilter.regex.rules", "", "Rules of the regex filter, instead of the file's."
+)
+MAX_LENGTH: Property[int] = integer(
+    "urlfilter.regex.max.length",
+    8192,
+    "Longer URLs are rejected unmatched: a regular expression may take very long over them.",
+    unit="characters",
+    minimum=1,
+)
+
+Sections = frozenset[str]
+
+_FEW_ROWS = 16
+"""So few rows of one section are sooner asked one by one."""
+
+
+class RegexURLFilter(URLFilter):
+    """Accepts a URL if the first rule that is found in it says so."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES, MAX_LENGTH)
+
+    def __init__(self, config: Config) -> None:
+        self._max_length = config[MAX_LENGTH]
+        self._rules = tuple(_read(rule_lines(config, FILE, RULES)))
+        self._sections = {rule.section for rule in self._rules if rule.section is not None}
+        self._runs: dict[Sections, RuleRuns] = {}
+
+    def rejection(self, url: str) -> str | None:
+        if len(url) > self._max_length:
+            return f"longer than {self._max_length} characters"
+        sections = self._sections_of(host_of(url)) if self._sections else frozenset()
+        for rule in self._rules:
+            if rule.section is not None and rule.section not in sections:
+                continue
+            if rule.pattern.search(url):
+                return None if rule.accepts else f"{rule.place}: -{rule.pattern.pattern}"
+        return "no rule accepts it"
+
+    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+        verdict = self._by_section(urls) if self._sections else self._verdict(frozenset(), urls)
+        fitting = pc.less_equal(pc.binary_length(urls), self._max_length)
+        return pc.if_else(is_plain(urls), pc.and_kleene(fitting, verdict), None)
+
+    def _by_section(self, urls: pa.Array) -> pa.Array:
+        """Rows that the same sections apply to are asked together."""
+        hosts = hosts_of(urls).dictionary_encode()
+        kinds: dict[Sections, int] = {self._sections_of(None): 0}
+        kind_of_host = [
+            kinds.setdefault(self._sections_of(host), len(kinds))
+            for host in hosts.dictionary.to_pylist()
+        ]
+        known = pa.array(kind_of_host, pa.int32()).take(hosts.indices)
+        kind_of_row = pc.fill_null(known, 0).to_numpy(zero_copy_only=False)
+        verdict = pa.nulls(len(urls), pa.bool_())
+        for sections, kind in kinds.items():
+            rows = pa.array(kind_of_row == kind)
+            count = int(np.count_nonzero(kind_of_row == kind))
+            if count == len(urls):
+                return self._verdict(sections, urls)
+            if count >= _FEW_ROWS:
+                found = self._verdict(sections, urls.filter(rows))
+                verdict = pc.replace_with_mask(verdict, rows, found)
+        return verdict
+
+    def _verdict(self, sections: Sections, urls: pa.Array) -> pa.Array:
+        if sections not in self._runs:
+            self._runs[sections] = RuleRuns(
+                rule for rule in self._rules if rule.section is None or rule.section in sections
+            )
+        return self._runs[sections].verdict(urls)
+
+    def _sections_of(self, host: str | None) -> Sections:
+        if host is None:
+            return frozenset()
+        return frozenset(self._sections & {host, registered_domain(host)})
+
+
+def _read(lines: Iterator[RuleLine]) -> Iterator[Rule]:
+    section: str | None = None
+    for line in lines:
+        sign, rest = line.text[0], line.text[1:]
+        match sign:
+            case "+" | "-":
+                yield Rule(sign == "+", line.compile(rest), line.place, section)
+            case ">":
+                section = rest.strip().lower()
+                if not section:
+                    raise line.wrong("`>` needs the host or domain that the section is for")
+            case "<":
+                if section is None:
+                    raise line.wrong("`<` closes a section, but none is open")
+                section = None
+            case " " | "\t":
+                continue  # a comment, as in Nutch
+            case _:
+                raise line.wrong(f"expected +, -, >, < or #, got {sign!r}")

@@ -1,0 +1,1 @@
+"""One spelling for URLs that mean the same page."""

@@ -1,0 +1,104 @@
+"""urlnormalizer basic: the URL as the WHATWG standard writes it, and one spelling where
+the standard leaves several: escapes, double slashes, fragments, credentials."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property, boolean
+from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
+from crawl.urls.parse import URL, parse, serialize
+
+TRIM_TRAILING_DOT: Property[bool] = boolean(
+    "urlnormalizer.basic.host.trim-trailing-dot",
+    False,
+    "Whether `example.com.` becomes `example.com`.",
+)
+
+SCHEMES = frozenset(("http", "https", "ftp", "file"))
+"""What a crawler can fetch; `javascript:`, `mailto:`, `data:` are no pages."""
+
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_RESPELLED = re.compile(r"%[0-9A-Fa-f]{2}|[%\[\]^`{|}]")
+_SLASHES = re.compile(r"/{2,}")
+
+
+def _spellings() -> dict[str, str]:
+    """Everything that `_RESPELLED` finds, and what becomes of it."""
+    found = {character: f"%{ord(character):02X}" for character in "%[]^`{|}"}
+    for first, second in product("0123456789ABCDEFabcdef", repeat=2):
+        byte = int(first + second, 16)
+        found[f"%{first}{second}"] = chr(byte) if byte in _UNRESERVED else f"%{byte:02X}"
+    return found
+
+
+_SPELLINGS = _spellings()
+
+# A text of this shape is in normal form beyond doubt. Many that are not of it are so too
+# (IPv6 hosts, punycode, odd ports, names such as `..a`): those are left to `normalize`.
+_LETTER = "[a-z0-9_-]"
+_LABEL = (  # any but `xn--…`, which the parser must look into
+    f"(?:[a-wyz0-9_-]{_LETTER}*|x(?:[a-mo-z0-9_-]{_LETTER}*|n(?:[a-z0-9_]{_LETTER}*"
+    f"|-(?:[a-z0-9_]{_LETTER}*)?)?)?)"
+)
+_TOP_LABEL = _LABEL.replace("[a-wyz0-9_-]", "[a-wyz]", 1)  # no digit: that may be an address
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_HOST = rf"(?:(?:{_LABEL}\.)*{_TOP_LABEL}|{_BYTE}(?:\.{_BYTE}){{3}})"
+_ESCAPE = "%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF])"
+_NO_DOT = rf"(?:[A-Za-z0-9_~!$&'()*+,;=:@-]|{_ESCAPE})"
+_SEGMENT = rf"\.?{_NO_DOT}(?:\.|{_NO_DOT})*"
+_QUERY = rf"(?:[A-Za-z0-9._~!$&()*+,;=:@/?-]|{_ESCAPE})*"
+_NORMAL = (
+    rf"\Ahttps?://{_HOST}(?::[1-9][0-9]{{3}})?/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?{_QUERY})?\z"
+)
+
+
+class BasicURLNormalizer(URLNormalizer):
+    """Makes every URL canonical; whatever is not http, https, ftp or file is no URL."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (TRIM_TRAILING_DOT,)
+
+    def __init__(self, config: Config) -> None:
+        self._trim_trailing_dot = config[TRIM_TRAILING_DOT]
+
+    def normalize(self, url: str, scope: Scope) -> str | None:
+        found = parse(url)
+        if found is None or found.scheme not in SCHEMES:
+            return None
+        path = _spell(found.path)
+        if "//" in path:
+            path = _SLASHES.sub("/", path)
+        keeps_user = found.scheme == "ftp"
+        return serialize(
+            URL(
+                found.scheme,
+                found.username if keeps_user else "",
+                found.password if keeps_user else "",
+                self._host(found.host),
+                found.port,
+                path,
+                None if found.query is None else _spell(found.query),
+                None,
+            )
+        )
+
+    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+        return pc.match_substring_regex(urls, _NORMAL)
+
+    def _host(self, host: str) -> str:
+        # `a..` stays: without its dots it could turn into a malformed address
+        if self._trim_trailing_dot and host.endswith(".") and not host.endswith(".."):
+            return host[:-1] or host
+        return host
+
+
+def _spell(text: str) -> str:
+    """One spelling for escapes: none where none is needed, upper-case where one is."""
+    if _RESPELLED.search(text) is None:
+        return text
+    return _RESPELLED.sub(lambda found: _SPELLINGS[found[0]], text)

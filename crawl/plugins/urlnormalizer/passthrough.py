@@ -1,0 +1,26 @@
+"""urlnormalizer pass: changes nothing, where a scope wants no normalization at all."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property
+from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
+
+
+class PassURLNormalizer(URLNormalizer):
+    """Leaves every text as it is."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = ()
+
+    def __init__(self, config: Config) -> None:
+        """There is nothing to configure."""
+
+    def normalize(self, url: str, scope: Scope) -> str | None:
+        return url
+
+    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+        return pc.is_valid(urls)

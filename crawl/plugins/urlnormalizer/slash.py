@@ -1,0 +1,54 @@
+"""urlnormalizer slash: a slash at the end of the path, or none, by host."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from crawl.config import Config, Property, file, text
+from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
+from crawl.plugins.urlnormalizer.host_table import HostTable
+from crawl.urls.parse import parse, serialize
+from crawl.urls.rule_lines import RuleLine, rule_lines
+
+FILE: Property[str] = file(
+    "urlnormalizer.slashes.file", "slashes.txt", "Rules of the slash normalizer."
+)
+RULES: Property[str] = text(
+    "urlnormalizer.slashes.rules", "", "Rules of the slash normalizer, instead of the file's."
+)
+
+_ADD, _REMOVE = "+", "-"
+
+
+class SlashURLNormalizer(URLNormalizer):
+    """Adds a slash to paths that look like folders (no dot in the last name), or takes
+    slashes from the end of any path but the root."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
+
+    def __init__(self, config: Config) -> None:
+        self._signs = _Signs(rule_lines(config, FILE, RULES))
+
+    def normalize(self, url: str, scope: Scope) -> str | None:
+        found = parse(url)
+        sign = self._signs.get(found.host) if found else None
+        if found is None or sign is None:
+            return url
+        path = found.path
+        if sign == _REMOVE:
+            path = path.rstrip("/") or "/"
+        elif not path.endswith("/") and "." not in path.rpartition("/")[2]:
+            path += "/"
+        return url if path == found.path else serialize(found._replace(path=path))
+
+    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+        return self._signs.lacks(urls)
+
+
+class _Signs(HostTable):
+    def value(self, line: RuleLine, value: str) -> str:
+        if value not in (_ADD, _REMOVE):
+            raise line.wrong(f"expected + or -, got {value!r}")
+        return value
