@@ -28,6 +28,10 @@ class TaskError(CrawlError):
     """A task failed for no reason we know, as often as Spark tried it."""
 
 
+class _TaskTraceError(Exception):
+    """Where in a task an error was raised, as text: the frames stayed in the worker."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Fault:
     """A CrawlError on its way from a worker to the driver.
@@ -50,7 +54,7 @@ class _Fault:
         error = self.kind.__new__(self.kind)
         error.args = (self.message,)
         vars(error).update(self.attributes)
-        error.add_note("in a Spark task:\n" + self.trace)
+        error.__cause__ = _TaskTraceError("\n" + self.trace)
         return error
 
 
@@ -85,6 +89,7 @@ def run_tasks(
     the last try TaskError is raised. Ctrl-C cancels what is running.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
 
     if not tasks:
         return []
@@ -92,7 +97,7 @@ def run_tasks(
     try:
         with progress(spark, step, len(tasks), quiet=quiet):
             outcomes = slices.mapPartitions(_Attempt(function)).collect()
-    except Py4JError as error:
+    except (Py4JError, PySparkException) as error:
         log = log_file_of(spark)
         raise TaskError(
             f"{step}: a task failed {TASK_ATTEMPTS} times: {_last_words(str(error))}"

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from crawl.clock import SystemClock
+from crawl.phases.class_archive import KEPT, archive_options, forget_archive
+from crawl.phases.java import Java
+
+WHOLE = 0xF00BABA8.to_bytes(4, sys.byteorder) + b"classes"
+
+
+class LaterClock(SystemClock):
+    def now_ms(self) -> int:
+        return super().now_ms() + 3_600_000
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def options(cache: Path, *, version: int = 17, clock: SystemClock | None = None) -> list[str]:
+    java = Java(cache.parent / "jdk", version, "test")
+    environment = {"XDG_CACHE_HOME": str(cache)}
+    return archive_options(java, cache.parent / "jars", [], clock or SystemClock(), environment)
+
+
+def draft_of(told: list[str]) -> Path:
+    return Path(told[0].removeprefix("-XX:ArchiveClassesAtExit="))
+
+
+def archive_of(told: list[str]) -> Path:
+    return Path(told[0].removeprefix("-XX:SharedArchiveFile="))
+
+
+def make_archive(cache: Path, *, version: int = 17) -> Path:
+    draft_of(options(cache, version=version)).write_bytes(WHOLE)
+    return archive_of(options(cache, version=version))
+
+
+def test_the_first_run_makes_it_and_the_next_uses_it(cache: Path) -> None:
+    first = options(cache)
+    assert first[0].startswith("-XX:ArchiveClassesAtExit=")
+    draft_of(first).write_bytes(WHOLE)
+    second = options(cache)
+    assert second[0].startswith("-XX:SharedArchiveFile=")
+    assert archive_of(second).read_bytes() == WHOLE
+    assert options(cache) == second
+    assert list(cache.rglob("*.draft")) == []
+
+
+def test_one_run_makes_it_at_a_time(cache: Path) -> None:
+    assert options(cache)
+    assert options(cache) == []
+
+
+def test_a_draft_of_a_dead_jvm_is_replaced(cache: Path) -> None:
+    dead = draft_of(options(cache))
+    dead.write_bytes(b"\0" * 100)
+    again = options(cache, clock=LaterClock())
+    assert again[0].startswith("-XX:ArchiveClassesAtExit=")
+
+
+@pytest.mark.parametrize("damage", [WHOLE[:-1], b"", b"\0" * len(WHOLE)])
+def test_a_damaged_archive_is_thrown_away(cache: Path, damage: bytes) -> None:
+    archive = make_archive(cache)
+    archive.write_bytes(damage)
+    assert options(cache)[0].startswith("-XX:ArchiveClassesAtExit=")
+    assert not archive.exists()
+
+
+def test_another_java_has_another_archive(cache: Path) -> None:
+    assert make_archive(cache, version=17) != make_archive(cache, version=21)
+
+
+def test_the_oldest_archives_make_room(cache: Path) -> None:
+    made = []
+    for version in range(17, 17 + KEPT + 1):
+        made.append(make_archive(cache, version=version))
+        os.utime(made[-1], (version, version))
+    assert make_archive(cache, version=99).exists()
+    assert [archive.exists() for archive in made] == [False] * 2 + [True] * (KEPT - 1)
+
+
+def test_a_cache_that_cannot_be_written_means_no_archive(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert options(tmp_path / "file") == []
+
+
+@pytest.mark.parametrize("variable", ["SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR"])
+def test_folders_on_the_class_path_mean_no_archive(tmp_path: Path, variable: str) -> None:
+    java = Java(tmp_path, 17, "test")
+    environment = {"XDG_CACHE_HOME": str(tmp_path), variable: "/somewhere"}
+    assert archive_options(java, tmp_path, [], SystemClock(), environment) == []
+
+
+def test_an_archive_that_a_jvm_will_not_start_with_is_forgotten(cache: Path) -> None:
+    archive = make_archive(cache)
+    assert forget_archive(options(cache))
+    assert not archive.exists()
+    assert not forget_archive(["-XX:+UseSerialGC"])

