@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -15,7 +15,7 @@ from crawl.config import Config, Property
 from crawl.config.properties import CORE
 from crawl.config.render import distinct, render, toml
 from crawl.errors import UsageError
-from crawl.interfaces.registry import INTERFACES, available
+from crawl.interfaces.registry import plugin_properties
 from crawl.nearest import nearest
 
 
@@ -29,13 +29,6 @@ class Shown:
     origin: str
     kind: str
     about: str
-
-
-def plugin_properties() -> Iterator[Property[Any]]:
-    """What the installed plugins declare; imports each of them."""
-    for interface in INTERFACES:
-        for plugin in available(interface.name).values():
-            yield from getattr(plugin.load(), "properties", ())
 
 
 def shown(config: Config, properties: Iterable[Property[Any]]) -> list[Shown]:

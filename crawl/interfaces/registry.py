@@ -9,13 +9,14 @@ travels is the resolved `module:attr` text.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from crawl.config import Config
+from crawl.config import Config, Property
 from crawl.errors import PluginError
 from crawl.nearest import nearest
 
@@ -120,3 +121,14 @@ def resolve(interface_name: str, names: Iterable[str]) -> tuple[Resolved, ...]:
                 + f"; set in {interface(interface_name).property}"
             )
     return tuple(chain)
+
+
+def plugin_properties() -> Iterator[Property[Any]]:
+    """The properties that the installed plugins declare; imports each of them.
+
+    One that cannot be imported is passed over: it is told when it is asked for.
+    """
+    for each in INTERFACES:
+        for plugin in available(each.name).values():
+            with suppress(PluginError):
+                yield from getattr(plugin.load(), "properties", ())

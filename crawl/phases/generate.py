@@ -103,6 +103,11 @@ class Generated:
     took_over: str | None
 
 
+def check(config: Config, options: GenerateOptions) -> None:
+    """Raises what is wrong with settings and options, before anything is started."""
+    _selection(config, options, started=0)
+
+
 def run(
     runner: Runner,
     crawl_dir: CrawlDir,

@@ -63,15 +63,29 @@ class Injected:
     took_over: str | None
 
 
+def check(config: Config, options: InjectOptions) -> None:
+    """Raises what is wrong with settings and options, before anything is started."""
+    _on_known(config, options)
+    _plugins(config, options)
+
+
+def _plugins(
+    config: Config, options: InjectOptions
+) -> tuple[NormalizerChain | None, FilterChain | None, ScoringChain]:
+    return (
+        NormalizerChain.from_config(config, Scope.INJECT) if options.normalize else None,
+        FilterChain.from_config(config) if options.filter else None,
+        ScoringChain.from_config(config),
+    )
+
+
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InjectOptions, clock: Clock
 ) -> Injected:
     """Injects the seeds and publishes a new snapshot of the CrawlDb."""
     on_known = _on_known(config, options)
     plan = plan_seeds(list(options.seeds))
-    normalizers = NormalizerChain.from_config(config, Scope.INJECT) if options.normalize else None
-    filters = FilterChain.from_config(config) if options.filter else None
-    scoring = ScoringChain.from_config(config)
+    normalizers, filters, scoring = _plugins(config, options)
     report = Report("inject", clock.now_ms(), config.digest(), asdict(options))
     report.counters["seed_files"] = plan.files
     for folder in plan.skipped_folders:

@@ -171,6 +171,8 @@ class Transaction:
         """Where to write new bucket files, relative to the dataset."""
         self.scratch = dataset.folder.child(f"{SCRATCH}/{uuid.uuid4().hex[:8]}")
         """A folder for files between the steps of this job."""
+        self.swept = 0
+        """Files deleted because no kept snapshot names them."""
 
     @property
     def folder(self) -> Folder:
@@ -218,8 +220,8 @@ class Transaction:
             self._move(Timeline(kept, self.timeline.next_number))
         return forgotten
 
-    def sweep(self) -> int:
-        """Deletes every file that no kept snapshot names; returns how many."""
+    def sweep(self) -> None:
+        """Deletes every file that no kept snapshot names."""
         folder = self._dataset.folder
         folder.delete(SCRATCH)
         named = set()
@@ -233,7 +235,7 @@ class Transaction:
         ]
         for path in stray:
             folder.delete(path)
-        return len(stray)
+        self.swept += len(stray)
 
     def _move(self, timeline: Timeline) -> None:
         self.lock.verify()

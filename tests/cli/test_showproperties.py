@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from crawl.cli.showproperties import command, plugin_properties
+from crawl.cli.showproperties import command
+from crawl.interfaces.registry import plugin_properties
 from crawl.config.properties import CORE
 from crawl.config.render import render
 from crawl.errors import ConfigError, UsageError

@@ -1,0 +1,208 @@
+"""A bucket of the CrawlDb written for others to read: Parquet, CSV, JSON lines or text.
+
+CSV columns and JSON keys are those of Nutch's readdb, so that scripts carry over.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.generate.scan import MATCHING
+from crawl.clock import as_text
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_records
+from crawl.model.status import Status
+from crawl.model.tables import CRAWLDB
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.snapshot import BucketFile
+from crawl.storage.split import SplitFile, read_split
+
+
+class DumpFormat(StrEnum):
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON = "json"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which records to dump; every condition that is set must hold."""
+
+    status: Status | None = None
+    regex: str | None = None
+    """Must match the whole URL."""
+    min_retries: int | None = None
+    sample: float | None = None
+    """A share of the records, chosen by chance."""
+    seed: int = 0
+
+    def of(self, rows: pa.Table, group: int, bucket: int) -> pa.Table:
+        chosen = np.ones(rows.num_rows, dtype=bool)
+        if self.status is not None:
+            chosen &= rows["status"].to_numpy() == int(self.status)
+        if self.min_retries is not None:
+            chosen &= rows["retries"].to_numpy() >= self.min_retries
+        if self.sample is not None:
+            chance = np.random.default_rng([self.seed, bucket, group])
+            chosen &= chance.random(rows.num_rows) < self.sample
+        if self.regex is not None:
+            matched = pc.match_substring_regex(rows["url"], f"^(?:{self.regex})$")
+            chosen &= matched.to_numpy()
+        return rows.filter(pa.array(chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class Dumping:
+    """What every task needs to know."""
+
+    crawldb: Folder
+    scratch: Folder | None
+    output: Folder
+    format: DumpFormat
+    wanted: Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class BucketDump:
+    """A bucket; `matching` is None where there is no `--expr`."""
+
+    base: BucketFile
+    matching: list[SplitFile] | None
+
+
+def dump_bucket(dumping: Dumping, work: BucketDump) -> int:
+    """Writes the bucket's wanted records; returns how many."""
+    tables = _wanted(dumping, work)
+    first = next(tables, None)
+    if first is None:
+        return 0
+    name = f"part-{work.base.bucket:05d}.{_SUFFIX[dumping.format]}"
+    if dumping.format is DumpFormat.PARQUET:
+        with open_writer(dumping.output, name, CRAWLDB.schema) as writer:
+            writer.write(first)
+            for table in tables:
+                writer.write(table)
+        return writer.rows
+    render = _RENDER[dumping.format]
+    rows = 0
+    with dumping.output.open_write(name) as stream:
+        if dumping.format is DumpFormat.CSV:
+            stream.write(_csv_line(CSV_COLUMNS))
+        for table in (first, *tables):
+            rows += table.num_rows
+            stream.write(b"".join(render(url, datum) for url, datum in to_records(table)))
+    return rows
+
+
+def _wanted(dumping: Dumping, work: BucketDump) -> Iterator[pa.Table]:
+    matching = None
+    if work.matching is not None:
+        assert dumping.scratch is not None
+        matching = read_split(dumping.scratch, work.matching, work.base.bucket, MATCHING)[
+            "row"
+        ].to_numpy()
+    start = 0
+    with open_table(dumping.crawldb, work.base.path) as source:
+        for number, rows in enumerate(each_group(source)):
+            size = rows.num_rows
+            if matching is not None:
+                rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
+            start += size
+            rows = dumping.wanted.of(rows, number, work.base.bucket)
+            if rows.num_rows:
+                yield rows
+
+
+CSV_COLUMNS = [
+    "Url",
+    "Status code",
+    "Status name",
+    "Fetch Time",
+    "Modified Time",
+    "Retries since fetch",
+    "Retry interval seconds",
+    "Retry interval days",
+    "Score",
+    "Signature",
+    "Metadata",
+]
+
+
+def _csv_line(values: list[Any]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(values)
+    return line.getvalue().encode()
+
+
+def _as_csv(url: str, datum: CrawlDatum) -> bytes:
+    record = as_record(url, datum)
+    record["metadata"] = "|||".join(f"{key}:{value}" for key, value in datum.metadata.items())
+    return _csv_line(list(record.values()))
+
+
+def _as_json(url: str, datum: CrawlDatum) -> bytes:
+    return json.dumps(as_record(url, datum), ensure_ascii=False).encode() + b"\n"
+
+
+def as_record(url: str, datum: CrawlDatum) -> dict[str, Any]:
+    """A record under Nutch's JSON keys."""
+    return {
+        "url": url,
+        "statusCode": int(datum.status),
+        "statusName": datum.status.label,
+        "fetchTime": as_text(datum.fetch_time),
+        "modifiedTime": as_text(datum.modified_time) if datum.modified_time else None,
+        "retriesSinceFetch": datum.retries,
+        "retryIntervalSeconds": datum.fetch_interval,
+        "retryIntervalDays": round(datum.fetch_interval / 86_400, 3),
+        "score": datum.score,
+        "signature": datum.signature.hex() if datum.signature else None,
+        "metadata": dict(datum.metadata),
+    }
+
+
+def as_paragraph(url: str, datum: CrawlDatum) -> str:
+    """A record for people to read."""
+    modified = as_text(datum.modified_time) if datum.modified_time else "unknown"
+    days = datum.fetch_interval / 86_400
+    lines = [
+        url,
+        f"  status          {int(datum.status)} ({datum.status.label})",
+        f"  fetch time      {as_text(datum.fetch_time)}",
+        f"  modified time   {modified}",
+        f"  retries         {datum.retries}",
+        f"  fetch interval  {datum.fetch_interval} s ({days:.1f} d)",
+        f"  score           {datum.score:g}",
+        f"  signature       {datum.signature.hex() if datum.signature else 'none'}",
+    ]
+    lines += [f"  metadata        {key} = {value}" for key, value in datum.metadata.items()]
+    return "\n".join(lines)
+
+
+def _as_text(url: str, datum: CrawlDatum) -> bytes:
+    return (as_paragraph(url, datum) + "\n\n").encode()
+
+
+_SUFFIX = {
+    DumpFormat.PARQUET: "parquet",
+    DumpFormat.CSV: "csv",
+    DumpFormat.JSON: "jsonl",
+    DumpFormat.TEXT: "txt",
+}
+_RENDER: dict[DumpFormat, Callable[[str, CrawlDatum], bytes]] = {
+    DumpFormat.CSV: _as_csv,
+    DumpFormat.JSON: _as_json,
+    DumpFormat.TEXT: _as_text,
+}

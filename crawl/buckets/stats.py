@@ -1,0 +1,143 @@
+"""Statistics of a CrawlDb: a summary of each bucket, and summaries added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from crawl.buckets.layout import encoded
+from crawl.model.status import Status
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import each_group, open_table
+from crawl.storage.snapshot import BucketFile
+
+_SCORES_KEPT = 8192
+"""Evenly ranked scores kept of each bucket: quantiles are exact for small buckets and
+off by at most 1/8192 of the rank for large ones."""
+
+
+@dataclass(slots=True)
+class Spread:
+    """Least, greatest and mean of a column."""
+
+    count: int = 0
+    least: float = float("inf")
+    greatest: float = float("-inf")
+    total: float = 0.0
+
+    def take(self, values: npt.NDArray[np.number]) -> None:
+        if len(values):
+            self.count += len(values)
+            self.least = min(self.least, float(values.min()))
+            self.greatest = max(self.greatest, float(values.max()))
+            self.total += float(values.sum(dtype=np.float64))
+
+    def add(self, other: Spread) -> None:
+        self.count += other.count
+        self.least = min(self.least, other.least)
+        self.greatest = max(self.greatest, other.greatest)
+        self.total += other.total
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.count if self.count else float("nan")
+
+
+@dataclass(slots=True)
+class Stats:
+    """What is known of a bucket, or of all of them."""
+
+    urls: int = 0
+    statuses: Counter[int] = field(default_factory=Counter)
+    retries: Counter[int] = field(default_factory=Counter)
+    score: Spread = field(default_factory=Spread)
+    scores_nan: int = 0
+    fetch_time_ms: Spread = field(default_factory=Spread)
+    fetch_interval_s: Spread = field(default_factory=Spread)
+    ranked_scores: list[tuple[npt.NDArray[np.float32], float]] = field(default_factory=list)
+    """Scores in order, and how many rows each stands for."""
+    hosts: dict[str, Counter[int]] = field(default_factory=dict)
+    """Records of each host by status; only where asked for."""
+
+    def add(self, other: Stats) -> None:
+        self.urls += other.urls
+        self.statuses += other.statuses
+        self.retries += other.retries
+        self.score.add(other.score)
+        self.scores_nan += other.scores_nan
+        self.fetch_time_ms.add(other.fetch_time_ms)
+        self.fetch_interval_s.add(other.fetch_interval_s)
+        self.ranked_scores += other.ranked_scores
+        for host, statuses in other.hosts.items():
+            self.hosts.setdefault(host, Counter()).update(statuses)
+
+    def quantiles(self, wanted: tuple[float, ...]) -> dict[float, float]:
+        """The score below which each share of the URLs lies."""
+        if not self.ranked_scores:
+            return {}
+        values = np.concatenate([scores for scores, _ in self.ranked_scores])
+        weights = np.concatenate([np.full(len(s), weight) for s, weight in self.ranked_scores])
+        order = np.argsort(values)
+        upto = np.cumsum(weights[order])
+        places = np.searchsorted(upto, np.array(wanted) * upto[-1])
+        chosen = values[order][np.minimum(places, len(values) - 1)]
+        return {share: float(value) for share, value in zip(wanted, chosen, strict=True)}
+
+
+def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> Stats:
+    """The statistics of one bucket."""
+    stats = Stats()
+    scores: list[npt.NDArray[np.float32]] = []
+    columns = ["status", "retries", "score", "fetch_time", "fetch_interval"]
+    with open_table(crawldb, file.path, host_codes=True) as source:
+        for rows in each_group(source, ["host", *columns] if by_host else columns):
+            status = rows["status"].to_numpy()
+            stats.urls += rows.num_rows
+            stats.statuses.update(_counted(status))
+            stats.retries.update(_counted(rows["retries"].to_numpy()))
+            score = rows["score"].to_numpy()
+            usable = score[~np.isnan(score)]
+            stats.scores_nan += len(score) - len(usable)
+            stats.score.take(usable)
+            scores.append(usable)
+            stats.fetch_time_ms.take(rows["fetch_time"].to_numpy().view(np.int64))
+            stats.fetch_interval_s.take(rows["fetch_interval"].to_numpy())
+            if by_host:
+                _count_hosts(stats, encoded(rows["host"]), status)
+    stats.ranked_scores = _thinned(scores)
+    return stats
+
+
+def _thinned(
+    scores: list[npt.NDArray[np.float32]],
+) -> list[tuple[npt.NDArray[np.float32], float]]:
+    ordered = np.sort(np.concatenate(scores)) if scores else np.empty(0, dtype=np.float32)
+    if len(ordered) <= _SCORES_KEPT:
+        return [(ordered, 1.0)] if len(ordered) else []
+    places = ((np.arange(_SCORES_KEPT) + 0.5) * len(ordered) / _SCORES_KEPT).astype(np.int64)
+    return [(ordered[places], len(ordered) / _SCORES_KEPT)]
+
+
+def _counted(values: npt.NDArray[np.integer]) -> Counter[int]:
+    found, counts = np.unique(values, return_counts=True)
+    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+
+
+def _count_hosts(stats: Stats, hosts: object, status: npt.NDArray[np.int8]) -> None:
+    codes = hosts.indices.to_numpy().astype(np.int64)  # type: ignore[attr-defined]
+    names = hosts.dictionary  # type: ignore[attr-defined]
+    pairs, counts = np.unique(codes * 256 + status, return_counts=True)
+    for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+        code, value = divmod(pair, 256)
+        stats.hosts.setdefault(names[code].as_py(), Counter())[value] += count
+
+
+def status_label(code: int) -> str:
+    """A status as people know it, also where a table holds a code nobody knows."""
+    try:
+        return Status(code).label
+    except ValueError:
+        return f"status_{code}"

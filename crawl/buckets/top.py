@@ -1,0 +1,37 @@
+"""The URLs with the highest scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import each_group, open_table
+from crawl.storage.snapshot import BucketFile
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    score: float
+    url: str
+
+
+def top_of_bucket(crawldb: Folder, most: int, least: float, file: BucketFile) -> list[Scored]:
+    """The bucket's `most` best URLs with a score of at least `least`, best first."""
+    found: list[Scored] = []
+    with open_table(crawldb, file.path) as source:
+        for rows in each_group(source, ["url", "score"]):
+            score = rows["score"].to_numpy()
+            best = np.flatnonzero(score >= least)
+            if len(best) > most:
+                best = best[np.argpartition(-score[best], most - 1)[:most]]
+            urls = rows["url"].take(best).to_pylist()
+            found += [Scored(float(score[row]), url) for row, url in zip(best, urls, strict=True)]
+            found = best_of(found, most)
+    return found
+
+
+def best_of(found: list[Scored], most: int) -> list[Scored]:
+    """The best of these, best first; equal scores in order of URL."""
+    return sorted(found, key=lambda entry: (-entry.score, entry.url))[:most]

@@ -1,0 +1,1 @@
+"""`crawl COMMAND`: one file a command, imported only when it is called."""

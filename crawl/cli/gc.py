@@ -1,0 +1,41 @@
+"""crawl gc."""
+
+from __future__ import annotations
+
+import click
+
+from crawl.cli.options import crawl_dir_argument, force_option, with_config
+from crawl.cli.output import remark
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.storage.crawl_dir import CrawlDir
+
+
+@click.command("gc")
+@crawl_dir_argument
+@click.option("--keep", type=click.IntRange(min=1), help="Snapshots to keep.")
+@force_option
+@with_config
+def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> None:
+    """Forget old snapshots of the CrawlDb of CRAWL_DIR and delete files that no kept one
+    names. Writers do this themselves; the command is for asking for less.
+
+    \b
+    Examples:
+      crawl gc mycrawl
+      crawl gc mycrawl --keep 1
+    """
+    directory = CrawlDir(crawl_dir)
+    directory.require_crawldb()
+    with directory.writing_crawldb("gc", config, SystemClock(), force=force) as transaction:
+        if transaction.lock.took_over:
+            remark(f"gc: {transaction.lock.took_over}")
+        forgotten = transaction.keep_newest(
+            config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
+        )
+        kept = transaction.timeline.numbers
+    remark(
+        f"gc: forgot {len(forgotten)} snapshots, kept {', '.join(map(str, kept))};"
+        f" deleted {transaction.swept} files"
+    )

@@ -1,0 +1,165 @@
+"""crawl generate."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
+from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.spark import SparkOptions
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.phases import generate
+from crawl.phases.generate import Generated, GenerateOptions, Matching
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.urls.resolve import system_resolver
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOTHING_DUE = 1
+
+
+@click.command("generate")
+@crawl_dir_argument
+@click.option("--top-n", type=click.IntRange(min=1), help="At most this many URLs a segment.")
+@click.option(
+    "--num-fetchers",
+    type=click.IntRange(min=1),
+    help="Parts of a fetch list, each fetched by a task (default: the cores of the cluster).",
+)
+@click.option(
+    "--max-num-segments",
+    type=click.IntRange(min=1),
+    help="Make up to this many segments, each as if the ones before were taken already.",
+)
+@click.option(
+    "--add-days", type=float, default=0.0, help="Select as if it were this many days later."
+)
+@click.option("--expr", help="Only records that this Spark SQL condition holds for.")
+@click.option("--no-filter", is_flag=True, help="Do not ask the URL filters.")
+@click.option(
+    "--no-norm", is_flag=True, help="Count a host under its own name, not its normalised one."
+)
+@force_option
+@json_option
+@with_spark
+@with_config
+def command(
+    crawl_dir: str,
+    top_n: int | None,
+    num_fetchers: int | None,
+    max_num_segments: int | None,
+    add_days: float,
+    expr: str | None,
+    no_filter: bool,
+    no_norm: bool,
+    force: bool,
+    as_json: bool,
+    spark: SparkOptions,
+    config: Config,
+) -> int:
+    """Select the due URLs with the highest scores into new segments of CRAWL_DIR.
+
+    Exit code 1: nothing is due.
+
+    \b
+    Examples:
+      crawl generate mycrawl --top-n 1000
+      crawl generate mycrawl --top-n 50000 --num-fetchers 8 -D generate.max.count=100
+      crawl generate mycrawl --expr "status = 'db_unfetched' AND score > 0.5"
+      crawl generate mycrawl --max-num-segments 4 -D generate.update.crawldb=true
+    """
+    directory = CrawlDir(crawl_dir)
+    directory.require_crawldb()
+    options = GenerateOptions(
+        top_n=top_n,
+        num_fetchers=num_fetchers or 0,
+        max_num_segments=max_num_segments,
+        add_days=add_days,
+        expr=expr,
+        filter=False if no_filter else None,
+        normalize=False if no_norm else None,
+        force=force,
+    )
+    generate.check(config, options)
+    with spark.session("generate", config) as session:
+        from crawl.phases.tasks import SparkRunner
+
+        cores = session.sparkContext.defaultParallelism
+        done = generate.run(
+            SparkRunner(session, quiet=spark.quiet),
+            directory,
+            config,
+            replace(options, num_fetchers=num_fetchers or cores),
+            SystemClock(),
+            resolver=system_resolver,
+            matching=None if expr is None else _matching(session, directory, expr),
+        )
+    if done.took_over:
+        remark(f"generate: {done.took_over}")
+    if as_json:
+        print_json({"segments": done.segments, "report": asdict(done.report)})
+    else:
+        _summarize(crawl_dir, done)
+    return 0 if done.segments else NOTHING_DUE
+
+
+def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:
+    from crawl.phases.expr import checked, matching_rows
+
+    checked(session, expr)
+    crawldb = directory.crawldb.folder
+    return lambda snapshot, scratch: matching_rows(session, crawldb, snapshot, expr, scratch)
+
+
+def _summarize(crawl_dir: str, done: Generated) -> None:
+    counters = done.report.counters
+    rows: list[list[object]] = [["records", counters["records"]]]
+    rows += [[name, counters[name]] for name in _REJECTIONS if counters[name]]
+    rows += [[name, count] for name, count in sorted(counters.items()) if name.startswith("plugin")]
+    rows.append(["selected", counters["urls_generated"]])
+    print_table("generate", ["what", "URLs"], rows)
+    if not done.segments:
+        remark("generate: nothing is due, no segment made")
+        return
+    print_table(
+        "segments",
+        ["segment", "URLs", "hosts", "parts", "predicted fetch time", "longest chain"],
+        [
+            [
+                f"{crawl_dir}/segments/{segment['segment']}",
+                segment["urls"],
+                segment["chains"],
+                sum(part["urls"] > 0 for part in segment["parts"]),
+                _duration(segment["predicted_makespan_s"]),
+                f"{segment['longest_chain']} ({_duration(segment['longest_chain_s'])})",
+            ]
+            for segment in done.report.details["segments"]
+        ],
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+_REJECTIONS = (
+    "url_filters_rejected",
+    "schedule_rejected",
+    "wait_for_update",
+    "expr_rejected",
+    "status_rejected",
+    "score_not_a_number",
+    "score_too_low",
+    "interval_rejected",
+    "urls_skipped_per_host_overflow",
+    "hosts_affected_per_host_overflow",
+    "below_top_n",
+    "hosts_not_resolved",
+)

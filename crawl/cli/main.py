@@ -1,0 +1,113 @@
+"""The command `crawl`: finds the command's file, and turns faults into one line.
+
+click, because it parses, documents and completes command lines and lets a group load
+its commands lazily: `crawl --help` imports none of them.
+
+Exit codes: 0 done, 1 nothing to do or not found, 2 wrong input, configuration or
+storage, 3 locked by somebody else, 70 a fault of ours, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from crawl import __version__
+from crawl.errors import CrawlError
+from crawl.nearest import nearest
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "inject": ("crawl.cli.inject", "put seed URLs into the CrawlDb"),
+    "generate": ("crawl.cli.generate", "select due URLs into new segments"),
+    "readdb": ("crawl.cli.readdb", "statistics, look-up and dumps of the CrawlDb"),
+    "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),
+    "rollback": ("crawl.cli.rollback", "make an older state of the CrawlDb current"),
+    "gc": ("crawl.cli.gc", "forget old snapshots and delete stray files"),
+    "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
+    "showproperties": ("crawl.cli.showproperties", "every setting and where it came from"),
+}
+"""name → (module with the click command `command`, one line of help)."""
+
+INTERNAL_FAULT = 70
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Run `crawl COMMAND --help` for a command's options and examples.",
+)
+@click.version_option(__version__, prog_name="crawl")
+def crawl() -> None:
+    """Nutria: crawl the web in rounds; each phase is a Spark job, all state is Parquet.
+
+    \b
+    A first crawl:
+      crawl inject mycrawl seeds.txt          put seeds into mycrawl/crawldb
+      crawl readdb mycrawl --stats            look at it
+      crawl generate mycrawl --top-n 1000     select what to fetch
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a command line and exits."""
+    try:
+        code = crawl.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="crawl",
+            standalone_mode=False,
+        )
+    except CrawlError as error:
+        _fail(str(error), error.exit_code)
+    except click.exceptions.Abort:
+        _fail("interrupted", INTERRUPTED)
+    except KeyboardInterrupt:
+        _fail("interrupted", INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # whoever read us has seen enough; do not complain when flushing either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        _fail(f"a fault of ours: {type(error).__name__}: {error}", INTERNAL_FAULT, bug=True)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int, *, bug: bool = False) -> None:
+    if os.environ.get("CRAWL_DEBUG"):
+        traceback.print_exc()
+    elif bug:
+        message += " (set CRAWL_DEBUG=1 for the traceback, and please report it)"
+    click.echo(f"crawl: {message}", err=True)
+    sys.exit(code)

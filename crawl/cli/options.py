@@ -1,0 +1,64 @@
+"""Options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from crawl.config import Config, load
+from crawl.interfaces.registry import plugin_properties
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def with_config(command: Command) -> Command:
+    """Adds -D and --conf; the command is called with `config`."""
+
+    @click.option(
+        "-D",
+        "overrides",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a property for this run (repeatable); see `crawl showproperties`.",
+    )
+    @click.option(
+        "--conf",
+        "conf",
+        metavar="PATH",
+        help="Folder with crawl-site.toml and rule files, or a TOML file"
+        " (default: $CRAWL_CONF_DIR, or ./conf if it has a crawl-site.toml).",
+    )
+    @functools.wraps(command)
+    def wrapped(*args: Any, overrides: tuple[str, ...], conf: str | None, **kwargs: Any) -> Any:
+        config = load(overrides, conf, os.environ, extra=plugin_properties)
+        return command(*args, config=config, **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def with_spark(command: Command) -> Command:
+    """Adds --master and --quiet; the command is called with `spark: SparkOptions`."""
+    from crawl.cli.spark import SparkOptions
+
+    @click.option(
+        "--master",
+        metavar="MASTER",
+        help="Spark master: local[4], spark://host:7077, yarn, k8s://… (default: local[*]).",
+    )
+    @click.option("-q", "--quiet", is_flag=True, help="No progress, only results and errors.")
+    @functools.wraps(command)
+    def wrapped(*args: Any, master: str | None, quiet: bool, **kwargs: Any) -> Any:
+        return command(*args, spark=SparkOptions(master, quiet), **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+crawl_dir_argument = click.argument("crawl_dir", metavar="CRAWL_DIR")
+json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
+force_option = click.option(
+    "--force", is_flag=True, help="Take the lock even if its owner seems to be at work."
+)

@@ -1,0 +1,76 @@
+"""What commands print: tables and JSON to stdout, remarks to stderr.
+
+rich, because it draws tables that fit the terminal; it is imported only where there is
+one, and elsewhere columns are aligned plainly so that they can be cut and grepped.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+
+def print_json(content: Any) -> None:
+    """One JSON document, for programs."""
+    click.echo(json.dumps(content, indent=1, ensure_ascii=False, default=str))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Rows under their column names; numbers are aligned to the right."""
+    texts = [[_shown(value) for value in row] for row in rows]
+    numeric = [
+        bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+        for place in range(len(columns))
+    ]
+    if sys.stdout.isatty():
+        _draw(title, columns, texts, numeric)
+        return
+    widths = [
+        max([len(column), *(len(row[place]) for row in texts)])
+        for place, column in enumerate(columns)
+    ]
+    for row in [list(columns), *texts]:
+        cells = [
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, numeric, strict=True)
+        ]
+        click.echo("  ".join(cells).rstrip())
+
+
+def print_facts(title: str, facts: Mapping[str, object]) -> None:
+    """Names and values, one a line."""
+    print_table(title, ["", title], [[name, _shown(value)] for name, value in facts.items()])
+
+
+def remark(message: str) -> None:
+    """A line for the person at the terminal; never part of the answer."""
+    click.echo(message, err=True)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return str(value)
+
+
+def _draw(
+    title: str, columns: Sequence[str], rows: list[list[str]], numeric: list[bool]
+) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for column, right in zip(columns, numeric, strict=True):
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)

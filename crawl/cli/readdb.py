@@ -1,0 +1,307 @@
+"""crawl readdb."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from crawl.buckets.dump import DumpFormat, Dumping, Wanted, as_paragraph, as_record
+from crawl.buckets.lookup import find_record
+from crawl.buckets.runner import Runner
+from crawl.buckets.stats import Spread, Stats, status_label
+from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.spark import SparkOptions
+from crawl.clock import as_text
+from crawl.config import Config
+from crawl.config.properties import DB_STATS_SCORE_QUANTILES
+from crawl.errors import UsageError
+from crawl.interfaces.chains import NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.records import to_records
+from crawl.model.status import DB_STATUSES, Status
+from crawl.phases import readdb
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.snapshot import Snapshot
+
+NOT_FOUND = 1
+
+
+@click.command("readdb")
+@crawl_dir_argument
+@click.option("--stats", is_flag=True, help="URLs by status, scores, intervals, retries.")
+@click.option("--sort", is_flag=True, help="With --stats: also by host, largest first.")
+@click.option("--hosts", "most_hosts", type=click.IntRange(min=1), default=50, show_default=True,
+              help="With --sort: how many hosts.")
+@click.option("--url", help="Everything known of one URL. Exit code 1 if it is not there.")
+@click.option("--top", type=click.IntRange(min=1), help="The URLs with the highest scores.")
+@click.option("--min", "least", type=float, help="With --top: only scores of at least this.")
+@click.option("--dump", metavar="FOLDER", help="Write records to a new folder.")
+@click.option("--format", "dump_format", type=click.Choice([f.value for f in DumpFormat]),
+              help="With --dump.  [default: parquet]")
+@click.option("--status", type=click.Choice([s.label for s in DB_STATUSES]),
+              help="With --dump: only records of this status.")
+@click.option("--regex", help="With --dump: only URLs that match as a whole (RE2 syntax).")
+@click.option("--retry", type=click.IntRange(min=0), help="With --dump: at least this many retries.")
+@click.option("--expr", help="With --dump: only records that this Spark SQL condition holds for.")
+@click.option("--sample", type=click.FloatRange(0, 1), help="With --dump: a share of the records.")
+@click.option("--snapshot", "number", type=int, help="Read this snapshot instead of the current.")
+@click.option("--force", is_flag=True, help="With --dump: replace an older dump in FOLDER.")
+@json_option
+@with_spark
+@with_config
+def command(
+    crawl_dir: str,
+    stats: bool,
+    sort: bool,
+    most_hosts: int,
+    url: str | None,
+    top: int | None,
+    least: float | None,
+    dump: str | None,
+    dump_format: str | None,
+    status: str | None,
+    regex: str | None,
+    retry: int | None,
+    expr: str | None,
+    sample: float | None,
+    number: int | None,
+    force: bool,
+    as_json: bool,
+    spark: SparkOptions,
+    config: Config,
+) -> int:
+    """Look at the CrawlDb of CRAWL_DIR. One of --stats, --url, --top and --dump.
+
+    \b
+    Examples:
+      crawl readdb mycrawl --stats --sort
+      crawl readdb mycrawl --url https://example.org/
+      crawl readdb mycrawl --top 20 --min 0.5 --json
+      crawl readdb mycrawl --dump out --format csv --status db_gone
+      crawl readdb mycrawl --dump out --expr "score > 1 AND metadata['lang'] = 'en'"
+    """
+    chosen = [
+        name
+        for name, given in (("--stats", stats), ("--url", url), ("--top", top), ("--dump", dump))
+        if given
+    ]
+    if len(chosen) != 1:
+        raise UsageError("give one of --stats, --url, --top N and --dump FOLDER")
+    _refuse_strays(
+        chosen[0],
+        {
+            "--stats": {"--sort": sort},
+            "--top": {"--min": least is not None},
+            "--dump": {
+                "--format": dump_format,
+                "--status": status,
+                "--regex": regex,
+                "--retry": retry is not None,
+                "--expr": expr,
+                "--sample": sample is not None,
+                "--force": force,
+            },
+        },
+    )
+    directory = CrawlDir(crawl_dir)
+    snapshot = directory.require_crawldb()
+    if number is not None:
+        snapshot = directory.crawldb.snapshot(number)
+
+    if url is not None:
+        return _show_url(directory, snapshot, url, config, as_json=as_json)
+    if dump is not None:
+        wanted = Wanted(
+            status=Status.of_label(status) if status else None,
+            regex=_regex(regex),
+            min_retries=retry,
+            sample=sample,
+        )
+        dumping = Dumping(
+            directory.crawldb.folder,
+            Folder(dump).child(_EXPR_SCRATCH) if expr else None,
+            Folder(dump),
+            DumpFormat(dump_format or "parquet"),
+            wanted,
+        )
+        rows = _dump(directory, snapshot, dumping, expr, spark, config, force=force)
+        if as_json:
+            print_json({"records": rows, "folder": dump})
+        else:
+            remark(f"readdb: {rows:,} records in {dump}")
+        return 0
+    with spark.runner("readdb", config, rows=snapshot.rows) as runner:
+        if top is not None:
+            _show_top(runner, directory, snapshot, top, least, as_json=as_json)
+        else:
+            found = readdb.stats(runner, directory, snapshot, by_host=sort)
+            quantiles = found.quantiles(tuple(config[DB_STATS_SCORE_QUANTILES]))
+            if as_json:
+                print_json(_as_json(found, quantiles, snapshot, most_hosts))
+            else:
+                _show_stats(found, quantiles, snapshot, most_hosts if sort else 0)
+    return 0
+
+
+_EXPR_SCRATCH = "_matching"
+
+
+def _refuse_strays(chosen: str, belongs: dict[str, dict[str, object]]) -> None:
+    for owner, options in belongs.items():
+        for option, given in options.items():
+            if given and owner != chosen:
+                raise UsageError(f"{option} goes with {owner}, not with {chosen}")
+
+
+def _regex(regex: str | None) -> str | None:
+    """The pattern, if RE2 understands it."""
+    if regex is not None:
+        try:
+            pa.compute.match_substring_regex(pa.array(["x"]), f"^(?:{regex})$")
+        except pa.ArrowInvalid as error:
+            reason = re.sub(r"^Invalid regular expression: ", "", str(error))
+            raise UsageError(f"--regex {regex!r}: {reason}") from error
+    return regex
+
+
+def _show_url(
+    directory: CrawlDir, snapshot: Snapshot, url: str, config: Config, *, as_json: bool
+) -> int:
+    crawldb = directory.crawldb.folder
+    found = find_record(crawldb, snapshot, url)
+    if found is None:
+        normal = NormalizerChain.from_config(config, Scope.DEFAULT).normalize(url)
+        if normal is not None and normal != url:
+            found = find_record(crawldb, snapshot, normal)
+    if found is None:
+        remark(f"readdb: {url} is not in the CrawlDb")
+        if as_json:
+            print_json(None)
+        return NOT_FOUND
+    ((known_as, datum),) = to_records(found)
+    if as_json:
+        print_json(as_record(known_as, datum))
+    else:
+        click.echo(as_paragraph(known_as, datum))
+    return 0
+
+
+def _dump(
+    directory: CrawlDir,
+    snapshot: Snapshot,
+    dumping: Dumping,
+    expr: str | None,
+    spark: SparkOptions,
+    config: Config,
+    *,
+    force: bool,
+) -> int:
+    readdb.make_room(dumping.output, force=force)
+    if expr is None:
+        with spark.runner("readdb", config, rows=snapshot.rows) as runner:
+            return readdb.dump(runner, snapshot, dumping, None)
+    with spark.session("readdb", config) as session:
+        from crawl.phases.expr import checked, matching_rows
+        from crawl.phases.tasks import SparkRunner
+
+        assert dumping.scratch is not None
+        matching = matching_rows(
+            session, dumping.crawldb, snapshot, checked(session, expr), dumping.scratch
+        )
+        runner = SparkRunner(session, quiet=spark.quiet)
+        rows = readdb.dump(runner, snapshot, dumping, matching)
+        dumping.output.delete(_EXPR_SCRATCH)
+        return rows
+
+
+def _show_top(
+    runner: Runner,
+    directory: CrawlDir,
+    snapshot: Snapshot,
+    most: int,
+    least: float | None,
+    *,
+    as_json: bool,
+) -> None:
+    found = readdb.top(
+        runner, directory, snapshot, most, float("-inf") if least is None else least
+    )
+    if as_json:
+        print_json([asdict(entry) for entry in found])
+    else:
+        print_table("top URLs", ["score", "url"], [[entry.score, entry.url] for entry in found])
+
+
+def _show_stats(
+    stats: Stats, quantiles: dict[float, float], snapshot: Snapshot, most_hosts: int
+) -> None:
+    rows: list[list[object]] = [["TOTAL urls", stats.urls]]
+    for code, count in sorted(stats.statuses.items()):
+        rows.append([f"status {code} ({status_label(code)})", count])
+    rows += [[f"retry {value}", count] for value, count in sorted(stats.retries.items())]
+    print_table(f"CrawlDb, snapshot {snapshot.number}", ["what", "URLs"], rows)
+    if not stats.urls:
+        return
+    spreads: list[list[object]] = [
+        ["score", *_spread(stats.score)],
+        ["fetch interval (s)", *_spread(stats.fetch_interval_s)],
+        ["due", *_spread(stats.fetch_time_ms, times=True)],
+    ]
+    print_table("values", ["what", "least", "mean", "greatest"], spreads)
+    if stats.scores_nan:
+        remark(f"readdb: {stats.scores_nan:,} scores are not a number")
+    print_table(
+        "scores", ["quantile", "score"], [[share, score] for share, score in quantiles.items()]
+    )
+    if most_hosts:
+        labels = sorted(stats.statuses)
+        print_table(
+            f"{min(most_hosts, len(stats.hosts)):,} of {len(stats.hosts):,} hosts",
+            ["host", "URLs", *(status_label(code) for code in labels)],
+            [
+                [host, counts.total(), *(counts[code] for code in labels)]
+                for host, counts in _largest_hosts(stats, most_hosts)
+            ],
+        )
+
+
+def _largest_hosts(stats: Stats, most: int) -> list[tuple[str, Any]]:
+    return sorted(stats.hosts.items(), key=lambda entry: (-entry[1].total(), entry[0]))[:most]
+
+
+def _spread(spread: Spread, *, times: bool = False) -> list[object]:
+    values = [spread.least, spread.mean, spread.greatest]
+    return [as_text(round(value)) for value in values] if times else list(values)
+
+
+def _as_json(
+    stats: Stats, quantiles: dict[float, float], snapshot: Snapshot, most_hosts: int
+) -> dict[str, Any]:
+    def spread(values: Spread, *, times: bool = False) -> dict[str, object] | None:
+        if not values.count:
+            return None
+        return dict(zip(("min", "avg", "max"), _spread(values, times=times), strict=True))
+
+    content: dict[str, Any] = {
+        "snapshot": snapshot.number,
+        "urls": stats.urls,
+        "status": {status_label(code): count for code, count in sorted(stats.statuses.items())},
+        "retries": {str(value): count for value, count in sorted(stats.retries.items())},
+        "score": spread(stats.score),
+        "scoreQuantiles": {f"{share:g}": score for share, score in quantiles.items()},
+        "scoreNaN": stats.scores_nan,
+        "fetchTime": spread(stats.fetch_time_ms, times=True),
+        "fetchInterval": spread(stats.fetch_interval_s),
+    }
+    if stats.hosts:
+        content["hosts"] = {
+            host: {status_label(code): count for code, count in sorted(counts.items())}
+            for host, counts in _largest_hosts(stats, most_hosts)
+        }
+    return content

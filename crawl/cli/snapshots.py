@@ -1,0 +1,53 @@
+"""crawl snapshots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from crawl.cli.options import crawl_dir_argument, json_option
+from crawl.cli.output import print_json, print_table
+from crawl.clock import as_text
+from crawl.storage.crawl_dir import CrawlDir
+
+
+@click.command("snapshots")
+@crawl_dir_argument
+@click.option("--files", is_flag=True, help="Print the current snapshot's Parquet files instead.")
+@json_option
+def command(crawl_dir: str, files: bool, as_json: bool) -> None:
+    """List the kept states of the CrawlDb of CRAWL_DIR, the current one last.
+
+    \b
+    Examples:
+      crawl snapshots mycrawl
+      duckdb -c "SELECT status, count(*) FROM read_parquet([$(crawl snapshots mycrawl
+          --files | sed "s/.*/'&'/" | paste -sd,)]) GROUP BY 1"
+    """
+    directory = CrawlDir(crawl_dir)
+    current = directory.require_crawldb()
+    if files:
+        paths = [directory.crawldb.folder.path(file.path) for file in current.files]
+        if as_json:
+            print_json(paths)
+        else:
+            click.echo("\n".join(paths))
+        return
+    rows: list[dict[str, Any]] = []
+    for number in directory.crawldb.timeline().numbers:
+        snapshot = directory.crawldb.snapshot(number)
+        rows.append(
+            {
+                "snapshot": number,
+                "made": as_text(snapshot.created_ms),
+                "by": snapshot.phase,
+                "urls": snapshot.rows,
+                "bytes": snapshot.bytes,
+                "current": number == current.number,
+            }
+        )
+    if as_json:
+        print_json(rows)
+    else:
+        print_table("snapshots of the CrawlDb", list(rows[0]), [list(row.values()) for row in rows])

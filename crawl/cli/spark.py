@@ -1,0 +1,48 @@
+"""How a command comes to a Runner: Spark, or this process for a small read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crawl.buckets.runner import InProcess, Runner
+from crawl.config import Config
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SMALL_ROWS = 2_000_000
+"""Reading a table up to this size here takes less time than starting a JVM."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """What the command line says about Spark."""
+
+    master: str | None
+    quiet: bool
+
+    @contextmanager
+    def session(self, name: str, config: Config) -> Iterator[SparkSession]:
+        """A session that is stopped at the end, unless spark-submit owns it."""
+        from crawl.phases.session import open_session
+
+        spark = open_session(name, config, master=self.master)
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+    @contextmanager
+    def runner(self, name: str, config: Config, *, rows: int | None = None) -> Iterator[Runner]:
+        """A Runner on Spark; on this process where `rows` says that this is quicker."""
+        if rows is not None and rows <= SMALL_ROWS and self.master is None:
+            yield InProcess(threads=os.cpu_count() or 1)
+            return
+        from crawl.phases.tasks import SparkRunner
+
+        with self.session(name, config) as spark:
+            yield SparkRunner(spark, quiet=self.quiet)

@@ -1,0 +1,77 @@
+"""readdb: statistics, the best URLs, and dumps of the CrawlDb."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from crawl.buckets.dump import BucketDump, Dumping, dump_bucket
+from crawl.buckets.runner import Runner
+from crawl.buckets.stats import Stats, bucket_stats
+from crawl.buckets.top import Scored, best_of, top_of_bucket
+from crawl.errors import UsageError
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.snapshot import BucketFile, Snapshot
+from crawl.storage.split import SplitFile, destinations_of
+
+SUCCESS = "_SUCCESS"
+"""Written last: a dump without it is not whole."""
+
+
+def stats(runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, *, by_host: bool) -> Stats:
+    """The statistics of a snapshot."""
+    found = runner.run(
+        partial(bucket_stats, crawl_dir.crawldb.folder, by_host),
+        _largest_first(snapshot),
+        "readdb: statistics",
+    )
+    total = Stats()
+    for bucket in found:
+        total.add(bucket)
+    return total
+
+
+def top(
+    runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, most: int, least: float
+) -> list[Scored]:
+    """The `most` URLs with the highest scores, best first."""
+    found = runner.run(
+        partial(top_of_bucket, crawl_dir.crawldb.folder, most, least),
+        _largest_first(snapshot),
+        "readdb: top",
+    )
+    return best_of([entry for bucket in found for entry in bucket], most)
+
+
+def dump(
+    runner: Runner,
+    snapshot: Snapshot,
+    dumping: Dumping,
+    matching: list[SplitFile] | None,
+) -> int:
+    """Writes the wanted records into a folder that has room; returns how many."""
+    rows_of = None if matching is None else destinations_of(matching)
+    work = [
+        BucketDump(file, None if rows_of is None else rows_of.get(file.bucket, []))
+        for file in _largest_first(snapshot)
+    ]
+    rows = sum(runner.run(partial(dump_bucket, dumping), work, "readdb: dump"))
+    dumping.output.write(SUCCESS, b"")
+    return rows
+
+
+def make_room(output: Folder, *, force: bool) -> None:
+    """Only a dump may be replaced: nobody's other files are ever deleted."""
+    names = output.names()
+    if not names:
+        return
+    dumped = all(name == SUCCESS or name.startswith("part-") for name in names)
+    if not force or not dumped:
+        advice = "choose another or use --force" if dumped else "it holds other files"
+        raise UsageError(f"{output.address} is not empty: {advice}")
+    for name in names:
+        output.delete(name)
+
+
+def _largest_first(snapshot: Snapshot) -> list[BucketFile]:
+    return sorted(snapshot.files, key=lambda file: -file.rows)
