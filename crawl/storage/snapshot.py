@@ -228,13 +228,15 @@ class Transaction:
         for number in self.timeline.numbers:
             named.update(file.path for file in self._dataset.snapshot(number).files)
             named.update({f"{_place(number)}/{MANIFEST}", f"{_place(number)}/{REPORT}"})
-        stray = [
-            path
-            for name in folder.files(SNAPSHOTS)
-            if (path := f"{SNAPSHOTS}/{name}") not in named
-        ]
+        files = [f"{SNAPSHOTS}/{name}" for name in folder.files(SNAPSHOTS)]
+        stray = [path for path in files if path not in named]
         for path in stray:
             folder.delete(path)
+        # a local disk keeps the empty folder of a forgotten snapshot
+        used = {path.split("/")[1] for path in named}
+        for name in folder.names(SNAPSHOTS):
+            if name not in used:
+                folder.delete(f"{SNAPSHOTS}/{name}")
         self.swept += len(stray)
 
     def _move(self, timeline: Timeline) -> None:
