@@ -45,6 +45,9 @@ def archive_options(
     """
     if any(environment.get(name) for name in _CLASS_PATH_VARIABLES):
         return []
+    # An archive of ours builds on the one a Java comes with; the wheel's comes without.
+    if not (java.home / "lib" / "server" / "classes.jsa").exists():
+        return []
     folder = cache_folder(environment) / "class-archives"
     try:
         name = _name(java, jars, jvm_options)

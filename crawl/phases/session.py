@@ -7,6 +7,7 @@ the cluster's settings and logging are left as they are.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -248,10 +249,16 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _not_from_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
     """Keeps Ctrl-C as it was: pyspark's handler fails once its session is stopped, and
     whoever runs tasks here cancels them itself."""
+    # On Ctrl-C py4j logs a traceback, to the root logger and so to the terminal.
+    logging.getLogger().addFilter(_not_from_py4j)
     if threading.current_thread() is not threading.main_thread():
         yield
         return

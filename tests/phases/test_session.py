@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -122,3 +123,10 @@ class TestOnSpark:
 
     def test_ctrl_c_stays_python_s_own(self, spark: SparkSession) -> None:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def test_py4j_s_own_complaints_stay_off_the_terminal(self, spark: SparkSession) -> None:
+        def record(path: str) -> logging.LogRecord:
+            return logging.LogRecord("root", logging.ERROR, path, 1, "Ctrl-C", None, None)
+
+        assert not logging.getLogger().filter(record("site-packages/py4j/java_gateway.py"))
+        assert logging.getLogger().filter(record("crawl/phases/inject.py"))
