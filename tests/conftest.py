@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# how long an example takes says more about the machine than about the code
+settings.register_profile("nutria", deadline=None)
+settings.load_profile("nutria")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from crawl.config import Config, load
-from crawl.interfaces.registry import plugin_properties
+from crawl.interfaces.declared import declared_properties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,7 +34,7 @@ def with_config(command: Command) -> Command:
     )
     @functools.wraps(command)
     def wrapped(*args: Any, overrides: tuple[str, ...], conf: str | None, **kwargs: Any) -> Any:
-        config = load(overrides, conf, os.environ, extra=plugin_properties)
+        config = load(overrides, conf, os.environ, extra=declared_properties)
         return command(*args, config=config, **kwargs)
 
     return wrapped  # type: ignore[return-value]

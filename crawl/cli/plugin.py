@@ -11,6 +11,7 @@ from crawl.cli.output import print_json, print_table
 from crawl.config import Config
 from crawl.config.properties import CORE
 from crawl.errors import PluginError
+from crawl.interfaces.chains import PROPERTIES
 from crawl.interfaces.registry import INTERFACES, Interface, available, resolve
 
 
@@ -56,9 +57,13 @@ def list_plugins(only_active: bool, as_json: bool, config: Config) -> None:
         )
 
 
+_ORDERS = {**CORE, **{each.name: each for each in PROPERTIES}}
+"""The properties that may name the active plugins of an interface."""
+
+
 def _listed(interface: Interface, config: Config) -> list[Listed]:
     installed = available(interface.name)
-    declared = CORE.get(interface.property)
+    declared = _ORDERS.get(interface.property)
     if declared is None:
         why = "no phase asks for this interface yet"
         return [

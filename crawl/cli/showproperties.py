@@ -15,7 +15,7 @@ from crawl.config import Config, Property
 from crawl.config.properties import CORE
 from crawl.config.render import distinct, render, toml
 from crawl.errors import UsageError
-from crawl.interfaces.registry import plugin_properties
+from crawl.interfaces.declared import declared_properties
 from crawl.nearest import nearest
 
 
@@ -77,7 +77,7 @@ def _plain(value: object) -> str:
 )
 @with_config
 def command(pattern: str, changed: bool, as_json: bool, as_toml: bool, config: Config) -> None:
-    properties = [*CORE.values(), *plugin_properties()]
+    properties = [*CORE.values(), *declared_properties()]
     if as_toml:
         click.echo(render(properties), nl=False)
         return

@@ -17,6 +17,7 @@ from crawl.counters import Counters
 from crawl.interfaces.registry import Resolved, resolve
 from crawl.interfaces.schedule import FetchSchedule
 from crawl.model.records import to_records
+from crawl.model.tables import CRAWLDB
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,11 @@ class ActiveSchedule:
 
     @property
     def needs_url(self) -> bool:
-        """Whether the schedule can only answer row by row."""
-        return type(self.schedule).should_fetch_batch is FetchSchedule.should_fetch_batch
+        """Whether the schedule can only answer row by row; asked of it with no rows."""
+        try:
+            return self.schedule.should_fetch_batch(CRAWLDB.schema.empty_table(), 0) is None
+        except Exception:
+            return True
 
     def due(self, datums: pa.Table, now: int, counters: Counters) -> pa.Array:
         """Which rows of a CrawlDb table are due."""

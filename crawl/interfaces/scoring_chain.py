@@ -18,6 +18,7 @@ from crawl.interfaces.registry import Resolved, resolve
 from crawl.interfaces.scoring import ScoringFilter
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
+from crawl.model.tables import CRAWLDB
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,16 @@ class ScoringChain:
 
     @property
     def needs_url_to_sort(self) -> bool:
-        """Whether some plugin can rank URLs only row by row."""
-        return any(
-            type(plugin).sort_values is ScoringFilter.sort_values
-            and type(plugin).sort_value is not ScoringFilter.sort_value
-            for _, plugin in self._filters
-        )
+        """Whether some plugin can rank URLs only row by row; asked of it with no rows."""
+        none = CRAWLDB.schema.empty_table()
+        for _, plugin in self._filters:
+            try:
+                by_column = plugin.sort_values(none, pa.array([], pa.float32())) is not None
+            except Exception:
+                by_column = False
+            if not by_column and type(plugin).sort_value is not ScoringFilter.sort_value:
+                return True
+        return False
 
     def sort_values(self, datums: pa.Table, counters: Counters) -> pa.Array:
         """generate's rank of each row of a CrawlDb table."""

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crawl.cli.showproperties import command
-from crawl.interfaces.registry import plugin_properties
+from crawl.interfaces.declared import declared_properties
 from crawl.config.properties import CORE
 from crawl.config.render import render
 from crawl.errors import ConfigError, UsageError
@@ -90,7 +90,7 @@ def test_only_what_was_changed(tmp_path: Path) -> None:
 
 def test_the_documented_defaults() -> None:
     result = run("--toml")
-    assert result.stdout == render([*CORE.values(), *plugin_properties()])
+    assert result.stdout == render([*CORE.values(), *declared_properties()])
     assert set(CORE) <= set(tomllib.loads(result.stdout))
 
 

@@ -1,0 +1,98 @@
+"""CrawlDbs made for tests, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from crawl.buckets.layout import bucket_of
+from crawl.clock import Clock, SystemClock
+from crawl.config import Config
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_records, to_table
+from crawl.model.report import Report
+from crawl.model.status import Status
+from crawl.model.tables import CRAWLDB
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import attempt_name
+from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.segments import GENERATE
+from crawl.storage.snapshot import BucketFile
+from crawl.urls.parse import host_of
+
+NOW = 1_800_000_000_000
+DAY = 86_400_000
+
+
+def datum(**changes: Any) -> CrawlDatum:
+    """A record that is due, with whatever matters to the test."""
+    usual: dict[str, Any] = {
+        "status": Status.DB_UNFETCHED,
+        "fetch_time": NOW - DAY,
+        "fetch_interval": 2_592_000,
+        "score": 1.0,
+    }
+    return CrawlDatum(**{**usual, **changes})
+
+
+def make_crawldb(
+    address: str,
+    records: Mapping[str, CrawlDatum],
+    *,
+    buckets: int = 4,
+    group_rows: int = 7,
+    clock: Clock | None = None,
+) -> CrawlDir:
+    """A crawl whose CrawlDb holds exactly these records, in small row groups."""
+    directory = CrawlDir(address)
+    config = Config()
+    placed: dict[int, list[tuple[str, str, CrawlDatum]]] = {}
+    for url in sorted(records, key=str.encode):
+        host = host_of(url) or ""
+        placed.setdefault(bucket_of(host, buckets), []).append((url, host, records[url]))
+    with directory.writing_crawldb("test", config, clock or SystemClock()) as transaction:
+        files = []
+        for bucket, rows in sorted(placed.items()):
+            path = f"{transaction.place}/{attempt_name(f'part-{bucket:05d}')}"
+            with open_writer(transaction.folder, path, CRAWLDB.schema, group_rows) as writer:
+                writer.write(to_table(rows))
+            size = transaction.folder.size(path) or 0
+            files.append(BucketFile(bucket, path, len(rows), size))
+        transaction.publish(files, Report("test", NOW, ""), buckets=buckets, keep=3)
+    return directory
+
+
+def records_of(directory: CrawlDir) -> dict[str, CrawlDatum]:
+    """Every record of the current CrawlDb; also checks what every snapshot promises."""
+    snapshot = directory.require_crawldb()
+    found: dict[str, CrawlDatum] = {}
+    for file in snapshot.files:
+        with open_table(directory.crawldb.folder, file.path) as source:
+            table = pa.concat_tables([CRAWLDB.schema.empty_table(), *each_group(source)])
+        urls = table["url"].to_pylist()
+        assert urls == sorted(set(urls), key=str.encode), "a bucket is sorted and unique"
+        assert len(urls) == file.rows > 0
+        for url, host in zip(urls, table["host"].to_pylist(), strict=True):
+            assert host == (host_of(url) or "")
+            assert bucket_of(host, snapshot.buckets) == file.bucket
+        found.update(to_records(table))
+    return found
+
+
+def fetch_lists(directory: CrawlDir, name: str) -> list[list[tuple[str, CrawlDatum]]]:
+    """The parts of a segment's fetch list, in their order."""
+    segment = directory.segments.segment(name)
+    parts = []
+    for file in segment.require(GENERATE).files:
+        with open_table(segment.part_folder(GENERATE), file.path) as source:
+            rows = list(to_records(source.read()))
+        assert len(rows) == file.rows
+        parts.append(rows)
+    return parts
+
+
+def urls_of(directory: CrawlDir, names: Iterable[str]) -> list[str]:
+    """All URLs of these segments' fetch lists."""
+    return [url for name in names for part in fetch_lists(directory, name) for url, _ in part]
