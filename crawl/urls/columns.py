@@ -21,6 +21,12 @@ class ColumnBytes:
     offsets: Integers
     """Where each row starts in `data`, and where the last one ends."""
 
+    def rows(self, start: int, stop: int) -> ColumnBytes:
+        """Some of the rows, without copying their bytes."""
+        offsets = self.offsets[start : stop + 1]
+        first, last = int(offsets[0]), int(offsets[-1])
+        return ColumnBytes(self.data[first:last], offsets - first)
+
     def where(self, byte: str) -> Integers:
         """The positions of one ASCII character in `data`, rising."""
         return np.flatnonzero(self.data == ord(byte))

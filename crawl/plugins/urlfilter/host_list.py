@@ -3,13 +3,9 @@ read it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from collections.abc import Iterable
 
 from crawl.urls.domains import public_suffix, registered_domain, tld
-from crawl.urls.hosts import hosts_of
 from crawl.urls.parse import host_of
 from crawl.urls.rule_lines import RuleLine
 
@@ -36,10 +32,3 @@ class HostList:
             if name in self._listed:
                 return name
         return None
-
-
-def decide_by_host(urls: pa.Array, accepts: Callable[[str | None], bool]) -> pa.Array:
-    """A decision on hosts for a column of URLs, at the price of its distinct hosts."""
-    hosts = hosts_of(urls).dictionary_encode()
-    decisions = pa.array([accepts(host) for host in hosts.dictionary.to_pylist()], pa.bool_())
-    return pc.fill_null(decisions.take(hosts.indices), accepts(None))

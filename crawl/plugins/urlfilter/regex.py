@@ -6,15 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.config import Config, Property, file, integer, text
 from crawl.interfaces.urlfilter import URLFilter
+from crawl.plugins.urlfilter.by_host import decide_by_kind
 from crawl.plugins.urlfilter.rule_runs import Rule, RuleRuns
 from crawl.urls.domains import host_of, registered_domain
-from crawl.urls.hosts import hosts_of
 from crawl.urls.re2 import is_plain
 from crawl.urls.rule_lines import RuleLine, rule_lines
 
@@ -33,9 +32,6 @@ MAX_LENGTH: Property[int] = integer(
 )
 
 Sections = frozenset[str]
-
-_FEW_ROWS = 16
-"""So few rows of one section are sooner asked one by one."""
 
 
 class RegexURLFilter(URLFilter):
@@ -61,30 +57,12 @@ class RegexURLFilter(URLFilter):
         return "no rule accepts it"
 
     def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
-        verdict = self._by_section(urls) if self._sections else self._verdict(frozenset(), urls)
+        if self._sections:
+            verdict = decide_by_kind(urls, self._sections_of, self._verdict)
+        else:
+            verdict = self._verdict(frozenset(), urls)
         fitting = pc.less_equal(pc.binary_length(urls), self._max_length)
         return pc.if_else(is_plain(urls), pc.and_kleene(fitting, verdict), None)
-
-    def _by_section(self, urls: pa.Array) -> pa.Array:
-        """Rows that the same sections apply to are asked together."""
-        hosts = hosts_of(urls).dictionary_encode()
-        kinds: dict[Sections, int] = {self._sections_of(None): 0}
-        kind_of_host = [
-            kinds.setdefault(self._sections_of(host), len(kinds))
-            for host in hosts.dictionary.to_pylist()
-        ]
-        known = pa.array(kind_of_host, pa.int32()).take(hosts.indices)
-        kind_of_row = pc.fill_null(known, 0).to_numpy(zero_copy_only=False)
-        verdict = pa.nulls(len(urls), pa.bool_())
-        for sections, kind in kinds.items():
-            rows = pa.array(kind_of_row == kind)
-            count = int(np.count_nonzero(kind_of_row == kind))
-            if count == len(urls):
-                return self._verdict(sections, urls)
-            if count >= _FEW_ROWS:
-                found = self._verdict(sections, urls.filter(rows))
-                verdict = pc.replace_with_mask(verdict, rows, found)
-        return verdict
 
     def _verdict(self, sections: Sections, urls: pa.Array) -> pa.Array:
         if sections not in self._runs:

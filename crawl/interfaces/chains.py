@@ -1,0 +1,266 @@
+"""The chains that URLs pass: normalizers one after the other, filters until one rejects.
+
+A chain ships as plugin names and configuration, and builds its plugins where it runs. Each
+has a row form and a batch form that agree; the batch form asks every plugin for the whole
+column first, and only what is still open goes through Python row by row. A plugin that
+raises is counted and has no opinion: no URL is ever lost to a fault of a plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property, integer, words
+from crawl.counters import Counters
+from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.urlfilter import URLFilter
+from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
+
+URLNORMALIZER_ORDER: Property[tuple[str, ...]] = words(
+    "urlnormalizer.order", ("basic", "regex"), "The normalizers, in the order of application."
+)
+URLNORMALIZER_ORDER_BY_SCOPE: dict[Scope, Property[tuple[str, ...]]] = {
+    scope: words(
+        f"urlnormalizer.order.{scope}",
+        URLNORMALIZER_ORDER,
+        f"The normalizers in the scope {scope}; empty: as urlnormalizer.order.",
+    )
+    for scope in Scope
+}
+URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
+    "urlnormalizer.loop.count",
+    1,
+    "How often the normalizers are applied, at most, until the URL no longer changes.",
+    unit="times",
+    minimum=1,
+)
+URLFILTER_ORDER: Property[tuple[str, ...]] = words(
+    "urlfilter.order", ("length", "regex", "trap"), "The filters; the first that rejects decides."
+)
+PROPERTIES: tuple[Property[Any], ...] = (
+    URLNORMALIZER_ORDER,
+    *URLNORMALIZER_ORDER_BY_SCOPE.values(),
+    URLNORMALIZER_LOOP_COUNT,
+    URLFILTER_ORDER,
+)
+
+
+class _Chain:
+    """Plugins by name, built on first use and left behind when the chain travels."""
+
+    def __init__(self, plugins: Iterable[Resolved], config: Config) -> None:
+        self.plugins = tuple(plugins)
+        self._config = config
+        self._built: list[tuple[str, Any]] | None = None
+
+    def build(self) -> Sequence[tuple[str, Any]]:
+        """Every plugin by its name; raises ConfigError or PluginError."""
+        if self._built is None:
+            self._built = [(plugin.name, plugin.build(self._config)) for plugin in self.plugins]
+        return self._built
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_built": None}
+
+
+class NormalizerChain(_Chain):
+    """The normalizers of one scope."""
+
+    def __init__(self, plugins: Iterable[Resolved], config: Config, scope: Scope) -> None:
+        super().__init__(plugins, config)
+        self.scope = scope
+        self._loops = config[URLNORMALIZER_LOOP_COUNT]
+
+    @classmethod
+    def from_config(cls, config: Config, scope: Scope = Scope.DEFAULT) -> NormalizerChain:
+        """The configured chain. Its plugins are built at once, so that a bad rule is told
+        on the driver and the rule files travel with the configuration."""
+        names: tuple[str, ...] = config[_order_of(config, scope)]
+        chain = cls(resolve("urlnormalizer", names), config, scope)
+        chain.build()
+        return chain
+
+    def normalize(self, url: str, counters: Counters | None = None) -> str | None:
+        """The URL in normal form; None where the text is no URL."""
+        for _ in range(self._loops):
+            before = url
+            for name, plugin in self.build():
+                found = self._asked(name, plugin, url, counters)
+                if found is None:
+                    return None
+                url = found
+            if url == before:
+                break
+        return url
+
+    def _asked(
+        self, name: str, plugin: URLNormalizer, url: str, counters: Counters | None
+    ) -> str | None:
+        try:
+            found = plugin.normalize(url, self.scope)
+            if found is not None and not found.isascii():
+                found.encode()  # what has no bytes can neither be stored nor fetched
+        except Exception:
+            _count_error(counters, "urlnormalizer", name)
+            return url
+        return found
+
+    def normalize_batch(self, urls: pa.Array, counters: Counters) -> pa.Array:
+        """`normalize` for a string column; null where the text is no URL, or was null."""
+        for _ in range(self._loops):
+            before = urls
+            for name, plugin in self.build():
+                urls = self._step(name, plugin, urls, counters)
+            if urls is before or urls.equals(before):
+                break
+        return urls
+
+    def _step(
+        self, name: str, plugin: URLNormalizer, urls: pa.Array, counters: Counters
+    ) -> pa.Array:
+        """One normalizer over the column; row by row only what it may not leave alone."""
+        alone = _asked_column(
+            lambda: plugin.leaves_alone(urls, self.scope),
+            (len(urls), counters, "urlnormalizer", name),
+        )
+        open_rows = pc.is_valid(urls)
+        if alone is not None:
+            open_rows = pc.and_not(open_rows, pc.fill_null(alone, False))
+        texts = urls.filter(open_rows).to_pylist()
+        if not texts:
+            return urls
+        normal = [self._asked(name, plugin, text, counters) for text in texts]
+        return pc.replace_with_mask(urls, open_rows, pa.array(normal, urls.type))
+
+
+class FilterChain(_Chain):
+    """All filters; a URL must pass each."""
+
+    @classmethod
+    def from_config(cls, config: Config) -> FilterChain:
+        """The configured chain, built at once for the same reasons."""
+        names: tuple[str, ...] = config[URLFILTER_ORDER]
+        chain = cls(resolve("urlfilter", names), config)
+        chain.build()
+        return chain
+
+    def rejection(self, url: str, counters: Counters | None = None) -> tuple[str, str] | None:
+        """The plugin that rejects the URL and its reason; None where all accept it."""
+        for name, plugin in self.build():
+            reason = _reason(name, plugin, url, counters)
+            if reason is not None:
+                return name, reason
+        return None
+
+    def filter_batch(self, urls: pa.Array, counters: Counters) -> pa.Array:
+        """True for each URL that all filters accept. A null is no URL and not accepted."""
+        kept = pc.is_valid(urls).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(kept)
+        remaining = urls if len(rows) == len(urls) else urls.take(pa.array(rows))
+        accepted = np.zeros(len(urls), np.bool_)
+        for name, plugin in self.build():
+            if not len(rows):
+                break
+            passed = _accepted(name, plugin, remaining, counters)
+            rejected = len(rows) - int(np.count_nonzero(passed))
+            if rejected:
+                counters[f"url_filters_rejected.{name}"] += rejected
+                rows = rows[passed]
+                remaining = remaining.filter(pa.array(passed))
+        accepted[rows] = True
+        return pa.array(accepted)
+
+
+def _accepted(name: str, plugin: URLFilter, urls: pa.Array, counters: Counters) -> Any:
+    """One filter's decision on every row, as a numpy array of booleans."""
+    verdict = _asked_column(
+        lambda: plugin.accepts_batch(urls), (len(urls), counters, "urlfilter", name)
+    )
+    if verdict is None:
+        verdict = pa.nulls(len(urls), pa.bool_())
+    if verdict.null_count == 0:
+        return verdict.to_numpy(zero_copy_only=False)
+    passed = pc.fill_null(verdict, False).to_numpy(zero_copy_only=False).copy()
+    open_rows = pc.is_null(verdict)
+    passed[open_rows.to_numpy(zero_copy_only=False)] = [
+        _reason(name, plugin, url, counters) is None for url in urls.filter(open_rows).to_pylist()
+    ]
+    return passed
+
+
+def _reason(name: str, plugin: URLFilter, url: str, counters: Counters | None) -> str | None:
+    try:
+        return plugin.rejection(url)
+    except Exception:
+        _count_error(counters, "urlfilter", name)
+        return None
+
+
+def _asked_column(ask: Callable[[], Any], about: tuple[int, Counters, str, str]) -> pa.Array | None:
+    """A plugin's quick answer; None where it has none, or not one that can be used."""
+    length, counters, interface, name = about
+    try:
+        answer = ask()
+        if isinstance(answer, pa.ChunkedArray):
+            answer = answer.combine_chunks()
+        if answer is None or (len(answer) == length and answer.type == pa.bool_()):
+            return answer
+    except Exception:
+        pass
+    _count_error(counters, interface, name)
+    return None
+
+
+def _count_error(counters: Counters | None, interface: str, name: str) -> None:
+    if counters is not None:
+        counters[f"plugin_errors.{interface}.{name}"] += 1
+
+
+def _order_of(config: Config, scope: Scope) -> Property[tuple[str, ...]]:
+    """The property that decides in the scope."""
+    own = URLNORMALIZER_ORDER_BY_SCOPE[scope]
+    is_own = config.origin(own) != "default" and config[own]
+    return own if is_own else URLNORMALIZER_ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class ActivePlugin:
+    """A plugin's place in a chain, and who put it there."""
+
+    interface: str
+    scope: str
+    """Of normalizers: the scope, or empty for all that have no order of their own."""
+    position: int
+    """From 1."""
+    name: str
+    target: str
+    property: str
+    """The configuration key that names it."""
+    origin: str
+    """Where that key was set: `default`, a file, `-D`."""
+
+
+def describe(config: Config) -> tuple[ActivePlugin, ...]:
+    """Every active normalizer and filter, for `crawl plugin list`."""
+    active = [*_placed(config, "urlnormalizer", "", URLNORMALIZER_ORDER)]
+    for scope, own in URLNORMALIZER_ORDER_BY_SCOPE.items():
+        if _order_of(config, scope) is own:
+            active += _placed(config, "urlnormalizer", scope, own)
+    return (*active, *_placed(config, "urlfilter", "", URLFILTER_ORDER))
+
+
+def _placed(
+    config: Config, interface: str, scope: str, order: Property[tuple[str, ...]]
+) -> Iterator[ActivePlugin]:
+    names: tuple[str, ...] = config[order]
+    for position, plugin in enumerate(resolve(interface, names), start=1):
+        yield ActivePlugin(
+            *(interface, str(scope), position, plugin.name, plugin.target),
+            *(order.name, config.origin(order)),
+        )
