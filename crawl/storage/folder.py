@@ -7,6 +7,8 @@ and opens its file system where it is used.
 
 from __future__ import annotations
 
+import re
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,11 +30,11 @@ class Folder:
 
     def child(self, name: str) -> Folder:
         """A folder below this one."""
-        return Folder(f"{self.address.rstrip('/')}/{name}")
+        return Folder(_below(self.address, name))
 
     def path(self, name: str) -> str:
         """The whole address of a file below this folder, for people and for Spark."""
-        return f"{self.address.rstrip('/')}/{name}"
+        return _below(self.address, name)
 
     def exists(self, name: str = "") -> bool:
         file_system, path = self._locate(name)
@@ -61,12 +63,22 @@ class Folder:
             file_system.pipe_file(path, data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Writes a small file unless there is one already; says whether it did."""
+        """Writes a small file unless there is one already; says whether it did.
+
+        Of many who try at once one succeeds: by the kernel's exclusive open on a local
+        disk, elsewhere as far as the file system has a conditional write.
+        """
         file_system, path = self._locate(name)
         with self._told(name):
             _make_parent(file_system, path)
             try:
-                file_system.pipe_file(path, data, mode="create")
+                if self.is_local():
+                    # fsspec's own "create" looks first and writes then: two would win
+                    with file_system.open(path, "xb") as stream:
+                        stream.write(data)
+                else:
+                    with _creating:
+                        file_system.pipe_file(path, data, mode="create")
             except FileExistsError:
                 return False
             return True
@@ -90,7 +102,14 @@ class Folder:
         file_system, path = self._locate(name)
         with self._told(name):
             try:
-                file_system.rm(path, recursive=True)
+                if file_system.isfile(path):
+                    file_system.rm_file(path)
+                elif self.is_local() or not _WILDCARD.search(path):
+                    file_system.rm(path, recursive=True)
+                else:
+                    # rm would take the path for a pattern, and delete something else
+                    for file in file_system.find(path):
+                        file_system.rm_file(file)
             except FileNotFoundError:
                 return
 
@@ -151,7 +170,7 @@ class Folder:
         except NotADirectoryError as error:
             raise StorageError(f"{self._named(name)}: a part of the path is a file") from error
         except (OSError, ImportError) as error:
-            raise StorageError(f"{self._named(name)}: {error}") from error
+            raise StorageError(f"{self._named(name)}: {' '.join(str(error).split())}") from error
 
     def _named(self, name: str) -> str:
         return self.path(name) if name else self.address
@@ -163,12 +182,24 @@ def attempt_name(stem: str) -> str:
 
 
 def locate(address: str) -> tuple[Folder, str]:
-    """A path or URL as the folder it is in and its own name."""
-    trimmed = address.rstrip("/")
-    parent, slash, name = trimmed.rpartition("/")
-    if not slash:
-        return Folder("."), trimmed
-    return Folder(parent or "/"), name
+    """A path or URL as the folder it is in and its own name; a root has no name."""
+    stem = address.rstrip("/")
+    if _is_root(stem):
+        return Folder(address or "."), ""
+    name = stem.rpartition("/")[2]
+    above = stem.removesuffix(name)
+    parent = above.rstrip("/")
+    return Folder((above if _is_root(parent) else parent) or "."), name
+
+
+def _below(address: str, name: str) -> str:
+    stem = address.rstrip("/")
+    return address + name if _is_root(stem) else f"{stem}/{name}"
+
+
+def _is_root(stem: str) -> bool:
+    """Whether an address without its last slashes was `/`, `memory://` or the like."""
+    return not stem or stem.endswith(":")
 
 
 def _file_system(address: str) -> tuple[Any, str]:
@@ -181,6 +212,8 @@ def _file_system(address: str) -> tuple[Any, str]:
         raise OSError(f"no file system for {scheme!r} (known: {known})") from error
 
 
+_WILDCARD = re.compile(r"[*?\[]")
+_creating = threading.Lock()  # fsspec's memory has no exclusive write of its own
 _SUGGESTED = {"file", "memory", "hdfs", "s3", "gs", "abfs"}
 
 

@@ -3,8 +3,9 @@
 The lock is a file created only if absent. It names its owner, so that whoever meets it
 learns who works there and since when. A lock whose owner is surely dead (this machine,
 no such process) or has shown no sign of life for long (another machine) is taken over;
-any other is refused unless forced. Before a publication the owner makes sure that the
-lock is still its own.
+any other is refused unless forced. Whoever removes another's lock holds a second lock
+meanwhile: of two who meet a dead lock, the slower must not remove the quicker's new one.
+Before a publication the owner makes sure that the lock is still its own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from crawl.errors import Locked, StorageError
 from crawl.storage.folder import Folder
 
 LOCK_NAME = "LOCK"
+REMOVAL_NAME = "LOCK.removal"
+"""Held for moments, by whoever removes a lock that is not its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class Lock:
             self._verify()
 
     def _verify(self) -> None:
-        holder = _read(self._folder)
+        holder = _look(self._folder, LOCK_NAME).owner
         if holder is None or holder.token != self.owner.token:
             thief = holder.described(self._clock.now_ms()) if holder else "nobody"
             raise Locked(
@@ -93,7 +96,7 @@ class Lock:
             self._folder.write(LOCK_NAME, _encode(self.owner))
 
     def release(self) -> None:
-        holder = _read(self._folder)
+        holder = _look(self._folder, LOCK_NAME).owner
         if holder is not None and holder.token == self.owner.token:
             self._folder.delete(LOCK_NAME)
 
@@ -109,26 +112,52 @@ def acquire(
     """Takes the lock or raises Locked, saying who holds it and what can be done."""
     owner = _this_process(command, clock.now_ms())
     took_over: str | None = None
-    for _ in range(2):
+    for _ in range(_ATTEMPTS):
         if folder.create(LOCK_NAME, _encode(owner)):
             lock = Lock(folder, owner, clock, took_over)
             lock.verify()
             return lock
-        now = clock.now_ms()
-        holder = _read(folder)
-        if holder is None:
-            # its owner died while writing it (or has just released it)
-            took_over = "removed a lock that its owner never finished writing"
-        else:
-            dead = holder.is_dead(now, stale_after_ms)
-            if dead is None and not force:
-                raise Locked(
-                    f"{folder.address} is locked: {holder.described(now)}."
-                    " Wait for it, or run again with --force if you know that it is dead"
-                )
-            took_over = f"removed the lock of {holder.described(now)}: {dead or 'forced'}"
-        folder.delete(LOCK_NAME)
+        found = _look(folder, LOCK_NAME)
+        if found.absent:
+            continue  # released since
+        reason = found.why_removable(clock.now_ms(), stale_after_ms, force=force)
+        if reason is None:
+            assert found.owner is not None
+            raise Locked(
+                f"{folder.address} is locked: {found.owner.described(clock.now_ms())}."
+                " Wait for it, or run again with --force if you know that it is dead"
+            )
+        if _remove(folder, found, owner, clock, stale_after_ms, force=force):
+            took_over = reason
     raise Locked(f"{folder.address} is locked: somebody else was quicker")
+
+
+def _remove(
+    folder: Folder,
+    unwanted: _Found,
+    remover: Owner,
+    clock: Clock,
+    stale_after_ms: float,
+    *,
+    force: bool,
+) -> bool:
+    """Removes the lock that was found, unless it has changed; says whether it did."""
+    if not folder.create(REMOVAL_NAME, _encode(remover)):
+        other = _look(folder, REMOVAL_NAME)
+        if other.why_removable(clock.now_ms(), stale_after_ms, force=False) is not None:
+            folder.delete(REMOVAL_NAME)  # it died in the very moment of a removal
+        return False
+    try:
+        now = _look(folder, LOCK_NAME)
+        if (
+            now.same_as(unwanted)
+            and now.why_removable(clock.now_ms(), stale_after_ms, force=force) is not None
+        ):
+            folder.delete(LOCK_NAME)
+            return True
+        return False
+    finally:
+        folder.delete(REMOVAL_NAME)
 
 
 @contextmanager
@@ -204,23 +233,45 @@ def _encode(owner: Owner) -> bytes:
     return json.dumps(asdict(owner), indent=1).encode()
 
 
-def _read(folder: Folder) -> Owner | None:
-    """Who holds the lock; None where there is none, or only a torn file.
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A lock file as it was met: absent, torn (no owner) or whole."""
+
+    absent: bool
+    owner: Owner | None = None
+
+    def same_as(self, other: _Found) -> bool:
+        tokens = [found.owner.token if found.owner else None for found in (self, other)]
+        return self.absent == other.absent and tokens[0] == tokens[1]
+
+    def why_removable(self, now_ms: int, stale_after_ms: float, *, force: bool) -> str | None:
+        """What to tell the user when it is removed; None where it must stay."""
+        if self.absent:
+            return None
+        if self.owner is None:
+            return "removed a lock that its owner never finished writing"
+        reason = self.owner.is_dead(now_ms, stale_after_ms) or ("forced" if force else None)
+        return reason and f"removed the lock of {self.owner.described(now_ms)}: {reason}"
+
+
+def _look(folder: Folder, name: str) -> _Found:
+    """The lock file of that name.
 
     A torn file may be a living owner in the middle of its write: that takes moments,
     so look again for a while before believing it.
     """
     for _ in range(_TORN_LOOKS):
-        raw = folder.read(LOCK_NAME)
+        raw = folder.read(name)
         if raw is None:
-            return None
+            return _Found(absent=True)
         try:
-            return Owner(**json.loads(raw))
+            return _Found(absent=False, owner=Owner(**json.loads(raw)))
         except (ValueError, TypeError):
             _pause.wait(_TORN_PAUSE_S)
-    return None
+    return _Found(absent=False)
 
 
+_ATTEMPTS = 3
 _TORN_LOOKS = 20
 _TORN_PAUSE_S = 0.1
 _pause = threading.Event()  # never set: a sleep

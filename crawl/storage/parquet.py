@@ -93,9 +93,7 @@ def _leaf(schema: pa.Schema, column: str) -> str:
 
 
 @contextmanager
-def open_table(
-    folder: Folder, name: str, *, host_codes: bool = False
-) -> Iterator[pq.ParquetFile]:
+def open_table(folder: Folder, name: str, *, host_codes: bool = False) -> Iterator[pq.ParquetFile]:
     """Opens a Parquet file; `host_codes` reads the host column as dictionary codes."""
     with folder.open_read(name) as stream:
         yield pq.ParquetFile(stream, read_dictionary=["host"] if host_codes else None)

@@ -111,9 +111,7 @@ def read_lines(piece: SeedPiece, max_line: int) -> Iterator[SeedLine]:
             yield from lines
 
 
-def _lines(
-    stream: IO[bytes], offset: int, end: int | None, max_line: int
-) -> Iterator[SeedLine]:
+def _lines(stream: IO[bytes], offset: int, end: int | None, max_line: int) -> Iterator[SeedLine]:
     """Lines from `offset` on; the last one begins before `end`."""
     carry = b""
     too_long = False

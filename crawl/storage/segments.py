@@ -66,7 +66,10 @@ class Segment:
     def manifest(self, part: str) -> PartManifest | None:
         """What the part consists of; None while it is not finished."""
         raw = self.folder.read(f"{part}/{MANIFEST}")
-        return PartManifest.of_dict(json.loads(raw)) if raw else None
+        try:
+            return PartManifest.of_dict(json.loads(raw)) if raw else None
+        except ValueError:
+            return None  # cut short by a crash: never finished
 
     def require(self, part: str) -> PartManifest:
         manifest = self.manifest(part)
@@ -75,7 +78,7 @@ class Segment:
         return manifest
 
     def is_done(self, part: str) -> bool:
-        return self.folder.exists(f"{part}/{MANIFEST}")
+        return self.manifest(part) is not None
 
     def write_report(self, part: str, report: Report) -> None:
         self.folder.write(f"{part}/{REPORT}", report.as_json().encode())

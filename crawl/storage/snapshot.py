@@ -66,7 +66,9 @@ class Snapshot:
     def file_of(self, bucket: int) -> BucketFile | None:
         return next((file for file in self.files if file.bucket == bucket), None)
 
-    def replacing(self, written: Iterable[BucketFile], rewritten: Iterable[int]) -> list[BucketFile]:
+    def replacing(
+        self, written: Iterable[BucketFile], rewritten: Iterable[int]
+    ) -> list[BucketFile]:
         """This state's files with the rewritten buckets' files exchanged."""
         gone = set(rewritten)
         kept = [file for file in self.files if file.bucket not in gone]
@@ -151,7 +153,8 @@ class Dataset:
             try:
                 yield transaction
             finally:
-                self.folder.delete(SCRATCH)
+                # only its own: if the lock was forced away, the rest is its new owner's
+                transaction.scratch.delete("")
 
     def _move(self, timeline: Timeline) -> None:
         self._pointer.write({"snapshots": list(timeline.numbers), "next": timeline.next_number})
@@ -197,6 +200,8 @@ class Transaction:
             notes=notes or {},
         )
         folder = self._dataset.folder
+        # the new owner of a lock that was forced away may have published this number
+        self.lock.verify()
         folder.write(f"{self.place}/{REPORT}", report.as_json().encode())
         folder.write(f"{self.place}/{MANIFEST}", json.dumps(asdict(snapshot)).encode())
         self._move(Timeline((*self.timeline.numbers, self.number)[-keep:], self.number + 1))
@@ -224,7 +229,7 @@ class Transaction:
         """Deletes every file that no kept snapshot names."""
         folder = self._dataset.folder
         folder.delete(SCRATCH)
-        named = set()
+        named: set[str] = set()
         for number in self.timeline.numbers:
             named.update(file.path for file in self._dataset.snapshot(number).files)
             named.update({f"{_place(number)}/{MANIFEST}", f"{_place(number)}/{REPORT}"})
