@@ -99,9 +99,11 @@ def log_file_of(spark: SparkSession) -> Path | None:
 
 def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> SparkSession:
     """Inside spark-submit: its options stand, ours fill what they leave open."""
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
+    # Until pyspark has met the JVM, a SparkConf does not know what spark-submit was given.
+    SparkContext._ensure_initialized()
     conf = SparkConf()
     for key, value in _EVERYWHERE.items():
         conf.setIfMissing(key, value)

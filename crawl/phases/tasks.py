@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from crawl.errors import CrawlError
-from crawl.phases.master import TASK_ATTEMPTS
 from crawl.phases.progress import progress
 from crawl.phases.session import log_file_of
 
@@ -100,8 +99,7 @@ def run_tasks(
     except (Py4JError, PySparkException) as error:
         log = log_file_of(spark)
         raise TaskError(
-            f"{step}: a task failed {TASK_ATTEMPTS} times: {_last_words(str(error))}"
-            + (f"; see {log}" if log else "")
+            f"{step}: a task failed: {_last_words(str(error))}" + (f"; see {log}" if log else "")
         ) from error
     results: list[Result] = []
     for outcome in outcomes:

@@ -3,15 +3,18 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.find_spark_home import _find_spark_home
 
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.phases import session
+from crawl.phases.java import find_java
 from crawl.phases.session import log_file_of, open_session
 
 if TYPE_CHECKING:
@@ -130,3 +133,39 @@ class TestOnSpark:
 
         assert not logging.getLogger().filter(record("site-packages/py4j/java_gateway.py"))
         assert logging.getLogger().filter(record("crawl/phases/inject.py"))
+
+
+JOB = """
+from crawl.config import Config
+from crawl.phases.java import find_java
+from crawl.phases.session import log_file_of, open_session
+
+with open_session("ours", Config.of({"spark.sql.shuffle.partitions": "3"})) as spark:
+    told = spark.conf
+    print("TOLD", spark.sparkContext.master, spark.sparkContext.appName, log_file_of(spark),
+          told.get("spark.sql.session.timeZone"), told.get("spark.speculation"),
+          told.get("spark.sql.shuffle.partitions"))
+"""
+
+
+@pytest.mark.slow
+def test_under_spark_submit_its_options_stand(tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text(JOB)
+    submit = Path(_find_spark_home()) / "bin" / "spark-submit"
+    given = ("--master", "local[1]", "--name", "theirs", "--conf", "spark.speculation=true")
+    root = str(Path(session.__file__).resolve().parents[2])
+    ran = subprocess.run(
+        [submit, *given, "--conf", "spark.ui.enabled=false", job],
+        env={
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": root,
+            "JAVA_HOME": str(find_java().home),
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "TOLD local[1] theirs None UTC true 3" in ran.stdout.splitlines()
