@@ -171,12 +171,14 @@ def _gateway(java: Java, settings: dict[str, str], log: Path, *, quick: bool) ->
         return _jvm(settings, log)
     jars = Path(_find_spark_home()) / "jars"
     archive = archive_options(java, jars, _QUICK_JVM, SystemClock())
+    # Or a JVM that crashes leaves its story in the user's working folder.
+    quick_jvm = [*_QUICK_JVM, f"-XX:ErrorFile={log.with_suffix('.crash.log')}"]
     try:
-        return _jvm({**settings, _JVM_OPTIONS: _joined([*_QUICK_JVM, *archive])}, log)
+        return _jvm({**settings, _JVM_OPTIONS: _joined([*quick_jvm, *archive])}, log)
     except EnvironmentFault:
         if not forget_archive(archive):
             raise
-        return _jvm({**settings, _JVM_OPTIONS: _joined(_QUICK_JVM)}, log)
+        return _jvm({**settings, _JVM_OPTIONS: _joined(quick_jvm)}, log)
 
 
 def _joined(options: list[str]) -> str:
