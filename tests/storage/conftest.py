@@ -1,0 +1,46 @@
+"""Every storage test runs on a disk and in memory."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import pytest
+
+from crawl.storage import lock as lock_module
+from crawl.storage.folder import Folder
+
+
+@pytest.fixture(params=["file", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+    """An empty folder on each kind of file system."""
+    if request.param == "file":
+        return Folder(str(tmp_path / "place"))
+    return Folder(f"memory://{uuid.uuid4().hex}/place")
+
+
+@pytest.fixture
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A torn lock is believed at once."""
+    monkeypatch.setattr(lock_module, "_TORN_PAUSE_S", 0.0)
+
+
+class Lives:
+    """Which of its lives this process is in, as far as locks can tell."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def end(self) -> None:
+        """Whatever this process holds now was left by a process that is no more."""
+        self._number += 1
+
+    def started(self, pid: int) -> str:
+        return f"life {self._number}"
+
+
+@pytest.fixture
+def lives(monkeypatch: pytest.MonkeyPatch, no_pause: None) -> Lives:
+    found = Lives()
+    monkeypatch.setattr(lock_module, "_process_started", found.started)
+    return found
