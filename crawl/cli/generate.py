@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -102,7 +102,7 @@ def command(
     if done.took_over:
         remark(f"generate: {done.took_over}")
     if as_json:
-        print_json({"segments": done.segments, "report": asdict(done.report)})
+        print_json({"segments": done.segments, "report": done.report.as_dict()})
     else:
         _summarize(crawl_dir, done)
     return 0 if done.segments else NOTHING_DUE

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
@@ -79,7 +77,7 @@ def command(
     if done.took_over:
         remark(f"inject: {done.took_over}")
     if as_json:
-        print_json({"snapshot": done.snapshot.number, "report": asdict(done.report)})
+        print_json({"snapshot": done.snapshot.number, "report": done.report.as_dict()})
     else:
         _summarize(crawl_dir, done)
 

@@ -27,14 +27,18 @@ class SparkOptions:
 
     @contextmanager
     def session(self, name: str, config: Config) -> Iterator[SparkSession]:
-        """A session that is stopped at the end, unless spark-submit owns it."""
+        """A session that is stopped at the end, unless somebody else had opened it."""
+        from pyspark.sql import SparkSession
+
         from crawl.phases.session import open_session
 
+        borrowed = SparkSession.getActiveSession() is not None
         spark = open_session(name, config, master=self.master)
         try:
             yield spark
         finally:
-            spark.stop()
+            if not borrowed:
+                spark.stop()
 
     @contextmanager
     def runner(self, name: str, config: Config, *, rows: int | None = None) -> Iterator[Runner]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from crawl.counters import Counters
@@ -31,7 +31,10 @@ class Report:
             kept = self.samples.setdefault(reason, [])
             kept.extend(texts[: most - len(kept)])
 
-    def as_json(self) -> str:
-        content = asdict(self)
+    def as_dict(self) -> dict[str, Any]:
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
         content["counters"] = dict(sorted(self.counters.items()))
-        return json.dumps(content, indent=1, default=str) + "\n"
+        return content
+
+    def as_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=1, default=str) + "\n"

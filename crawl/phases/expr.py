@@ -7,6 +7,7 @@ status's name here (`status = 'db_fetched'`), metadata a map (`metadata['lang'] 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -42,6 +43,9 @@ _PLACED = Table(
         Column("_row", pa.int32(), "the row's place in it"),
     ),
 )
+
+# it prints every wrong expression as JSON to stderr; `checked` says it in one line
+logging.getLogger("SQLQueryContextLogger").disabled = True
 
 _FORBIDDEN = re.compile(
     r"\b(reflect|java_method|try_reflect|select|assert_true|raise_error)\b", re.IGNORECASE
@@ -122,4 +126,8 @@ def _read(crawldb: Folder, file: BucketFile, labels: pa.Array) -> Iterator[pa.Re
                 "_row", pa.array(np.arange(start, start + size, dtype=np.int32))
             )
             start += size
+            for name in ("fetch_time", "modified_time"):
+                # Spark's timestamps are in microseconds, and it takes no others
+                place = rows.column_names.index(name)
+                rows = rows.set_column(place, name, rows[name].cast(pa.timestamp("us", tz="UTC")))
             yield from rows.combine_chunks().to_batches()

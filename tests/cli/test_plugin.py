@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from tests.cli.calling import Caller
+
+
+def test_the_list_tells_what_is_active_and_why(crawl: Caller) -> None:
+    told = crawl("plugin", "list", "--json", "-D", "urlfilter.order=regex,prefix").json
+    filters = {line["plugin"]: line for line in told if line["interface"] == "urlfilter"}
+    assert (filters["regex"]["active"], filters["prefix"]["active"]) == ("1", "2")
+    assert filters["regex"]["why"] == "urlfilter.order (-D)"
+    assert (filters["trap"]["active"], filters["trap"]["why"]) == ("no", "not in urlfilter.order")
+    assert {"protocol", "scoring", "schedule", "parser"} <= {line["interface"] for line in told}
+
+
+def test_only_the_active_ones(crawl: Caller) -> None:
+    told = crawl("plugin", "list", "--json", "--active").json
+    assert [line["plugin"] for line in told if line["interface"] == "schedule"] == ["default"]
+    assert all(line["active"].isdigit() for line in told)
+
+
+def test_a_plugin_that_cannot_be_loaded_is_shown_as_broken(crawl: Caller) -> None:
+    told = crawl("plugin", "list", "--json", "-D", "urlfilter.order=no.such:Thing").json
+    (broken,) = [line for line in told if line["active"] == "broken"]
+    assert "cannot be loaded" in broken["why"]
+
+
+def test_a_typo_suggests_the_plugin(crawl: Caller) -> None:
+    answer = crawl("plugin", "list", "-D", "urlfilter.order=regexx")
+    assert answer.code == 2
+    assert "did you mean 'regex'?" in answer.err

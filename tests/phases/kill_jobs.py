@@ -1,0 +1,37 @@
+"""The jobs that kill tests run in a child process."""
+
+from __future__ import annotations
+
+from crawl.buckets.runner import InProcess
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.phases import generate, inject
+from crawl.phases.generate import GenerateOptions
+from crawl.phases.inject import InjectOptions
+from crawl.storage.crawl_dir import CrawlDir
+
+
+def inject_seeds(address: str, seeds: str) -> None:
+    inject.run(InProcess(), CrawlDir(address), Config(), InjectOptions((seeds,)), SystemClock())
+
+
+def generate_marked(address: str, top_n: int) -> None:
+    generate.run(
+        InProcess(),
+        CrawlDir(address),
+        Config.of({"generate.update.crawldb": True}),
+        GenerateOptions(top_n=top_n, num_fetchers=2, max_num_segments=2),
+        SystemClock(),
+        resolver=lambda host: None,
+    )
+
+
+def generate_unmarked(address: str, top_n: int) -> None:
+    generate.run(
+        InProcess(),
+        CrawlDir(address),
+        Config(),
+        GenerateOptions(top_n=top_n, num_fetchers=2),
+        SystemClock(),
+        resolver=lambda host: None,
+    )
