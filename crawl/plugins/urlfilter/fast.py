@@ -4,7 +4,7 @@ rule files too large for the regex filter."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -112,7 +112,7 @@ class FastURLFilter(URLFilter):
         paths, queries = paths_and_queries(urls)
         denied = pc.or_(
             by_path.found(paths),
-            by_query.found(pc.binary_join_element_wise(paths, queries, "")),
+            by_query.found(pc.binary_join_element_wise(paths, queries, pa.scalar("", paths.type))),
         )
         return pc.invert(denied)
 
@@ -149,11 +149,7 @@ def _read(lines: Iterator[RuleLine]) -> dict[tuple[str, str], _Rules]:
 def _section_name(line: RuleLine, keyword: str, name: str) -> str:
     if keyword == "Domain" and name == _ALL:
         return _ALL
-    host = None if _has_any(name, "/?#@\\ ") else host_of(f"http://{name}/")
-    if host is None:
+    host = None if set(name) & set("/?#@\\ ") else host_of(f"http://{name}/")
+    if host is None or host == _ALL:
         raise line.wrong(f"{name!r} is not a {keyword.lower()}")
     return host
-
-
-def _has_any(text: str, characters: Iterable[str]) -> bool:
-    return any(character in text for character in characters)

@@ -1,0 +1,144 @@
+"""The normalizers host, protocol and slash, which share the form of their rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from crawl.config import Config
+from crawl.errors import ConfigError
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.plugins.urlnormalizer.host import HostURLNormalizer
+from crawl.plugins.urlnormalizer.protocol import ProtocolURLNormalizer
+from crawl.plugins.urlnormalizer.slash import SlashURLNormalizer
+from crawl.testing.urlnormalizer_contract import URLNormalizerContract
+
+HOSTS = """
+# comment
+www.example.com   example.com
+*.example.org     www.example.org
+special.example.org  other.net
+müller.de  mueller.de
+a.circle.net b.circle.net
+b.circle.net a.circle.net
+one.net two.net
+two.net three.net
+"""
+PROTOCOLS = "www.example.com https\n*.example.org http\nexample.net HTTPS://\n"
+SLASHES = "www.example.com +\n*.example.org -\n"
+URLS = [
+    f"{scheme}://{host}{port}{path}"
+    for scheme in ("http", "https", "HTTP")
+    for host in ("www.example.com", "a.b.example.org", "special.example.org", "a.circle.net")
+    for port in ("", ":8080")
+    for path in ("", "/x", "/x/", "/x.html", "/x//?q#f", "/a/b/?c=/")
+]
+
+
+def config(key: str, text: str) -> Config:
+    return Config.of({f"urlnormalizer.{key}.rules": text})
+
+
+class TestHostContract(URLNormalizerContract):
+    plugin_class = HostURLNormalizer
+
+    def config(self) -> Config:
+        return config("hosts", HOSTS)
+
+    def samples(self) -> list[str]:
+        return URLS
+
+
+class TestProtocolContract(TestHostContract):
+    plugin_class = ProtocolURLNormalizer
+
+    def config(self) -> Config:
+        return config("protocols", PROTOCOLS)
+
+
+class TestSlashContract(TestHostContract):
+    plugin_class = SlashURLNormalizer
+
+    def config(self) -> Config:
+        return config("slashes", SLASHES)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://www.example.com:8080/x?q#f", "http://example.com:8080/x?q#f"),
+        ("http://WWW.EXAMPLE.COM/", "http://example.com/"),
+        ("http://deep.down.example.org/", "http://www.example.org/"),
+        ("http://www.example.org/", "http://www.example.org/"),
+        ("http://example.org/", "http://example.org/"),
+        ("http://special.example.org/", "http://other.net/"),
+        ("http://xn--mller-kva.de/", "http://mueller.de/"),
+        ("http://a.circle.net/", "http://a.circle.net/"),
+        ("http://one.net/", "http://three.net/"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_hosts(url: str, expected: str) -> None:
+    assert HostURLNormalizer(config("hosts", HOSTS)).normalize(url, Scope.DEFAULT) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://www.example.com/x", "https://www.example.com/x"),
+        ("https://a.example.org/x", "http://a.example.org/x"),
+        ("http://example.net/", "https://example.net/"),
+        ("http://www.example.com:8080/x", "http://www.example.com:8080/x"),
+        ("ftp://www.example.com/x", "ftp://www.example.com/x"),
+        ("http://elsewhere.com/", "http://elsewhere.com/"),
+    ],
+)
+def test_protocols(url: str, expected: str) -> None:
+    plugin = ProtocolURLNormalizer(config("protocols", PROTOCOLS))
+    assert plugin.normalize(url, Scope.DEFAULT) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://www.example.com/x", "http://www.example.com/x/"),
+        ("http://www.example.com/x?q", "http://www.example.com/x/?q"),
+        ("http://www.example.com/x.html", "http://www.example.com/x.html"),
+        ("http://a.example.org/x/", "http://a.example.org/x"),
+        ("http://a.example.org/", "http://a.example.org/"),
+        ("http://elsewhere.com/x", "http://elsewhere.com/x"),
+    ],
+)
+def test_slashes(url: str, expected: str) -> None:
+    plugin = SlashURLNormalizer(config("slashes", SLASHES))
+    assert plugin.normalize(url, Scope.DEFAULT) == expected
+
+
+def test_the_column_asks_only_for_hosts_with_a_rule() -> None:
+    urls = pa.array(["http://www.example.com/", "http://x.com/", None, "no url"])
+    alone = HostURLNormalizer(config("hosts", HOSTS)).leaves_alone(urls, Scope.DEFAULT)
+    assert alone.to_pylist() == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "key", "text", "complaint"),
+    [
+        (HostURLNormalizer, "hosts", "a.com", r"hosts.rules:1: expected a host"),
+        (HostURLNormalizer, "hosts", "\na.com b c", r"hosts.rules:2: expected a host"),
+        (HostURLNormalizer, "hosts", "a/b c.com", r"'a/b' is not a host"),
+        (HostURLNormalizer, "hosts", "a.com *.b.com/", r"is not a host"),
+        (ProtocolURLNormalizer, "protocols", "a.com gopher", r"expected http or https"),
+        (SlashURLNormalizer, "slashes", "a.com *", r"expected \+ or -"),
+    ],
+)
+def test_bad_lines(plugin: Any, key: str, text: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        plugin(config(key, text))
+
+
+@pytest.mark.parametrize("plugin", [HostURLNormalizer, ProtocolURLNormalizer, SlashURLNormalizer])
+def test_the_shipped_files_change_nothing(plugin: Any) -> None:
+    shipped = plugin(Config.of())
+    assert all(shipped.normalize(url, Scope.DEFAULT) == url for url in URLS)
