@@ -7,7 +7,7 @@ records with one moment.
 from __future__ import annotations
 
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -35,10 +35,10 @@ class SystemClock:
 
 def as_text(time_ms: int) -> str:
     """A moment as people read it: `2026-11-15 09:30:00 UTC`."""
-    moment = datetime.fromtimestamp(time_ms / 1000, tz=timezone.utc)
+    moment = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
     return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def as_segment_name(time_ms: int) -> str:
     """A moment as Nutch names a segment: `20261115093000`."""
-    return datetime.fromtimestamp(time_ms / 1000, tz=timezone.utc).strftime("%Y%m%d%H%M%S")
+    return datetime.fromtimestamp(time_ms / 1000, tz=UTC).strftime("%Y%m%d%H%M%S")

@@ -1,6 +1,6 @@
 """spark-submit entry point of `crawl generate`: the same options.
 
-    spark-submit jobs/generate.py CRAWL_DIR …
+spark-submit jobs/generate.py CRAWL_DIR …
 """
 
 import sys

@@ -1,6 +1,6 @@
 """spark-submit entry point of `crawl inject`: the same options.
 
-    spark-submit jobs/inject.py CRAWL_DIR …
+spark-submit jobs/inject.py CRAWL_DIR …
 """
 
 import sys

@@ -1,6 +1,6 @@
 """spark-submit entry point of `crawl readdb`: the same options.
 
-    spark-submit jobs/readdb.py CRAWL_DIR …
+spark-submit jobs/readdb.py CRAWL_DIR …
 """
 
 import sys

@@ -24,7 +24,8 @@ def buckets_of(hosts: pa.Array | pa.ChunkedArray, buckets: int) -> npt.NDArray[n
     by_code = np.array(
         [bucket_of(host, buckets) for host in codes.dictionary.to_pylist()], dtype=np.int32
     )
-    return by_code[codes.indices.to_numpy(zero_copy_only=False)]
+    indices: npt.NDArray[np.int32] = codes.indices.to_numpy(zero_copy_only=False)
+    return by_code[indices]
 
 
 def encoded(hosts: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from crawl.config import Config, load
+from crawl.config import load
 from crawl.interfaces.declared import declared_properties
 
 Command = TypeVar("Command", bound=Callable[..., Any])

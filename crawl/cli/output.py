@@ -61,9 +61,7 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _draw(
-    title: str, columns: Sequence[str], rows: list[list[str]], numeric: list[bool]
-) -> None:
+def _draw(title: str, columns: Sequence[str], rows: list[list[str]], numeric: list[bool]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

@@ -63,7 +63,7 @@ _ORDERS = {**CORE, **{each.name: each for each in PROPERTIES}}
 
 def _listed(interface: Interface, config: Config) -> list[Listed]:
     installed = available(interface.name)
-    declared = _ORDERS.get(interface.property)
+    declared = _ORDERS.get(interface.setting)
     if declared is None:
         why = "no phase asks for this interface yet"
         return [
@@ -72,7 +72,7 @@ def _listed(interface: Interface, config: Config) -> list[Listed]:
         ] or [Listed(interface.name, "-", "no", "none installed", interface.about)]
     value = config[declared]
     names = [value] if isinstance(value, str) else list(value)
-    why = f"{interface.property} ({config.origin(declared)})"
+    why = f"{interface.setting} ({config.origin(declared)})"
     lines = []
     for place, plugin in enumerate(resolve(interface.name, names), start=1):
         try:
@@ -81,7 +81,7 @@ def _listed(interface: Interface, config: Config) -> list[Listed]:
         except PluginError as error:
             lines.append(Listed(interface.name, plugin.name, "broken", str(error), plugin.target))
     lines += [
-        Listed(interface.name, plugin.name, "no", f"not in {interface.property}", plugin.target)
+        Listed(interface.name, plugin.name, "no", f"not in {interface.setting}", plugin.target)
         for name, plugin in installed.items()
         if name not in names
     ]

@@ -36,18 +36,31 @@ NOT_FOUND = 1
 @crawl_dir_argument
 @click.option("--stats", is_flag=True, help="URLs by status, scores, intervals, retries.")
 @click.option("--sort", is_flag=True, help="With --stats: also by host, largest first.")
-@click.option("--hosts", "most_hosts", type=click.IntRange(min=1), default=50, show_default=True,
-              help="With --sort: how many hosts.")
+@click.option(
+    "--hosts",
+    "most_hosts",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="With --sort: how many hosts.",
+)
 @click.option("--url", help="Everything known of one URL. Exit code 1 if it is not there.")
 @click.option("--top", type=click.IntRange(min=1), help="The URLs with the highest scores.")
 @click.option("--min", "least", type=float, help="With --top: only scores of at least this.")
 @click.option("--dump", metavar="FOLDER", help="Write records to a new folder.")
-@click.option("--format", "dump_format", type=click.Choice([f.value for f in DumpFormat]),
-              help="With --dump.  [default: parquet]")
-@click.option("--status", type=click.Choice([s.label for s in DB_STATUSES]),
-              help="With --dump: only records of this status.")
+@click.option(
+    "--format",
+    "dump_format",
+    type=click.Choice([f.value for f in DumpFormat]),
+    help="With --dump.  [default: parquet]",
+)
+@click.option(
+    "--status",
+    type=click.Choice([s.label for s in DB_STATUSES]),
+    help="With --dump: only records of this status.",
+)
 @click.option("--regex", help="With --dump: only URLs that match as a whole (RE2 syntax).")
-@click.option("--retry", type=click.IntRange(min=0), help="With --dump: at least this many retries.")
+@click.option("--retry", type=click.IntRange(min=0), help="With --dump: only with as many retries.")
 @click.option("--expr", help="With --dump: only records that this Spark SQL condition holds for.")
 @click.option("--sample", type=click.FloatRange(0, 1), help="With --dump: a share of the records.")
 @click.option("--snapshot", "number", type=int, help="Read this snapshot instead of the current.")
@@ -141,7 +154,7 @@ def command(
             _show_top(runner, directory, snapshot, top, least, as_json=as_json)
         else:
             found = readdb.stats(runner, directory, snapshot, by_host=sort)
-            quantiles = found.quantiles(tuple(config[DB_STATS_SCORE_QUANTILES]))
+            quantiles = found.quantiles(config[DB_STATS_SCORE_QUANTILES])
             if as_json:
                 print_json(_as_json(found, quantiles, snapshot, most_hosts))
             else:
@@ -229,9 +242,7 @@ def _show_top(
     *,
     as_json: bool,
 ) -> None:
-    found = readdb.top(
-        runner, directory, snapshot, most, float("-inf") if least is None else least
-    )
+    found = readdb.top(runner, directory, snapshot, most, float("-inf") if least is None else least)
     if as_json:
         print_json([asdict(entry) for entry in found])
     else:

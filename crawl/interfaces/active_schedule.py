@@ -55,16 +55,23 @@ class ActiveSchedule:
         error = f"plugin_errors.schedule.{self.plugin.name}"
         try:
             column = self.schedule.should_fetch_batch(datums, now)
+            if column is not None:
+                return _answers(column, datums.num_rows)
         except Exception:
             counters[error] += datums.num_rows
             return pa.repeat(True, datums.num_rows)
-        if column is not None:
-            return column
         answers: list[bool] = []
         for url, datum in to_records(datums):
             try:
-                answers.append(self.schedule.should_fetch(url, datum, now))
+                answers.append(bool(self.schedule.should_fetch(url, datum, now)))
             except Exception:
                 counters[error] += 1
                 answers.append(True)
         return pa.array(answers, pa.bool_())
+
+
+def _answers(column: pa.Array, rows: int) -> pa.Array:
+    """The plugin's column if it can be one answer a row; ValueError where it cannot."""
+    if not pa.types.is_boolean(column.type) or len(column) != rows or column.null_count:
+        raise ValueError(f"{len(column)} answers of type {column.type} for {rows} rows")
+    return column

@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from crawl.config import Config, Property
-from crawl.errors import PluginError
+from crawl.errors import CrawlError, PluginError
 from crawl.nearest import nearest
 
 GROUP_PREFIX = "nutria."
@@ -28,7 +28,7 @@ class Interface:
     """One seam that plugins fill."""
 
     name: str
-    property: str
+    setting: str
     """The configuration key that names the active plugins, in order."""
     about: str
 
@@ -79,16 +79,29 @@ class Resolved:
             found: Any = importlib.import_module(module_name)
             for part in attribute.split("."):
                 found = getattr(found, part)
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # a foreign module may raise anything while imported
             raise PluginError(
                 f"{self.interface} plugin {self.name!r} cannot be loaded"
-                f" from {self.target}: {error}"
+                f" from {self.target}: {_one_line(error)}"
             ) from error
         return found
 
     def build(self, config: Config) -> Any:
-        """The plugin, configured."""
-        return self.load()(config)
+        """The plugin, configured; PluginError where it refuses for no reason of ours."""
+        plugin = self.load()
+        try:
+            return plugin(config)
+        except CrawlError:
+            raise
+        except Exception as error:
+            raise PluginError(
+                f"{self.interface} plugin {self.name!r} ({self.target}) cannot be built:"
+                f" {_one_line(error)}"
+            ) from error
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 @cache
@@ -118,7 +131,7 @@ def resolve(interface_name: str, names: Iterable[str]) -> tuple[Resolved, ...]:
             raise PluginError(
                 f"no {interface_name} plugin is called {name!r}"
                 + nearest(name, installed)
-                + f"; set in {interface(interface_name).property}"
+                + f"; set in {interface(interface_name).setting}"
             )
     return tuple(chain)
 

@@ -30,7 +30,8 @@ class ScoringChain:
 
     @classmethod
     def from_config(cls, config: Config) -> ScoringChain:
-        chain = cls(resolve("scoring", config[SCORING_FILTER_ORDER]), config)
+        names: tuple[str, ...] = config[SCORING_FILTER_ORDER]
+        chain = cls(resolve("scoring", names), config)
         _ = chain._filters  # a plugin that cannot be built is told now, on the driver
         return chain
 
@@ -76,12 +77,13 @@ class ScoringChain:
         for name, plugin in self._filters:
             try:
                 column = plugin.sort_values(datums, values)
+                if column is not None:
+                    values = _ranks(column, datums.num_rows)
+                    continue
             except Exception:
                 counters[_error_of(name)] += datums.num_rows
                 continue
-            if column is None:
-                column = self._by_row(name, plugin, datums, values, counters)
-            values = column.cast(pa.float32())
+            values = self._by_row(name, plugin, datums, values, counters)
         return values
 
     def _by_row(
@@ -97,11 +99,18 @@ class ScoringChain:
         ranked: list[float] = []
         for (url, datum), value in zip(to_records(datums), values.to_pylist(), strict=True):
             try:
-                ranked.append(plugin.sort_value(url, datum, value))
+                ranked.append(float(plugin.sort_value(url, datum, value)))
             except Exception:
                 counters[_error_of(name)] += 1
                 ranked.append(value)
         return pa.array(ranked, pa.float32())
+
+
+def _ranks(column: pa.Array, rows: int) -> pa.Array:
+    """The plugin's column as ranks; ValueError where it does not rank every row."""
+    if len(column) != rows or column.null_count:
+        raise ValueError(f"{len(column)} ranks for {rows} rows")
+    return column.cast(pa.float32())
 
 
 def _error_of(name: str) -> str:

@@ -145,10 +145,10 @@ def _selection(config: Config, options: GenerateOptions, started: int) -> Select
         filters=FilterChain.from_config(config) if filtering else None,
         schedule=ActiveSchedule.from_config(config),
         scoring=ScoringChain.from_config(config),
-        reserved_ms=round(config[CRAWL_GEN_DELAY]),
+        reserved_ms=int(config[CRAWL_GEN_DELAY]),
         restrict_status=Status.of_label(status) if status else None,
         min_score=config[GENERATE_MIN_SCORE],
-        min_interval_s=round(config[GENERATE_MIN_INTERVAL]),
+        min_interval_s=int(config[GENERATE_MIN_INTERVAL]),
         by_domain=config[GENERATE_COUNT_MODE] == "domain",
         counting=(
             NormalizerChain.from_config(config, Scope.GENERATE_HOST_COUNT) if normalizing else None

@@ -204,12 +204,13 @@ def _is_root(stem: str) -> bool:
 
 def _file_system(address: str) -> tuple[Any, str]:
     try:
-        return url_to_fs(address)
+        file_system, root = url_to_fs(address)
     except ValueError as error:
         # fsspec's word for a protocol it does not know
         scheme = urlsplit(address).scheme
         known = ", ".join(sorted(set(fsspec.available_protocols()) & _SUGGESTED))
         raise OSError(f"no file system for {scheme!r} (known: {known})") from error
+    return file_system, str(root)
 
 
 _WILDCARD = re.compile(r"[*?\[]")

@@ -33,8 +33,7 @@ def test_a_merge_is_the_union_in_order(old: dict[str, int], new: dict[str, int],
         assert was["url"].to_pylist() == comes["url"].to_pylist()
         assert all(value < 10 for value in was["value"].to_pylist())
         sums = [
-            a + b
-            for a, b in zip(was["value"].to_pylist(), comes["value"].to_pylist(), strict=True)
+            a + b for a, b in zip(was["value"].to_pylist(), comes["value"].to_pylist(), strict=True)
         ]
         return was.set_column(1, "value", pa.array(sums, pa.int64()))
 

@@ -31,15 +31,21 @@ def test_a_crawl_from_seeds_to_segments(crawl: Caller, tmp_path: Path) -> None:
 
     directory = CrawlDir(str(tmp_path / "c"))
     told = crawl(
-        "generate", tmp_path / "c", "--top-n", 10, "--num-fetchers", 3, "--json",
-        "-D", "generate.max.count=2",
+        "generate",
+        tmp_path / "c",
+        "--top-n",
+        10,
+        "--num-fetchers",
+        3,
+        "--json",
+        "-D",
+        "generate.max.count=2",
     ).json
     assert told["report"]["counters"]["urls_generated"] == 8
     assert len(urls_of(directory, told["segments"])) == 8
 
-    answer = crawl(
-        "generate", tmp_path / "c", "--expr", "url LIKE '%p3_'", "-D", "generate.update.crawldb=true"
-    )
+    marking = ["-D", "generate.update.crawldb=true"]
+    answer = crawl("generate", tmp_path / "c", "--expr", "url LIKE '%p3_'", *marking)
     assert answer.code == 0, answer.err
     last = directory.segments.generated()[-1].name
     assert sorted(urls_of(directory, [last])) == sorted(lines[30:])

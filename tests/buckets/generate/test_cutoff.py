@@ -36,9 +36,7 @@ def test_the_cut_is_exact_however_coarse_the_summary(
 
 def test_the_summary_of_many_keys_leaves_few_to_look_at() -> None:
     chance = np.random.default_rng(1)
-    shards = [
-        np.sort(chance.integers(0, 2**63, 20_000, dtype=np.uint64))[::-1] for _ in range(16)
-    ]
+    shards = [np.sort(chance.integers(0, 2**63, 20_000, dtype=np.uint64))[::-1] for _ in range(16)]
     step = 100
     limits = bracket([summarize(keys, step) for keys in shards], step, 50_000)
     assert limits is not None
