@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,12 @@ from crawl.storage.folder import Folder
 
 
 @pytest.fixture(params=["file", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Folder]:
     """An empty folder on each kind of file system."""
-    if request.param == "file":
-        return Folder(str(tmp_path / "place"))
-    return Folder(f"memory://{uuid.uuid4().hex}/place")
+    root = str(tmp_path) if request.param == "file" else f"memory://{uuid.uuid4().hex}"
+    yield Folder(root).child("place")
+    # memory is shared by all tests, and slow when it is full
+    Folder(root).delete("")
 
 
 @pytest.fixture
