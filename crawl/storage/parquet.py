@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crawl.errors import StorageError
 from crawl.storage.folder import Folder
 
 UNIQUE_COLUMNS = frozenset({"url", "signature", "score"})
@@ -96,7 +97,11 @@ def _leaf(schema: pa.Schema, column: str) -> str:
 def open_table(folder: Folder, name: str, *, host_codes: bool = False) -> Iterator[pq.ParquetFile]:
     """Opens a Parquet file; `host_codes` reads the host column as dictionary codes."""
     with folder.open_read(name) as stream:
-        yield pq.ParquetFile(stream, read_dictionary=["host"] if host_codes else None)
+        try:
+            table = pq.ParquetFile(stream, read_dictionary=["host"] if host_codes else None)
+        except pa.ArrowInvalid as error:
+            raise StorageError(f"{folder.path(name)} is no whole Parquet file: {error}") from error
+        yield table
 
 
 def read_groups(

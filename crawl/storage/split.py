@@ -36,7 +36,7 @@ def write_split(
     """Writes the rows grouped by destination; within one they keep their order."""
     order = np.argsort(destinations, kind="stable")
     numbers, starts = np.unique(destinations[order], return_index=True)
-    ends = np.append(starts[1:], len(order))
+    ends = np.append(starts, len(order))[1:]
     rows: dict[int, int] = {}
     with open_writer(folder, path, table.schema, _ONE_GROUP) as writer:
         for number, start, end in zip(numbers, starts, ends, strict=True):

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawl.errors import StorageError
+from crawl.model.tables import CRAWLDB
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import each_group, open_table, open_writer, read_groups
+
+SCHEMA = pa.schema([("url", pa.string()), ("host", pa.string()), ("n", pa.int64())])
+
+
+def rows(numbers: range) -> pa.Table:
+    return pa.table(
+        {
+            "url": [f"http://h{n % 3}/{n}" for n in numbers],
+            "host": [f"h{n % 3}" for n in numbers],
+            "n": list(numbers),
+        },
+        schema=SCHEMA,
+    )
+
+
+def cut(sizes: list[int]) -> Iterator[pa.Table]:
+    start = 0
+    for size in sizes:
+        yield rows(range(start, start + size))
+        start += size
+
+
+@given(st.lists(st.integers(0, 12), max_size=12), st.integers(1, 9))
+@settings(max_examples=40, deadline=None)
+def test_tables_of_any_size_become_even_groups_in_order(sizes: list[int], group: int) -> None:
+    place = Folder("memory://parquet")
+    name = attempt_name("even")
+    with open_writer(place, name, SCHEMA, group) as writer:
+        for table in cut(sizes):
+            writer.write(table)
+    whole = sum(sizes)
+    assert writer.rows == whole
+    with open_table(place, name) as source:
+        groups = list(each_group(source))
+        assert source.read() == rows(range(whole))
+    expected = [group] * (whole // group) + ([whole % group] if whole % group else [])
+    assert [table.num_rows for table in groups] == expected
+    place.delete(name)
+
+
+def test_groups_by_hand(place: Folder) -> None:
+    with open_writer(place, "x", SCHEMA, 100) as writer:
+        assert writer.end_group() == 0
+        for table in cut([3, 0, 4]):
+            writer.write(table)
+        assert writer.end_group() == 7
+        writer.write(rows(range(7, 9)))
+    with open_table(place, "x") as source:
+        assert [table.num_rows for table in each_group(source)] == [7, 2]
+        assert read_groups(source, [1], ["n"]).to_pydict() == {"n": [7, 8]}
+        assert read_groups(source, []).num_rows == 0
+
+
+def test_an_empty_table(place: Folder) -> None:
+    with open_writer(place, "x", CRAWLDB.schema):
+        pass
+    with open_table(place, "x") as source:
+        assert source.num_row_groups == 0
+        assert list(each_group(source)) == []
+        assert source.read() == CRAWLDB.schema.empty_table()
+        assert source.schema_arrow.equals(CRAWLDB.schema)
+
+
+def test_hosts_as_codes(place: Folder) -> None:
+    with open_writer(place, "x", SCHEMA) as writer:
+        writer.write(rows(range(9)))
+    with open_table(place, "x", host_codes=True) as source:
+        host = next(each_group(source, ["host"]))["host"]
+        assert pa.types.is_dictionary(host.type)
+        assert host.to_pylist() == [f"h{n % 3}" for n in range(9)]
+
+
+def test_coding_and_statistics(place: Folder) -> None:
+    with open_writer(place, "x", CRAWLDB.schema) as writer:
+        writer.write(
+            pa.table(
+                [
+                    ["http://a/", "http://b/"],
+                    ["a", "b"],
+                    [1, 1],
+                    [1, 2],
+                    [None, None],
+                    [3, 3],
+                    [0, 0],
+                    [1.0, 1.0],
+                    [None, None],
+                    [[("k", "v")], []],
+                ],
+                schema=CRAWLDB.schema,
+            )
+        )
+    with open_table(place, "x") as source:
+        group = source.metadata.row_group(0)
+        columns = {
+            group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)
+        }
+    assert all(column.compression == "ZSTD" for column in columns.values())
+    assert not columns["url"].has_dictionary_page
+    assert columns["host"].has_dictionary_page
+    assert columns["metadata.key_value.key"].has_dictionary_page
+    assert columns["url"].statistics.min == "http://a/"
+    assert columns["url"].statistics.max == "http://b/"
+
+
+def test_a_torn_file_is_one_line(place: Folder) -> None:
+    with open_writer(place, "x", SCHEMA, 2) as writer:
+        writer.write(rows(range(5)))
+    data = place.read("x") or b""
+    for end in (0, 3, len(data) // 2, len(data) - 1):
+        place.write("torn", data[:end])
+        with (
+            pytest.raises(StorageError, match=r"place/torn is no whole Parquet file") as told,
+            open_table(place, "torn"),
+        ):
+            pass
+        assert "\n" not in str(told.value)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import open_table
+from crawl.storage.split import destinations_of, read_split, write_split
+
+SCHEMA = pa.schema([("url", pa.string()), ("n", pa.int64())])
+
+
+def table_of(numbers: list[int]) -> pa.Table:
+    return pa.table({"url": [f"http://h/{n}" for n in numbers], "n": numbers}, schema=SCHEMA)
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=20), max_size=4))
+@settings(max_examples=40, deadline=None)
+def test_every_row_arrives_once_and_in_order(tasks: list[list[int]]) -> None:
+    place = Folder("memory://split")
+    expected: dict[int, list[int]] = {}
+    files = []
+    number = 0
+    for destinations in tasks:
+        numbers = list(range(number, number + len(destinations)))
+        number += len(destinations)
+        file = write_split(
+            place, attempt_name("split"), table_of(numbers), np.array(destinations, dtype=np.int32)
+        )
+        assert sum(file.rows.values()) == len(destinations)
+        files.append(file)
+        for row, destination in zip(numbers, destinations, strict=True):
+            expected.setdefault(destination, []).append(row)
+    found = destinations_of(files)
+    assert set(found) == set(expected)
+    for destination in range(7):
+        whole = read_split(place, files, destination, SCHEMA)
+        assert whole == table_of(expected.get(destination, []))
+        assert read_split(place, found.get(destination, []), destination, SCHEMA) == whole
+    for file in files:
+        place.delete(file.path)
+
+
+def test_one_group_a_destination(place: Folder) -> None:
+    destinations = np.array([7, 3, 7, 3, 3], dtype=np.int64)
+    file = write_split(place, "x", table_of([0, 1, 2, 3, 4]), destinations)
+    assert file.rows == {3: 3, 7: 2}
+    with open_table(place, "x") as source:
+        assert source.num_row_groups == 2
+    assert read_split(place, [file], 3, SCHEMA)["n"].to_pylist() == [1, 3, 4]
+    assert read_split(place, [file], 7, SCHEMA)["n"].to_pylist() == [0, 2]
+
+
+def test_nothing_to_split(place: Folder) -> None:
+    file = write_split(place, "x", table_of([]), np.array([], dtype=np.int64))
+    assert file.rows == {}
+    assert read_split(place, [file], 0, SCHEMA) == SCHEMA.empty_table()
+    assert read_split(place, [], 0, SCHEMA) == SCHEMA.empty_table()
+    assert destinations_of([file]) == {}
+
+
+def test_a_table_in_several_chunks(place: Folder) -> None:
+    table = pa.concat_tables([table_of([0, 1]), table_of([2]), table_of([3, 4, 5])])
+    file = write_split(place, "x", table, np.array([1, 0, 1, 0, 1, 1]))
+    assert read_split(place, [file], 1, SCHEMA)["n"].to_pylist() == [0, 2, 4, 5]
