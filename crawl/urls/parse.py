@@ -46,15 +46,17 @@ def parse(text: str) -> URL | None:
         found = _parse(text)
     except _NOT_A_URL:
         return None
-    return URL(
-        found.scheme,
-        found.username,
-        found.password or "",
-        found.host_str or "",
-        found.port,
-        found.path,
-        found.query,
-        found.fragment,
+    return URL._make(
+        (
+            found.scheme,
+            found.username,
+            found.password or "",
+            found.host_str or "",
+            found.port,
+            found.path,
+            found.query,
+            found.fragment,
+        )
     )
 
 

@@ -26,6 +26,8 @@ SCHEMES = frozenset(("http", "https", "ftp", "file"))
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _RESPELLED = re.compile(r"%[0-9A-Fa-f]{2}|[%\[\]^`{|}]")
 _SLASHES = re.compile(r"/{2,}")
+_HOST_NAME = re.compile(r"[a-z0-9._-]*|\[[0-9a-f:]+\]")
+"""The standard allows more (`http://{host}/`, `http://a&b/`), but no name server does."""
 
 
 def _spellings() -> dict[str, str]:
@@ -68,7 +70,7 @@ class BasicURLNormalizer(URLNormalizer):
 
     def normalize(self, url: str, scope: Scope) -> str | None:
         found = parse(url)
-        if found is None or found.scheme not in SCHEMES:
+        if found is None or found.scheme not in SCHEMES or not _HOST_NAME.fullmatch(found.host):
             return None
         path = _spell(found.path)
         if "//" in path:
