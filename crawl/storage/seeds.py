@@ -114,28 +114,26 @@ def read_lines(piece: SeedPiece, max_line: int) -> Iterator[SeedLine]:
 def _lines(stream: IO[bytes], offset: int, end: int | None, max_line: int) -> Iterator[SeedLine]:
     """Lines from `offset` on; the last one begins before `end`."""
     carry = b""
-    too_long = False
+    carried = 0  # how long the line is so far, kept or not
     while end is None or offset < end:
         block = stream.read(_BLOCK_BYTES)
         if not block:
             break
         *whole, rest = block.split(b"\n")
         for line in whole:
-            length = len(carry) + len(line) + 1
-            if too_long or length - 1 > max_line:
-                yield SeedLine(offset, None)
-            else:
-                yield SeedLine(offset, (carry + line).removesuffix(b"\r"))
-            offset += length
-            carry, too_long = b"", False
+            length = carried + len(line)
+            yield _line(offset, carry + line, length, max_line)
+            offset += length + 1
+            carry, carried = b"", 0
             if end is not None and offset >= end:
                 return
-        carry += rest
-        if len(carry) > max_line:
-            too_long = True
-            offset += len(carry)
-            carry = b""
-    if too_long:
-        yield SeedLine(offset, None)
-    elif carry and (end is None or offset < end):
-        yield SeedLine(offset, carry.removesuffix(b"\r"))
+        carried += len(rest)
+        carry = carry + rest if carried <= max_line else b""
+        if end is not None and carried > max_line and offset + carried >= end:
+            break  # nothing more begins in the piece, however far the line goes on
+    if carried:
+        yield _line(offset, carry, carried, max_line)
+
+
+def _line(offset: int, raw: bytes, length: int, max_line: int) -> SeedLine:
+    return SeedLine(offset, raw.removesuffix(b"\r") if length <= max_line else None)
