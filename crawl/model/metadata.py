@@ -36,9 +36,7 @@ def with_entry(
     """The column with the key set in every row, or in the rows of the mask."""
     chosen = np.arange(len(column)) if rows is None else np.flatnonzero(rows)
     keys, values, owners = _flat(column)
-    stays = ~(
-        pc.equal(keys, key).to_numpy(zero_copy_only=False) & np.isin(owners, chosen)
-    )
+    stays = ~(pc.equal(keys, key).to_numpy(zero_copy_only=False) & np.isin(owners, chosen))
     kept = pa.array(stays)
     all_keys = pa.concat_arrays([keys.filter(kept), pa.repeat(key, len(chosen))])
     all_values = pa.concat_arrays([values.filter(kept), pa.repeat(value, len(chosen))])

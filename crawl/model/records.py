@@ -37,13 +37,13 @@ def to_table(records: Iterable[tuple[str, str, CrawlDatum]]) -> pa.Table:
 
 
 def to_records(table: pa.Table) -> Iterator[tuple[str, CrawlDatum]]:
-    """The (url, datum) pairs of a CrawlDb table; `url` is empty where it was not read."""
+    """The (url, datum) pairs of a CrawlDb table; `url` is empty and `signature` None where
+    they were not read."""
     whole = table.num_rows
     columns = {name: table[name] for name in table.column_names}
     urls = columns["url"] if "url" in columns else pa.repeat("", whole)
-    times = {
-        name: columns[name].cast(pa.int64()) for name in ("fetch_time", "modified_time")
-    }
+    signatures = columns.get("signature", pa.nulls(whole, pa.binary()))
+    times = {name: columns[name].cast(pa.int64()) for name in ("fetch_time", "modified_time")}
     for row in range(whole):
         yield (
             urls[row].as_py(),
@@ -54,7 +54,7 @@ def to_records(table: pa.Table) -> Iterator[tuple[str, CrawlDatum]]:
                 fetch_interval=columns["fetch_interval"][row].as_py(),
                 retries=columns["retries"][row].as_py(),
                 score=columns["score"][row].as_py(),
-                signature=columns["signature"][row].as_py(),
+                signature=signatures[row].as_py(),
                 metadata=dict(columns["metadata"][row].as_py()),
             ),
         )
