@@ -18,8 +18,10 @@ INTERVAL_KEY = "nutch.fetchInterval"
 FIXED_KEY = "nutch.fetchInterval.fixed"
 
 _MOST_SECONDS = 2**31 - 1
+_MOST_DIGITS = 100
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_BYTE_ORDER_MARK = "\ufeff"  # before the first line of files that some editors write
 SCHEMES = ("http", "https", "ftp", "file")
 
 
@@ -37,7 +39,7 @@ class Seed:
 
 def parse_line(line: str) -> Seed | None:
     """The seed on a line; None for a comment or a blank line."""
-    url, *tokens = line.split("\t")
+    url, *tokens = line.removeprefix(_BYTE_ORDER_MARK).split("\t")
     url = url.strip()
     if not url or url.startswith("#"):
         return None
@@ -45,6 +47,7 @@ def parse_line(line: str) -> Seed | None:
         return Seed(url)
     score: float | None = None
     interval: int | None = None
+    fixed: int | None = None
     metadata: dict[str, str] = {}
     ignored: list[str] = []
     for token in tokens:
@@ -64,12 +67,15 @@ def parse_line(line: str) -> Seed | None:
             seconds = _seconds(value)
             if seconds is None:
                 ignored.append(token)
+            elif key == FIXED_KEY:
+                fixed = seconds
             else:
                 interval = seconds
-                if key == FIXED_KEY:
-                    metadata[FIXED_INTERVAL_KEY] = str(seconds)
         else:
             metadata[key] = value
+    if fixed is not None:  # it rules, wherever on the line it stands
+        interval = fixed
+        metadata[FIXED_INTERVAL_KEY] = str(fixed)
     return Seed(url, score, interval, metadata, tuple(ignored))
 
 
@@ -83,7 +89,11 @@ def _score(text: str) -> float | None:
 
 
 def _seconds(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and int(text) <= _MOST_SECONDS else None
+    # Python refuses to read a number of thousands of digits, and a line may hold one
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        return None
+    seconds = int(text)
+    return seconds if seconds <= _MOST_SECONDS else None
 
 
 def why_no_url(text: str) -> str:
