@@ -35,10 +35,11 @@ URLNORMALIZER_ORDER_BY_SCOPE: dict[Scope, Property[tuple[str, ...]]] = {
 }
 URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
     "urlnormalizer.loop.count",
-    1,
+    3,  # Nutch's 1 leaves `/..;sid=1` as `/..`, which the next phase would call another URL
     "How often the normalizers are applied, at most, until the URL no longer changes.",
     unit="times",
     minimum=1,
+    maximum=100,
 )
 URLFILTER_ORDER: Property[tuple[str, ...]] = words(
     "urlfilter.order", ("length", "regex", "trap"), "The filters; the first that rejects decides."
@@ -113,13 +114,21 @@ class NormalizerChain(_Chain):
 
     def normalize_batch(self, urls: pa.Array, counters: Counters) -> pa.Array:
         """`normalize` for a string column; null where the text is no URL, or was null."""
-        for _ in range(self._loops):
-            before = urls
-            for name, plugin in self.build():
-                urls = self._step(name, plugin, urls, counters)
-            if urls is before or urls.equals(before):
-                break
-        return urls
+        return self._settled(urls, self._loops, counters)
+
+    def _settled(self, urls: pa.Array, loops: int, counters: Counters) -> pa.Array:
+        """Passes the chain, and again with those rows that it changed."""
+        normal = urls
+        for name, plugin in self.build():
+            normal = self._step(name, plugin, normal, counters)
+        if loops == 1 or normal is urls:
+            return normal
+        changed = pc.fill_null(pc.not_equal(urls, normal), False)
+        again = normal.filter(changed)
+        if not len(again):
+            return normal
+        settled = self._settled(again, loops - 1, counters)
+        return pc.replace_with_mask(normal, changed, settled)
 
     def _step(
         self, name: str, plugin: URLNormalizer, urls: pa.Array, counters: Counters

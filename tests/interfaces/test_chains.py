@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawl.config import Config
@@ -304,6 +304,9 @@ def check_agreement(urls: list[str]) -> None:
 
 
 @given(texts)
+@example("http://example.com/..;sid=1?&x")
+@example("http://😀&&")
+@example("http://sid=1/x")
 def test_the_default_normalizers_are_idempotent_as_a_chain(text: str) -> None:
     once = NORMALIZE.normalize(text)
     if once is not None:
