@@ -140,6 +140,7 @@ def _summarize(crawl_dir: str, done: Generated) -> None:
             ]
             for segment in done.report.details["segments"]
         ],
+        first=False,
     )
 
 

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),
     "rollback": ("crawl.cli.rollback", "make an older state of the CrawlDb current"),
     "gc": ("crawl.cli.gc", "forget old snapshots and delete stray files"),
+    "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
     "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
     "showproperties": ("crawl.cli.showproperties", "every setting and where it came from"),
 }

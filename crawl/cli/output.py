@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -19,8 +19,18 @@ def print_json(content: Any) -> None:
     click.echo(json.dumps(content, indent=1, ensure_ascii=False, default=str))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Rows under their column names; numbers are aligned to the right."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    first: bool = True,
+) -> None:
+    """Rows under their column names; numbers are aligned to the right.
+
+    Where there is no terminal there are no titles either, and an empty line stands before
+    every table but the first.
+    """
     texts = [[_shown(value) for value in row] for row in rows]
     numeric = [
         bool(rows) and all(isinstance(row[place], int | float) for row in rows)
@@ -29,6 +39,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     if sys.stdout.isatty():
         _draw(title, columns, texts, numeric)
         return
+    if not first:
+        click.echo()
     widths = [
         max([len(column), *(len(row[place]) for row in texts)])
         for place, column in enumerate(columns)
@@ -39,11 +51,6 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
             for text, width, right in zip(row, widths, numeric, strict=True)
         ]
         click.echo("  ".join(cells).rstrip())
-
-
-def print_facts(title: str, facts: Mapping[str, object]) -> None:
-    """Names and values, one a line."""
-    print_table(title, ["", title], [[name, _shown(value)] for name, value in facts.items()])
 
 
 def remark(message: str) -> None:

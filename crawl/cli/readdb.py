@@ -264,12 +264,11 @@ def _show_stats(
         ["fetch interval (s)", *_spread(stats.fetch_interval_s)],
         ["due", *_spread(stats.fetch_time_ms, times=True)],
     ]
-    print_table("values", ["what", "least", "mean", "greatest"], spreads)
+    print_table("values", ["what", "least", "mean", "greatest"], spreads, first=False)
     if stats.scores_nan:
         remark(f"readdb: {stats.scores_nan:,} scores are not a number")
-    print_table(
-        "scores", ["quantile", "score"], [[share, score] for share, score in quantiles.items()]
-    )
+    shares = [[share, score] for share, score in quantiles.items()]
+    print_table("scores", ["quantile", "score"], shares, first=False)
     if most_hosts:
         labels = sorted(stats.statuses)
         print_table(
@@ -279,6 +278,7 @@ def _show_stats(
                 [host, counts.total(), *(counts[code] for code in labels)]
                 for host, counts in _largest_hosts(stats, most_hosts)
             ],
+            first=False,
         )
 
 

@@ -1,0 +1,54 @@
+"""rebucket: the same CrawlDb in more buckets."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from crawl.buckets.rebucket import Rebucketing, split_bucket
+from crawl.buckets.runner import Runner
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_ROW_GROUP_SIZE, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.errors import UsageError
+from crawl.model.report import Report
+from crawl.phases.timing import timed
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.snapshot import Snapshot
+
+
+def check(present: Snapshot, buckets: int) -> None:
+    """Raises UsageError where the buckets cannot become so many."""
+    if buckets <= present.buckets or buckets % present.buckets:
+        raise UsageError(
+            f"{buckets} buckets cannot be made of {present.buckets}: give a multiple,"
+            f" such as {2 * present.buckets} or {4 * present.buckets}"
+        )
+
+
+def run(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    buckets: int,
+    clock: Clock,
+    *,
+    force: bool = False,
+) -> Snapshot:
+    """Publishes a snapshot of the same records in `buckets` buckets."""
+    report = Report("rebucket", clock.now_ms(), config.digest(), {"buckets": buckets})
+    check(crawl_dir.require_crawldb(), buckets)
+    with crawl_dir.writing_crawldb("rebucket", config, clock, force=force) as transaction:
+        base = crawl_dir.require_crawldb()
+        check(base, buckets)
+        rebucketing = Rebucketing(
+            transaction.folder, transaction.place, buckets, config[CRAWLDB_ROW_GROUP_SIZE]
+        )
+        work = sorted(base.files, key=lambda file: -file.rows)
+        with timed(report, "split", clock):
+            split = runner.run(partial(split_bucket, rebucketing), work, "rebucket: split")
+        files = sorted((file for each in split for file in each), key=lambda file: file.bucket)
+        report.counters["records"] = sum(file.rows for file in files)
+        report.finished_ms = clock.now_ms()
+        return transaction.publish(
+            files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
+        )
