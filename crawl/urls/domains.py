@@ -69,7 +69,7 @@ def domains_of(hosts: pa.Array) -> pa.Array:
 @lru_cache(maxsize=_CACHED_HOSTS)
 def _split(host: str) -> tuple[str, str | None]:
     """The registered domain (or the host) and the public suffix (or None)."""
-    host = host.lower().rstrip(".")
+    host = host.lower().rstrip(".") or host
     if _IPV4_CHARACTERS.issuperset(host) or _NOT_IN_A_NAME.search(host):
         return host, None
     found = _extract.extract_str(host)

@@ -28,7 +28,7 @@ from tests.urls.texts import encodable, texts
         ("[2001:db8::1]", "[2001:db8::1]", None, None),
         ("a..com", "a..com", "com", "com"),
         ("", "", None, None),
-        (".", "", None, None),
+        (".", ".", None, None),
         ("http://x.com/", "http://x.com/", None, None),
         ("\ud800.com", "\ud800.com", "com", "com"),
         ("www.xn--\ud800", "www.xn--\ud800", None, None),
