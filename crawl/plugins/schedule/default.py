@@ -79,10 +79,11 @@ class DefaultFetchSchedule(FetchSchedule):
         return datum.fetch_time - datum.fetch_interval * 1000
 
     def force_refetch(self, url: str, datum: CrawlDatum, now: int, *, asap: bool) -> CrawlDatum:
+        within = datum.fetch_interval <= self._max
         return replace(
             datum,
             status=Status.DB_UNFETCHED,
-            fetch_interval=min(datum.fetch_interval, int(self._max * 0.9)),
+            fetch_interval=datum.fetch_interval if within else int(self._max * 0.9),
             fetch_time=now if asap else datum.fetch_time,
             retries=0,
             signature=None,

@@ -1,0 +1,160 @@
+"""What every fetch schedule must keep to; subclass it in your own tests:
+
+class TestMine(FetchScheduleContract):
+    plugin_class = MySchedule
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from crawl.config import Config, Property
+from crawl.interfaces.registry import Resolved
+from crawl.interfaces.schedule import FetchSchedule, PageChange
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_table
+from crawl.model.status import Status
+from crawl.testing.odd_datums import NOW, odd_datums
+
+URL = "http://example.com/"
+_LONGEST_S = 2**31 - 1
+
+
+class FetchScheduleContract:
+    """Tests for pytest; override `config` and `samples` to reach your plugin's own cases."""
+
+    plugin_class: ClassVar[Any]
+
+    def config(self) -> Config:
+        """The configuration that the plugin is built with."""
+        return Config.of()
+
+    def samples(self) -> list[CrawlDatum]:
+        """Records that matter to the plugin, beside the odd ones."""
+        return []
+
+    def make(self) -> FetchSchedule:
+        """The plugin under test."""
+        plugin: FetchSchedule = self.plugin_class(self.config())
+        return plugin
+
+    def datums(self) -> list[CrawlDatum]:
+        return [*self.samples(), *odd_datums()]
+
+    def test_it_builds_on_the_interface(self) -> None:
+        """generate sees by the interface's method whether the plugin answers by column."""
+        assert FetchSchedule in self.plugin_class.__mro__
+
+    def test_a_new_url_is_due_at_once(self) -> None:
+        plugin = self.make()
+        for datum in self.datums():
+            fresh = plugin.initialize(URL, datum, NOW)
+            assert fresh.retries == 0
+            assert fresh.fetch_time <= NOW
+            assert plugin.should_fetch(URL, fresh, NOW)
+            assert storable(fresh)
+
+    def test_the_column_agrees_with_the_row(self) -> None:
+        plugin = self.make()
+        datums = self.datums()
+        table = to_table((URL, "example.com", datum) for datum in datums)
+        chunked = pa.concat_tables([table.slice(0, 3), table.slice(3)])
+        for now in (0, NOW, NOW + 1):
+            expected = [plugin.should_fetch(URL, datum, now) for datum in datums]
+            for given in (table, chunked, table.drop_columns(["url"])):
+                answers = plugin.should_fetch_batch(given, now)
+                if answers is not None:
+                    assert answers.type == pa.bool_()
+                    assert answers.to_pylist() == expected
+
+    def test_the_column_of_slices_and_of_nothing(self) -> None:
+        plugin = self.make()
+        datums = self.datums()
+        table = to_table((URL, "example.com", datum) for datum in datums)
+        for start, length in ((0, 0), (1, 2), (len(datums), 0), (2, len(datums))):
+            answers = plugin.should_fetch_batch(table.slice(start, length), NOW)
+            if answers is not None:
+                assert answers.to_pylist() == [
+                    plugin.should_fetch(URL, datum, NOW) for datum in datums[start : start + length]
+                ]
+
+    def test_a_schedule_answers_by_column_always_or_never(self) -> None:
+        """generate reads the URLs only where the method is not overridden."""
+        if self.plugin_class.should_fetch_batch is not FetchSchedule.should_fetch_batch:
+            table = to_table([(URL, "example.com", datum) for datum in self.datums()])
+            assert self.make().should_fetch_batch(table, NOW) is not None
+
+    def test_after_a_fetch_the_tries_start_anew_and_the_page_is_due_later(self) -> None:
+        plugin = self.make()
+        for datum in self.datums():
+            for change in PageChange:
+                after = plugin.after_fetch(
+                    URL,
+                    datum,
+                    previous_modified=datum.modified_time,
+                    fetched=NOW,
+                    modified=datum.modified_time,
+                    change=change,
+                )
+                assert after.retries == 0
+                assert after.fetch_time >= NOW
+                assert storable(after)
+                assert identity(after) == identity(datum)
+
+    def test_after_a_fault_the_page_is_due_later(self) -> None:
+        plugin = self.make()
+        for datum in self.datums():
+            gone = plugin.after_gone(URL, datum, fetched=NOW)
+            retried = plugin.after_retry(URL, datum, fetched=NOW)
+            assert gone.fetch_time >= NOW
+            assert retried.fetch_time > NOW
+            assert retried.retries == datum.retries + 1
+            for after in (gone, retried):
+                assert storable(after)
+                assert identity(after) == identity(datum)
+
+    def test_the_last_fetch_is_in_the_past(self) -> None:
+        plugin = self.make()
+        for datum in self.datums():
+            if datum.status is Status.DB_UNFETCHED:
+                assert plugin.last_fetch_time(datum) == 0
+            else:
+                assert plugin.last_fetch_time(datum) <= datum.fetch_time
+
+    def test_a_forced_refetch_forgets_the_page(self) -> None:
+        plugin = self.make()
+        for datum in self.datums():
+            for asap in (False, True):
+                after = plugin.force_refetch(URL, datum, NOW, asap=asap)
+                assert after.status is Status.DB_UNFETCHED
+                assert (after.retries, after.signature, after.modified_time) == (0, None, 0)
+                assert storable(after)
+                assert not asap or plugin.should_fetch(URL, after, NOW)
+
+    def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
+        name = f"{self.plugin_class.__module__}:{self.plugin_class.__qualname__}"
+        resolved, config = pickle.loads(
+            pickle.dumps((Resolved("schedule", name, name), self.config()))
+        )
+        there: FetchSchedule = resolved.build(config)
+        for datum in self.datums():
+            assert there.initialize(URL, datum, NOW) == self.make().initialize(URL, datum, NOW)
+
+    def test_its_properties_are_declared(self) -> None:
+        declared: tuple[Any, ...] = getattr(self.plugin_class, "properties", ())
+        assert all(isinstance(each, Property) for each in declared)
+
+
+def storable(datum: CrawlDatum) -> bool:
+    """Whether the CrawlDb's columns can hold the record."""
+    return to_table([(URL, "example.com", datum)]).num_rows == 1 and (
+        0 <= datum.fetch_interval <= _LONGEST_S
+    )
+
+
+def identity(datum: CrawlDatum) -> tuple[object, ...]:
+    """What a schedule has no say in."""
+    return datum.status, datum.score, datum.signature
