@@ -26,6 +26,7 @@ except ImportError:  # pragma: no cover
 
 _MAX_REPEAT = 1000  # RE2's own limit
 _LAST_ASCII = 0x7F
+_IN_EVERY_URL = ":/."
 
 # Beyond a few hundred rules RE2 throws its automaton away all the time: 0.4 µs a URL for a
 # hundred rules in one expression, 100 µs for a thousand.
@@ -64,6 +65,26 @@ def translated(pattern: re.Pattern[str]) -> str | None:
         return _sequence(_tree.parse(pattern.pattern, pattern.flags), pattern.flags)
     except (_UntranslatableError, RecursionError):
         return None
+
+
+def required_character(pattern: re.Pattern[str]) -> str:
+    """A punctuation mark without which nothing can match, or nothing where there is none:
+    to look for it first is a hundred times quicker than to try the pattern."""
+    if _tree is None:
+        return ""
+    required = _required(_tree.parse(pattern.pattern, pattern.flags))
+    return next((mark for mark in required if mark not in _IN_EVERY_URL), "")
+
+
+def _required(nodes: Iterable[tuple[Any, Any]]) -> Iterator[str]:
+    for operator, argument in nodes:
+        match str(operator):
+            case "LITERAL" if chr(argument).isascii() and not chr(argument).isalnum():
+                yield chr(argument)
+            case "SUBPATTERN":
+                yield from _required(argument[3])
+            case "MAX_REPEAT" | "MIN_REPEAT" if argument[0] > 0:
+                yield from _required(argument[2])
 
 
 def is_plain(urls: pa.Array) -> pa.Array:

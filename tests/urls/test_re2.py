@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from crawl.urls.re2 import ColumnSearch, is_plain, translated
+from crawl.urls.re2 import ColumnSearch, is_plain, required_character, translated
 from tests.urls.texts import encodable
 
 
@@ -109,3 +109,30 @@ def test_nulls_stay_null() -> None:
     urls = pa.array(["a\nb", None, "a"])
     assert is_plain(urls).to_pylist() == [False, None, True]
     assert ColumnSearch([r"a\z"]).found(urls).to_pylist() == [False, None, True]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "character"),
+    [
+        (r"(?i)x(?:a|b)+=.*", "="),
+        (r"(?:a&)+", "&"),
+        (r"&{2,}", "&"),
+        (r"&*a", ""),
+        (r"a|&", ""),
+        (r"[&]?x", ""),
+        (r"(?!&)a", ""),
+        (r"\.html$", ""),
+    ],
+)
+def test_the_character_that_a_match_needs(pattern: str, character: str) -> None:
+    assert required_character(re.compile(pattern)) == character
+
+
+@given(patterns, encodable)
+def test_without_that_character_there_is_no_match(body: str, text: str) -> None:
+    try:
+        pattern = re.compile(body)
+    except re.error:
+        assume(False)
+    if required_character(pattern) not in text:
+        assert pattern.search(text) is None

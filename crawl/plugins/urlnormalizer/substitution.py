@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from crawl.urls.re2 import required_character
+
 _PIECE = re.compile(
     r"\\(?P<literal>.)|\$(?P<digits>[0-9]+)|\$\{(?P<name>\w+)\}|(?P<bad>[\\$])|(?P<text>[^\\$]+)",
     re.DOTALL,
@@ -19,13 +21,17 @@ class Substitution:
     pattern: re.Pattern[str]
     pieces: tuple[str | int, ...]
     """Text, or the number of a group."""
+    required: str
+    """A character without which the pattern cannot match, or nothing."""
 
     @classmethod
     def of(cls, pattern: re.Pattern[str], replacement: str) -> Substitution:
         """ValueError where the replacement names a group that the pattern has not."""
-        return cls(pattern, tuple(_pieces(pattern, replacement)))
+        return cls(pattern, tuple(_pieces(pattern, replacement)), required_character(pattern))
 
     def apply(self, text: str) -> str:
+        if self.required not in text:
+            return text
         return self.pattern.sub(self._replacement, text)
 
     def _replacement(self, match: re.Match[str]) -> str:
