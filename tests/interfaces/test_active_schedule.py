@@ -86,7 +86,7 @@ def test_by_row_a_fault_makes_no_page_vanish() -> None:
         pa.array([1, 0, 1]),
         "nonsense",
     ],
-    ids=repr,
+    ids=["raises", "too few", "a null", "numbers", "no column"],
 )
 def test_by_column_a_fault_makes_no_page_vanish(
     monkeypatch: pytest.MonkeyPatch, answer: object

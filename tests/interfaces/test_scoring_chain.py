@@ -147,7 +147,7 @@ def test_a_plugin_that_raises_is_counted_and_has_no_opinion() -> None:
         pa.array(["a", "b", "c"]),
         3.0,
     ],
-    ids=str,
+    ids=["too few", "none", "a null", "texts", "no column"],
 )
 def test_a_column_that_ranks_nothing_is_counted(
     monkeypatch: pytest.MonkeyPatch, answer: object
