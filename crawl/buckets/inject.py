@@ -32,7 +32,7 @@ from crawl.rules.inject import OnKnown, updated
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.snapshot import BucketFile
-from crawl.storage.split import SplitFile, read_split, write_split
+from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 from crawl.urls.hosts import hosts_of
 
 
@@ -94,7 +94,7 @@ def find_moved(merging: Merging, base: BucketFile) -> SplitFile | None:
     if table.num_rows == 0:
         return None
     destinations = buckets_of(table["host"], merging.buckets)
-    return write_split(merging.scratch, attempt_name("moved"), table, destinations)
+    return write_split(merging.scratch, scratch_name("moved"), table, destinations)
 
 
 def merge_bucket(merging: Merging, work: BucketWork) -> BucketDone:

@@ -25,9 +25,9 @@ from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, METADATA
 from crawl.rules.inject import Seed, parse_line, why_no_url
-from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.folder import Folder
 from crawl.storage.seeds import SeedPiece, read_lines
-from crawl.storage.split import SplitFile, write_split
+from crawl.storage.split import SplitFile, scratch_name, write_split
 from crawl.urls.hosts import hosts_of
 
 SEEDED = CRAWLDB.schema.append(pa.field("sequence", pa.int64(), False))
@@ -73,7 +73,7 @@ def read_seeds(reading: SeedReading, piece: SeedPiece) -> SeedsRead:
     file = None
     if rows.num_rows:
         destinations = buckets_of(rows["host"], reading.buckets)
-        file = write_split(reading.scratch, attempt_name("seeds"), rows, destinations)
+        file = write_split(reading.scratch, scratch_name("seeds"), rows, destinations)
     return SeedsRead(file, counters, samples.by_reason)
 
 

@@ -22,7 +22,14 @@ from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import each_group, open_table, open_writer, read_groups
 from crawl.storage.segments import PartFile
 from crawl.storage.snapshot import BucketFile
-from crawl.storage.split import SplitFile, read_split, write_split
+from crawl.storage.split import (
+    SplitFile,
+    read_rows,
+    read_split,
+    scratch_name,
+    write_rows,
+    write_split,
+)
 from crawl.urls.partition import Partitioner, PartitionMode
 
 SELECTED = CRAWLDB.schema.append(pa.field("segment", pa.int16(), False)).append(
@@ -100,9 +107,8 @@ def collect_bucket(collecting: Collecting, work: BucketSelected) -> Collected:
     selected = pa.Table.from_arrays(
         [*selected.columns, pa.array(segments), pa.array(chain)], schema=SELECTED
     )
-    path = attempt_name("selected")
-    with open_writer(collecting.scratch, path, SELECTED) as writer:
-        writer.write(selected)
+    path = scratch_name("selected")
+    write_rows(collecting.scratch, path, selected)
     return Collected(
         path, selected.num_rows, _count(collecting, selected, segments, chain, names), counters
     )
@@ -198,8 +204,7 @@ class Dealing:
 
 
 def deal_bucket(scratch: Folder, dealing: Dealing) -> SplitFile:
-    with open_table(scratch, dealing.path) as source:
-        selected = source.read(use_threads=False)
+    selected = read_rows(scratch, dealing.path)
     segment = selected["segment"].to_numpy()
     chain = selected["chain"].to_numpy()
     destinations = np.empty(len(chain), dtype=np.int32)
@@ -209,7 +214,7 @@ def deal_bucket(scratch: Folder, dealing: Dealing) -> SplitFile:
         mine = segment == number
         destinations[mine] = parts[np.searchsorted(chains, chain[mine])]
     rows = selected.drop_columns(["segment", "chain"])
-    return write_split(scratch, attempt_name("dealt"), rows, destinations)
+    return write_split(scratch, scratch_name("dealt"), rows, destinations)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import has_any, lookup
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.snapshot import BucketFile
-from crawl.storage.split import SplitFile, read_split, write_split
+from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 from crawl.urls.domains import registered_domain
-from crawl.urls.parse import host_of
+from crawl.urls.hosts import hosts_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -106,7 +106,7 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
     if work.matching is not None:
         table = read_split(scanning.scratch, work.matching, work.base.bucket, MATCHING)
         matching = table["row"].to_numpy()
-    groups = _Groups(selection, scanning.buckets)
+    groups = _Groups(selection, scanning.buckets, counters)
     found: list[pa.Table] = []
     shards: list[npt.NDArray[np.int32]] = []
     start = 0
@@ -137,9 +137,7 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
     candidates, destinations = _prune(
         selection, pa.concat_tables(found), np.concatenate(shards), counters
     )
-    file = write_split(
-        scanning.scratch, attempt_name("candidates"), candidates, destinations
-    )
+    file = write_split(scanning.scratch, scratch_name("candidates"), candidates, destinations)
     return Scanned(file, counters)
 
 
@@ -170,9 +168,7 @@ def select(
     require(~np.isnan(values), "score_not_a_number")
     require(values >= selection.min_score, "score_too_low")
     if selection.min_interval_s >= 0:
-        require(
-            rows["fetch_interval"].to_numpy() <= selection.min_interval_s, "interval_rejected"
-        )
+        require(rows["fetch_interval"].to_numpy() <= selection.min_interval_s, "interval_rejected")
     return alive, values
 
 
@@ -207,8 +203,9 @@ class _Groups:
     hosts the bucket itself, so that nothing has to move.
     """
 
-    def __init__(self, selection: Selection, buckets: int) -> None:
+    def __init__(self, selection: Selection, buckets: int, counters: Counters) -> None:
         self._selection = selection
+        self._counters = counters
         self._buckets = buckets
         self._known: dict[str, tuple[int, int]] = {}
 
@@ -217,27 +214,28 @@ class _Groups:
     ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
         codes = encoded(hosts)
         indices = codes.indices.to_numpy()[rows]
-        used = np.unique(indices)
+        used = np.flatnonzero(np.bincount(indices, minlength=len(codes.dictionary)))
+        names = codes.dictionary.take(pa.array(used)).to_pylist()
+        self._learn([host for host in names if host not in self._known])
         group = np.zeros(len(codes.dictionary), dtype=np.uint64)
         shard = np.zeros(len(codes.dictionary), dtype=np.int32)
-        for code in used.tolist():
-            group[code], shard[code] = self._group(codes.dictionary[code].as_py())
+        group[used] = [self._known[host][0] for host in names]
+        shard[used] = [self._known[host][1] for host in names]
         return group[indices], shard[indices]
 
-    def _group(self, host: str) -> tuple[int, int]:
-        known = self._known.get(host)
-        if known is None:
-            name = self._name(host)
-            known = group_number(name), bucket_of(name, self._buckets)
-            self._known[host] = known
-        return known
+    def _learn(self, hosts: list[str]) -> None:
+        for host, name in zip(hosts, self._names(hosts), strict=True):
+            if self._selection.by_domain:
+                name = registered_domain(name)
+            self._known[host] = group_number(name), bucket_of(name, self._buckets)
 
-    def _name(self, host: str) -> str:
-        name = host
-        if self._selection.counting is not None and host:
-            normal = self._selection.counting.normalize(f"http://{host}/")
-            name = (host_of(normal) if normal else None) or host
-        return registered_domain(name) if self._selection.by_domain else name
+    def _names(self, hosts: list[str]) -> list[str]:
+        """The hosts as normalizers of this scope spell them; as they are where they fail."""
+        if self._selection.counting is None or not hosts:
+            return hosts
+        urls = pa.array([f"http://{host}/" if host else None for host in hosts], pa.string())
+        normal = hosts_of(self._selection.counting.normalize_batch(urls, self._counters))
+        return [name or host for name, host in zip(normal.to_pylist(), hosts, strict=True)]
 
 
 def group_number(name: str) -> int:
@@ -255,15 +253,17 @@ def _prune(
     """Leaves out candidates that can never be taken, whatever the other buckets hold."""
     keys = candidates["key"].to_numpy()
     counters["candidates"] += len(keys)
-    stays = np.ones(len(keys), dtype=bool)
     if selection.most_per_group > 0:
-        stays = within_cap(keys, candidates["group"].to_numpy(), selection.most_per_group + 1)
+        # not by `most` too: a host's cap may make room for any URL, however low
+        groups = candidates["group"].to_numpy()
+        stays = within_cap(keys, groups, selection.most_per_group + 1)
         counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(~stays))
-    left = int(np.count_nonzero(stays))
-    if selection.most is not None and left > selection.most:
-        lowest = np.partition(keys[stays], -selection.most)[-selection.most]
-        counters[BELOW_TOP_N] += int(np.count_nonzero(stays & (keys < lowest)))
-        stays &= keys >= lowest
+    elif selection.most is not None and len(keys) > selection.most:
+        lowest = np.partition(keys, -selection.most)[-selection.most]
+        stays = keys >= lowest
+        counters[BELOW_TOP_N] += int(np.count_nonzero(~stays))
+    else:
+        return candidates, shards
     if stays.all():
         return candidates, shards
     return candidates.filter(pa.array(stays)), shards[stays]

@@ -12,12 +12,10 @@ from crawl.buckets.generate.cutoff import Bracket, Inside, Summary, inside, summ
 from crawl.buckets.generate.ranking import NOT_TAKEN, Cut, Keys, assign, eligible_keys, within_cap
 from crawl.buckets.generate.scan import BELOW_TOP_N, CANDIDATES, PER_HOST_OVERFLOW
 from crawl.counters import Counters
-from crawl.storage.folder import Folder, attempt_name
-from crawl.storage.split import SplitFile, read_split, write_split
+from crawl.storage.folder import Folder
+from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 
-ASSIGNED = pa.schema(
-    [pa.field("row", pa.int32(), False), pa.field("segment", pa.int16(), False)]
-)
+ASSIGNED = pa.schema([pa.field("row", pa.int32(), False), pa.field("segment", pa.int16(), False)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +65,10 @@ def assign_shard(ranking: Ranking, shard: Shard) -> Assigned:
     counters[BELOW_TOP_N] += int(np.count_nonzero(possible & ~chosen))
     if not chosen.any():
         return Assigned(None, counters)
-    table = pa.table(
-        [candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED
-    )
+    table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED)
     file = write_split(
         ranking.scratch,
-        attempt_name("assigned"),
+        scratch_name("assigned"),
         table,
         candidates["bucket"].to_numpy()[chosen],
     )
