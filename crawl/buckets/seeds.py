@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,7 +27,7 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, METADATA
 from crawl.rules.inject import Seed, parse_line, why_no_url
 from crawl.storage.folder import Folder
-from crawl.storage.seeds import SeedPiece, read_lines
+from crawl.storage.seeds import SeedLine, SeedPiece, read_lines
 from crawl.storage.split import SplitFile, scratch_name, write_split
 from crawl.urls.hosts import hosts_of
 
@@ -34,6 +35,8 @@ SEEDED = CRAWLDB.schema.append(pa.field("sequence", pa.int64(), False))
 """CrawlDb rows with the place of their seed line: of two for one URL the last wins."""
 
 _BATCH_LINES = 20_000
+_BARE = r"^[!\"$-~][!-~]*$"
+"""A line that is a URL and nothing else: printable ASCII that does not begin with #."""
 _FILE_SHIFT = 40
 """A sequence is the file's rank above the line's offset, which is below a terabyte."""
 
@@ -60,14 +63,25 @@ class SeedsRead:
     samples: dict[str, list[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some seeds as columns."""
+
+    sequences: npt.NDArray[np.int64]
+    urls: pa.Array
+    """As given, not yet normalised."""
+    told: dict[int, Seed]
+    """By row, the seeds whose line says more than a URL."""
+
+
 def read_seeds(reading: SeedReading, piece: SeedPiece) -> SeedsRead:
     """Every line of the piece becomes a row or a counted reason."""
     counters = Counters()
     samples = Samples(reading.config[REPORT_SAMPLES])
-    seeds = _seeds(reading, piece, counters, samples)
+    lines = read_lines(piece, reading.config[SEED_MAX_LINE])
     tables = [
-        _rows(reading, batch, counters, samples)
-        for batch in iter(lambda: list(islice(seeds, _BATCH_LINES)), [])
+        _rows(reading, _parsed(piece, batch, counters, samples), counters, samples)
+        for batch in iter(lambda: list(islice(lines, _BATCH_LINES)), [])
     ]
     rows = pa.concat_tables([SEEDED.empty_table(), *tables])
     file = None
@@ -77,28 +91,52 @@ def read_seeds(reading: SeedReading, piece: SeedPiece) -> SeedsRead:
     return SeedsRead(file, counters, samples.by_reason)
 
 
-def _seeds(
-    reading: SeedReading, piece: SeedPiece, counters: Counters, samples: Samples
-) -> Iterator[tuple[int, Seed]]:
-    first = piece.order << _FILE_SHIFT
-    for line in read_lines(piece, reading.config[SEED_MAX_LINE]):
-        if line.raw is None:
-            _malformed("line_too_long", f"{piece.address} at byte {line.offset}", counters, samples)
-            counters["seed_lines"] += 1
-            continue
-        try:
-            seed = parse_line(line.raw.decode())
-        except UnicodeDecodeError:
-            _malformed("not_utf8", line.raw, counters, samples)
-            counters["seed_lines"] += 1
-            continue
-        if seed is None:
-            continue
+def _parsed(
+    piece: SeedPiece, lines: list[SeedLine], counters: Counters, samples: Samples
+) -> _Batch:
+    """The seeds on the lines: most are a bare URL, and are told apart all at once."""
+    raw = pa.array([line.raw for line in lines], pa.binary())
+    is_bare = pc.fill_null(pc.match_substring_regex(raw, _BARE), False)
+    bare = np.flatnonzero(is_bare.to_numpy(zero_copy_only=False))
+    counters["seed_lines"] += len(bare)
+    seeds = {
+        row: seed
+        for row in np.flatnonzero(~is_bare.to_numpy(zero_copy_only=False)).tolist()
+        if (seed := _seed(piece, lines[row], counters, samples)) is not None
+    }
+    found = np.concatenate([bare, np.fromiter(seeds, np.int64, len(seeds))])
+    order = np.argsort(found)
+    texts = [
+        raw.filter(is_bare).cast(pa.string()),
+        pa.array([seed.url for seed in seeds.values()], pa.string()),
+    ]
+    offsets = np.array([line.offset for line in lines], np.int64)
+    place = {row: at for at, row in enumerate(found[order].tolist())} if seeds else {}
+    return _Batch(
+        offsets[found[order]] + (piece.order << _FILE_SHIFT),
+        pa.concat_arrays(texts).take(pa.array(order)),
+        {place[row]: seed for row, seed in seeds.items()},
+    )
+
+
+def _seed(piece: SeedPiece, line: SeedLine, counters: Counters, samples: Samples) -> Seed | None:
+    """The seed on a line; a line that cannot be read is counted."""
+    if line.raw is None:
+        _malformed("line_too_long", f"{piece.address} at byte {line.offset}", counters, samples)
+        counters["seed_lines"] += 1
+        return None
+    try:
+        seed = parse_line(line.raw.decode())
+    except UnicodeDecodeError:
+        _malformed("not_utf8", line.raw, counters, samples)
+        counters["seed_lines"] += 1
+        return None
+    if seed is not None:
         counters["seed_lines"] += 1
         for token in seed.ignored:
             counters["metadata_ignored"] += 1
             samples.add("metadata_ignored", f"{token} of {seed.url}")
-        yield first + line.offset, seed
+    return seed
 
 
 def _malformed(reason: str, text: str | bytes, counters: Counters, samples: Samples) -> None:
@@ -108,12 +146,11 @@ def _malformed(reason: str, text: str | bytes, counters: Counters, samples: Samp
 
 def _rows(
     reading: SeedReading,
-    batch: list[tuple[int, Seed]],
+    batch: _Batch,
     counters: Counters,
     samples: Samples,
 ) -> pa.Table:
-    given = pa.array([seed.url for _, seed in batch], pa.string())
-    urls = given
+    given = urls = batch.urls
     if reading.normalizers is not None:
         urls = reading.normalizers.normalize_batch(given, counters)
     hosts = hosts_of(urls)
@@ -134,33 +171,43 @@ def _rows(
                 samples.add("urls_filtered", f"{url} ({name}: {reason})")
         usable = pc.replace_with_mask(usable, usable, accepted)
 
-    chosen = [entry for entry, use in zip(batch, usable.to_pylist(), strict=True) if use]
+    chosen = np.flatnonzero(usable.to_numpy(zero_copy_only=False))
     counters["urls_injected"] += len(chosen)
     return _scored(
-        reading, _columns(reading, chosen, urls.filter(usable), hosts.filter(usable)), counters
+        reading,
+        _columns(reading, batch, chosen, urls.filter(usable), hosts.filter(usable)),
+        counters,
     )
 
 
 def _columns(
-    reading: SeedReading, chosen: list[tuple[int, Seed]], urls: pa.Array, hosts: pa.Array
+    reading: SeedReading,
+    batch: _Batch,
+    chosen: npt.NDArray[np.int64],
+    urls: pa.Array,
+    hosts: pa.Array,
 ) -> pa.Table:
-    whole = len(chosen)
-    score = reading.config[DB_SCORE_INJECTED]
-    interval = int(reading.config[DB_FETCH_INTERVAL_DEFAULT])
+    whole = len(batch.urls)
+    scores = np.full(whole, reading.config[DB_SCORE_INJECTED])
+    intervals = np.full(whole, int(reading.config[DB_FETCH_INTERVAL_DEFAULT]))
+    metadata: list[list[tuple[str, str]]] = [[]] * whole
+    for row, seed in batch.told.items():
+        scores[row] = scores[row] if seed.score is None else seed.score
+        if seed.fetch_interval is not None:
+            intervals[row] = seed.fetch_interval
+        metadata[row] = list(seed.metadata.items())
     columns = {
         "url": urls,
         "host": hosts,
-        "status": pa.repeat(int(Status.DB_UNFETCHED), whole),
-        "fetch_time": pa.repeat(reading.now_ms, whole),
-        "modified_time": pa.nulls(whole),
-        "fetch_interval": [
-            interval if seed.fetch_interval is None else seed.fetch_interval for _, seed in chosen
-        ],
-        "retries": pa.repeat(0, whole),
-        "score": [score if seed.score is None else seed.score for _, seed in chosen],
-        "signature": pa.nulls(whole),
-        "metadata": pa.array([list(seed.metadata.items()) for _, seed in chosen], METADATA),
-        "sequence": [sequence for sequence, _ in chosen],
+        "status": pa.repeat(int(Status.DB_UNFETCHED), len(chosen)),
+        "fetch_time": pa.repeat(reading.now_ms, len(chosen)),
+        "modified_time": pa.nulls(len(chosen)),
+        "fetch_interval": intervals[chosen],
+        "retries": pa.repeat(0, len(chosen)),
+        "score": scores[chosen],
+        "signature": pa.nulls(len(chosen)),
+        "metadata": pa.array(metadata, METADATA).take(pa.array(chosen)),
+        "sequence": batch.sequences[chosen],
     }
     arrays = [
         (column if isinstance(column, pa.Array) else pa.array(column)).cast(field.type)
