@@ -26,7 +26,7 @@ from crawl.model.records import to_records
 from crawl.model.status import DB_STATUSES, Status
 from crawl.phases import readdb
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
+from crawl.storage.folder import Folder, absolute
 from crawl.storage.snapshot import Snapshot
 
 NOT_FOUND = 1
@@ -136,10 +136,11 @@ def command(
             min_retries=retry,
             sample=sample,
         )
+        output = Folder(absolute(dump))
         dumping = Dumping(
             directory.crawldb.folder,
-            Folder(dump).child(_EXPR_SCRATCH) if expr else None,
-            Folder(dump),
+            output.child(_EXPR_SCRATCH) if expr else None,
+            output,
             DumpFormat(dump_format or "parquet"),
             wanted,
         )

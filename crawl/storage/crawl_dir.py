@@ -9,7 +9,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import NoSnapshot
-from crawl.storage.folder import Folder
+from crawl.storage.folder import Folder, absolute
 from crawl.storage.segments import Segments
 from crawl.storage.snapshot import Dataset, Snapshot, Transaction
 
@@ -18,13 +18,11 @@ class CrawlDir:
     """A crawl's folder: crawldb/, segments/ and whatever later phases add."""
 
     def __init__(self, address: str) -> None:
-        self.folder = Folder(address)
+        self.address = address
+        """As the user named it; tasks elsewhere go by the whole path."""
+        self.folder = Folder(absolute(address))
         self.crawldb = Dataset(self.folder.child("crawldb"))
         self.segments = Segments(self.folder.child("segments"))
-
-    @property
-    def address(self) -> str:
-        return self.folder.address
 
     def require_crawldb(self) -> Snapshot:
         """The CrawlDb's current state, or one line saying how to get one."""

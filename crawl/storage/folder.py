@@ -7,12 +7,14 @@ and opens its file system where it is used.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -60,7 +62,12 @@ class Folder:
         file_system, path = self._locate(name)
         with self._told(name):
             _make_parent(file_system, path)
-            file_system.pipe_file(path, data)
+            if self.is_local():
+                with file_system.open(path, "wb") as stream:
+                    stream.write(data)
+                    _settle(stream)
+            else:
+                file_system.pipe_file(path, data)
 
     def create(self, name: str, data: bytes) -> bool:
         """Writes a small file unless there is one already; says whether it did.
@@ -76,6 +83,7 @@ class Folder:
                     # fsspec's own "create" looks first and writes then: two would win
                     with file_system.open(path, "xb") as stream:
                         stream.write(data)
+                        _settle(stream)
                 else:
                     with _creating:
                         file_system.pipe_file(path, data, mode="create")
@@ -90,12 +98,16 @@ class Folder:
             yield stream
 
     @contextmanager
-    def open_write(self, name: str) -> Iterator[IO[bytes]]:
+    def open_write(self, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
+        """Writes a file of any size. A lasting one is on the disk when the block ends, and
+        a power cut cannot leave it short while what points to it is whole."""
         file_system, path = self._locate(name)
         with self._told(name):
             _make_parent(file_system, path)
             with file_system.open(path, "wb") as stream:
                 yield stream
+                if lasting and self.is_local():
+                    _settle(stream)
 
     def delete(self, name: str) -> None:
         """Deletes a file or a whole tree; deleting what is not there is no fault."""
@@ -176,6 +188,11 @@ class Folder:
         return self.path(name) if name else self.address
 
 
+def absolute(address: str) -> str:
+    """A local path that means the same in a process with another working folder."""
+    return address if "://" in address or "::" in address else str(Path(address).absolute())
+
+
 def attempt_name(stem: str) -> str:
     """A file name for one attempt of a task to write `stem`: no two attempts share one."""
     return f"{stem}-{uuid.uuid4().hex[:8]}.parquet"
@@ -216,6 +233,11 @@ def _file_system(address: str) -> tuple[Any, str]:
 _WILDCARD = re.compile(r"[*?\[]")
 _creating = threading.Lock()  # fsspec's memory has no exclusive write of its own
 _SUGGESTED = {"file", "memory", "hdfs", "s3", "gs", "abfs"}
+
+
+def _settle(stream: IO[bytes]) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
 
 
 def _protocols(file_system: Any) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ class Owner:
 
     user: str
     host: str
+    namespace: str
+    """Tells containers of one host name apart: process numbers mean nothing across them."""
     pid: int
     process_started: str
     """Tells a process from a later one that got the same number."""
@@ -53,7 +55,7 @@ class Owner:
 
     def is_dead(self, now_ms: int, stale_after_ms: float) -> str | None:
         """Why the owner can no longer be at work; None where it may be."""
-        if self.host == platform.node():
+        if (self.host, self.namespace) == (platform.node(), namespace()):
             if _process_started(self.pid) != self.process_started:
                 return f"process {self.pid} no longer runs on this machine"
             return None
@@ -201,6 +203,7 @@ def _this_process(command: str, now_ms: int) -> Owner:
     return Owner(
         user=user,
         host=platform.node(),
+        namespace=namespace(),
         pid=os.getpid(),
         process_started=_process_started(os.getpid()),
         command=command,
@@ -208,6 +211,14 @@ def _this_process(command: str, now_ms: int) -> Owner:
         taken_ms=now_ms,
         seen_ms=now_ms,
     )
+
+
+def namespace() -> str:
+    """The process-number namespace that this process lives in; empty where unknown."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _process_started(pid: int) -> str:

@@ -107,7 +107,7 @@ def _open_sink(
 ) -> Iterator[pa.ipc.RecordBatchFileWriter]:
     options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with (
-        folder.open_write(path) as stream,
+        folder.open_write(path, lasting=False) as stream,
         pa.ipc.new_file(stream, schema, options=options) as sink,
     ):
         yield sink

@@ -14,7 +14,7 @@ import pytest
 
 from crawl.errors import Locked
 from crawl.storage.folder import Folder
-from crawl.storage.lock import LOCK_NAME, REMOVAL_NAME, Lock, Owner, acquire, held
+from crawl.storage.lock import LOCK_NAME, REMOVAL_NAME, Lock, Owner, acquire, held, namespace
 from crawl.testing.clock import ManualClock
 from tests.storage.conftest import Lives
 
@@ -36,6 +36,7 @@ def stranger(**changes: object) -> Owner:
     owner = Owner(
         user="ada",
         host="elsewhere",
+        namespace=namespace(),
         pid=17,
         process_started="4711",
         command="updatedb",
@@ -48,6 +49,14 @@ def stranger(**changes: object) -> Owner:
 
 def plant(folder: Folder, owner: Owner, name: str = LOCK_NAME) -> None:
     folder.write(name, json.dumps(asdict(owner)).encode())
+
+
+def test_a_process_of_another_container_is_not_judged_by_its_number(
+    place: Folder, clock: ManualClock
+) -> None:
+    plant(place, stranger(host=platform.node(), namespace="pid:[1]", pid=2**22 - 1))
+    with pytest.raises(Locked, match="is locked: updatedb by ada"):
+        take(place, clock)
 
 
 def test_one_holds_it_and_the_next_learns_who(place: Folder, clock: ManualClock) -> None:
