@@ -11,8 +11,8 @@ from crawl.cli.output import print_json, print_table
 from crawl.config import Config
 from crawl.config.properties import CORE
 from crawl.errors import PluginError
-from crawl.interfaces.chains import PROPERTIES
-from crawl.interfaces.registry import INTERFACES, Interface, available, resolve
+from crawl.interfaces.chains import describe
+from crawl.interfaces.registry import INTERFACES, Interface, Resolved, available, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +57,57 @@ def list_plugins(only_active: bool, as_json: bool, config: Config) -> None:
         )
 
 
-_ORDERS = {**CORE, **{each.name: each for each in PROPERTIES}}
-"""The properties that may name the active plugins of an interface."""
-
-
 def _listed(interface: Interface, config: Config) -> list[Listed]:
     installed = available(interface.name)
-    declared = _ORDERS.get(interface.setting)
-    if declared is None:
+    active = _active(interface, config)
+    if active is None:
+        if not installed:
+            return [Listed(interface.name, "-", "no", "none installed", interface.about)]
         why = "no phase asks for this interface yet"
+        return [_not_active(plugin, why) for plugin in installed.values()]
+    used = {line.plugin for line in active}
+    why = f"not in {interface.setting}"
+    return [
+        *active,
+        *(_not_active(plugin, why) for name, plugin in installed.items() if name not in used),
+    ]
+
+
+def _active(interface: Interface, config: Config) -> list[Listed] | None:
+    """The active plugins; None where nothing in the configuration names any."""
+    if interface.name in CHAINED:
         return [
-            Listed(interface.name, plugin.name, "no", why, plugin.target)
-            for plugin in installed.values()
-        ] or [Listed(interface.name, "-", "no", "none installed", interface.about)]
+            _shown(
+                Resolved(each.interface, each.name, each.target),
+                f"{each.position} in scope {each.scope}" if each.scope else str(each.position),
+                f"{each.property} ({each.origin})",
+            )
+            for each in describe(config)
+            if each.interface == interface.name
+        ]
+    declared = CORE.get(interface.setting)
+    if declared is None:
+        return None
     value = config[declared]
     names = [value] if isinstance(value, str) else list(value)
     why = f"{interface.setting} ({config.origin(declared)})"
-    lines = []
-    for place, plugin in enumerate(resolve(interface.name, names), start=1):
-        try:
-            plugin.load()
-            lines.append(Listed(interface.name, plugin.name, str(place), why, plugin.target))
-        except PluginError as error:
-            lines.append(Listed(interface.name, plugin.name, "broken", str(error), plugin.target))
-    lines += [
-        Listed(interface.name, plugin.name, "no", f"not in {interface.setting}", plugin.target)
-        for name, plugin in installed.items()
-        if name not in names
+    return [
+        _shown(plugin, str(place), why)
+        for place, plugin in enumerate(resolve(interface.name, names), start=1)
     ]
-    return lines
+
+
+CHAINED = ("urlnormalizer", "urlfilter")
+"""The interfaces whose chains tell themselves what is in them."""
+
+
+def _shown(plugin: Resolved, place: str, why: str) -> Listed:
+    try:
+        plugin.load()
+    except PluginError as error:
+        return Listed(plugin.interface, plugin.name, "broken", str(error), plugin.target)
+    return Listed(plugin.interface, plugin.name, place, why, plugin.target)
+
+
+def _not_active(plugin: Resolved, why: str) -> Listed:
+    return Listed(plugin.interface, plugin.name, "no", why, plugin.target)

@@ -37,8 +37,8 @@ class FetchSchedule(Protocol):
         ...
 
     def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array | None:
-        """`should_fetch` for a table with CrawlDb columns (all but `url`, which may be
-        missing), as a boolean array; None where the schedule can only answer by row."""
+        """`should_fetch` for a table of CrawlDb columns (`url` and `signature` may be missing),
+        as a boolean array; None where the schedule can only answer by row."""
         return None
 
     def after_fetch(

@@ -32,6 +32,6 @@ class ScoringFilter(Protocol):
         return value
 
     def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array | None:
-        """`sort_value` for a table with CrawlDb columns (all but `url`, which may be
-        missing) as a float array; None where the plugin can only answer by row."""
+        """`sort_value` for a table of CrawlDb columns (`url` and `signature` may be missing) as
+        a float array; None where the plugin can only answer by row."""
         return None

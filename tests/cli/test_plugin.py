@@ -28,3 +28,10 @@ def test_a_typo_suggests_the_plugin(crawl: Caller) -> None:
     answer = crawl("plugin", "list", "-D", "urlfilter.order=regexx")
     assert answer.code == 2
     assert "did you mean 'regex'?" in answer.err
+
+
+def test_a_scope_with_an_order_of_its_own_is_told(crawl: Caller) -> None:
+    told = crawl("plugin", "list", "--json", "-D", "urlnormalizer.order.inject=slash").json
+    (slash,) = [line for line in told if line["plugin"] == "slash"]
+    assert slash["active"] == "1 in scope inject"
+    assert slash["why"] == "urlnormalizer.order.inject (-D)"
