@@ -11,9 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-
+from crawl.buckets.generate.balance import balance_parts
 from crawl.buckets.generate.cutoff import TAKE_ALL, bracket, settle
 from crawl.buckets.generate.lists import (
     BucketSelected,
@@ -64,7 +62,6 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.phases.timing import timed
-from crawl.rules.balance import chain_seconds, deal, loads, makespan
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.segments import GENERATE, PartManifest, committed_note
@@ -272,10 +269,18 @@ class _Job:
         count = 1 + max(int(bucket.chains.segment.max()) for bucket in collected)
         names = self.crawl_dir.segments.new_names(self.report.started_ms, count)
         parts = self.options.num_fetchers
-        part_of = self._balance(collected, names)
+        balance = balance_parts(
+            [bucket.chains for bucket in collected],
+            names,
+            parts,
+            threads=self.config[FETCHER_THREADS_FETCH],
+            latency_s=self.config[GENERATE_EXPECTED_LATENCY],
+        )
+        self.report.counters["segments_generated"] = count
+        self.report.details["segments"] = balance.predictions
         dealing = [
             Dealing(bucket.path, bucket.chains.segment, bucket.chains.chain, part)
-            for bucket, part in zip(collected, part_of, strict=True)
+            for bucket, part in zip(collected, balance.part_of, strict=True)
         ]
         scratch = self.transaction.scratch
         with timed(self.report, "deal", self.clock):
@@ -306,60 +311,6 @@ class _Job:
             ]
             manifests.append((name, PartManifest(tuple(files), created)))
         return manifests
-
-    def _balance(self, collected: list[Collected], names: list[str]) -> list[npt.NDArray[np.int32]]:
-        """The part of every chain, bucket by bucket; the report tells what to expect."""
-        latency = self.config[GENERATE_EXPECTED_LATENCY]
-        parts = self.options.num_fetchers
-        known = {
-            number: name for bucket in collected for number, name in bucket.chains.names.items()
-        }
-        dealt = [np.empty(len(bucket.chains.chain), dtype=np.int32) for bucket in collected]
-        predictions = []
-        for segment, name in enumerate(names):
-            mine = [bucket.chains.segment == segment for bucket in collected]
-            chain = np.concatenate(
-                [b.chains.chain[m] for b, m in zip(collected, mine, strict=True)]
-            )
-            urls = np.concatenate([b.chains.urls[m] for b, m in zip(collected, mine, strict=True)])
-            delay = np.concatenate(
-                [b.chains.delay_s[m] for b, m in zip(collected, mine, strict=True)]
-            )
-            # hosts of one domain or address are one chain, whichever bucket they are in
-            numbers, place = np.unique(chain, return_inverse=True)
-            total = np.bincount(place, weights=urls).astype(np.int64)
-            mean_delay = np.bincount(place, weights=urls * delay) / np.maximum(total, 1)
-            seconds = chain_seconds(total, mean_delay, latency)
-            part = deal(seconds, parts)
-            described = loads(
-                part,
-                total,
-                seconds,
-                parts,
-                threads=self.config[FETCHER_THREADS_FETCH],
-                latency_s=latency,
-            )
-            longest = int(np.argmax(seconds))
-            predictions.append(
-                {
-                    "segment": name,
-                    "urls": int(total.sum()),
-                    "chains": len(numbers),
-                    "predicted_makespan_s": round(makespan(described), 1),
-                    "longest_chain": known.get(int(numbers[longest]), "?"),
-                    "longest_chain_s": round(float(seconds[longest]), 1),
-                    "parts": [asdict(load) for load in described],
-                }
-            )
-            everywhere = part[place] + segment * parts
-            offset = 0
-            for target, chosen in zip(dealt, mine, strict=True):
-                size = int(np.count_nonzero(chosen))
-                target[chosen] = everywhere[offset : offset + size]
-                offset += size
-        self.report.details["segments"] = predictions
-        self.report.counters["segments_generated"] = len(names)
-        return dealt
 
     def _publish(
         self,
