@@ -132,6 +132,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--keep", action="store_true", help="leave the data in --work, and use those that fit"
     )
+    parser.add_argument(
+        "-D", dest="overrides", action="append", default=[], help="KEY=VALUE of the configuration"
+    )
     parser.add_argument("--json", help="write everything measured to this file")
     options = parser.parse_args(arguments)
     unknown = set(options.steps) - set(STEPS)
@@ -153,7 +156,13 @@ def _measure(options: argparse.Namespace, urls: int, work: Path, console: Consol
     made = crawldb_data.make(folder, shape, options.cores)
     top_n = options.top_n or urls // 20
     workload = Workload(
-        made, top_n, options.max_count, parts=2, cores=options.cores, lookups=options.lookups
+        made=made,
+        top_n=top_n,
+        max_count=options.max_count,
+        parts=2,
+        cores=options.cores,
+        lookups=options.lookups,
+        overrides=tuple(options.overrides),
     )
     try:
         with (
@@ -180,7 +189,9 @@ def _compare(
         for step in options.steps:
             ours.prepare(step)
             run = ours.run(step)
-            console.print(f"[dim]round {number + 1}: {step}: {run.seconds:.2f} s {run.told}")
+            console.print(
+                f"[dim]round {number + 1}: {step}: {run.seconds:.2f} s {_brief(run.told)}"
+            )
             facts = ours.facts(step)
             for line in (line for line in lines if line.step == step):
                 theirs.prepare(line.theirs)
@@ -198,6 +209,11 @@ def _compare(
     if peak > MEMORY_LIMIT_MIB:
         problems.append(f"peak memory of {peak:,.0f} MiB is above {MEMORY_LIMIT_MIB:,}")
     return Outcome(urls, lines, ours.started, sorted(set(problems)))
+
+
+def _brief(told: dict[str, Any]) -> str:
+    """Durations of a phase's steps; whatever else a run tells is for the JSON file."""
+    return " ".join(f"{name} {value}" for name, value in told.items() if isinstance(value, float))
 
 
 def _differences(step: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:

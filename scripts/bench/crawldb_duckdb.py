@@ -34,18 +34,20 @@ UNSORTED = "unsorted"
 
 # The default filters (length, regex, trap) as SQL. The trap filter's limits on folders,
 # parameters and dates, as far as SQL can tell them without code of its own.
-_FILTERS = r"""
+_SLASHES = "length(url) - length(replace(url, '/', ''))"
+_FILTERS = rf"""
     length(url) <= 2048
-    AND NOT regexp_matches(url, '^(?:file|ftp|mailto):')
+    AND NOT regexp_matches(url, '[?*!@=]')
     AND NOT regexp_matches(url,
         '(?i)\.(?:gif|jpg|png|ico|css|sit|eps|wmf|zip|ppt|mpg|xls|gz|rpm|tgz|mov|exe|jpeg|bmp|js)$')
-    AND NOT regexp_matches(url, '[?*!@=]')
-    AND regexp_matches(url, '(?s:.)')
-    AND len(string_split(url, '/')) <= 23
-    AND len(string_split(url, '/')) - list_unique(string_split(url, '/')) <= 2
-    AND len(string_split(url, '&')) <= 20
+    AND NOT regexp_matches(url, '^(?:file|ftp|mailto):')
+    AND {_SLASHES} <= 22
+    AND ({_SLASHES} <= 4
+         OR len(string_split(url, '/')) - list_unique(string_split(url, '/')) <= 2)
+    AND length(url) - length(replace(url, '&', '')) < 20
     AND NOT regexp_matches(url,
-        '(?s:[0-9]{4}[/-][0-9].*){4}|(?:1[0-7][0-9][0-9]|20[5-9][0-9]|204[1-9]|2[1-9][0-9][0-9])[/-][01]?[0-9]')
+        '(?s:[0-9]{{4}}[/-][0-9].*){{4}}'
+        || '|(?:1[0-7][0-9][0-9]|20[5-9][0-9]|204[1-9]|2[1-9][0-9][0-9])[/-][01]?[0-9]')
 """
 
 
@@ -79,9 +81,9 @@ class DuckDB:
             "memory_limit": self._memory,
             "temp_directory": str(self._folder / "spill"),
             "autoinstall_known_extensions": "false",
-            "enable_progress_bar": "false",
         }
         with duckdb.connect(config=settings) as connection:
+            connection.execute("SET enable_progress_bar = false")
             match step:
                 case "inject sorted by bucket":
                     return self._inject_sorted(connection)

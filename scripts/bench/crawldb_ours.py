@@ -14,9 +14,10 @@ import crawldb_check
 from crawldb_data import BenchClock, Made
 
 from crawl.buckets.lookup import find_record
-from crawl.config import Config
+from crawl.config import Config, load
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.interfaces.chains import NormalizerChain
+from crawl.interfaces.registry import plugin_properties
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases import generate, inject, readdb
 from crawl.phases.session import open_session
@@ -38,10 +39,14 @@ class Workload:
     parts: int
     cores: int
     lookups: int
+    overrides: tuple[str, ...] = ()
+    """KEY=VALUE, as with -D."""
 
     @property
     def config(self) -> Config:
-        return Config.of({"generate.max.count": self.max_count})
+        """The defaults of a machine that has no site file, and the overrides."""
+        settings = [f"generate.max.count={self.max_count}", *self.overrides]
+        return load(settings, extra=plugin_properties, working_folder=self.made.folder)
 
 
 class Ours:
