@@ -2,9 +2,14 @@
 
 A URL's life: a seed line is injected into the CrawlDb; generate selects it into a
 segment's fetch list; fetch, parse and updatedb bring back what became of it.
-The floors, lowest first: errors, clock, counters · model · config · interfaces ·
-urls · rules · storage · buckets · plugins, testing · phases (the only place that
+The floors, lowest first: errors, clock, counters, nearest · model · config · interfaces ·
+urls · rules · storage · buckets · plugins, testing · phases, spark (the only place that
 knows Spark) · cli. Imports only point down.
 """
+
+import sys
+
+if sys.version_info < (3, 11):  # an old Python of a cluster would fail with less to say
+    sys.exit(f"crawl: needs Python 3.11 or newer, this is {sys.version.split()[0]}")
 
 __version__ = "0.1.0"

@@ -1,0 +1,38 @@
+"""The phases on a file system without folders, renames or local paths."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from crawl.buckets.runner import InProcess
+from crawl.config import Config
+from crawl.phases import generate, inject, readdb
+from crawl.phases.generate import GenerateOptions
+from crawl.phases.inject import InjectOptions
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.clock import ManualClock
+from tests.phases.made import NOW, records_of, urls_of
+
+
+def test_a_round_in_memory(tmp_path: Path) -> None:
+    directory = CrawlDir(f"memory://{uuid.uuid4().hex}/crawl")
+    seeds = tmp_path / "seeds.txt"
+    urls = [f"http://h{n % 6}.org/p{n}" for n in range(60)]
+    seeds.write_text("\n".join(urls))
+    clock = ManualClock(NOW)
+    config = Config.of({"generate.update.crawldb": True, "generate.max.count": 4})
+    for _ in range(2):
+        inject.run(InProcess(2), directory, config, InjectOptions((str(seeds),)), clock)
+    assert records_of(directory).keys() == set(urls)
+
+    options = GenerateOptions(top_n=20, num_fetchers=3, max_num_segments=2)
+    done = generate.run(InProcess(2), directory, config, options, clock, resolver=lambda host: None)
+    taken = urls_of(directory, done.segments)
+    assert len(taken) == len(set(taken)) == 40
+    snapshot = directory.require_crawldb()
+    assert readdb.stats(InProcess(), directory, snapshot, by_host=True).urls == 60
+    assert [entry.score for entry in readdb.top(InProcess(), directory, snapshot, 3, 0)] == [
+        1.0
+    ] * 3
+    assert not directory.crawldb.folder.exists("LOCK")
