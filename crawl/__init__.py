@@ -9,7 +9,8 @@ knows Spark) · cli. Imports only point down.
 
 import sys
 
-if sys.version_info < (3, 11):  # an old Python of a cluster would fail with less to say
+# an old Python of a cluster would fail with less to say
+if sys.version_info < (3, 11):  # noqa: UP036
     sys.exit(f"crawl: needs Python 3.11 or newer, this is {sys.version.split()[0]}")
 
 __version__ = "0.1.0"
