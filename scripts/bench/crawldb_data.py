@@ -100,7 +100,8 @@ class Made:
 def make(folder: Path, shape: Shape, processes: int) -> Made:
     """The data of this shape in the folder, made anew unless they are there already."""
     made, mark = Made(folder), folder / "shape.json"
-    wanted = json.dumps(asdict(shape))
+    # files of another layout of buckets must not be reused either
+    wanted = json.dumps({**asdict(shape), "layout": bucket_of("example.org", 1 << 16)})
     if mark.exists() and mark.read_text() == wanted:
         return made
     shutil.rmtree(folder, ignore_errors=True)

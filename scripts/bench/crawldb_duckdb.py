@@ -180,12 +180,12 @@ class DuckDB:
                 SELECT file_index AS file, file_row_number AS row, score,
                        row_number() OVER (PARTITION BY host ORDER BY score DESC) AS place
                 FROM read_parquet({self._files}, file_row_number = true)
-                WHERE {filters}
-                  AND (fetch_time <= make_timestamptz({NOW_MS}000)
+                WHERE (fetch_time <= make_timestamptz({NOW_MS}000)
                        OR fetch_time > make_timestamptz({latest}000))
                   AND NOT coalesce(
                       try_cast(metadata['_ngt_'] AS BIGINT) + {reserved} > {NOW_MS}, false)
                   AND score >= 0
+                  AND {filters}
             ) WHERE place <= {self._work.max_count} ORDER BY score DESC LIMIT {self._work.top_n}
             """
         )
