@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for all tests marked `spark`: a JVM takes seconds, a test must not."""
     from crawl.config import Config
-    from crawl.phases.session import open_session
+    from crawl.spark.session import open_session
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
     session = open_session("tests", Config.of({}), master="local[2]", log_file=log)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import crawl
 
-UPSTAIRS = ("crawl.phases", "crawl.cli")
+UPSTAIRS = ("crawl.spark", "crawl.cli", "crawl.__main__")
 
 IMPORT_AND_TELL = """
 import importlib, json, sys

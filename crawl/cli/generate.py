@@ -87,7 +87,7 @@ def command(
     )
     generate.check(config, options)
     with spark.session("generate", config) as session:
-        from crawl.phases.tasks import SparkRunner
+        from crawl.spark.tasks import SparkRunner
 
         cores = session.sparkContext.defaultParallelism
         done = generate.run(
@@ -109,11 +109,10 @@ def command(
 
 
 def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:
-    from crawl.phases.expr import checked, matching_rows
+    from crawl.spark.expr import checked, matching_rows
 
     checked(session, expr)
-    crawldb = directory.crawldb.folder
-    return lambda snapshot, scratch: matching_rows(session, crawldb, snapshot, expr, scratch)
+    return lambda snapshot, scratch: matching_rows(session, directory, snapshot, expr, scratch)
 
 
 def _summarize(crawl_dir: str, done: Generated) -> None:

@@ -221,12 +221,12 @@ def _dump(
         with spark.runner("readdb", config, rows=snapshot.rows) as runner:
             return readdb.dump(runner, snapshot, dumping, None)
     with spark.session("readdb", config) as session:
-        from crawl.phases.expr import checked, matching_rows
-        from crawl.phases.tasks import SparkRunner
+        from crawl.spark.expr import checked, matching_rows
+        from crawl.spark.tasks import SparkRunner
 
         assert dumping.scratch is not None
         matching = matching_rows(
-            session, dumping.crawldb, snapshot, checked(session, expr), dumping.scratch
+            session, directory, snapshot, checked(session, expr), dumping.scratch
         )
         runner = SparkRunner(session, quiet=spark.quiet)
         rows = readdb.dump(runner, snapshot, dumping, matching)

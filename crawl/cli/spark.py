@@ -28,11 +28,9 @@ class SparkOptions:
     @contextmanager
     def session(self, name: str, config: Config) -> Iterator[SparkSession]:
         """A session that is stopped at the end, unless somebody else had opened it."""
-        from pyspark.sql import SparkSession
+        from crawl.spark.session import current_session, open_session
 
-        from crawl.phases.session import open_session
-
-        borrowed = SparkSession.getActiveSession() is not None
+        borrowed = current_session() is not None
         spark = open_session(name, config, master=self.master)
         try:
             yield spark
@@ -46,7 +44,7 @@ class SparkOptions:
         if rows is not None and rows <= SMALL_ROWS and self.master is None:
             yield InProcess(threads=os.cpu_count() or 1)
             return
-        from crawl.phases.tasks import SparkRunner
+        from crawl.spark.tasks import SparkRunner
 
         with self.session(name, config) as spark:
             yield SparkRunner(spark, quiet=self.quiet)

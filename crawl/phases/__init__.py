@@ -1,5 +1,5 @@
-"""The top floor: one file a phase, each a short Spark program over the floors below.
+"""One file a phase: what is asked of every bucket, and the one publication at the end.
 
-Only here may pyspark be imported. `session` opens Spark, `tasks` maps a plain function
-over buckets, `progress` tells the user how far it is.
+A phase is handed a Runner and knows neither Spark nor the command line: `crawl.spark`
+runs its functions on executors, a test runs them in its own process.
 """

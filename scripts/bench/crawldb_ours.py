@@ -20,8 +20,8 @@ from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.registry import plugin_properties
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases import generate, inject, readdb
-from crawl.phases.session import open_session
-from crawl.phases.tasks import SparkRunner
+from crawl.spark.session import open_session
+from crawl.spark.tasks import SparkRunner
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import GENERATE
 from crawl.urls.resolve import system_resolver

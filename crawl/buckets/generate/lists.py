@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.generate.scan import group_number
 from crawl.buckets.generate.shards import ASSIGNED
-from crawl.buckets.layout import encoded
+from crawl.buckets.layout import encoded, number_of
 from crawl.counters import Counters
 from crawl.model.datum import FETCH_DELAY_KEY, GENERATE_TIME_KEY
 from crawl.model.metadata import has_any, lookup, with_entry
@@ -145,7 +144,7 @@ def _chains(
         counters["hosts_not_resolved"] += sum(not key.resolved for key in keys)
     else:
         keys = [partitioner.key_of_host(host) for host in distinct]
-    numbers = np.array([group_number(key.key) for key in keys], dtype=np.uint64)
+    numbers = np.array([number_of(key.key) for key in keys], dtype=np.uint64)
     names = {int(number): key.key for number, key in zip(numbers, keys, strict=True)}
     return names, numbers[codes.indices.to_numpy()]
 

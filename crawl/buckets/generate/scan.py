@@ -6,7 +6,6 @@ its users expect; each is asked of a whole row group at once.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.generate.ranking import keys_of, within_cap
-from crawl.buckets.layout import bucket_of, encoded
+from crawl.buckets.layout import bucket_of, encoded, number_of
 from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -227,7 +226,7 @@ class _Groups:
         for host, name in zip(hosts, self._names(hosts), strict=True):
             if self._selection.by_domain:
                 name = registered_domain(name)
-            self._known[host] = group_number(name), bucket_of(name, self._buckets)
+            self._known[host] = number_of(name), bucket_of(name, self._buckets)
 
     def _names(self, hosts: list[str]) -> list[str]:
         """The hosts as normalizers of this scope spell them; as they are where they fail."""
@@ -236,12 +235,6 @@ class _Groups:
         urls = pa.array([f"http://{host}/" if host else None for host in hosts], pa.string())
         normal = hosts_of(self._selection.counting.normalize_batch(urls, self._counters))
         return [name or host for name, host in zip(normal.to_pylist(), hosts, strict=True)]
-
-
-def group_number(name: str) -> int:
-    """A group's name as a number: comparing numbers is what makes ranking quick."""
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
 
 
 def _prune(

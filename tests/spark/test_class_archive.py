@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.phases.class_archive import KEPT, archive_options, forget_archive
-from crawl.phases.java import Java
+from crawl.spark.class_archive import KEPT, archive_options, forget_archive
+from crawl.spark.java import Java
 
 WHOLE = 0xF00BABA8.to_bytes(4, sys.byteorder) + b"classes"
 

@@ -69,9 +69,9 @@ class Bar:
             transient=True,
         )
         self._task = self._progress.add_task(step, total=None)
-        self._progress.start()
 
     def show(self, tally: Tally) -> None:
+        self._progress.start()  # not before: a step of a moment shows nothing
         self._progress.update(self._task, completed=tally.done, total=tally.total or None)
 
     def close(self) -> None:

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
-from crawl.phases.class_archive import archive_options, forget_archive
-from crawl.phases.java import Java, find_java
-from crawl.phases.log_file import new_log_file
-from crawl.phases.master import checked, is_local
+from crawl.spark.class_archive import archive_options, forget_archive
+from crawl.spark.java import Java, find_java
+from crawl.spark.log_file import new_log_file
+from crawl.spark.master import checked, is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,6 +46,8 @@ _EVERYWHERE = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # A Python worker that has imported pyarrow serves all its executor's tasks.
     "spark.python.worker.reuse": "true",
+    # Over TCP every small answer of a worker waits 40 ms for a delayed acknowledgement.
+    "spark.python.unix.domain.socket.enabled": "true",
     # Two attempts of a fetch at once would be impolite.
     "spark.speculation": "false",
 }
@@ -80,15 +82,27 @@ def open_session(
     it optimise. `spark.*` keys of the configuration override every setting made here.
     EnvironmentFault or UsageError where Spark cannot start.
     """
-    from pyspark.sql import SparkSession
-
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
+    current = current_session()
+    if current is not None:
+        return current
     chosen = config.spark_settings()
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return _submitted(name, master, chosen)
     return _launched(name, chosen, master or chosen.get("spark.master"), log_file, heavy)
+
+
+def current_session() -> SparkSession | None:
+    """The session that somebody in this process has opened already.
+
+    Spark's own `getActiveSession` answers for a thread of the JVM, which may have changed
+    since; a process has one context.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:
+        return None
+    return SparkSession.builder.getOrCreate()
 
 
 def log_file_of(spark: SparkSession) -> Path | None:

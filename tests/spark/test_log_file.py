@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from crawl.errors import EnvironmentFault
-from crawl.phases import log_file
-from crawl.phases.log_file import KEPT, new_log_file
+from crawl.spark import log_file
+from crawl.spark.log_file import KEPT, new_log_file
 
 
 class FixedClock:

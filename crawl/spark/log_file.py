@@ -8,7 +8,7 @@ from pathlib import Path
 
 from crawl.clock import Clock, as_segment_name
 from crawl.errors import EnvironmentFault
-from crawl.phases.user_folders import scratch_folder, state_folder
+from crawl.spark.user_folders import scratch_folder, state_folder
 
 KEPT = 20
 

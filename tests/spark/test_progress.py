@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawl.phases.progress import (
+from crawl.spark.progress import (
     LINE_SECONDS,
     PATIENCE_SECONDS,
     Bar,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from crawl.errors import EnvironmentFault
-from crawl.phases import java
-from crawl.phases.java import find_java, version_of
+from crawl.spark import java
+from crawl.spark.java import find_java, version_of
 
 
 def a_java(home: Path, *, version: str, release: bool = False, modules: str = "java.base") -> Path:

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from crawl.clock import Clock
-from crawl.phases.java import Java
-from crawl.phases.user_folders import cache_folder
+from crawl.spark.java import Java
+from crawl.spark.user_folders import cache_folder
 
 KEPT = 2
 """Archives, of 150 MB each, for different Javas or Sparks."""

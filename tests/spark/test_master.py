@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from crawl.errors import EnvironmentFault, UsageError
-from crawl.phases.master import checked, is_local
+from crawl.spark.master import checked, is_local
 
 
 @pytest.mark.parametrize(

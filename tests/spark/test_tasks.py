@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawl.errors import Locked
-from crawl.phases.tasks import SparkRunner, TaskError, _Fault, _last_words, run_tasks
+from crawl.spark.tasks import SparkRunner, TaskError, _Fault, _last_words, run_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from crawl.errors import EnvironmentFault
-from crawl.phases.user_folders import cache_folder, scratch_folder
+from crawl.spark.user_folders import cache_folder, scratch_folder
 
 OLDEST = 17
 """Spark 4 is compiled for it."""
