@@ -6,40 +6,27 @@ class TestMine(FetchScheduleContract):
 
 from __future__ import annotations
 
-import pickle
-from typing import Any, ClassVar
-
 import pyarrow as pa
 
-from crawl.config import Config, Property
-from crawl.interfaces.registry import Resolved
 from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import Status
 from crawl.testing.odd_datums import NOW, odd_datums
+from crawl.testing.plugin_contract import PluginContract
 
 URL = "http://example.com/"
 _LONGEST_S = 2**31 - 1
 
 
-class FetchScheduleContract:
+class FetchScheduleContract(PluginContract[FetchSchedule]):
     """Tests for pytest; override `config` and `samples` to reach your plugin's own cases."""
 
-    plugin_class: ClassVar[Any]
-
-    def config(self) -> Config:
-        """The configuration that the plugin is built with."""
-        return Config.of()
+    interface = "schedule"
 
     def samples(self) -> list[CrawlDatum]:
         """Records that matter to the plugin, beside the odd ones."""
         return []
-
-    def make(self) -> FetchSchedule:
-        """The plugin under test."""
-        plugin: FetchSchedule = self.plugin_class(self.config())
-        return plugin
 
     def datums(self) -> list[CrawlDatum]:
         return [*self.samples(), *odd_datums()]
@@ -135,17 +122,9 @@ class FetchScheduleContract:
                 assert not asap or plugin.should_fetch(URL, after, NOW)
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        name = f"{self.plugin_class.__module__}:{self.plugin_class.__qualname__}"
-        resolved, config = pickle.loads(
-            pickle.dumps((Resolved("schedule", name, name), self.config()))
-        )
-        there: FetchSchedule = resolved.build(config)
+        here, there = self.make(), self.make_elsewhere()
         for datum in self.datums():
-            assert there.initialize(URL, datum, NOW) == self.make().initialize(URL, datum, NOW)
-
-    def test_its_properties_are_declared(self) -> None:
-        declared: tuple[Any, ...] = getattr(self.plugin_class, "properties", ())
-        assert all(isinstance(each, Property) for each in declared)
+            assert there.initialize(URL, datum, NOW) == here.initialize(URL, datum, NOW)
 
 
 def storable(datum: CrawlDatum) -> bool:

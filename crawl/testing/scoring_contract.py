@@ -7,40 +7,28 @@ class TestMine(ScoringFilterContract):
 from __future__ import annotations
 
 import math
-import pickle
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from crawl.config import Config, Property
-from crawl.interfaces.registry import Resolved
 from crawl.interfaces.scoring import ScoringFilter
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.testing.odd_datums import odd_datums
+from crawl.testing.plugin_contract import PluginContract
 
 URL = "http://example.com/"
 
 
-class ScoringFilterContract:
+class ScoringFilterContract(PluginContract[ScoringFilter]):
     """Tests for pytest; override `config` and `samples` to reach your plugin's own cases."""
 
-    plugin_class: ClassVar[Any]
-
-    def config(self) -> Config:
-        """The configuration that the plugin is built with."""
-        return Config.of()
+    interface = "scoring"
 
     def samples(self) -> list[CrawlDatum]:
         """Records that matter to the plugin, beside the odd ones."""
         return []
-
-    def make(self) -> ScoringFilter:
-        """The plugin under test."""
-        plugin: ScoringFilter = self.plugin_class(self.config())
-        return plugin
 
     def datums(self) -> list[CrawlDatum]:
         return [*self.samples(), *odd_datums()]
@@ -98,18 +86,9 @@ class ScoringFilterContract:
             assert self.make().sort_values(table, ones) is not None
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        name = f"{self.plugin_class.__module__}:{self.plugin_class.__qualname__}"
-        resolved, config = pickle.loads(
-            pickle.dumps((Resolved("scoring", name, name), self.config()))
-        )
-        there: ScoringFilter = resolved.build(config)
-        here = self.make()
+        here, there = self.make(), self.make_elsewhere()
         for datum in self.datums():
             assert there.sort_value(URL, datum, 1.0) == here.sort_value(URL, datum, 1.0)
-
-    def test_its_properties_are_declared(self) -> None:
-        declared: tuple[Any, ...] = getattr(self.plugin_class, "properties", ())
-        assert all(isinstance(each, Property) for each in declared)
 
 
 def _beside_score_and_metadata(datum: CrawlDatum) -> CrawlDatum:

@@ -6,34 +6,21 @@ class TestMine(URLFilterContract):
 
 from __future__ import annotations
 
-import pickle
-from typing import Any, ClassVar
-
 import pyarrow as pa
 
-from crawl.config import Config, Property
-from crawl.interfaces.registry import Resolved
 from crawl.interfaces.urlfilter import URLFilter
+from crawl.testing.plugin_contract import PluginContract
 from crawl.testing.wicked_urls import storable, wicked_urls
 
 
-class URLFilterContract:
+class URLFilterContract(PluginContract[URLFilter]):
     """Tests for pytest; override `config` and `samples` to reach your plugin's own cases."""
 
-    plugin_class: ClassVar[Any]
-
-    def config(self) -> Config:
-        """The configuration that the plugin is built with."""
-        return Config.of()
+    interface = "urlfilter"
 
     def samples(self) -> list[str]:
         """URLs that matter to the plugin, beside the wicked ones."""
         return []
-
-    def make(self) -> URLFilter:
-        """The plugin under test."""
-        plugin: URLFilter = self.plugin_class(self.config())
-        return plugin
 
     def urls(self) -> list[str]:
         return [*self.samples(), *wicked_urls()]
@@ -72,16 +59,6 @@ class URLFilterContract:
                     assert accepted.as_py() == (plugin.rejection(url) is None)
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here = self.make()
-        config = self.config()
-        self.plugin_class(config)  # the driver reads the rule files
-        name = f"{self.plugin_class.__module__}:{self.plugin_class.__qualname__}"
-        resolved, travelled = pickle.loads(
-            pickle.dumps((Resolved("urlfilter", name, name), config))
-        )
-        there = resolved.build(travelled)
+        here, there = self.make(), self.make_elsewhere()
         for url in self.urls():
             assert there.rejection(url) == here.rejection(url), url
-
-    def test_its_properties_are_declared(self) -> None:
-        assert all(isinstance(each, Property) for each in self.plugin_class.properties)
