@@ -1,0 +1,128 @@
+"""protocol: gets the bytes behind a URL of one scheme, within limits.
+
+A protocol sends exactly one request: it follows no redirect, tries nothing twice and
+knows no politeness. What may go wrong on a network is an answer here, not an exception.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from crawl.config import Config
+
+Headers = tuple[tuple[str, str], ...]
+"""Names and values in the order in which they were sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to ask for."""
+
+    url: str
+    modified_since_ms: int = 0
+    """Ask for the page only if it changed after this moment; 0 for any."""
+    etag: str = ""
+    """Ask for the page only if it is no longer this version; empty for any."""
+    headers: Headers = ()
+    """Further headers, such as a Cookie."""
+    max_bytes: int | None = None
+    """Another limit for the body than the configured one."""
+
+
+class Truncation(StrEnum):
+    """Why a body is not whole; empty for a whole one."""
+
+    WHOLE = ""
+    LENGTH = "length"
+    """Longer than the limit, on the wire or unpacked."""
+    TIME = "time"
+    """The time for the whole document was up."""
+    DISCONNECT = "disconnect"
+    """The server closed before the end that it had announced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back, whatever its code."""
+
+    url: str
+    code: int
+    headers: Headers = ()
+    body: bytes = b""
+    """With content encodings removed."""
+    truncated: Truncation = Truncation.WHOLE
+    ip: str = ""
+    version: str = ""
+    """`HTTP/1.1`, `HTTP/2` …"""
+    cipher: str = ""
+    request_headers: bytes = b""
+    """Verbatim, for WARC."""
+    response_headers: bytes = b""
+    """Verbatim, for WARC."""
+    sent: float = 0.0
+    """Monotonic seconds when the request began to be sent: what a server sees as its start."""
+    elapsed_ms: int = 0
+
+    def header(self, name: str) -> str:
+        """The last header of that name, in any case; empty where there is none."""
+        wanted = name.lower()
+        return next((value for key, value in reversed(self.headers) if key.lower() == wanted), "")
+
+
+class FailureKind(StrEnum):
+    """Why there is no response; each is a reason to count."""
+
+    UNKNOWN_HOST = "unknown_host"
+    ADDRESS_REFUSED = "address_refused"
+    """The host resolves to an address that must not be asked: private, loopback …"""
+    CONNECT_REFUSED = "connect_refused"
+    CONNECT_TIMEOUT = "connect_timeout"
+    TLS = "tls"
+    FIRST_BYTE_TIMEOUT = "first_byte_timeout"
+    LOW_SPEED = "low_speed"
+    TOTAL_TIMEOUT = "total_timeout"
+    HEADERS_TOO_LARGE = "headers_too_large"
+    DISCONNECTED = "disconnected"
+    MALFORMED_RESPONSE = "malformed_response"
+    BAD_ENCODING = "bad_encoding"
+    """The body cannot be unpacked as announced."""
+    PROXY = "proxy"
+    NOT_SUPPORTED = "not_supported"
+    """Nothing here speaks the URL's scheme, or it is no URL."""
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """No response, and why."""
+
+    url: str
+    kind: FailureKind
+    message: str = ""
+    """One line for people."""
+    sent: float = 0.0
+    """As in Response; 0 where nothing was sent."""
+    elapsed_ms: int = 0
+
+
+class FetchProtocol(Protocol):
+    """One way to fetch. Built once a task and called by many threads at the same time."""
+
+    schemes: tuple[str, ...]
+    """The URL schemes it speaks, such as `("http", "https")`."""
+
+    def __init__(self, config: Config) -> None:
+        """Reads its properties; raises ConfigError where they cannot be meant."""
+
+    def fetch(self, request: Request) -> Response | Failure:
+        """Sends the request and reads the answer, within every configured limit.
+
+        Must not raise on anything a URL or a server can do, must return in bounded time
+        and memory, and must be safe to call from several threads.
+        """
+        ...
+
+    def close(self) -> None:
+        """Closes kept connections; no call follows."""
