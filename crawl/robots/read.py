@@ -1,0 +1,147 @@
+"""From the bytes of a robots.txt to the rules that are meant for this crawler.
+
+Read line by line as octets, because no other order of things survives what is out there:
+byte order marks, lone carriage returns, NULs, wrong charsets, misspelt fields. The groups
+are chosen here and not by the library, which takes `foo` for a name of `foobot`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from crawl.robots.octets import pattern_octets
+from crawl.robots.rules import Basis, RobotRules
+from crawl.robots.waits import crawl_delay_seconds
+from crawl.urls.parse import canonical
+
+MAX_BYTES = 500 * 1024
+"""What must be read of a robots.txt (RFC 9309, 2.5); what comes after is not."""
+
+MAX_SITEMAPS = 1000
+
+# A field may be misspelt as search engines forgive it, and a single word may follow
+# without a colon. The beginning is what byte order marks leave, also between two files
+# that were put together.
+_DIRECTIVE = re.compile(
+    rb"""[\s\0\xef\xbb\xbf]*
+    (?P<field> user[-\ ]?agent | allow | dis{1,2}al{1,2}ow | diasllow | disallaw
+      | site-?map | crawl[-\ ]?delay ) [\w-]*
+    (?: [\ \t]* : (?P<value>.*) | [\ \t]+ (?P<word>\S+) \s* ) \Z""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_BLANKS = b" \t\v\f\0"
+
+_EVERYONE = re.compile(rb"\*(?:\s|\Z)")
+_PRODUCT = re.compile(rb"[A-Za-z0-9_-]*")
+_INDEX_PAGE = re.compile(rb"/index\.html?\Z")
+
+
+def product_token(name: str) -> str:
+    """The part of an agent's name that robots.txt files are asked for: without version,
+    comment and letter case."""
+    return _token(name.encode("utf-8", "replace").strip())
+
+
+def read_rules(body: bytes, agents: Iterable[str], *, whole: bool = True) -> RobotRules:
+    """The rules for a crawler of these names, their groups merged; those for everyone
+    where none of them is named. A body that is not `whole` ends within a line."""
+    ours = frozenset(filter(None, map(product_token, agents)))
+    groups = _Groups(ours)
+    sitemaps: dict[str, None] = {}
+    for kind, value in _directives(body, whole):
+        match kind:
+            case b"u":
+                groups.name(value)
+            case b"a":
+                groups.rule("Allow", value)
+                if _INDEX_PAGE.search(value):  # and so what that page is served for
+                    groups.rule("Allow", _INDEX_PAGE.sub(b"/$", value))
+            case b"d":
+                groups.rule("Disallow", value)
+            case b"c":
+                groups.delay(value)
+            case _ if len(sitemaps) < MAX_SITEMAPS:
+                sitemaps |= dict.fromkeys(_absolute(value))
+    group = groups.ours if groups.ours.is_named else groups.everyone
+    return RobotRules(Basis.FILE, "\n".join(group.rules), group.delay_s, tuple(sitemaps))
+
+
+@dataclass(slots=True)
+class _Group:
+    is_named: bool = False
+    rules: dict[str, None] = field(default_factory=dict)
+    """In the order of the file, each once."""
+    delay_s: float | None = None
+
+
+class _Groups:
+    """Follows a file through its groups: whoever is named before a rule is meant by it."""
+
+    def __init__(self, agents: frozenset[str]) -> None:
+        self.ours = _Group()
+        self.everyone = _Group()
+        self._agents = agents
+        self._meant: list[_Group] = []
+        self._has_rules = False
+
+    def name(self, value: bytes) -> None:
+        if self._has_rules:
+            self._meant = []
+            self._has_rules = False
+        if _EVERYONE.match(value):
+            named = self.everyone
+        elif _token(value) in self._agents:
+            named = self.ours
+        else:
+            return
+        named.is_named = True
+        if named not in self._meant:
+            self._meant.append(named)
+
+    def rule(self, kind: str, value: bytes) -> None:
+        self._has_rules = True
+        if self._meant and value.startswith((b"/", b"*")):  # others can match no path
+            line = f"{kind}: {pattern_octets(value)}"
+            for group in self._meant:
+                group.rules[line] = None
+
+    def delay(self, value: bytes) -> None:
+        # Unlike a rule it ends no list of names (RFC 9309, 2.2.4).
+        seconds = crawl_delay_seconds(value.decode("ascii", "replace"))
+        if seconds is not None:
+            for group in self._meant:
+                group.delay_s = max(seconds, group.delay_s or 0.0)
+
+
+def _directives(body: bytes, whole: bool) -> Iterator[tuple[bytes, bytes]]:
+    for line in _lines(body, whole):
+        found = _DIRECTIVE.match(line.partition(b"#")[0])
+        if found:
+            value = found["value"] if found["word"] is None else found["word"]
+            # The first letter tells the fields apart, however the rest is spelt.
+            yield found["field"][:1].lower(), value.strip(_BLANKS)
+
+
+def _lines(body: bytes, whole: bool) -> Sequence[bytes]:
+    text = body[:MAX_BYTES]
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = text.decode("utf-16", "replace").encode("utf-8", "replace")
+    lines = text.splitlines(keepends=True)
+    is_cut = len(body) > MAX_BYTES or not whole
+    if is_cut and lines and not lines[-1].endswith((b"\n", b"\r")):
+        lines.pop()
+    return lines
+
+
+def _token(name: bytes) -> str:
+    found = _PRODUCT.match(name)
+    return found[0].decode("ascii").lower() if found else ""
+
+
+def _absolute(value: bytes) -> Iterator[str]:
+    url = canonical(value.decode("utf-8", "replace"))
+    if url is not None and url.startswith(("http://", "https://")):
+        yield url
