@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 # how long an example takes says more about the machine than about the code
 settings.register_profile("nutria", deadline=None)
 settings.load_profile("nutria")
+
+# a runner that starts us in the background has us ignore Ctrl-C, which is tested too
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

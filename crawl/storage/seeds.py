@@ -15,7 +15,7 @@ from typing import IO, cast
 from crawl.errors import StorageError, UsageError
 from crawl.storage.folder import Folder, locate
 
-PIECE_BYTES = 32 << 20
+PIECE_BYTES = 8 << 20
 _BLOCK_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 

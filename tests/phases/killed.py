@@ -60,8 +60,8 @@ def _dying(job: Callable[..., None], arguments: tuple[Any, ...], at: int) -> Non
         delete(self, name)
 
     @contextmanager
-    def torn_open(self: Folder, name: str) -> Iterator[IO[bytes]]:
-        with open_write(self, name) as stream:
+    def torn_open(self: Folder, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
+        with open_write(self, name, lasting=lasting) as stream:
             yield stream
             if one_less():
                 stream.flush()
