@@ -12,6 +12,7 @@ import select
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import BinaryIO
 
 from crawl.errors import UsageError
@@ -78,6 +79,13 @@ class Loop:
         """Sets the web's own time."""
         self._time = seconds
         self._replies.clear()
+
+    def warm(self) -> int:
+        """Computes the answers of as many pages as are kept, so that serving is all it does."""
+        for url in islice(self._web.urls(), _CACHED):
+            _, _, authority, path = url.split("/", 3)
+            self._reply(authority.partition(":")[0].encode(), f"/{path}".encode())
+        return len(self._replies)
 
     def stop(self) -> None:
         """Ends `run` after the events at hand."""

@@ -10,6 +10,7 @@ import random
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
 from struct import unpack
@@ -21,6 +22,7 @@ from crawl.testing.web.settings import Settings
 _HOST = re.compile(r"site(0|[1-9]\d{0,8})\.test")
 _PATH = re.compile(r"/(?:[a-z]+/)?p([1-9]\d{0,11})(?:/([1-9]))?", re.ASCII)
 _BYTES_OF_CHANCE = 32
+_KNOWN_PATHS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,9 @@ class Plan:
         self._prefix = f"{settings.seed}/"
         self._odd_below = int(settings.odd * 2**32)
         self._private_below = int(settings.private * 2**32)
+        self._is_plain = not (self._odd_below or self._private_below)
+        # pages of one site link to each other again and again
+        self.path = lru_cache(_KNOWN_PATHS)(self._path)
 
     def host(self, site: int) -> str:
         """The name of a site."""
@@ -76,7 +81,7 @@ class Plan:
 
     def kind(self, site: int, number: int, chance: Chance | None = None) -> Kind:
         """What a page is."""
-        if number == 0:
+        if number == 0 or self._is_plain:
             return Kind.PAGE
         known = chance or self.chance(site, number)
         if known.private < self._private_below:
@@ -86,7 +91,7 @@ class Plan:
             return self.settings.kinds[known.kind % len(self.settings.kinds)]
         return Kind.PAGE
 
-    def path(self, site: int, number: int) -> str:
+    def _path(self, site: int, number: int) -> str:
         """Where a page is on its site."""
         if number == 0:
             return "/"

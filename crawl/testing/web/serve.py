@@ -36,9 +36,13 @@ def main(settings_json: str, log_number: str) -> None:
                 loop.stop()
                 return
             for command in asked:
-                if command["do"] == "time":
-                    loop.set_time(command["seconds"])
-                log.flush()
+                match command["do"]:
+                    case "time":
+                        loop.set_time(command["seconds"])
+                    case "warm":
+                        loop.warm()
+                    case "flush":
+                        log.flush()
                 tell({})
 
         loop.watch(0, obey)
