@@ -10,15 +10,19 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from crawl.robots.octets import pattern_octets
-from crawl.robots.rules import Basis, RobotRules
+from crawl.robots.rules import NOTHING_ALLOWED, Basis, RobotRules
 from crawl.robots.waits import crawl_delay_seconds
 from crawl.urls.parse import canonical
 
 MAX_BYTES = 500 * 1024
 """What must be read of a robots.txt (RFC 9309, 2.5); what comes after is not."""
+
+MAX_WILDCARD_OCTETS = 64 * 1024
+"""Of all rules with a `*` together: each of them is searched in each URL. Whoever has more
+(nobody who means well) is not asked for anything, rather than a rule being left out."""
 
 MAX_SITEMAPS = 1000
 
@@ -66,10 +70,13 @@ def read_rules(body: bytes, agents: Iterable[str], *, whole: bool = True) -> Rob
             case _ if len(sitemaps) < MAX_SITEMAPS:
                 sitemaps |= dict.fromkeys(_absolute(value))
     group = groups.ours if groups.ours.is_named else groups.everyone
-    return RobotRules(Basis.FILE, "\n".join(group.rules), group.delay_s, tuple(sitemaps))
+    rules = RobotRules(Basis.FILE, "\n".join(group.rules), group.delay_s, tuple(sitemaps))
+    if sum(len(rule) for rule in group.rules if "*" in rule) > MAX_WILDCARD_OCTETS:
+        return replace(rules, basis=Basis.TOO_COMPLEX, rules=NOTHING_ALLOWED)
+    return rules
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Group:
     is_named: bool = False
     rules: dict[str, None] = field(default_factory=dict)
@@ -129,11 +136,9 @@ def _lines(body: bytes, whole: bool) -> Sequence[bytes]:
     text = body[:MAX_BYTES]
     if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = text.decode("utf-16", "replace").encode("utf-8", "replace")
-    lines = text.splitlines(keepends=True)
+    lines = text.splitlines()
     is_cut = len(body) > MAX_BYTES or not whole
-    if is_cut and lines and not lines[-1].endswith((b"\n", b"\r")):
-        lines.pop()
-    return lines
+    return lines[:-1] if is_cut and not text.endswith((b"\n", b"\r")) else lines
 
 
 def _token(name: bytes) -> str:

@@ -10,12 +10,15 @@ from crawl.robots.octets import path_octets
 from crawl.urls.parse import parse
 
 ROBOTS_PATH = "/robots.txt"
+NOTHING_ALLOWED = "Disallow: /"
 
 
 class Basis(StrEnum):
     """What the rules rest on; each is a reason to count."""
 
     FILE = "robots_file"
+    TOO_COMPLEX = "robots_too_complex"
+    """A file whose wildcards would take too long to search: nothing is allowed."""
     ABSENT = "robots_absent"
     """The host has none to give: any 4xx but those below."""
     FORBIDDEN = "robots_forbidden"
@@ -58,4 +61,4 @@ def allow_all(basis: Basis) -> RobotRules:
 
 def disallow_all(basis: Basis) -> RobotRules:
     """Rules that allow nothing but robots.txt itself."""
-    return RobotRules(basis, "Disallow: /")
+    return RobotRules(basis, NOTHING_ALLOWED)
