@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from crawl.cli.declared import declared_properties
 from crawl.config import load
-from crawl.interfaces.declared import declared_properties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
+from crawl.cli.declared import declared_properties
 from crawl.cli.options import with_config
 from crawl.cli.output import print_json, print_table
 from crawl.config import Config, Property
 from crawl.config.properties import CORE
 from crawl.config.render import distinct, render, toml
 from crawl.errors import UsageError
-from crawl.interfaces.declared import declared_properties
 from crawl.nearest import nearest
 
 

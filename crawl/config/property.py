@@ -14,20 +14,20 @@ from crawl.config.kinds import Boolean, Choice, FileName, Kind, Text, Words
 from crawl.config.quantities import Duration, Integer, Number, Numbers, Size
 from crawl.errors import ConfigError
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 _SHOWN = 60
 """Characters of a wrong value that an error repeats."""
 
 
 @dataclass(frozen=True, slots=True)
-class Property(Generic[T]):
+class Property(Generic[T_co]):
     """One key. The default may be another property of the same kind: "same as that"."""
 
     name: str
-    default: T | Property[T]
+    default: T_co | Property[T_co]
     about: str
-    kind: Kind[T]
+    kind: Kind[T_co]
 
     def __post_init__(self) -> None:
         """Types the default; one that the property itself would refuse is a mistake."""
@@ -44,14 +44,14 @@ class Property(Generic[T]):
         """What a bare number counts: `s`, `bytes`, `characters`, or nothing."""
         return self.kind.unit
 
-    def parse(self, value: object, origin: str) -> T:
+    def parse(self, value: object, origin: str) -> T_co:
         """The value, read from a typed one as TOML gives it."""
         try:
             return self.kind.of(value)
         except ValueError:
             raise self._wrong(value, origin) from None
 
-    def parse_text(self, given: str, origin: str) -> T:
+    def parse_text(self, given: str, origin: str) -> T_co:
         """The value, read from the text of a `-D`."""
         try:
             return self.kind.of_text(given)

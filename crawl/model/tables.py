@@ -82,3 +82,25 @@ CRAWLDB = Table(
 
 CRAWL_GENERATE = Table("crawl_generate", CRAWLDB.columns)
 """A fetch list: CrawlDb records as they were when generate selected them."""
+
+CRAWL_FETCH = Table("crawl_fetch", CRAWLDB.columns)
+"""What became of each URL of a fetch list: `fetch_time` is when it was fetched. Targets of
+redirects that are left for a later round stand here too, as `linked`."""
+
+CONTENT = Table(
+    "content",
+    (
+        Column("url", pa.string(), "the URL that was asked"),
+        Column("content", pa.binary(), "the body, unpacked"),
+        Column("content_type", pa.string(), "as the server declares it"),
+        Column("code", pa.int16(), "HTTP status code"),
+        Column("fetch_time", TIMESTAMP, "when it was fetched"),
+        Column("ip", pa.string(), "the address that answered"),
+        Column("truncated", pa.string(), "why the body is not whole; empty for a whole one"),
+        Column("version", pa.string(), "protocol version"),
+        Column("cipher", pa.string(), "TLS cipher"),
+        Column("headers", METADATA, "response headers by lower-case name"),
+        Column("request_headers", pa.binary(), "verbatim"),
+        Column("response_headers", pa.binary(), "verbatim"),
+    ),
+)

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import tomllib
-from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 
 import crawl
-import crawl.plugins
+from crawl.cli.declared import declared_properties
 from crawl.config import Config, Property, duration, integer, load, text
 from crawl.config.properties import CORE
 from crawl.config.render import distinct, render, toml
@@ -22,13 +20,8 @@ LEAST = duration("fetcher.min.crawl.delay", DELAY, "Shortest pause.", unit="s")
 
 
 def built_in() -> list[Property[Any]]:
-    """The core's properties and those of the plugins that come with the project."""
-    found: list[Property[Any]] = list(CORE.values())
-    for module in walk_packages(crawl.plugins.__path__, "crawl.plugins."):
-        for member in vars(import_module(module.name)).values():
-            if isinstance(member, type) and member.__module__ == module.name:
-                found.extend(getattr(member, "properties", ()))
-    return found
+    """The core's properties and all that the project declares beside them."""
+    return [*CORE.values(), *declared_properties()]
 
 
 def test_the_committed_file_is_the_rendering() -> None:

@@ -1,0 +1,21 @@
+"""Every property beyond the core's: what the floors above and the installed plugins declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from crawl.config import Property
+
+
+def declared_properties() -> Iterator[Property[Any]]:
+    """Our own first; then every installed plugin's, which imports it."""
+    # only a command that was given such a key has to know them
+    from crawl.fetcher import politeness, settings
+    from crawl.interfaces import chains
+    from crawl.interfaces.registry import plugin_properties
+
+    yield from chains.PROPERTIES
+    yield from politeness.PROPERTIES
+    yield from settings.PROPERTIES
+    yield from plugin_properties()

@@ -1,0 +1,148 @@
+"""Runs the engine in real time with threads that sleep until there is something to do.
+
+One lock guards the engine; the network is asked outside it. Of the threads that wait, one
+wakes at the moment when the next server is ready, the others when a request ends.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from crawl.clock import Clock
+from crawl.fetcher.engine import FetchEngine, Work
+from crawl.fetcher.queues import Nothing
+from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
+
+_TICK_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A fetch slower than this is not worth its end."""
+
+    pages_per_s: float
+    patience: int
+    """Looks below the floor, one after the other, that are put up with."""
+    after_s: float
+
+
+class Crew:
+    """Threads over one engine."""
+
+    def __init__(
+        self,
+        engine: FetchEngine,
+        fetch: Callable[[Request], Response | Failure],
+        threads: int,
+        clock: Clock,
+        *,
+        floor: Floor | None = None,
+        watch: Callable[[FetchEngine, int], str] = lambda engine, busy: "",
+    ) -> None:
+        """`watch` is called now and then with the number of busy threads; a word that it
+        returns is the reason to stop."""
+        self._engine = engine
+        self._fetch = fetch
+        self._clock = clock
+        self._threads = threads
+        self._floor = floor
+        self._watch = watch
+        self._turn = threading.Condition()
+        self._wakes_at = math.inf
+        self._busy = 0
+        self._fault: BaseException | None = None
+
+    def run(self) -> None:
+        """Works until the engine is done; raises what a thread of ours died of."""
+        members = [
+            threading.Thread(target=self._work, name=f"fetcher-{number}", daemon=True)
+            for number in range(self._threads)
+        ]
+        for member in members:
+            member.start()
+        try:
+            self._look_after(members)
+        except BaseException:
+            self.stop("interrupted")
+            for member in members:
+                member.join()
+            raise
+        if self._fault is not None:
+            raise self._fault
+
+    def stop(self, reason: str) -> None:
+        """Takes nothing more; requests under way are finished."""
+        with self._turn:
+            self._engine.stop(reason)
+            self._turn.notify_all()
+
+    def _look_after(self, members: list[threading.Thread]) -> None:
+        begun = self._clock.monotonic()
+        pages, slow = 0, 0
+        while any(member.is_alive() for member in members):
+            _first_alive(members).join(_TICK_S)
+            with self._turn:
+                reason = self._watch(self._engine, self._busy)
+                now_pages = self._engine.counters["records"]
+            if not reason and self._floor is not None:
+                is_time = self._clock.monotonic() - begun > self._floor.after_s
+                is_slow = (now_pages - pages) / _TICK_S < self._floor.pages_per_s
+                slow = slow + 1 if is_time and is_slow else 0
+                reason = "throughput_below_floor" if slow > self._floor.patience else ""
+            pages = now_pages
+            if reason:
+                self.stop(reason)
+
+    def _work(self) -> None:
+        try:
+            while (work := self._next()) is not None:
+                answer = self._ask(work.request)
+                with self._turn:
+                    self._busy -= 1
+                    self._engine.handle(work, answer, self._clock.monotonic())
+                    self._turn.notify()
+        except BaseException as fault:
+            with self._turn:
+                self._fault = self._fault or fault
+                self._engine.stop("crashed")
+                self._turn.notify_all()
+
+    def _next(self) -> Work | None:
+        with self._turn:
+            while True:
+                now = self._clock.monotonic()
+                found = self._engine.next_work(now)
+                if isinstance(found, Work):
+                    self._busy += 1
+                    self._turn.notify()  # somebody else may find more
+                    return found
+                if found is None:
+                    self._turn.notify_all()
+                    return None
+                self._sleep(found, now)
+
+    def _sleep(self, nothing: Nothing, now: float) -> None:
+        until = nothing.until
+        if until is None or until >= self._wakes_at:
+            self._turn.wait()  # another thread wakes early enough, or a request will end
+            return
+        self._wakes_at = until
+        self._turn.wait(until - now)
+        if self._wakes_at == until:
+            self._wakes_at = math.inf
+
+    def _ask(self, request: Request) -> Response | Failure:
+        try:
+            return self._fetch(request)
+        except Exception as fault:
+            # a protocol promises not to raise; one that does costs one URL, not the crawl
+            now = self._clock.monotonic()
+            text = f"{type(fault).__name__}: {fault}"
+            return Failure(request.url, FailureKind.OTHER, text, sent=now)
+
+
+def _first_alive(members: list[threading.Thread]) -> threading.Thread:
+    return next((member for member in members if member.is_alive()), members[0])

@@ -1,0 +1,38 @@
+"""One URL on its way through the fetcher."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from crawl.model.datum import CrawlDatum
+
+
+class Purpose(Enum):
+    """Why a URL is asked for."""
+
+    PAGE = "page"
+    ROBOTS = "robots"
+    """A robots.txt: served before pages, never asked about itself."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FetchItem:
+    """A URL with the record it came with and the queue it waits in."""
+
+    url: str
+    host: str
+    authority: str
+    """`scheme://host:port`: what a robots.txt speaks for."""
+    key: str
+    """The queue's: host, domain or address."""
+    datum: CrawlDatum
+    purpose: Purpose = Purpose.PAGE
+    came_by: tuple[str, ...] = ()
+    """The URLs that redirected here in this run, first one first."""
+    representative: str = ""
+    """The URL that stands for this page, where a redirect chose one."""
+    robots_for: str = ""
+    """Of a robots.txt: the authority whose rules it tells, after redirects too."""
+    depth: int = 0
+    """How many links were followed within this run to come here."""

@@ -1,0 +1,113 @@
+"""From what a protocol brought to what the crawl makes of it: one table.
+
+the page      what the record says            fetch_* status of the record
+the host      nothing · a failure · a pause    whether the queue backs off
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from crawl.interfaces.protocol import Failure, FailureKind, Response
+from crawl.model.protocol_status import ProtocolStatus
+from crawl.model.status import Status
+
+
+class Blame(Enum):
+    """What the answer means for the server's queue."""
+
+    NONE = "none"
+    FAILURE = "failure"
+    """The server (or the way to it) does not work: back off, and give up after some."""
+    PAUSE = "pause"
+    """The server asks for a pause: keep it, for its whole queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One line of the table."""
+
+    protocol_status: ProtocolStatus
+    status: Status
+    blame: Blame = Blame.NONE
+    store: bool = False
+    """Whether the content is kept."""
+
+
+_OK = Outcome(ProtocolStatus.SUCCESS, Status.FETCH_SUCCESS, store=True)
+_MOVED = Outcome(ProtocolStatus.MOVED, Status.FETCH_REDIR_PERM, store=True)
+_TEMP_MOVED = Outcome(ProtocolStatus.TEMP_MOVED, Status.FETCH_REDIR_TEMP, store=True)
+_GONE = Outcome(ProtocolStatus.GONE, Status.FETCH_GONE)
+_DENIED = Outcome(ProtocolStatus.ACCESS_DENIED, Status.FETCH_GONE)
+_BROKEN = Outcome(ProtocolStatus.EXCEPTION, Status.FETCH_RETRY, Blame.FAILURE)
+_BUSY = Outcome(ProtocolStatus.RETRY, Status.FETCH_RETRY, Blame.PAUSE)
+_ODD = Outcome(ProtocolStatus.EXCEPTION, Status.FETCH_RETRY)
+
+#        code   the page                                       why
+BY_CODE: dict[int, Outcome] = {
+    300: _MOVED,
+    301: _MOVED,
+    302: _TEMP_MOVED,
+    303: _TEMP_MOVED,
+    304: Outcome(ProtocolStatus.NOTMODIFIED, Status.FETCH_NOTMODIFIED),
+    305: _MOVED,
+    307: _TEMP_MOVED,
+    308: _MOVED,
+    401: _DENIED,
+    402: _DENIED,
+    403: _DENIED,
+    404: Outcome(ProtocolStatus.NOTFOUND, Status.FETCH_GONE),
+    407: _BROKEN,  # a proxy of ours that refuses us: no fault of the page
+    408: _ODD,  # the server waited too long for us
+    410: _GONE,
+    421: _ODD,  # another connection will do
+    423: _ODD,
+    425: _ODD,
+    429: _BUSY,
+    451: _DENIED,
+    503: _BUSY,
+}
+
+BY_CLASS: dict[int, Outcome] = {
+    1: _ODD,
+    2: _OK,
+    3: _MOVED,
+    4: _GONE,  # the server says that the request is at fault, and it will be the same one
+    5: _BROKEN,
+}
+
+BY_FAILURE: dict[FailureKind, Outcome] = {
+    FailureKind.UNKNOWN_HOST: _BROKEN,
+    FailureKind.CONNECT_REFUSED: _BROKEN,
+    FailureKind.CONNECT_TIMEOUT: _BROKEN,
+    FailureKind.TLS: _BROKEN,
+    FailureKind.FIRST_BYTE_TIMEOUT: _BROKEN,
+    FailureKind.PROXY: _BROKEN,
+    FailureKind.DISCONNECTED: _BROKEN,
+    FailureKind.LOW_SPEED: _BROKEN,
+    FailureKind.TOTAL_TIMEOUT: _BROKEN,
+    FailureKind.MALFORMED_RESPONSE: _ODD,
+    FailureKind.HEADERS_TOO_LARGE: _ODD,
+    FailureKind.BAD_ENCODING: _ODD,
+    FailureKind.OTHER: _ODD,
+    FailureKind.ADDRESS_REFUSED: Outcome(ProtocolStatus.BLOCKED, Status.FETCH_GONE),
+    FailureKind.NOT_SUPPORTED: Outcome(ProtocolStatus.PROTO_NOT_FOUND, Status.FETCH_GONE),
+}
+
+ROBOTS_DENIED = Outcome(ProtocolStatus.ROBOTS_DENIED, Status.FETCH_GONE)
+REDIRECT_EXCEEDED = Outcome(ProtocolStatus.REDIR_EXCEEDED, Status.FETCH_GONE)
+CRASHED = Outcome(ProtocolStatus.FAILED, Status.FETCH_RETRY)
+"""A protocol that raised: a fault of ours, not of the page."""
+
+
+def outcome_of(answer: Response | Failure) -> Outcome:
+    """What the answer comes to."""
+    if isinstance(answer, Failure):
+        return BY_FAILURE[answer.kind]
+    return BY_CODE.get(answer.code) or BY_CLASS.get(answer.code // 100, _ODD)
+
+
+def reason_of(answer: Response | Failure) -> str:
+    """The answer in a word, for counters: `http_404`, `connect_timeout`."""
+    return answer.kind.value if isinstance(answer, Failure) else f"http_{answer.code}"

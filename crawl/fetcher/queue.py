@@ -1,0 +1,72 @@
+"""The URLs of one server, and when it may be asked next.
+
+A queue knows no threads and no clock: it is told the time and answers. Whoever takes an
+item owns one of the server's slots until it gives it back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from crawl.fetcher.item import FetchItem, Purpose
+from crawl.fetcher.politeness import Pace
+
+
+@dataclass(slots=True, eq=False)
+class HostQueue:
+    """One server's waiting line."""
+
+    key: str
+    pace: Pace
+    pages: deque[FetchItem] = field(default_factory=deque)
+    robots: deque[FetchItem] = field(default_factory=deque)
+    """Served first, and also while the pages are held back."""
+    in_progress: int = 0
+    ready_at: float = 0.0
+    """No request may start before this moment."""
+    exceptions: int = 0
+    """Failures in a row."""
+    held: int = 0
+    """How many authorities' rules the pages are waiting for."""
+    blocked: str = ""
+    """Why nothing more is taken in; empty while the queue is open."""
+
+    @property
+    def waiting(self) -> int:
+        return len(self.pages) + len(self.robots)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether an item could be taken if the time had come."""
+        if self.in_progress >= self.pace.at_once:
+            return False
+        return bool(self.robots) or (bool(self.pages) and not self.held)
+
+    def put(self, item: FetchItem, *, first: bool = False) -> None:
+        line = self.robots if item.purpose is Purpose.ROBOTS else self.pages
+        if first:
+            line.appendleft(item)
+        else:
+            line.append(item)
+
+    def take(self) -> FetchItem:
+        """Hands out the next item; the caller has asked `has_work` and looked at the clock."""
+        self.in_progress += 1
+        return self.robots.popleft() if self.robots else self.pages.popleft()
+
+    def give_back(self, now: float, *, asked: bool) -> None:
+        """Frees the slot. Where the server was asked, its pause begins now."""
+        self.in_progress -= 1
+        if asked:
+            self.ready_at = max(self.ready_at, now + self.pace.delay_s)
+
+    def wait_until(self, moment: float) -> None:
+        self.ready_at = max(self.ready_at, moment)
+
+    def drain(self) -> list[FetchItem]:
+        """Takes out every item that still waits."""
+        left = [*self.robots, *self.pages]
+        self.robots.clear()
+        self.pages.clear()
+        return left

@@ -1,0 +1,111 @@
+"""What the engine brings out: a record for crawl_fetch, with or without content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from crawl.fetcher.item import FetchItem
+from crawl.fetcher.outcome import Outcome, reason_of
+from crawl.interfaces.protocol import Failure, Response
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+
+PROTOCOL_STATUS_KEY = "_pst_"
+REPRESENTATIVE_KEY = "_repr_"
+RESPONSE_TIME_KEY = "_rs_"
+CODE_KEY = "nutch.protocol.code"
+CONTENT_TYPE_KEY = "Content-Type"
+ETAG_KEY = "ETag"
+ADDRESS_KEY = "_ip_"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRecord:
+    """One row of crawl_fetch, and of content where there is any."""
+
+    url: str
+    host: str
+    datum: CrawlDatum
+    content: Content | None = None
+
+
+def record_of(
+    item: FetchItem,
+    outcome: Outcome,
+    now_ms: int,
+    answer: Response | Failure | None = None,
+    message: str = "",
+    *,
+    store_content: bool = True,
+) -> FetchRecord:
+    """The record of an item that was served, or refused by its robots.txt."""
+    said = message
+    if answer is not None and not said:
+        said = reason_of(answer)
+        if isinstance(answer, Failure) and answer.message:
+            said += f": {answer.message}"
+    metadata = dict(item.datum.metadata)
+    metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_status.label}({said})"
+    if item.representative:
+        metadata[REPRESENTATIVE_KEY] = item.representative
+    content = None
+    if isinstance(answer, Response):
+        metadata[CODE_KEY] = str(answer.code)
+        metadata[RESPONSE_TIME_KEY] = str(answer.elapsed_ms)
+        _put(metadata, CONTENT_TYPE_KEY, answer.header("content-type"))
+        _put(metadata, ETAG_KEY, answer.header("etag"))
+        _put(metadata, ADDRESS_KEY, answer.ip)
+        if store_content and outcome.store:
+            content = content_of(answer, now_ms)
+    datum = replace(
+        item.datum, status=outcome.status, fetch_time=now_ms, signature=None, metadata=metadata
+    )
+    return FetchRecord(item.url, item.host, datum, content)
+
+
+def _put(metadata: dict[str, str], key: str, value: str) -> None:
+    if value:
+        metadata[key] = value[:_LONGEST_VALUE]
+    else:
+        metadata.pop(key, None)
+
+
+_LONGEST_VALUE = 1000
+"""A server decides on these texts, and they are kept for every URL."""
+
+
+def content_of(answer: Response, now_ms: int) -> Content:
+    return Content(
+        url=answer.url,
+        body=answer.body,
+        content_type=answer.header("content-type")[:_LONGEST_VALUE],
+        code=answer.code,
+        fetch_time=now_ms,
+        ip=answer.ip,
+        truncated=answer.truncated.value,
+        version=answer.version,
+        cipher=answer.cipher,
+        headers={name.lower(): value for name, value in answer.headers},
+        request_headers=answer.request_headers,
+        response_headers=answer.response_headers,
+    )
+
+
+def linked_record(url: str, host: str, source: FetchItem, representative: str) -> FetchRecord:
+    """A redirect's target that is left for a later round, with its source's inheritance."""
+    metadata = {
+        key: value
+        for key, value in source.datum.metadata.items()
+        if key not in (PROTOCOL_STATUS_KEY, ETAG_KEY)
+    }
+    if representative != url:
+        metadata[REPRESENTATIVE_KEY] = representative
+    datum = CrawlDatum(
+        status=Status.LINKED,
+        fetch_time=source.datum.fetch_time,
+        fetch_interval=source.datum.fetch_interval,
+        score=source.datum.score,
+        metadata=metadata,
+    )
+    return FetchRecord(url, host, datum)

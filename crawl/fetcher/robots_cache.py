@@ -1,0 +1,57 @@
+"""What every authority's robots.txt says, for as long as it may be believed.
+
+An authority is unknown, being asked, or known. Nobody fetches a page of one that is not
+known: the engine asks for its robots.txt first, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl.robots.rules import RobotRules
+
+
+@dataclass(slots=True)
+class _Known:
+    rules: RobotRules
+    until: float
+
+
+class RobotsCache:
+    """Rules by authority (`scheme://host:port`)."""
+
+    def __init__(self, expire_s: float) -> None:
+        self._expire_s = expire_s
+        self._known: dict[str, _Known] = {}
+        self._asked: set[str] = set()
+        self._vain: dict[str, int] = {}
+
+    def rules_of(self, authority: str, now: float) -> RobotRules | None:
+        """The rules; None where they are unknown or too old."""
+        known = self._known.get(authority)
+        if known is None:
+            return None
+        if known.until <= now:
+            del self._known[authority]
+            return None
+        return known.rules
+
+    def is_asked(self, authority: str) -> bool:
+        return authority in self._asked
+
+    def ask(self, authority: str) -> None:
+        self._asked.add(authority)
+
+    def learn(self, authority: str, rules: RobotRules, now: float) -> None:
+        self._asked.discard(authority)
+        self._vain.pop(authority, None)
+        self._known[authority] = _Known(rules, now + self._expire_s)
+
+    def failed(self, authority: str) -> int:
+        """Another vain try; returns how many there were."""
+        self._vain[authority] = self._vain.get(authority, 0) + 1
+        return self._vain[authority]
+
+    def give_up(self, authority: str) -> None:
+        self._asked.discard(authority)
+        self._vain.pop(authority, None)

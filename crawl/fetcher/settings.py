@@ -1,0 +1,153 @@
+"""What a fetch is told by the configuration, beside politeness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl.config import Config, boolean, choice, duration, integer, text, words
+from crawl.config.properties import FETCHER_THREADS_FETCH
+from crawl.robots.answer import RobotsPolicy
+from crawl.urls.partition import PartitionMode
+
+FETCHER_QUEUE_MODE = choice(
+    "fetcher.queue.mode",
+    "byHost",
+    tuple(mode.value for mode in PartitionMode),
+    "What makes a server: its host, its domain or its IP address.",
+)
+FETCHER_QUEUE_DEPTH = integer(
+    "fetcher.queue.depth.multiplier",
+    50,
+    "URLs waiting in memory, for each thread.",
+    minimum=1,
+)
+FETCHER_STORE_CONTENT = boolean(
+    "fetcher.store.content", True, "Keep the bytes of pages in the segment."
+)
+FETCHER_TIMELIMIT = duration(
+    "fetcher.timelimit.mins",
+    -1.0,
+    "The whole fetch ends after this; what is left stays due. -1: no limit.",
+    unit="min",
+    minimum=-1,
+)
+FETCHER_THROUGHPUT_THRESHOLD = integer(
+    "fetcher.throughput.threshold.pages",
+    -1,
+    "A fetch slower than this is ended; what is left stays due. -1: never.",
+    unit="pages/s",
+    minimum=-1,
+)
+FETCHER_THROUGHPUT_RETRIES = integer(
+    "fetcher.throughput.threshold.retries",
+    5,
+    "Seconds below the threshold that are put up with, one after the other.",
+    minimum=0,
+)
+FETCHER_THROUGHPUT_CHECK_AFTER = duration(
+    "fetcher.throughput.threshold.check.after", 5.0, "When to begin to look.", unit="min"
+)
+HTTP_REDIRECT_MAX = integer(
+    "http.redirect.max",
+    0,
+    "Redirects followed at once, in the target host's own queue; 0: left for a later round.",
+    minimum=0,
+    maximum=50,
+)
+HTTP_REDIRECT_EXCEEDED_SKIP = boolean(
+    "http.redirect.max.exceeded.skip",
+    False,
+    "Drop the target of a redirect too many, instead of leaving it for a later round.",
+)
+HTTP_AGENT_NAME = text(
+    "http.agent.name", "", "The crawler's name, sent to servers and looked up in robots.txt."
+)
+HTTP_ROBOTS_AGENTS = words(
+    "http.robots.agents", (), "Further names that robots.txt rules are looked up under."
+)
+HTTP_ROBOTS_403_ALLOW = boolean(
+    "http.robots.403.allow", True, "A robots.txt that is forbidden (403) allows everything."
+)
+HTTP_ROBOTS_DEFER = boolean(
+    "http.robots.503.defer.visits",
+    True,
+    "A host whose robots.txt fails (5xx, 429, no answer) is not visited for now.",
+)
+HTTP_ROBOTS_DEFER_DELAY = duration(
+    "http.robots.503.defer.visits.delay", 300_000.0, "Pause before it is asked again.", unit="ms"
+)
+HTTP_ROBOTS_DEFER_RETRIES = integer(
+    "http.robots.503.defer.visits.retries",
+    3,
+    "After so many vain tries the host's URLs are left for a later round.",
+    minimum=0,
+)
+HTTP_ROBOTS_REDIRECT_MAX = integer(
+    "http.robots.redirect.max", 5, "Redirects of a robots.txt that are followed.", minimum=0
+)
+HTTP_ROBOTS_EXPIRE = duration(
+    "http.robots.expire",
+    24.0,
+    "How long the rules of a host are believed.",
+    unit="h",
+    minimum=0,
+    maximum=24,
+)
+PROPERTIES = (
+    FETCHER_QUEUE_MODE,
+    FETCHER_QUEUE_DEPTH,
+    FETCHER_STORE_CONTENT,
+    FETCHER_TIMELIMIT,
+    FETCHER_THROUGHPUT_THRESHOLD,
+    FETCHER_THROUGHPUT_RETRIES,
+    FETCHER_THROUGHPUT_CHECK_AFTER,
+    HTTP_REDIRECT_MAX,
+    HTTP_REDIRECT_EXCEEDED_SKIP,
+    HTTP_AGENT_NAME,
+    HTTP_ROBOTS_AGENTS,
+    HTTP_ROBOTS_403_ALLOW,
+    HTTP_ROBOTS_DEFER,
+    HTTP_ROBOTS_DEFER_DELAY,
+    HTTP_ROBOTS_DEFER_RETRIES,
+    HTTP_ROBOTS_REDIRECT_MAX,
+    HTTP_ROBOTS_EXPIRE,
+)
+
+
+_OWN_NAME = RobotsPolicy(("nutria",))
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSettings:
+    """The settings as the engine uses them."""
+
+    threads: int = 10
+    depth: int = 50
+    store_content: bool = True
+    redirect_max: int = 0
+    redirect_exceeded_skip: bool = False
+    robots: RobotsPolicy = _OWN_NAME
+    robots_defer_s: float = 300.0
+    robots_defer_retries: int = 3
+    robots_redirect_max: int = 5
+    robots_expire_s: float = 86_400.0
+
+    @classmethod
+    def of(cls, config: Config) -> FetchSettings:
+        further: tuple[str, ...] = config[HTTP_ROBOTS_AGENTS]
+        return cls(
+            threads=config[FETCHER_THREADS_FETCH],
+            depth=config[FETCHER_QUEUE_DEPTH],
+            store_content=config[FETCHER_STORE_CONTENT],
+            redirect_max=config[HTTP_REDIRECT_MAX],
+            redirect_exceeded_skip=config[HTTP_REDIRECT_EXCEEDED_SKIP],
+            robots=RobotsPolicy(
+                (config[HTTP_AGENT_NAME], *further),
+                allow_on_403=config[HTTP_ROBOTS_403_ALLOW],
+                defer_on_5xx=config[HTTP_ROBOTS_DEFER],
+            ),
+            robots_defer_s=config[HTTP_ROBOTS_DEFER_DELAY] / 1000,
+            robots_defer_retries=config[HTTP_ROBOTS_DEFER_RETRIES],
+            robots_redirect_max=config[HTTP_ROBOTS_REDIRECT_MAX],
+            robots_expire_s=config[HTTP_ROBOTS_EXPIRE] * 3600,
+        )

@@ -1,0 +1,98 @@
+"""A web in a dictionary, for tests of the engine in virtual time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.politeness import Pace, Politeness
+from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.settings import FetchSettings
+from crawl.fetcher.virtual import Run, VirtualClock, run_virtual
+from crawl.interfaces.protocol import Failure, FailureKind, Response
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+
+DUE = CrawlDatum(Status.DB_UNFETCHED, 0, fetch_interval=100, score=1.0)
+Page = Response | Failure | tuple[int, dict[str, str]] | str
+
+
+@dataclass
+class SmallWeb:
+    """URL → page: a text (200), (code, headers), or a whole answer. Anything else is 404."""
+
+    pages: dict[str, Page | Callable[[int], Page]]
+    latency: Callable[[str], float] = lambda url: 0.1
+    asked: dict[str, int] = field(default_factory=dict)
+
+    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+        url = work.request.url
+        self.asked[url] = self.asked.get(url, 0) + 1
+        page = self.pages.get(url, (404, {}))
+        if callable(page):
+            page = page(self.asked[url])
+        seconds = self.latency(url)
+        sent = now + 1e-9
+        if isinstance(page, Failure):
+            return Failure(url, page.kind, page.message, sent=sent), seconds
+        if isinstance(page, Response):
+            return page, seconds
+        code, headers = (200, {}) if isinstance(page, str) else page
+        body = page.encode() if isinstance(page, str) else b""
+        return Response(url, code, tuple(headers.items()), body, sent=sent), seconds
+
+
+REFUSED = Failure("", FailureKind.CONNECT_REFUSED)
+
+
+@dataclass
+class Fetched:
+    """What a run brought out."""
+
+    run: Run
+    engine: FetchEngine
+    records: list[FetchRecord]
+
+    @property
+    def statuses(self) -> dict[str, Status]:
+        return {record.url: record.datum.status for record in self.records}
+
+    def begun(self, url: str) -> list[float]:
+        return [sent.begun for sent in self.run.sent if sent.url == url]
+
+
+def fetch(
+    web: SmallWeb,
+    urls: Iterable[str],
+    *,
+    threads: int = 10,
+    delay_s: float = 5.0,
+    at_once: int = 1,
+    deadline: float | None = None,
+    politeness: dict[str, Any] | None = None,
+    around: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Fetched:
+    """Fetches the URLs from the web in virtual time."""
+    clock = VirtualClock(1_800_000_000_000)
+    records: list[FetchRecord] = []
+    engine = FetchEngine(
+        iter([(url, DUE) for url in urls]),
+        FetchSettings(threads=threads, **settings),
+        Politeness(Pace(delay_s, at_once), **(politeness or {})),
+        Surroundings(
+            **{
+                "key_of": lambda host: host,
+                "emit": records.append,
+                "clock": clock,
+                "chance": random.Random(1),
+                **(around or {}),
+            }
+        ),
+        deadline=deadline,
+    )
+    run = run_virtual(engine, web.answer, threads, clock)
+    return Fetched(run, engine, records)

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections import defaultdict
+
+import pytest
+
+from crawl.clock import SystemClock
+from crawl.fetcher.crew import Crew
+from crawl.fetcher.engine import FetchEngine, Surroundings
+from crawl.fetcher.politeness import Pace, Politeness
+from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.settings import FetchSettings
+from crawl.interfaces.protocol import Failure, Request, Response
+from tests.fetcher.small_web import DUE
+
+CLOCK = SystemClock()
+
+
+class LiveServer:
+    """Answers in real time and remembers who asked when."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        self.lock = threading.Lock()
+
+    def fetch(self, request: Request) -> Response | Failure:
+        begun = CLOCK.monotonic()
+        if "crash" in request.url:
+            raise RuntimeError("a protocol with a bug")
+        time.sleep(0.002)
+        code = 404 if request.url.endswith("/robots.txt") else 200
+        with self.lock:
+            host = request.url.split("/")[2]
+            self.asked[host].append((begun, CLOCK.monotonic()))
+        return Response(request.url, code, body=b"x", sent=begun)
+
+
+def crew(
+    urls: list[str], server: LiveServer, records: list[FetchRecord], threads: int, delay_s: float
+) -> tuple[Crew, FetchEngine]:
+    engine = FetchEngine(
+        iter([(url, DUE) for url in urls]),
+        FetchSettings(threads=threads),
+        Politeness(Pace(delay_s)),
+        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+    )
+    return Crew(engine, server.fetch, threads, CLOCK), engine
+
+
+def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
+    server, records = LiveServer(), list[FetchRecord]()
+    urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
+    working, _ = crew(urls, server, records, threads=16, delay_s=0.003)
+    working.run()
+    assert sorted(record.url for record in records) == sorted(urls)
+    for times in server.asked.values():
+        ordered = sorted(times)
+        for (_, ended), (begun, _) in itertools.pairwise(ordered):
+            assert begun - ended >= 0.003
+
+
+def test_a_protocol_that_raises_costs_one_url() -> None:
+    server, records = LiveServer(), list[FetchRecord]()
+    urls = ["http://a.org/1", "http://a.org/crash", "http://a.org/2"]
+    working, engine = crew(urls, server, records, threads=2, delay_s=0.0)
+    working.run()
+    assert engine.counters["fetch_success"] == 2
+    assert engine.counters["answers.other"] == 1
+
+
+def test_a_stop_finishes_what_is_under_way_and_hands_back_the_rest() -> None:
+    server, records = LiveServer(), list[FetchRecord]()
+    urls = [f"http://h{n % 5}.org/p{n}" for n in range(5000)]
+    working, engine = crew(urls, server, records, threads=4, delay_s=0.001)
+    threading.Timer(0.2, working.stop, ["interrupted"]).start()
+    working.run()
+    assert 0 < len(records) < 5000
+    assert engine.counters["handed_back.interrupted"] == 5000 - len(records)
+
+
+def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
+    server = LiveServer()
+
+    class Full(list[FetchRecord]):
+        def append(self, record: FetchRecord) -> None:
+            raise OSError("disk full")
+
+    working, _ = crew(["http://a.org/1"] * 3, server, Full(), threads=3, delay_s=0.0)
+    with pytest.raises(OSError, match="disk full"):
+        working.run()

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl.fetcher.engine import FetchEngine, Surroundings
+from crawl.fetcher.politeness import Pace, Politeness
+from crawl.fetcher.settings import FetchSettings
+from crawl.fetcher.virtual import Sent, VirtualClock
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+from tests.fetcher.small_web import DUE, REFUSED, SmallWeb, fetch
+
+
+def host(name: str, pages: int, robots: object = None) -> dict[str, object]:
+    """A site; without robots it has none."""
+    made: dict[str, object] = {f"http://{name}/p{n}": f"page {n}" for n in range(pages)}
+    if robots is not None:
+        made[f"http://{name}/robots.txt"] = robots
+    return made
+
+
+def urls_of(pages: dict[str, object]) -> list[str]:
+    return [url for url in pages if not url.endswith("/robots.txt")]
+
+
+def gaps(sent: list[Sent], key: str = "host") -> list[float]:
+    """From the end of a request to the start of the next one to the same server."""
+    by_key: dict[str, list[Sent]] = defaultdict(list)
+    for each in sorted(sent, key=lambda each: each.begun):
+        by_key[getattr(each, key)].append(each)
+    return [
+        later.begun - earlier.ended
+        for each in by_key.values()
+        for earlier, later in itertools.pairwise(each)
+    ]
+
+
+def test_every_page_is_fetched_once_after_its_robots() -> None:
+    pages = host("a.org", 5) | host("b.org", 5, "User-agent: *\nDisallow: /p3\n")
+    done = fetch(SmallWeb(pages), urls_of(pages))
+    assert done.statuses["http://b.org/p3"] is Status.FETCH_GONE
+    assert sum(status is Status.FETCH_SUCCESS for status in done.statuses.values()) == 9
+    assert len(done.records) == 10
+    assert done.begun("http://b.org/p3") == []
+    assert done.begun("http://a.org/robots.txt") == [0.0]
+    assert done.engine.counters["robots_requests"] == 2
+    assert done.engine.counters["robots_denied"] == 1
+
+
+def test_the_delay_lies_between_the_end_of_one_request_and_the_start_of_the_next() -> None:
+    pages = host("a.org", 6)
+    done = fetch(SmallWeb(pages, latency=lambda url: 0.7), urls_of(pages), delay_s=2.0)
+    assert gaps(done.run.sent) == pytest.approx([2.0] * 6)
+    assert done.run.seconds == pytest.approx(7 * 0.7 + 6 * 2.0)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=6),
+    threads=st.integers(1, 8),
+    at_once=st.integers(1, 3),
+    delay=st.sampled_from([0.0, 0.5, 3.0]),
+    seed=st.integers(0, 100),
+)
+def test_no_server_is_ever_asked_too_soon_or_by_too_many(
+    sizes: list[int], threads: int, at_once: int, delay: float, seed: int
+) -> None:
+    pages: dict[str, object] = {}
+    for n, size in enumerate(sizes):
+        pages |= host(f"h{n}.org", size)
+    web = SmallWeb(pages, latency=lambda url: 0.05 + (hash((url, seed)) % 7) / 10)
+    done = fetch(web, urls_of(pages), threads=threads, at_once=at_once, delay_s=delay)
+    assert len(done.records) == sum(sizes)
+    assert all(count == 1 for count in web.asked.values())
+    for name in {each.host for each in done.run.sent}:
+        mine = sorted(
+            (each for each in done.run.sent if each.host == name), key=lambda each: each.begun
+        )
+        for place, each in enumerate(mine):
+            others = [e for e in mine if e is not each and e.begun <= each.begun < e.ended]
+            assert len(others) < at_once
+            ended = [e.ended for e in mine[:place] if e.ended <= each.begun]
+            if ended:
+                assert each.begun - max(ended) >= delay - 1e-9 or others
+
+
+def test_crawl_delay_is_kept_and_one_that_is_too_long_defers() -> None:
+    pages = host("slow.org", 3, "User-agent: *\nCrawl-delay: 9\n")
+    pages |= host("never.org", 3, "User-agent: nutria\nCrawl-delay: 999\n")
+    done = fetch(SmallWeb(pages), urls_of(pages), delay_s=1.0)
+    slow = [each for each in done.run.sent if each.host == "slow.org"]
+    assert gaps(slow) == pytest.approx([9.0] * 3)
+    assert done.engine.counters["handed_back.crawl_delay_too_long"] == 3
+    assert not any("never" in url for url in done.statuses)
+
+
+def test_robots_that_fails_is_asked_again_later_and_then_given_up() -> None:
+    pages = host("flaky.org", 2, lambda n: (503, {}) if n < 3 else "User-agent: *\nAllow: /\n")
+    pages |= host("dead.org", 2, (500, {})) | host("deaf.org", 2, REFUSED)
+    done = fetch(SmallWeb(pages), urls_of(pages), robots_defer_s=100.0, robots_defer_retries=3)
+    assert set(done.statuses) == {"http://flaky.org/p0", "http://flaky.org/p1"}
+    assert done.begun("http://flaky.org/robots.txt") == pytest.approx([0.0, 100.1, 200.2])
+    assert len(done.begun("http://dead.org/robots.txt")) == 4
+    assert done.engine.counters["handed_back.robots_deferred"] == 4
+
+
+def test_retry_after_holds_for_the_whole_queue() -> None:
+    pages = host("busy.org", 3)
+    pages["http://busy.org/p0"] = (429, {"Retry-After": "60"})
+    done = fetch(SmallWeb(pages), urls_of(pages), delay_s=1.0)
+    assert done.statuses["http://busy.org/p0"] is Status.FETCH_RETRY
+    first, second = done.begun("http://busy.org/p0")[0], done.begun("http://busy.org/p1")[0]
+    assert second - first >= 60
+    assert done.begun("http://busy.org/p2")[0] - second == pytest.approx(1.1)
+
+
+def test_failures_back_off_doubling_and_close_the_queue_at_the_limit() -> None:
+    pages: dict[str, object] = dict.fromkeys([f"http://bad.org/p{n}" for n in range(9)], (500, {}))
+    done = fetch(
+        SmallWeb(pages), list(pages), delay_s=1.0, politeness={"max_exceptions": 4, "back_off_s": 8}
+    )
+    assert sum(status is Status.FETCH_RETRY for status in done.statuses.values()) == 4
+    assert done.engine.counters["handed_back.too_many_failures"] == 5
+    pauses = gaps(done.run.sent)[1:]
+    assert [8 <= pauses[0] <= 10, 16 <= pauses[1] <= 20, 32 <= pauses[2] <= 40] == [True] * 3
+
+
+def test_a_success_forgives_failures() -> None:
+    pages: dict[str, object] = {
+        f"http://bad.org/p{n}": (500, {}) if n % 3 else "fine" for n in range(12)
+    }
+    done = fetch(SmallWeb(pages), list(pages), politeness={"max_exceptions": 3, "back_off_s": 1})
+    assert len(done.records) == 12
+
+
+def test_redirects_are_left_for_a_later_round() -> None:
+    pages: dict[str, object] = {
+        "http://a.org/old": (301, {"Location": "/new"}),
+        "http://a.org/": (302, {"Location": "https://b.org/x"}),
+        "http://a.org/odd": (302, {"Location": "http://["}),
+        "http://a.org/self": (301, {"Location": "/self"}),
+    }
+    done = fetch(SmallWeb(pages), list(pages))
+    statuses = [(record.url, record.datum.status.label) for record in done.records]
+    assert ("http://a.org/old", "fetch_redir_perm") in statuses
+    assert ("http://a.org/new", "linked") in statuses
+    assert ("https://b.org/x", "linked") in statuses
+    assert done.engine.counters["redirects_dropped.no_target"] == 1
+    assert done.engine.counters["redirects_dropped.loop"] == 1
+    assert done.engine.counters["redirects_left_for_later"] == 2
+    assert "https://b.org/robots.txt" not in {each.url for each in done.run.sent}
+
+
+def test_redirects_followed_at_once_wait_in_the_targets_queue_under_its_rules() -> None:
+    pages: dict[str, object] = {
+        **{f"http://a.org/r{n}": (301, {"Location": f"http://b.org/p{n}"}) for n in range(4)},
+        **host("b.org", 4, "User-agent: *\nDisallow: /p2\n"),
+    }
+    listed = [url for url in pages if "/r" in url and "robots" not in url]
+    done = fetch(SmallWeb(pages), listed, redirect_max=3)
+    assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
+    assert done.begun("http://b.org/p2") == []
+    assert done.statuses["http://b.org/p2"] is Status.FETCH_GONE
+    assert done.statuses["http://b.org/p3"] is Status.FETCH_SUCCESS
+
+
+def test_redirect_loops_and_chains_end() -> None:
+    pages: dict[str, object] = {
+        "http://a.org/1": (302, {"Location": "/2"}),
+        "http://a.org/2": (302, {"Location": "/1"}),
+        **{f"http://c.org/{n}": (302, {"Location": f"/{n + 1}"}) for n in range(9)},
+    }
+    done = fetch(SmallWeb(pages), ["http://a.org/1", "http://c.org/0"], redirect_max=3)
+    assert done.engine.counters["redirects_dropped.loop"] == 1
+    assert done.statuses["http://c.org/4"] is Status.LINKED
+    assert "http://c.org/4" not in {each.url for each in done.run.sent}
+
+
+def test_a_robots_redirect_goes_through_the_targets_queue() -> None:
+    pages = host("a.org", 1, (301, {"Location": "http://b.org/robots.txt"}))
+    pages |= host("b.org", 3, "User-agent: *\nDisallow: /p0\n")
+    done = fetch(SmallWeb(pages), urls_of(pages))
+    assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
+    assert done.statuses["http://a.org/p0"] is Status.FETCH_GONE
+    assert done.statuses["http://b.org/p1"] is Status.FETCH_SUCCESS
+
+
+def test_hosts_of_one_address_keep_apart() -> None:
+    pages: dict[str, object] = {}
+    for n in range(4):
+        pages |= host(f"h{n}.org", 3)
+    done = fetch(
+        SmallWeb(pages),
+        urls_of(pages),
+        delay_s=3.0,
+        politeness={"ip_delay_s": 1.0},
+        around={"address_of": lambda name: "192.0.2.1" if name < "h2" else "192.0.2.2"},
+    )
+    assert len(done.records) == 12
+    assert min(gaps(done.run.sent)) >= 3.0 - 1e-9
+    by_address = [
+        replace(each, host="one" if each.host < "h2" else "two") for each in done.run.sent
+    ]
+    assert min(gaps(by_address)) >= 1.0 - 1e-9
+
+
+def test_one_queue_for_a_domain() -> None:
+    pages = host("www.a.org", 2) | host("img.a.org", 2)
+    done = fetch(
+        SmallWeb(pages), urls_of(pages), around={"key_of": lambda name: name.split(".", 1)[1]}
+    )
+    assert len(done.records) == 4
+    assert min(gaps(done.run.sent, "key")) >= 5.0 - 1e-9
+
+
+def test_the_time_limit_hands_back_what_is_left() -> None:
+    pages = host("a.org", 100) | host("b.org", 3)
+    done = fetch(SmallWeb(pages), urls_of(pages), deadline=60.0)
+    assert done.run.seconds <= 60.1
+    fetched = len(done.records)
+    assert done.engine.counters["handed_back.time_limit"] == 103 - fetched
+    assert all(each.begun < 60.0 for each in done.run.sent)
+
+
+def test_a_pause_beyond_the_time_limit_ends_the_queue_at_once() -> None:
+    pages = host("busy.org", 3)
+    pages["http://busy.org/p0"] = (503, {"Retry-After": "3600"})
+    done = fetch(SmallWeb(pages), urls_of(pages), deadline=600.0)
+    assert done.run.seconds < 10
+    assert done.engine.counters["handed_back.pause_beyond_time_limit"] == 2
+
+
+def test_the_list_is_read_as_memory_allows() -> None:
+    read = 0
+
+    def endless() -> Iterator[tuple[str, CrawlDatum]]:
+        nonlocal read
+        for n in range(100_000):
+            read += 1
+            yield f"http://h{n % 3}.org/p{n}", DUE
+
+    engine = FetchEngine(
+        endless(),
+        FetchSettings(threads=2, depth=10),
+        Politeness(Pace(1.0)),
+        Surroundings(lambda name: name, lambda record: None, VirtualClock(), random.Random(1)),
+    )
+    assert engine.next_work(0.0) is not None
+    assert read <= 2 * 10 + 1
