@@ -21,8 +21,9 @@ MAX_BYTES = 500 * 1024
 """What must be read of a robots.txt (RFC 9309, 2.5); what comes after is not."""
 
 MAX_WILDCARD_OCTETS = 64 * 1024
-"""Of all rules with a `*` together: each of them is searched in each URL. Whoever has more
-(nobody who means well) is not asked for anything, rather than a rule being left out."""
+"""Of all rule lines with a `*` together: each of them is searched in each URL, and this much
+may take 0.2 s in a URL of 4,000 octets. Who has more means no crawler well, and is not asked for anything rather
+than a rule being left out."""
 
 MAX_SITEMAPS = 1000
 
