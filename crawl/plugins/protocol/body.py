@@ -1,0 +1,92 @@
+"""A body as it arrives: unpacked at once, and cut at the limit on either side."""
+
+from __future__ import annotations
+
+from crawl.interfaces.protocol import Truncation
+from crawl.plugins.protocol.unpack import BadEncoding, Unpacker, unpackers
+
+_PIECE = 64 * 1024
+"""Bytes unpacked at a time: what a bomb may cost beyond the limit."""
+
+
+class Body:
+    """Takes bytes from the wire. Whatever comes, it holds `limit` bytes at most."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._unpackers: list[Unpacker] = []
+        self._passed: list[int] = []
+        """Bytes that came out of each unpacker but the last; these have the limit too."""
+        self.wire = 0
+        self.truncated = Truncation.WHOLE
+        self.fault = ""
+        """Why the bytes cannot be unpacked; empty where they can."""
+
+    def begin(self, content_encoding: str) -> bool:
+        """To be told before the first byte; False where it can only fail."""
+        if content_encoding:
+            try:
+                self._unpackers = unpackers(content_encoding)
+            except BadEncoding as error:
+                self.fault = str(error)
+                return False
+            self._passed = [0] * len(self._unpackers)
+        return True
+
+    def write(self, data: bytes) -> bool:
+        """Takes bytes; False where no more are wanted, for a limit or a fault."""
+        room = self._limit - self.wire
+        self.wire += len(data)
+        if not self._unpackers:
+            if len(data) > room:
+                data = data[:room]
+                self.truncated = Truncation.LENGTH
+            self._pieces.append(data)
+            return not self.truncated
+        over = len(data) > room
+        try:
+            wanted = self._through(data[:room] if over else data, 0)
+        except BadEncoding as error:
+            self.fault = str(error)
+            return False
+        if over:
+            self.truncated = Truncation.LENGTH
+        return wanted and not over
+
+    def end(self) -> None:
+        """The wire has come to its end, as the server sees it."""
+        unfinished = any(not each.finished for each in self._unpackers)
+        if self.wire and unfinished and not self.truncated:
+            self.truncated = Truncation.DISCONNECT
+
+    def content(self) -> bytes:
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+
+    def _through(self, data: bytes, stage: int) -> bool:
+        if stage == len(self._unpackers):
+            return self._keep(data)
+        unpacker = self._unpackers[stage]
+        while True:
+            piece = unpacker.unpack(data, _PIECE)
+            if piece:
+                self._passed[stage] += len(piece)
+                inner = stage + 1 < len(self._unpackers)
+                if inner and self._passed[stage] > self._limit:
+                    self.truncated = Truncation.LENGTH
+                    return False
+                if not self._through(piece, stage + 1):
+                    return False
+            if not unpacker.more:
+                return True
+            data = b""
+
+    def _keep(self, piece: bytes) -> bool:
+        room = self._limit - self._size
+        if len(piece) > room:
+            piece = piece[:room]
+            self.truncated = Truncation.LENGTH
+        self._pieces.append(piece)
+        self._size += len(piece)
+        return not self.truncated

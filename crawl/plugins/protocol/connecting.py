@@ -1,0 +1,54 @@
+"""How connections are made and kept: TLS, HTTP/2, how many and how long."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+import certifi
+
+from crawl.config import Config, Property, boolean, duration, integer, text
+from crawl.errors import ConfigError
+
+TLS_CHECK: Property[bool] = boolean(
+    "http.tls.certificates.check", True, "Refuse servers whose certificate cannot be verified."
+)
+TLS_CA_FILE: Property[str] = text(
+    "http.tls.ca.file",
+    "",
+    "PEM file of the authorities to trust; empty: the machine's, or certifi's where it has none.",
+)
+USE_HTTP2: Property[bool] = boolean("http.useHttp2", False, "Offer HTTP/2 to https servers.")
+MAX_IDLE: Property[int] = integer(
+    "http.connections.max.idle", 256, "Connections kept while no request uses them.", minimum=0
+)
+IDLE_TIME: Property[float] = duration(
+    "http.connections.idle.time",
+    60,
+    "Longest time a connection is kept; a server that announces a shorter one is believed.",
+    unit="s",
+)
+CONNECTING_PROPERTIES = (TLS_CHECK, TLS_CA_FILE, USE_HTTP2, MAX_IDLE, IDLE_TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Authorities:
+    """Where trusted certificates are: a file of all, or a folder of hashed names, of which
+    only the needed ones are read."""
+
+    file: str = ""
+    folder: str = ""
+
+
+def authorities(config: Config) -> Authorities:
+    """Those to trust; ConfigError where the configured file is none."""
+    configured = config[TLS_CA_FILE]
+    if configured:
+        if not Path(configured).is_file():
+            raise ConfigError(f"{TLS_CA_FILE.name}: there is no file {configured!r}")
+        return Authorities(file=configured)
+    folder = ssl.get_default_verify_paths().capath
+    if folder and any(Path(folder).glob("*.0")):
+        return Authorities(folder=folder)
+    return Authorities(file=certifi.where())

@@ -1,0 +1,162 @@
+"""Content encodings removed as the bytes arrive, never more than was asked for at a time.
+
+zlib, brotli (1.2 bounds its output) and zstd (Python's own from 3.14 on, its backport
+before) take a largest output; what a library unpacks for us takes none, and a bomb of
+a few kilobytes would fill the memory.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Protocol
+
+import brotli
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+OFFERED = "gzip, deflate, br, zstd"
+"""For Accept-Encoding."""
+
+MAX_ENCODINGS = 3
+"""More on top of each other is no page."""
+
+_ZSTD_WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+"""8 MiB, what RFC 9659 allows on the web; a larger one is memory for an attacker."""
+
+
+class BadEncoding(Exception):
+    """The bytes are not what their encoding says."""
+
+
+class Unpacker(Protocol):
+    """Removes one encoding."""
+
+    more: bool
+    """There is output left for another call, with no further input."""
+    finished: bool
+    """The end that the encoding marks has been seen."""
+
+    def unpack(self, data: bytes, most: int) -> bytes:
+        """About `most` bytes of output at most; BadEncoding where there can be none."""
+        ...
+
+
+class Zlib:
+    """gzip, of one or more members, or deflate, with its wrapper or without."""
+
+    def __init__(self, *, gzip: bool) -> None:
+        self._gzip = gzip
+        self._inner = zlib.decompressobj(31) if gzip else None
+        self._left = b""
+        self.more = False
+        self.finished = False
+
+    def unpack(self, data: bytes, most: int) -> bytes:
+        data = self._left + data if self._left else data
+        self._left = b""
+        if self.finished and not self._next_member(data):
+            self.more = False
+            return b""
+        if self._inner is None:
+            if len(data) < 2:
+                self._left = data
+                return b""
+            wrapped = data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
+            self._inner = zlib.decompressobj(15 if wrapped else -15)
+        try:
+            piece = self._inner.decompress(data, most)
+        except zlib.error as error:
+            raise BadEncoding(str(error)) from None
+        self.finished = self._inner.eof
+        self._left = self._inner.unused_data if self.finished else self._inner.unconsumed_tail
+        # a full output may hide more even where all input is taken
+        self.more = bool(self._left) or len(piece) >= most
+        return piece
+
+    def _next_member(self, data: bytes) -> bool:
+        """Begins another gzip member; what else follows the end is dropped, as browsers do."""
+        if not (self._gzip and data[:1] == b"\x1f"):
+            return False
+        if data == b"\x1f":
+            self._left = data
+            return False
+        if data[:2] != b"\x1f\x8b":
+            return False
+        self._inner = zlib.decompressobj(31)
+        self.finished = False
+        return True
+
+
+class Brotli:
+    def __init__(self) -> None:
+        self._inner = brotli.Decompressor()
+        self.more = False
+        self.finished = False
+
+    def unpack(self, data: bytes, most: int) -> bytes:
+        if self.finished:
+            self.more = False
+            return b""
+        try:
+            piece: bytes = self._inner.process(data, output_buffer_limit=most)
+            self.finished = self._inner.is_finished()
+            # a full output may hide more even where all input is taken
+            full = len(piece) >= most or not self._inner.can_accept_more_data()
+            self.more = full and not self.finished
+        except brotli.error as error:
+            raise BadEncoding(str(error)) from None
+        return piece
+
+
+class Zstd:
+    """One or more frames."""
+
+    def __init__(self) -> None:
+        self._inner = zstd.ZstdDecompressor(options=_ZSTD_WINDOW)
+        self._left = b""
+        self.more = False
+        self.finished = False
+
+    def unpack(self, data: bytes, most: int) -> bytes:
+        data = self._left + data if self._left else data
+        self._left = b""
+        if self.finished:
+            if not data:
+                self.more = False
+                return b""
+            self._inner = zstd.ZstdDecompressor(options=_ZSTD_WINDOW)
+            self.finished = False
+        try:
+            piece = self._inner.decompress(data, most)
+        except zstd.ZstdError as error:
+            raise BadEncoding(str(error)) from None
+        self.finished = self._inner.eof
+        self._left = self._inner.unused_data if self.finished else b""
+        self.more = bool(self._left) or not (self.finished or self._inner.needs_input)
+        return piece
+
+
+_UNPACKERS: dict[str, Callable[[], Unpacker]] = {
+    "gzip": lambda: Zlib(gzip=True),
+    "x-gzip": lambda: Zlib(gzip=True),
+    "deflate": lambda: Zlib(gzip=False),
+    "br": Brotli,
+    "zstd": Zstd,
+}
+_NO_ENCODING = frozenset({"", "identity", "none", "utf-8", "utf8", "iso-8859-1", "binary", "8bit"})
+"""What servers write there though nothing is packed."""
+
+
+def unpackers(content_encoding: str) -> list[Unpacker]:
+    """For the value of a Content-Encoding header, the outermost first."""
+    names = [name.strip().lower() for name in content_encoding.split(",")]
+    names = [name for name in names if name not in _NO_ENCODING]
+    unknown = [name for name in names if name not in _UNPACKERS]
+    if unknown or len(names) > MAX_ENCODINGS:
+        raise BadEncoding(f"Content-Encoding {content_encoding[:80]!r}")
+    return [_UNPACKERS[name]() for name in reversed(names)]
