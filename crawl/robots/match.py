@@ -12,6 +12,7 @@ also as three characters, which keeps the lengths in proportion.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
 
 from protego import Protego
@@ -19,17 +20,17 @@ from protego import Protego
 _WILDCARD = "***"
 _END = "==="
 
-_MOST_SMALL = 1000
-_MOST_LARGE = 4
-_LARGE = 8192
-"""Characters. A compiled rule takes half a kilobyte, a robots.txt has up to fifty thousand:
-what is kept compiled must be bounded in both directions."""
+# Many hosts have the same rules, those of the shop or blog software that they run. Compiled
+# they take twenty times their text, so that what is kept is bounded by size: this many
+# characters for texts of each order of magnitude, some 170 MB if all are full.
+_KEPT = 2 << 20
+_SIZES = (1 << 10, 8 << 10, 64 << 10, 512 << 10)
 
 
 def is_allowed(rules: str, path: str) -> bool:
     """Whether the rules, one `Allow: …` or `Disallow: …` a line, let the path be fetched;
     all spelled by `octets`."""
-    compiled = _compiled_small if len(rules) < _LARGE else _compiled_large
+    compiled = _COMPILED[bisect_left(_SIZES[:-1], len(rules))]
     return compiled(rules).can_fetch(f"/{_literal(path)}{_END}", "*")
 
 
@@ -41,9 +42,7 @@ def _compiled(rules: str) -> Protego:
     return Protego.parse("\n".join(lines))
 
 
-# Many hosts have the same rules, those of the shop or blog software that they run.
-_compiled_small = lru_cache(_MOST_SMALL)(_compiled)
-_compiled_large = lru_cache(_MOST_LARGE)(_compiled)
+_COMPILED = tuple(lru_cache(_KEPT // size)(_compiled) for size in _SIZES)
 
 
 def _pattern(pattern: str) -> str:

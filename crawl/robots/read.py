@@ -22,8 +22,8 @@ MAX_BYTES = 500 * 1024
 
 MAX_WILDCARD_OCTETS = 64 * 1024
 """Of all rule lines with a `*` together: each of them is searched in each URL, and this much
-may take 0.2 s in a URL of 4,000 octets. Who has more means no crawler well, and is not asked for anything rather
-than a rule being left out."""
+may take 0.2 s in a URL of 4,000 octets. Who has more means no crawler well, and is not asked
+for anything rather than a rule being left out."""
 
 MAX_SITEMAPS = 1000
 

@@ -67,6 +67,14 @@ def test_rules_are_no_larger_than_what_was_read() -> None:
     assert read_rules(EVERYONE + b"Disallow: /a\n" * 30_000, []).rules == "Disallow: /a"
 
 
+def test_files_of_any_size_are_matched() -> None:
+    for count in (1, 50, 500, 5_000, 20_000):
+        body = EVERYONE + b"".join(b"Disallow:/%x-\n" % n for n in range(count))
+        rules = read_rules(body, [])
+        assert not rules.allows(f"http://site.example/{count - 1:x}-")
+        assert rules.allows(f"http://site.example/{count:x}-")
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text("a*b$", max_size=60), st.integers(0, 3000))
 def test_no_pattern_hangs(pattern: str, length: int) -> None:
