@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gc": ("crawl.cli.gc", "forget old snapshots and delete stray files"),
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
     "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
+    "testweb": ("crawl.cli.testweb", "serve a synthetic web to test settings against"),
     "showproperties": ("crawl.cli.showproperties", "every setting and where it came from"),
 }
 """name → (module with the click command `command`, one line of help)."""

@@ -48,6 +48,10 @@ class ServerProcess:
         """The process id of the server."""
         return self._child.pid
 
+    def is_alive(self) -> bool:
+        """Whether the server runs."""
+        return self._child.poll() is None
+
     def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
         """Sends a command and waits for its answer."""
         assert self._child.stdin is not None
@@ -60,7 +64,7 @@ class ServerProcess:
 
     def log(self) -> bytes:
         """All that the server has logged; also after its end."""
-        if self._child.poll() is None:
+        if self.is_alive():
             self.ask("flush")
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), size, 0)

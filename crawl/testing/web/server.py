@@ -41,6 +41,10 @@ class WebServer:
         """Computes what it can keep (20,000 pages) beforehand: for measuring a fetcher, not us."""
         self._process.ask("warm")
 
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.is_alive()
+
     def requests(self) -> list[Entry]:
         """Every request so far, in the order in which their answers ended."""
         return list(read_entries(self._process.log()))

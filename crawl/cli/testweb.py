@@ -1,0 +1,133 @@
+"""crawl testweb."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from crawl.cli.output import print_table, remark
+from crawl.errors import StorageError
+
+if TYPE_CHECKING:
+    from crawl.testing.web import Entry, WebServer
+    from crawl.testing.wicked import WickedServer
+
+
+@click.command("testweb")
+@click.option("--sites", type=click.IntRange(min=1), default=20, show_default=True, help="Hosts.")
+@click.option(
+    "--pages",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Of all sites together; their sizes are a power law.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: a free one.")
+@click.option("--seed", type=int, default=0, help="Another number, another web.")
+@click.option("--plain", is_flag=True, help="Good pages on open sites of one size only.")
+@click.option("--latency", type=click.FloatRange(min=0), default=0.0, help="Mean seconds a page.")
+@click.option("--wicked", is_flag=True, help="Also be wicked, on hosts of their own.")
+@click.option("--hosts", "hosts_file", metavar="FILE", help="Write names and addresses to FILE.")
+@click.option("--table", is_flag=True, help="Print the wicked routes as Markdown and exit.")
+def command(
+    sites: int,
+    pages: int,
+    port: int,
+    seed: int,
+    plain: bool,
+    latency: float,
+    wicked: bool,
+    hosts_file: str | None,
+    table: bool,
+) -> None:
+    """Serve a synthetic web on loopback until Ctrl-C, then tell how polite its visitors were.
+
+    Prints the seeds. The names end in .test and are known to no name server: --hosts writes
+    them in the format of /etc/hosts.
+
+    \b
+    Examples:
+      crawl testweb --hosts hosts.txt > seeds.txt
+      crawl testweb --sites 200 --pages 20000 --plain
+      crawl testweb --wicked
+      crawl testweb --table
+    """
+    from crawl.testing.web import Settings, Web, WebServer
+    from crawl.testing.wicked import ROUTES, WickedServer
+    from crawl.testing.wicked import table as wicked_table
+
+    if table:
+        click.echo(wicked_table())
+        return
+    shape = Settings.plain if plain else Settings
+    web = Web(shape(sites=sites, pages=pages, port=port, seed=seed, latency=latency))
+    signal.signal(signal.SIGTERM, _interrupt)
+    with ExitStack() as stack:
+        server = WebServer(web)
+        stack.callback(server.stop)
+        worse = WickedServer() if wicked else None
+        seeds = server.web.seeds()
+        if worse is not None:
+            stack.callback(worse.stop)
+            seeds += [worse.url(route.name) for route in ROUTES]
+        if hosts_file:
+            _write_hosts(hosts_file, server, worse)
+        try:
+            click.echo("\n".join(seeds))
+            remark(f"testweb: {pages:,} pages on {sites:,} sites, port {server.port}; Ctrl-C ends")
+            while server.is_alive():
+                time.sleep(0.5)
+        except KeyboardInterrupt:
+            pass
+        server.stop()
+        _tell(server, server.requests())
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _write_hosts(path: str, server: WebServer, worse: WickedServer | None) -> None:
+    lines = [f"{server.resolve(host)} {host}" for host in server.web.hosts()]
+    if worse is not None:
+        lines += [f"{worse.resolve(host)} {host}" for host in worse.hosts()]
+    try:
+        Path(path).write_text("\n".join(lines) + "\n")
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _tell(server: WebServer, log: list[Entry]) -> None:
+    """What the log says of each visitor, by the product token of its User-Agent."""
+    from crawl.testing.web import before_robots, by_ip, concurrency, disallowed, duplicates, gaps
+
+    if not log:
+        remark("testweb: nobody came")
+        return
+    visitors: dict[str, list[Entry]] = {}
+    for entry in log:
+        visitors.setdefault(entry.agent.partition("/")[0].partition(" ")[0], []).append(entry)
+    columns = (
+        *("agent", "requests", "hosts", "shortest gap of a host (s)", "of an address (s)"),
+        *("most at once", "repeated", "before robots.txt", "against robots.txt"),
+    )
+    rows = []
+    for agent, entries in visitors.items():
+        by_host, by_address = gaps(entries), gaps(entries, by_ip)
+        rows.append(
+            (
+                *(agent or "(none)", len(entries), len({entry.host for entry in entries})),
+                round(by_host[0].seconds, 3) if by_host else "-",
+                round(by_address[0].seconds, 3) if by_address else "-",
+                *(max(concurrency(entries).values()), len(duplicates(entries))),
+                len(before_robots(entries)),
+                len(disallowed(entries, server.web, agent)),
+            )
+        )
+    print_table("Visitors", columns, rows, first=False)
