@@ -11,11 +11,12 @@ from crawl.config import Property
 def declared_properties() -> Iterator[Property[Any]]:
     """Our own first; then every installed plugin's, which imports it."""
     # only a command that was given such a key has to know them
-    from crawl.fetcher import politeness, settings
+    from crawl.fetcher import politeness, protocols, settings
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
 
     yield from chains.PROPERTIES
     yield from politeness.PROPERTIES
     yield from settings.PROPERTIES
+    yield protocols.PLUGIN_PROTOCOL
     yield from plugin_properties()

@@ -39,12 +39,17 @@ class SparkOptions:
                 spark.stop()
 
     @contextmanager
-    def runner(self, name: str, config: Config, *, rows: int | None = None) -> Iterator[Runner]:
-        """A Runner on Spark; on this process where `rows` says that this is quicker."""
+    def runner(
+        self, name: str, config: Config, *, rows: int | None = None, quiet: bool = False
+    ) -> Iterator[Runner]:
+        """A Runner on Spark; on this process where `rows` says that this is quicker.
+
+        `quiet`: the command tells its progress itself.
+        """
         if rows is not None and rows <= SMALL_ROWS and self.master is None:
             yield InProcess(threads=os.cpu_count() or 1)
             return
         from crawl.spark.tasks import SparkRunner
 
         with self.session(name, config) as spark:
-            yield SparkRunner(spark, quiet=self.quiet)
+            yield SparkRunner(spark, quiet=quiet or self.quiet)

@@ -26,19 +26,17 @@ from crawl.fetcher.queues import HostQueues, Nothing
 from crawl.fetcher.record import ETAG_KEY, FetchRecord, linked_record, record_of
 from crawl.fetcher.robots_cache import RobotsCache
 from crawl.fetcher.settings import FetchSettings
-from crawl.interfaces.protocol import Failure, Request, Response
+from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.robots.answer import Deferred, rules_from
+from crawl.robots.read import MAX_BYTES
 from crawl.robots.rules import Basis, RobotRules, allow_all
 from crawl.robots.waits import retry_after_seconds
 from crawl.rules.redirect import representative
 from crawl.urls.parse import host_of, parse, resolve
 
-ROBOTS_MAX_BYTES = 512_000
-"""RFC 9309 2.5: at least 500 KiB must be read."""
-
-
 _REDIRECTS = (301, 302, 303, 307, 308)
+_NOWHERE = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
 _NO_ROBOTS = allow_all(Basis.EXEMPT)
 """Of schemes that have no robots.txt."""
 
@@ -121,7 +119,7 @@ class FetchEngine:
     def _work(self, item: FetchItem, now: float) -> Work | None:
         """The request for an item that was taken; None where it is settled without one."""
         if item.purpose is Purpose.ROBOTS:
-            return Work(item, Request(item.url, max_bytes=ROBOTS_MAX_BYTES))
+            return Work(item, Request(item.url, max_bytes=MAX_BYTES))
         rules = self._rules_of(item, now)
         if rules is None:
             queue = self.queues.release(item, now, asked=False)
@@ -318,6 +316,9 @@ class FetchEngine:
         origin = self._origin_queue(item.robots_for)
         if self._follow_robots(item, answer):
             return
+        if isinstance(answer, Failure) and answer.kind in _NOWHERE:
+            self._nowhere(item, origin, answer)
+            return
         verdict = rules_from(answer, self._settings.robots, self._around.clock.now_ms())
         if isinstance(verdict, Deferred):
             self.counters[verdict.reason] += 1
@@ -332,6 +333,21 @@ class FetchEngine:
                 if item.key == origin.key:
                     origin.wait_until(now + pace.delay_s)
         self.queues.offer(origin)
+
+    def _nowhere(self, item: FetchItem, origin: HostQueue, answer: Failure) -> None:
+        """There is no such host, or none that may be asked: its pages share that fate, and
+        no more requests are tried."""
+        outcome = outcome_of(answer)
+        self._robots.give_up(item.robots_for)
+        origin.held -= 1
+        now_ms = self._around.clock.now_ms()
+        for page in self.queues.drain(origin):
+            if page.purpose is Purpose.PAGE and page.authority == item.robots_for:
+                self.counters[outcome.status.label] += 1
+                self.counters[f"answers.{answer.kind}"] += 1
+                self._emit(record_of(page, outcome, now_ms, answer))
+            else:
+                self._line_up(page)
 
     def _origin_queue(self, authority: str) -> HostQueue:
         host = host_of(f"{authority}/") or ""

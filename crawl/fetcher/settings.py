@@ -60,7 +60,7 @@ HTTP_REDIRECT_EXCEEDED_SKIP = boolean(
     "Drop the target of a redirect too many, instead of leaving it for a later round.",
 )
 HTTP_AGENT_NAME = text(
-    "http.agent.name", "", "The crawler's name, sent to servers and looked up in robots.txt."
+    "http.agent.name", "", "Name of the crawler, told to every server; must be set."
 )
 HTTP_ROBOTS_AGENTS = words(
     "http.robots.agents", (), "Further names that robots.txt rules are looked up under."

@@ -195,6 +195,11 @@ def held(
         lock.release()
 
 
+def holder_of(folder: Folder) -> Owner | None:
+    """Who is writing there now; None where nobody is."""
+    return _look(folder, LOCK_NAME).owner
+
+
 def _this_process(command: str, now_ms: int) -> Owner:
     try:
         user = getpass.getuser()

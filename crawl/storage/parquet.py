@@ -18,7 +18,9 @@ import pyarrow.parquet as pq
 from crawl.errors import StorageError
 from crawl.storage.folder import Folder
 
-UNIQUE_COLUMNS = frozenset({"url", "signature", "score"})
+UNIQUE_COLUMNS = frozenset(
+    {"url", "signature", "score", "content", "request_headers", "response_headers"}
+)
 """Columns whose values hardly repeat."""
 
 DEFAULT_GROUP_ROWS = 65_536

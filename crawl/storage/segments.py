@@ -21,6 +21,8 @@ from crawl.storage.folder import Folder
 from crawl.storage.snapshot import MANIFEST, REPORT
 
 GENERATE = "crawl_generate"
+FETCH = "crawl_fetch"
+CONTENT = "content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class PartManifest:
 
     files: tuple[PartFile, ...]
     created_ms: int
+    complete: bool = True
+    """False where the work was interrupted: what is there is whole, and more can come."""
 
     @property
     def rows(self) -> int:
@@ -50,7 +54,7 @@ class PartManifest:
     @classmethod
     def of_dict(cls, content: Mapping[str, Any]) -> PartManifest:
         files = tuple(PartFile(**file) for file in content["files"])
-        return cls(files, content["created_ms"])
+        return cls(files, content["created_ms"], content.get("complete", True))
 
 
 class Segment:

@@ -14,6 +14,7 @@ from crawl.fetcher.engine import FetchEngine, Surroundings
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.settings import FetchSettings
 from crawl.fetcher.virtual import Sent, VirtualClock
+from crawl.interfaces.protocol import Failure, FailureKind
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from tests.fetcher.small_web import DUE, REFUSED, SmallWeb, fetch
@@ -254,3 +255,15 @@ def test_the_list_is_read_as_memory_allows() -> None:
     )
     assert engine.next_work(0.0) is not None
     assert read <= 2 * 10 + 1
+
+
+def test_pages_of_a_host_that_is_nowhere_share_its_fate_without_more_requests() -> None:
+    nowhere = Failure("", FailureKind.UNKNOWN_HOST)
+    forbidden = Failure("", FailureKind.ADDRESS_REFUSED)
+    pages = host("lost.org", 3, nowhere) | host("inside.org", 3, forbidden) | host("a.org", 1)
+    done = fetch(SmallWeb(pages), urls_of(pages))
+    assert done.statuses["http://lost.org/p2"] is Status.FETCH_RETRY
+    assert done.statuses["http://inside.org/p0"] is Status.FETCH_GONE
+    assert len(done.records) == 7
+    assert done.engine.counters["robots_requests"] == 3
+    assert done.engine.counters["requests"] == 4

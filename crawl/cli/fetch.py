@@ -1,0 +1,145 @@
+"""crawl fetch."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from crawl.cli.interrupt import asks_first
+from crawl.cli.main import INTERRUPTED
+from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
+from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.spark import SparkOptions
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.fetcher.part import PROGRESS, STOP
+from crawl.phases import fetch
+from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import GENERATE, Segment
+
+_TELL_EVERY_S = 5.0
+
+
+@click.command("fetch")
+@crawl_dir_argument
+@click.argument("segment", required=False)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads a task.")
+@force_option
+@json_option
+@with_spark
+@with_config
+def command(
+    crawl_dir: str,
+    segment: str | None,
+    threads: int | None,
+    force: bool,
+    as_json: bool,
+    spark: SparkOptions,
+    config: Config,
+) -> int:
+    """Fetch a segment of CRAWL_DIR: the named one, or the oldest that is not fetched yet.
+
+    `http.agent.name` must be set. Ctrl-C ends the fetch in good order: what is fetched is
+    kept (exit code 130), and the same command goes on with the rest.
+
+    \b
+    Examples:
+      crawl fetch mycrawl -D http.agent.name=mybot
+      crawl fetch mycrawl 20261115093000 --threads 50 -D fetcher.timelimit.mins=60
+    """
+    if threads is not None:
+        config = config.with_values({"fetcher.threads.fetch": threads}, "--threads")
+    fetch.check(config)
+    directory = CrawlDir(crawl_dir)
+    chosen = fetch.choose(directory, segment)
+    options = FetchOptions(chosen.name, force)
+    with (
+        spark.runner("fetch", config, quiet=True) as runner,
+        asks_first(lambda: chosen.folder.write(STOP, b""), "fetch") as interrupted,
+        _told(chosen, quiet=spark.quiet),
+    ):
+        done = fetch.run(runner, directory, config, options, SystemClock())
+    if done.took_over:
+        remark(f"fetch: {done.took_over}")
+    if as_json:
+        print_json(
+            {"segment": done.segment, "complete": done.complete, "report": done.report.as_dict()}
+        )
+    else:
+        _summarize(crawl_dir, done)
+    return INTERRUPTED if interrupted() and not done.complete else 0
+
+
+def progress_of(segment: Segment) -> list[dict[str, float]]:
+    """What the parts of a running fetch last told."""
+    found = []
+    for file in segment.require(GENERATE).files:
+        raw = segment.folder.read(f"{PROGRESS}/part-{file.part:05d}.json")
+        try:
+            if raw:
+                found.append(json.loads(raw))
+        except ValueError:
+            continue  # being written at this moment
+    return found
+
+
+def progress_line(parts: list[dict[str, float]], urls: int) -> str:
+    """All parts in one line."""
+
+    def total(name: str) -> float:
+        return sum(part[name] for part in parts)
+
+    left = max((part["longest_queue_s"] for part in parts), default=0)
+    return (
+        f"{total('done'):,.0f} of {urls:,} URLs, {total('pages_per_s'):,.0f} pages/s,"
+        f" {total('kb_per_s'):,.0f} kB/s, {total('busy_threads'):,.0f} threads busy,"
+        f" {total('waiting'):,.0f} waiting in {total('queues'):,.0f} queues,"
+        f" at least {left:,.0f} s to go"
+    )
+
+
+@contextmanager
+def _told(segment: Segment, *, quiet: bool) -> Iterator[None]:
+    """A line now and then while the fetch runs."""
+    urls = segment.require(GENERATE).rows
+    over = threading.Event()
+
+    def tell() -> None:
+        while not over.wait(_TELL_EVERY_S):
+            parts = progress_of(segment)
+            if parts:
+                remark(f"fetch: {progress_line(parts, urls)}")
+
+    teller = threading.Thread(target=tell, name="fetch-progress", daemon=True)
+    if not quiet:
+        teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if not quiet:
+            teller.join()
+
+
+def _summarize(crawl_dir: str, done: Fetched) -> None:
+    counters = done.report.counters
+    shown = ("fetch_", "handed_back.", "redirects_", "robots_", "answers.", "no_host", "queues_")
+    rows: list[list[object]] = [
+        [name, count] for name, count in sorted(counters.items()) if name.startswith(shown)
+    ]
+    print_table("fetch", ["what", "count"], rows)
+    latency = done.report.details["latency_ms"]
+    seconds = done.report.durations_s["fetch"]
+    pace = counters["records"] / seconds if seconds else 0.0
+    told = ", ".join(f"{name} {value} ms" for name, value in latency.items())
+    remark(
+        f"fetch: {crawl_dir}/segments/{done.segment}: {counters['records']:,} records,"
+        f" {pace:,.1f} a second" + (f"; latency {told}" if told else "")
+    )
+    if not done.complete:
+        remark("fetch: interrupted; the same command goes on with the rest")

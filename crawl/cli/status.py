@@ -1,0 +1,52 @@
+"""crawl status."""
+
+from __future__ import annotations
+
+import click
+
+from crawl.cli.fetch import progress_line, progress_of
+from crawl.cli.options import crawl_dir_argument, json_option
+from crawl.cli.output import print_json, print_table
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import holder_of
+from crawl.storage.segments import FETCH, GENERATE
+
+
+@click.command("status")
+@crawl_dir_argument
+@json_option
+def command(crawl_dir: str, as_json: bool) -> None:
+    """Tell how far the segments of CRAWL_DIR are; also of a fetch that is running elsewhere.
+
+    \b
+    Examples:
+      crawl status mycrawl
+    """
+    directory = CrawlDir(crawl_dir)
+    directory.require_crawldb()
+    rows = []
+    for segment in directory.segments.generated():
+        urls = segment.require(GENERATE).rows
+        fetched = segment.manifest(FETCH)
+        holder = holder_of(segment.folder)
+        if holder is not None:
+            state = f"{holder.command} on {holder.host}"
+        elif fetched is None:
+            state = "generated"
+        else:
+            state = "fetched" if fetched.complete else "interrupted"
+        told = progress_line(progress_of(segment), urls) if holder is not None else ""
+        rows.append(
+            {
+                "segment": segment.name,
+                "urls": urls,
+                "records": fetched.rows if fetched else 0,
+                "state": state,
+                "progress": told,
+            }
+        )
+    if as_json:
+        print_json(rows)
+    else:
+        columns = ["segment", "urls", "records", "state", "progress"]
+        print_table("segments", columns, [list(row.values()) for row in rows])

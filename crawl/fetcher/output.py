@@ -1,0 +1,132 @@
+"""Records on their way to disk: gathered, written as a chunk now and then, committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from crawl.clock import Clock
+from crawl.counters import Counters
+from crawl.fetcher.record import FetchRecord
+from crawl.model.content import Content
+from crawl.model.records import to_table
+from crawl.model.tables import CONTENT, CRAWL_FETCH
+from crawl.storage.chunks import Chunk, ChunkLog, Piece
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import open_writer
+from crawl.storage.segments import CONTENT as CONTENT_PART
+from crawl.storage.segments import FETCH
+
+_CONTENT_GROUP_ROWS = 256
+"""Pages in one row group: a reader that wants one page unpacks no more than these."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSize:
+    """When a chunk is full: what is lost by a crash at the most."""
+
+    records: int = 5_000
+    bytes: int = 64 << 20
+    seconds: float = 60.0
+
+
+@dataclass(slots=True)
+class Output:
+    """Where the engine's records go. Called under the engine's lock."""
+
+    segment: Folder
+    part: int
+    log: ChunkLog
+    clock: Clock
+    size: ChunkSize
+    counters: Callable[[], Counters]
+    """The engine's, to be committed along with the records they count."""
+    _records: list[FetchRecord] = field(default_factory=list)
+    _bytes: int = 0
+    _begun: float | None = None
+    _told: Counters = field(default_factory=Counters)
+    _writer: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _writing: Future[None] | None = None
+
+    def add(self, record: FetchRecord) -> None:
+        if self._begun is None:
+            self._begun = self.clock.monotonic()
+        self._records.append(record)
+        self._bytes += len(record.content.body) if record.content else 0
+        if (
+            len(self._records) >= self.size.records
+            or self._bytes >= self.size.bytes
+            or self.clock.monotonic() - self._begun >= self.size.seconds
+        ):
+            self.flush()
+
+    def flush(self) -> None:
+        """Has what has gathered written and committed, while the fetch goes on; waits for
+        the chunk before, so that there are never more than two in memory."""
+        self._wait()
+        if not self._records:
+            return
+        total = Counters(self.counters())
+        since = Counters(total)
+        since.subtract(self._told)
+        told = {name: count for name, count in since.items() if count}
+        self._writing = self._writer.submit(self._commit, self._records, told)
+        self._told = total
+        self._records, self._bytes, self._begun = [], 0, None
+
+    def close(self) -> None:
+        """Writes the last chunk; everything that was added is committed then."""
+        try:
+            self.flush()
+            self._wait()
+        finally:
+            self._writer.shutdown()
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
+
+    def _commit(self, records: list[FetchRecord], told: dict[str, int]) -> None:
+        contents = [record.content for record in records if record.content is not None]
+        rows = to_table((record.url, record.host, record.datum) for record in records)
+        pieces = {FETCH: self._write(FETCH, rows, CRAWL_FETCH.schema, 65_536)}
+        if contents:
+            table = _content_table(contents)
+            pieces[CONTENT_PART] = self._write(
+                CONTENT_PART, table, CONTENT.schema, _CONTENT_GROUP_ROWS
+            )
+        self.log.commit(Chunk(pieces, told))
+
+    def _write(self, part: str, table: pa.Table, schema: pa.Schema, group_rows: int) -> Piece:
+        folder = self.segment.child(part)
+        name = attempt_name(f"part-{self.part:05d}")
+        with open_writer(folder, name, schema, group_rows) as writer:
+            writer.write(table)
+        return Piece(name, table.num_rows, folder.size(name) or 0)
+
+
+def _content_table(contents: list[Content]) -> pa.Table:
+    columns: dict[str, list[Any]] = {
+        "url": [each.url for each in contents],
+        "content": [each.body for each in contents],
+        "content_type": [each.content_type for each in contents],
+        "code": [each.code for each in contents],
+        "fetch_time": [each.fetch_time for each in contents],
+        "ip": [each.ip for each in contents],
+        "truncated": [each.truncated for each in contents],
+        "version": [each.version for each in contents],
+        "cipher": [each.cipher for each in contents],
+        "headers": [list(each.headers.items()) for each in contents],
+        "request_headers": [each.request_headers for each in contents],
+        "response_headers": [each.response_headers for each in contents],
+    }
+    arrays = [
+        pa.array(column, field.type)
+        for column, field in zip(columns.values(), CONTENT.schema, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=CONTENT.schema)

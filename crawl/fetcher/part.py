@@ -1,0 +1,259 @@
+"""Fetches one part of a fetch list from its file to files: the work of one task.
+
+What another attempt at the same part has committed is not fetched again.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow.compute as pc
+
+from crawl.clock import Clock, SystemClock
+from crawl.config import Config
+from crawl.config.properties import FETCHER_THREADS_FETCH
+from crawl.counters import Counters
+from crawl.fetcher.crew import Crew, Floor
+from crawl.fetcher.dns import HostResolver
+from crawl.fetcher.engine import FetchEngine, Surroundings
+from crawl.fetcher.output import ChunkSize, Output
+from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.protocols import Protocols
+from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.settings import (
+    FETCHER_QUEUE_MODE,
+    FETCHER_THROUGHPUT_CHECK_AFTER,
+    FETCHER_THROUGHPUT_RETRIES,
+    FETCHER_THROUGHPUT_THRESHOLD,
+    FetchSettings,
+)
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.registry import Resolved
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_records
+from crawl.model.status import Status
+from crawl.storage.chunks import Chunk, ChunkLog
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import each_group, open_table
+from crawl.storage.segments import FETCH, GENERATE, PartFile
+from crawl.urls.partition import Partitioner, PartitionMode
+
+STOP = "crawl_fetch/STOP"
+"""A file in the segment that asks every task to end: Ctrl-C, heard on all machines."""
+PROGRESS = "crawl_fetch/progress"
+INTERRUPTED = "interrupted"
+_TELL_EVERY_S = 2.0
+
+
+@dataclass(frozen=True)
+class PartFetching:
+    """What every task needs to know."""
+
+    segment: Folder
+    config: Config
+    protocols: tuple[Resolved, ...]
+    normalizers: NormalizerChain
+    filters: FilterChain
+    deadline_ms: int | None
+    """When the job's time is up, by the wall clock: a task that is tried again has no more."""
+    chunk: ChunkSize = field(default_factory=ChunkSize)
+
+
+@dataclass(frozen=True, slots=True)
+class PartFetched:
+    """What became of a part."""
+
+    part: int
+    chunks: list[Chunk]
+    counters: Counters
+    finished: bool
+    """False where it was interrupted and can be gone on with."""
+    latencies_ms: list[int]
+    """A sample, for percentiles."""
+
+
+def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
+    """Fetches what is not fetched yet, and commits it piece by piece."""
+    clock = SystemClock()
+    log = ChunkLog(fetching.segment, file.part)
+    chunks = log.committed()
+    finished = log.finished()
+    if finished is not None:
+        return PartFetched(file.part, chunks, Counters(finished["counters"]), True, [])
+    done = _fetched_urls(fetching.segment, chunks)
+    before = _total(chunks)
+
+    config = fetching.config
+    latencies = _Latencies()
+    protocols = Protocols(fetching.protocols, config)
+    output: Output | None = None
+
+    def emit(record: FetchRecord) -> None:
+        assert output is not None
+        latencies.take(record)
+        output.add(record)
+
+    engine = FetchEngine(
+        _listed(fetching.segment, file, done),
+        FetchSettings.of(config),
+        Politeness.of(config),
+        _surroundings(fetching, emit, clock, file.part),
+        deadline=_deadline(fetching.deadline_ms, clock),
+    )
+    output = Output(
+        fetching.segment, file.part, log, clock, fetching.chunk, lambda: engine.counters
+    )
+    crew = Crew(
+        engine,
+        protocols.fetch,
+        config[FETCHER_THREADS_FETCH],
+        clock,
+        floor=_floor(config),
+        watch=_Watch(fetching.segment, file, clock, len(done)),
+    )
+    try:
+        crew.run()
+        output.close()
+    finally:
+        protocols.close()
+    is_finished = engine.stopped != INTERRUPTED
+    counters = before + engine.counters
+    if is_finished:
+        log.finish({"counters": dict(counters)})
+    return PartFetched(file.part, log.committed(), counters, is_finished, latencies.sample)
+
+
+def _total(chunks: list[Chunk]) -> Counters:
+    total = Counters()
+    for chunk in chunks:
+        total.update(chunk.counters)
+    # what an interrupted run handed back is served by this one
+    del total[f"handed_back.{INTERRUPTED}"]
+    return total
+
+
+def _fetched_urls(segment: Folder, chunks: list[Chunk]) -> set[str]:
+    """The URLs that have a record already, beside targets left for a later round."""
+    found: set[str] = set()
+    for chunk in chunks:
+        with open_table(segment.child(FETCH), chunk.pieces[FETCH].path) as source:
+            for rows in each_group(source, ["url", "status"]):
+                linked = pc.equal(rows["status"], int(Status.LINKED))
+                found.update(rows["url"].filter(pc.invert(linked)).to_pylist())
+    return found
+
+
+def _listed(segment: Folder, file: PartFile, done: set[str]) -> Iterator[tuple[str, CrawlDatum]]:
+    with open_table(segment.child(GENERATE), file.path) as source:
+        for rows in each_group(source):
+            for url, datum in to_records(rows):
+                if url not in done:
+                    yield url, datum
+
+
+def _surroundings(
+    fetching: PartFetching, emit: Callable[[FetchRecord], None], clock: Clock, part: int
+) -> Surroundings:
+    config = fetching.config
+    mode = PartitionMode(config[FETCHER_QUEUE_MODE])
+    resolver = HostResolver(config)
+
+    def address_of(host: str) -> str | None:
+        found = resolver.locate(host).addresses
+        return found[0] if found else None
+
+    partitioner = Partitioner(mode, address_of)
+
+    def accepted(url: str) -> tuple[str | None, str]:
+        normal = fetching.normalizers.normalize(url)
+        if normal is None:
+            return None, "malformed"
+        rejected = fetching.filters.rejection(normal)
+        return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
+
+    spaced = Politeness.of(config).ip_delay_s > 0
+    return Surroundings(
+        key_of=lambda host: partitioner.key_of_host(host).key,
+        emit=emit,
+        clock=clock,
+        chance=random.Random(part),
+        accepted=accepted,
+        address_of=address_of if spaced else None,
+    )
+
+
+def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:
+    if deadline_ms is None:
+        return None
+    return clock.monotonic() + (deadline_ms - clock.now_ms()) / 1000
+
+
+def _floor(config: Config) -> Floor | None:
+    pages = config[FETCHER_THROUGHPUT_THRESHOLD]
+    if pages < 0:
+        return None
+    return Floor(
+        pages, config[FETCHER_THROUGHPUT_RETRIES], config[FETCHER_THROUGHPUT_CHECK_AFTER] * 60
+    )
+
+
+class _Latencies:
+    """Response times of a fair sample of pages."""
+
+    _MOST = 10_000
+
+    def __init__(self) -> None:
+        self.sample: list[int] = []
+        self._met = 0
+        self._chance = random.Random(0)
+
+    def take(self, record: FetchRecord) -> None:
+        told = record.datum.metadata.get("_rs_")
+        if told is None:
+            return
+        self._met += 1
+        if len(self.sample) < self._MOST:
+            self.sample.append(int(told))
+        elif (place := self._chance.randrange(self._met)) < self._MOST:
+            self.sample[place] = int(told)
+
+
+class _Watch:
+    """Tells others how far the part is, and hears whether it is to end."""
+
+    def __init__(self, segment: Folder, file: PartFile, clock: Clock, done: int) -> None:
+        self._segment = segment
+        self._file = file
+        self._clock = clock
+        self._done = done
+        self._next = 0.0
+        self._last = (clock.monotonic(), 0, 0)
+
+    def __call__(self, engine: FetchEngine, busy: int) -> str:
+        now = self._clock.monotonic()
+        if now < self._next:
+            return ""
+        self._next = now + _TELL_EVERY_S
+        pages, amount = engine.counters["records"], engine.counters["bytes"]
+        then, pages_then, amount_then = self._last
+        self._last = (now, pages, amount)
+        spent = max(now - then, 1e-3)
+        told = {
+            "part": self._file.part,
+            "urls": self._file.rows,
+            "done": self._done + pages,
+            "pages_per_s": round((pages - pages_then) / spent, 1),
+            "kb_per_s": round((amount - amount_then) / spent / 1000, 1),
+            "busy_threads": busy,
+            "waiting": engine.queues.waiting,
+            "queues": len(engine.queues),
+            "longest_queue_s": round(engine.queues.serial_seconds(now), 1),
+            "told_ms": self._clock.now_ms(),
+        }
+        self._segment.write(
+            f"{PROGRESS}/part-{self._file.part:05d}.json", json.dumps(told).encode()
+        )
+        return INTERRUPTED if self._segment.exists(STOP) else ""

@@ -1,0 +1,144 @@
+"""fetch: a segment's fetch list becomes crawl_fetch and content.
+
+One task a part, each a crew of threads over its servers' queues. Tasks commit what they
+have piece by piece (crawl/storage/chunks.py), so that a task or a whole job that dies is
+gone on with, not begun again; here all pieces become the segment's state by one manifest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from crawl.buckets.runner import Runner
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
+from crawl.errors import UsageError
+from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
+from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.protocols import Protocols, resolved_protocols
+from crawl.fetcher.settings import FETCHER_TIMELIMIT
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.report import Report
+from crawl.phases.timing import timed
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import held
+from crawl.storage.segments import CONTENT, FETCH, GENERATE, PartFile, PartManifest, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """What the command line says."""
+
+    segment: str | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The segment's new state."""
+
+    segment: str
+    report: Report
+    complete: bool
+    took_over: str | None
+
+
+def check(config: Config) -> None:
+    """Raises what is wrong with the settings, before anything is started."""
+    Politeness.of(config)
+    Protocols(resolved_protocols(config), config).close()
+    NormalizerChain.from_config(config, Scope.FETCHER)
+    FilterChain.from_config(config)
+
+
+def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
+    """The named segment, or the oldest whose fetch is not finished."""
+    if name is not None:
+        segment = crawl_dir.segments.segment(name.rstrip("/").rpartition("/")[2])
+        segment.require(GENERATE)
+        manifest = segment.manifest(FETCH)
+        if manifest is not None and manifest.complete:
+            raise UsageError(f"{segment.folder.address} is fetched already")
+        return segment
+    generated = crawl_dir.segments.generated()
+    if not generated:
+        where = crawl_dir.address
+        raise UsageError(f"{where} has no segment: make one with `crawl generate {where}`")
+    for segment in generated:
+        manifest = segment.manifest(FETCH)
+        if manifest is None or not manifest.complete:
+            return segment
+    raise UsageError(f"{crawl_dir.address}: every segment is fetched already")
+
+
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: FetchOptions, clock: Clock
+) -> Fetched:
+    """Fetches the segment, or goes on with it, and publishes what is there."""
+    segment = choose(crawl_dir, options.segment)
+    report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
+    with held(
+        segment.folder,
+        "fetch",
+        clock,
+        stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
+        heartbeat_s=config[LOCK_HEARTBEAT],
+        force=options.force,
+    ) as lock:
+        segment.folder.delete(STOP)
+        limit = config[FETCHER_TIMELIMIT]
+        fetching = PartFetching(
+            segment=segment.folder,
+            config=config,
+            protocols=resolved_protocols(config),
+            normalizers=NormalizerChain.from_config(config, Scope.FETCHER),
+            filters=FilterChain.from_config(config),
+            deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
+        )
+        lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
+        with timed(report, "fetch", clock):
+            fetched = runner.run(partial(fetch_part, fetching), lists, "fetch")
+        _tell(report, fetched, clock)
+        lock.verify()
+        complete = all(part.finished for part in fetched)
+        segment.write_report(FETCH, report)
+        segment.publish(CONTENT, _manifest(fetched, CONTENT, clock, complete=complete))
+        segment.publish(FETCH, _manifest(fetched, FETCH, clock, complete=complete))
+        segment.folder.delete(STOP)
+        return Fetched(segment.name, report, complete, lock.took_over)
+
+
+def _manifest(
+    fetched: list[PartFetched], table: str, clock: Clock, *, complete: bool
+) -> PartManifest:
+    files = [
+        PartFile(part.part, piece.path, piece.rows, piece.bytes)
+        for part in sorted(fetched, key=lambda part: part.part)
+        for chunk in part.chunks
+        if (piece := chunk.pieces.get(table)) is not None
+    ]
+    return PartManifest(tuple(files), clock.now_ms(), complete)
+
+
+def _tell(report: Report, fetched: list[PartFetched], clock: Clock) -> None:
+    for part in fetched:
+        report.counters.update(part.counters)
+    report.finished_ms = clock.now_ms()
+    report.details["latency_ms"] = _percentiles(fetched)
+    report.details["parts"] = [
+        {"part": part.part, "finished": part.finished, "records": part.counters["records"]}
+        for part in fetched
+    ]
+
+
+def _percentiles(fetched: list[PartFetched]) -> dict[str, Any]:
+    sample = [latency for part in fetched for latency in part.latencies_ms]
+    if not sample:
+        return {}
+    return {f"p{share}": round(float(np.percentile(sample, share))) for share in (50, 90, 99)}
