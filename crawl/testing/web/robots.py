@@ -10,7 +10,7 @@ from crawl.testing.web.page import origin
 from crawl.testing.web.plan import Plan
 
 MOVED_PATH = "/robots-moved.txt"
-_AWAY_PATH = re.compile(r"/robots-of-site(0|[1-9]\d{0,8})\.txt")
+_AWAY_PATH = re.compile(r"/robots-of-site(0|[1-9]\d{0,8})\.test\.txt")
 _PRIVATE = "User-agent: *\nDisallow: /private/\n"
 _SOFT = "<!DOCTYPE html>\n<html><head><title>Welcome</title></head><body>Nothing here</body></html>"
 _BROKEN = {RobotsKind.UNAVAILABLE: 503, RobotsKind.THROTTLED: 429}
