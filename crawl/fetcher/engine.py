@@ -60,6 +60,9 @@ class Surroundings:
     chance: random.Random
     accepted: Callable[[str], tuple[str | None, str]] = lambda url: (url, "")
     """A redirect's target in normal form, or None and why it is dropped."""
+    owns: Callable[[str], bool] = lambda key: True
+    """Whether a server is this engine's to ask: another one may have it on its list, and
+    neither would know of the other's requests."""
     address_of: Callable[[str], str | None] | None = None
     """A host's address, where servers at one address must keep apart."""
 
@@ -267,14 +270,14 @@ class FetchEngine:
             self.counters["redirects_dropped.loop"] += 1
             return
         shown = representative(item.representative or item.url, accepted, temporary=temporary)
-        hops = len(item.came_by) + 1
-        if hops <= self._settings.redirect_max and not self.stopped:
+        host = host_of(accepted) or ""
+        is_too_many = len(item.came_by) >= self._settings.redirect_max
+        if not is_too_many and not self.stopped and self._around.owns(self._around.key_of(host)):
             self._follow(item, accepted, shown)
-        elif self._settings.redirect_max and self._settings.redirect_exceeded_skip:
+        elif is_too_many and self._settings.redirect_max and self._settings.redirect_exceeded_skip:
             self.counters["redirects_dropped.too_many"] += 1
         else:
             self.counters["redirects_left_for_later"] += 1
-            host = host_of(accepted) or ""
             self._emit(linked_record(accepted, host, item, shown))
 
     def _follow(self, item: FetchItem, target: str, shown: str) -> None:

@@ -57,6 +57,8 @@ class PartFetching:
     protocols: tuple[Resolved, ...]
     normalizers: NormalizerChain
     filters: FilterChain
+    parts: int
+    """Of the whole list: servers of other parts are not this one's to ask."""
     deadline_ms: int | None
     """When the job's time is up, by the wall clock: a task that is tried again has no more."""
     chunk: ChunkSize = field(default_factory=ChunkSize)
@@ -100,7 +102,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         _listed(fetching.segment, file, done),
         FetchSettings.of(config),
         Politeness.of(config),
-        _surroundings(fetching, emit, clock, file.part),
+        _surroundings(fetching, emit, clock, file),
         deadline=_deadline(fetching.deadline_ms, clock),
     )
     output = Output(
@@ -155,7 +157,7 @@ def _listed(segment: Folder, file: PartFile, done: set[str]) -> Iterator[tuple[s
 
 
 def _surroundings(
-    fetching: PartFetching, emit: Callable[[FetchRecord], None], clock: Clock, part: int
+    fetching: PartFetching, emit: Callable[[FetchRecord], None], clock: Clock, file: PartFile
 ) -> Surroundings:
     config = fetching.config
     mode = PartitionMode(config[FETCHER_QUEUE_MODE])
@@ -179,10 +181,24 @@ def _surroundings(
         key_of=lambda host: partitioner.key_of_host(host).key,
         emit=emit,
         clock=clock,
-        chance=random.Random(part),
+        chance=random.Random(file.part),
         accepted=accepted,
+        owns=_owned(fetching, file, partitioner) if fetching.parts > 1 else lambda key: True,
         address_of=address_of if spaced else None,
     )
+
+
+def _owned(
+    fetching: PartFetching, file: PartFile, partitioner: Partitioner
+) -> Callable[[str], bool]:
+    """The servers of this part: generate gives each to one part."""
+    hosts: set[str] = set()
+    with open_table(fetching.segment.child(GENERATE), file.path, host_codes=True) as source:
+        for rows in each_group(source, ["host"]):
+            for chunk in rows["host"].chunks:
+                hosts.update(chunk.dictionary.to_pylist())
+    keys = {partitioner.key_of_host(host).key for host in hosts}
+    return keys.__contains__
 
 
 def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:

@@ -93,15 +93,16 @@ def run(
     ) as lock:
         segment.folder.delete(STOP)
         limit = config[FETCHER_TIMELIMIT]
+        lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
         fetching = PartFetching(
             segment=segment.folder,
             config=config,
             protocols=resolved_protocols(config),
             normalizers=NormalizerChain.from_config(config, Scope.FETCHER),
             filters=FilterChain.from_config(config),
+            parts=len(lists),
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
         )
-        lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
         with timed(report, "fetch", clock):
             fetched = runner.run(partial(fetch_part, fetching), lists, "fetch")
         _tell(report, fetched, clock)

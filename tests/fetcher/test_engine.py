@@ -267,3 +267,17 @@ def test_pages_of_a_host_that_is_nowhere_share_its_fate_without_more_requests() 
     assert len(done.records) == 7
     assert done.engine.counters["robots_requests"] == 3
     assert done.engine.counters["requests"] == 4
+
+
+def test_a_redirect_to_a_server_of_another_part_is_left_for_later() -> None:
+    pages: dict[str, object] = {
+        "http://a.org/1": (302, {"Location": "http://mine.org/x"}),
+        "http://a.org/2": (302, {"Location": "http://theirs.org/x"}),
+    }
+    mine = {"a.org", "mine.org"}
+    done = fetch(
+        SmallWeb(pages), list(pages), redirect_max=5, around={"owns": lambda key: key in mine}
+    )
+    assert done.begun("http://mine.org/x") != []
+    assert done.statuses["http://theirs.org/x"] is Status.LINKED
+    assert not any(each.host == "theirs.org" for each in done.run.sent)

@@ -1,0 +1,161 @@
+"""fetch over the synthetic web, judged by the server's own log."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawl.buckets.runner import InProcess
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.errors import ConfigError, Locked, UsageError
+from crawl.fetcher.part import STOP
+from crawl.model.status import Status
+from crawl.phases import fetch
+from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import held
+from crawl.storage.segments import FETCH
+from crawl.testing.web import (
+    Settings,
+    Web,
+    WebServer,
+    before_robots,
+    by_ip,
+    concurrency,
+    disallowed,
+    duplicates,
+    gaps,
+    running,
+)
+from tests.phases.webs import AGENT, contents, fetched, listed, web_config
+
+DELAY = 0.02
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    web = Web(Settings(sites=16, pages=300, port=0, size=3000, crawl_delay=0.05, retry_after=0))
+    with running(web) as server:
+        yield server
+
+
+def run(directory: CrawlDir, name: str | None, config: Config) -> Fetched:
+    return fetch.run(InProcess(2), directory, config, FetchOptions(name), SystemClock())
+
+
+def page_statuses(directory: CrawlDir, name: str) -> dict[str, Status]:
+    rows = [(url, d.status) for url, d in fetched(directory, name) if d.status is not Status.LINKED]
+    counts = Counter(url for url, _ in rows)
+    assert max(counts.values()) == 1, "one record a URL"
+    return dict(rows)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"fetcher__queue__mode": "byDomain"},
+        {"fetcher__queue__mode": "byIP"},
+        {"fetcher__server__ip__delay": 0.01},
+        {"http__redirect__max": 4},
+    ],
+    ids=["byHost", "byDomain", "byIP", "ip-delay", "redirects-followed"],
+)
+def test_the_servers_log_shows_a_polite_and_complete_crawl(
+    tmp_path: Path, server: WebServer, settings: dict[str, object]
+) -> None:
+    web = server.web
+    urls = sorted(set(web.urls()))
+    # a part knows nothing of the others: servers of one address must be in one part
+    parts = 1 if settings.keys() & {"fetcher__queue__mode", "fetcher__server__ip__delay"} else 2
+    directory, name = listed(str(tmp_path / "c"), urls, parts)
+    done = run(directory, name, web_config(web, **settings))
+    log = server.requests()
+
+    assert disallowed(log, web, AGENT) == []
+    assert before_robots(log) == []
+    assert max(concurrency(log).values()) == 1
+    assert gaps(log)[0].seconds >= DELAY
+    if "fetcher__queue__mode" in settings and settings["fetcher__queue__mode"] == "byIP":
+        assert gaps(log, by_ip)[0].seconds >= DELAY
+    if "fetcher__server__ip__delay" in settings:
+        assert gaps(log, by_ip)[0].seconds >= 0.01
+    assert duplicates([entry for entry in log if "robots" not in entry.path]) == {}
+
+    statuses = page_statuses(directory, name)
+    asked = {f"http://{entry.host}:{server.port}{entry.path}" for entry in log}
+    bodies = contents(directory, name)
+    handed_back = sum(
+        count for reason, count in done.report.counters.items() if "handed_back" in reason
+    )
+    assert len(set(urls) & statuses.keys()) + handed_back == len(urls)
+    for url in urls:
+        if url not in statuses:
+            continue
+        if not web.allowed(url, AGENT):
+            assert statuses[url] is Status.FETCH_GONE
+            assert url not in asked
+            continue
+        truth = web.expected(url)
+        if truth.code == 200:
+            assert statuses[url] is Status.FETCH_SUCCESS
+            assert bodies[url] == truth.body
+        elif truth.code in (301, 308):
+            assert statuses[url] is Status.FETCH_REDIR_PERM
+        elif truth.code in (404, 410, 403):
+            assert statuses[url] is Status.FETCH_GONE
+
+
+def test_an_interrupted_fetch_is_whole_and_gone_on_with(tmp_path: Path, server: WebServer) -> None:
+    web = server.web
+    urls = sorted(set(web.urls()))
+    directory, name = listed(str(tmp_path / "c"), urls)
+    segment = directory.segments.segment(name)
+    config = web_config(web)
+    threading.Timer(0.7, segment.folder.write, [STOP, b""]).start()
+    first = run(directory, name, config)
+    assert not first.complete
+    some = page_statuses(directory, name)
+    assert 0 < len(some) < len(urls)
+    assert segment.require(FETCH).complete is False
+
+    second = run(directory, None, config)
+    assert second.complete
+    every = page_statuses(directory, name)
+    assert some.items() <= every.items()
+    log = [entry for entry in server.requests() if "robots" not in entry.path]
+    assert duplicates(log) == {}
+    assert not any("interrupted" in reason for reason in second.report.counters)
+    with pytest.raises(UsageError, match="is fetched already"):
+        run(directory, name, config)
+
+
+def test_the_time_limit_ends_the_fetch_and_leaves_the_rest_due(
+    tmp_path: Path, server: WebServer
+) -> None:
+    web = server.web
+    urls = sorted(set(web.urls()))
+    directory, name = listed(str(tmp_path / "c"), urls)
+    done = run(directory, name, web_config(web, fetcher__timelimit__mins=0.01))
+    assert done.complete
+    assert done.report.counters["handed_back.time_limit"] > 0
+
+
+def test_what_is_wrong_is_told_before_anything_is_sent(tmp_path: Path, server: WebServer) -> None:
+    with pytest.raises(ConfigError, match=r"-D http\.agent\.name=mybot"):
+        fetch.check(Config())
+    directory, name = listed(str(tmp_path / "c"), ["http://a.org/"])
+    config = web_config(server.web)
+    folder = directory.segments.segment(name).folder
+    with (
+        held(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60),
+        pytest.raises(Locked, match="is locked: fetch by"),
+    ):
+        run(directory, name, config)
+    with pytest.raises(UsageError, match="has no segment"):
+        run(CrawlDir(str(tmp_path / "none")), None, config)
