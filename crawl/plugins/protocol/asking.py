@@ -68,6 +68,22 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 
 
+class RequestHeaders:
+    """Headers in the forms that they are needed in; most requests share one."""
+
+    __slots__ = ("lines", "pairs", "rendered")
+
+    def __init__(self, pairs: Headers) -> None:
+        self.pairs = pairs
+        # libcurl sends an empty header only where it is written so
+        self.lines = [
+            (f"{name}: {value}" if value else f"{name};").encode("latin-1", "replace")
+            for name, value in pairs
+        ]
+        rows = [f"{name}: {value}\r\n" if value else f"{name}:\r\n" for name, value in pairs]
+        self.rendered = "".join([*rows, "\r\n"]).encode("latin-1", "replace")
+
+
 class Asking:
     """Makes the headers of a request."""
 
@@ -80,12 +96,14 @@ class Asking:
         custom = _custom(config[CUSTOM_HEADERS])
         replaced = {name.lower() for name, _ in custom}
         kept = [(name, value) for name, value in fixed if name.lower() not in replaced]
-        self._fixed = tuple((name, _clean(value)) for name, value in [*kept, *custom])
+        self._fixed = RequestHeaders(
+            tuple((name, _clean(value)) for name, value in [*kept, *custom])
+        )
         self._conditional = config[CONDITIONAL]
         self._cookies_on = config[COOKIES]
         self._cookies = _cookies(config) if self._cookies_on else ByHost()
 
-    def headers(self, request: Request, host: str) -> Headers:
+    def headers(self, request: Request, host: str) -> RequestHeaders:
         """All but Host and what credentials add; no value breaks its line."""
         if not (request.headers or request.etag or request.modified_since_ms or self._cookies):
             return self._fixed
@@ -101,8 +119,8 @@ class Asking:
             own.append(("Cookie", cookie))
         if not self._cookies_on:
             own = [(name, value) for name, value in own if name.lower() != "cookie"]
-        kept = [pair for pair in self._fixed if pair[0].lower() not in names]
-        return (*kept, *own)
+        kept = [pair for pair in self._fixed.pairs if pair[0].lower() not in names]
+        return RequestHeaders((*kept, *own))
 
 
 def user_agent(config: Config) -> str:

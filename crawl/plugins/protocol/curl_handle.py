@@ -1,6 +1,8 @@
 """An easy handle of libcurl with its callbacks, and what one transfer leaves in it.
 
-The callbacks are set once and for all: a transfer costs few calls into libcurl.
+Each callback waits for the interpreter's lock, with fifty threads at its door. So there
+are as few as can be: header lines go straight into a list, and slow servers are left to
+libcurl's own watch wherever it can be told what is meant.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from crawl.plugins.protocol.head import Head, read_head
 from crawl.plugins.protocol.limits import Limits
 
 _STOP = -1
-_CIPHER = "SSL connection using "
+_CIPHER = b"SSL connection using "
+_ENDS = (b"\r\n", b"\n")
 
 
 class CurlHandle:
@@ -27,33 +30,44 @@ class CurlHandle:
         """What it last connected to."""
         self.options: dict[int, object] = {}
         """What is set on it, beyond what all transfers share."""
+        self.headers: object = None
+        """The request headers that are set on it."""
         self.cipher = ""
         """Of the connection it keeps."""
         self._limits = limits
         self._monotonic = monotonic
+        self._lines: list[bytes] = []
         self.begin(Body(0), requests=0)
         curl = self.curl
-        curl.setopt(pycurl.HEADERFUNCTION, self._header)
+        curl.setopt(pycurl.HEADERFUNCTION, self._lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
-        curl.setopt(pycurl.XFERINFOFUNCTION, self._progress)
-        curl.setopt(pycurl.NOPROGRESS, 0)
         curl.setopt(pycurl.PREREQFUNCTION, self._before_request)
         curl.setopt(pycurl.DEBUGFUNCTION, self._debug)
+        if limits.watched_in_seconds:
+            curl.setopt(pycurl.LOW_SPEED_LIMIT, limits.low_speed)
+            curl.setopt(pycurl.LOW_SPEED_TIME, round(limits.low_speed_time))
+        else:
+            curl.setopt(pycurl.XFERINFOFUNCTION, self._progress)
+            curl.setopt(pycurl.NOPROGRESS, 0)
 
     def begin(self, body: Body, *, requests: int) -> None:
         """Clears what the last transfer left; at most so many requests may be sent."""
         self.body = body
+        self.raw_head = b""
         self.head: Head | None = None
-        self.lines: list[bytes] = []
         self.stopped: FailureKind | None = None
         self.request_head = b""
-        self._block_ended = False
-        self._requests_left = requests
-        self._received = 0
         self.asked_at = 0.0
         """When the request began to be sent; 0 where none was."""
+        self._lines.clear()
+        self._requests_left = requests
         self._window_from = 0.0
         self._window_received = 0
+
+    def end(self) -> None:
+        """The transfer is over: reads the head where no body made that necessary."""
+        if self.head is None and self.asked_at:
+            self._read_head()
 
     def set(self, option: int, value: object) -> None:
         """Sets an option where it is not set so already."""
@@ -64,6 +78,27 @@ class CurlHandle:
     def close(self) -> None:
         self.curl.close()
 
+    @property
+    def answering(self) -> bool:
+        """Something of an answer has come."""
+        return bool(self._lines)
+
+    def _read_head(self) -> Head | None:
+        """The last head: those before it were provisional, or a challenge."""
+        lines = self._lines
+        raw = b"".join(lines)
+        if len(raw) > self._limits.header:
+            self.stopped = FailureKind.HEADERS_TOO_LARGE
+            return None
+        if not lines or lines[-1] not in _ENDS:
+            return None  # it broke off
+        first = len(lines) - 1
+        while first and lines[first - 1] not in _ENDS:
+            first -= 1
+        self.raw_head = b"".join(lines[first:]) if first else raw
+        self.head = read_head(self.raw_head)
+        return self.head
+
     def _before_request(self, *_connection: object) -> int:
         """libcurl sends again by itself where a kept connection breaks; a server that
         breaks it on purpose would be asked twice without a pause."""
@@ -71,34 +106,17 @@ class CurlHandle:
             self.stopped = FailureKind.DISCONNECTED
             return int(pycurl.PREREQFUNC_ABORT)
         self._requests_left -= 1
+        self._lines.clear()  # a proxy's answer to CONNECT
         # nearer to the sending than libcurl's own figure: here a thread may have waited
         self.asked_at = self.asked_at or self._monotonic()
         return int(pycurl.PREREQFUNC_OK)
 
-    def _header(self, line: bytes) -> int | None:
-        if not self.asked_at:
-            return None  # a proxy's answer to CONNECT
-        self._received += len(line)
-        if self._received - self.body.wire > self._limits.header:
-            self.stopped = FailureKind.HEADERS_TOO_LARGE
-            return _STOP
-        if self._block_ended:
-            if self.body.wire or not line.startswith(b"HTTP/"):
-                return None  # a trailer
-            self.lines = []  # what came before was provisional, or a challenge
-            self.head = None
-            self._block_ended = False
-        self.lines.append(line)
-        if line in (b"\r\n", b"\n"):
-            self._block_ended = True
-            self.head = read_head(self.lines)
-        return None
-
     def _write(self, data: bytes) -> int | None:
-        body, head = self.body, self.head
-        if not (body.wire or head is None or body.begin(head.encoding)):
-            return _STOP
-        self._received += len(data)
+        body = self.body
+        if self.head is None:
+            head = self._read_head()
+            if head is None or not body.begin(head.encoding):
+                return _STOP
         return None if body.write(data) else _STOP
 
     def _progress(self, *_counts: int) -> int:
@@ -106,21 +124,22 @@ class CurlHandle:
         if not self.asked_at:
             return 0
         limits, now = self._limits, self._monotonic()
-        if not self._received:
+        if not self._lines:
             if now - self.asked_at > limits.first_byte:
                 self.stopped = FailureKind.FIRST_BYTE_TIMEOUT
                 return _STOP
         elif not self._window_from:
             self._window_from = now
         elif now - self._window_from > limits.low_speed_time:
-            if self._received - self._window_received < limits.low_speed_bytes:
+            received = sum(map(len, self._lines)) + self.body.wire
+            if received - self._window_received < limits.low_speed_bytes:
                 self.stopped = FailureKind.LOW_SPEED
                 return _STOP
-            self._window_from, self._window_received = now, self._received
+            self._window_from, self._window_received = now, received
         return 0
 
     def _debug(self, kind: int, data: bytes) -> None:
         if kind == pycurl.INFOTYPE_HEADER_OUT:
             self.request_head = data
-        elif kind == pycurl.INFOTYPE_TEXT and data.startswith(_CIPHER.encode()):
-            self.cipher = data.decode("latin-1").removeprefix(_CIPHER).strip()
+        elif kind == pycurl.INFOTYPE_TEXT and data.startswith(_CIPHER):
+            self.cipher = data.removeprefix(_CIPHER).decode("latin-1").strip()

@@ -7,92 +7,40 @@ us pin addresses, see each byte as it comes and stop a transfer at any of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import pycurl
 
-from crawl.clock import SystemClock
-from crawl.config import Config, Property
-from crawl.fetcher.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
-from crawl.interfaces.protocol import (
-    Failure,
-    FailureKind,
-    Headers,
-    Request,
-    Response,
-    Truncation,
-)
-from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking
+from crawl.config import Config
+from crawl.fetcher.dns import Resolve, system_addresses
+from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.connecting import (
-    CONNECTING_PROPERTIES,
     IDLE_TIME,
     MAX_IDLE,
     TLS_CHECK,
     USE_HTTP2,
     authorities,
 )
-from crawl.plugins.protocol.credentials import AUTH_FILE, Credentials, credentials
 from crawl.plugins.protocol.curl_errors import CONNECTION_LOST, connect_timed_out, kind_of
 from crawl.plugins.protocol.curl_handle import CurlHandle
 from crawl.plugins.protocol.curl_pool import CurlPool
-from crawl.plugins.protocol.limits import LIMIT_PROPERTIES, Limits
-from crawl.plugins.protocol.proxies import PROXY_PROPERTIES, Proxies
-from crawl.plugins.protocol.target import Target, target_of
+from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
 
-_SYSTEM = SystemClock()
+_TOO_SLOW = "Operation too slow"
 _VERSIONS = {1: "HTTP/1.0", 2: "HTTP/1.1", 3: "HTTP/2", 30: "HTTP/3"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Sending:
-    """A request, with all that is needed to make and to tell it."""
-
-    request: Request
-    target: Target
-    address: str
-    """Pinned; empty behind a proxy."""
-    proxy: str
-    headers: Headers
-    login: Credentials | None
-
-    def head(self, version: str) -> bytes:
-        """The request as it is sent; HTTP/2 in the spelling of its forerunner."""
-        lines = [
-            f"GET {self.target.path} {version or 'HTTP/1.1'}",
-            f"Host: {self.target.authority}",
-        ]
-        lines += [f"{name}: {value}" for name, value in self.headers]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
-
-
-class HttpProtocol:
+class HttpProtocol(HttpBase):
     """`http`: fetches by libcurl."""
-
-    schemes: tuple[str, ...] = ("http", "https")
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *ASKING_PROPERTIES,
-        *LIMIT_PROPERTIES,
-        *CONNECTING_PROPERTIES,
-        *PROXY_PROPERTIES,
-        AUTH_FILE,
-        *DNS_PROPERTIES,
-    )
 
     def __init__(
         self,
         config: Config,
         *,
         resolver: Resolve = system_addresses,
-        monotonic: Callable[[], float] = _SYSTEM.monotonic,
+        monotonic: Callable[[], float] = SYSTEM.monotonic,
     ) -> None:
-        self._asking = Asking(config)
-        self._limits = Limits.of(config)
-        self._proxies = Proxies(config)
-        self._credentials = credentials(config)
-        self._resolver = HostResolver(config, resolver, monotonic=monotonic)
-        self._monotonic = monotonic
+        super().__init__(config, resolver=resolver, monotonic=monotonic)
         self._idle_time = max(1, int(config[IDLE_TIME]))
         self._verify = config[TLS_CHECK]
         self._authorities = authorities(config)
@@ -101,23 +49,9 @@ class HttpProtocol:
         self._share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
         self._pool = CurlPool(self._handle, config[MAX_IDLE])
 
-    def fetch(self, request: Request) -> Response | Failure:
-        target = target_of(request.url)
-        if target is None or target.scheme not in self.schemes:
-            return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
-        proxy = self._proxies.proxy_for(target.url)
-        address = ""
-        if not proxy or target.is_literal:
-            located = self._resolver.locate(target.host)
-            if not located.addresses:
-                return Failure(request.url, located.kind, located.message)
-            address = "" if proxy else located.addresses[0]
-        login = self._credentials.get(target.host)
-        headers = self._asking.headers(request, target.host)
-        if login is not None and login.header:
-            headers = (*headers, ("Authorization", login.header))
-        sending = _Sending(request, target, address, proxy, headers, login)
-        handle = self._pool.take(f"{target.scheme}://{target.host}:{target.port} {proxy}")
+    def send(self, sending: Sending) -> Response | Failure:
+        target = sending.target
+        handle = self._pool.take(f"{target.scheme}://{target.host}:{target.port} {sending.proxy}")
         try:
             return self._send(handle, sending)
         finally:
@@ -126,25 +60,27 @@ class HttpProtocol:
     def close(self) -> None:
         self._pool.close()
 
-    def _send(self, handle: CurlHandle, sending: _Sending) -> Response | Failure:
-        digest = sending.login is not None and sending.login.scheme == "digest"
-        body = Body(self._limits.body_of(sending.request.max_bytes))
-        handle.begin(body, requests=2 if digest else 1)
+    def _send(self, handle: CurlHandle, sending: Sending) -> Response | Failure:
+        body = Body(self.limits.body_of(sending.request.max_bytes))
+        handle.begin(body, requests=2 if sending.digest else 1)
         code, message = 0, ""
         try:
-            self._prepare(handle, sending, digest=digest)
+            self._prepare(handle, sending)
             handle.curl.perform()
         except pycurl.error as error:
             code = error.args[0]
             message = handle.curl.errstr() or str(error.args[-1])
         except (ValueError, UnicodeError) as error:  # what libcurl cannot even be told
-            return Failure(sending.request.url, FailureKind.NOT_SUPPORTED, str(error))
+            return sending.failure(FailureKind.NOT_SUPPORTED, str(error))
+        handle.end()
         return self._answer(handle, sending, code, message)
 
-    def _prepare(self, handle: CurlHandle, sending: _Sending, *, digest: bool) -> None:
+    def _prepare(self, handle: CurlHandle, sending: Sending) -> None:
         target = sending.target
         handle.curl.setopt(pycurl.URL, target.plain)
-        handle.set(pycurl.HTTPHEADER, [_line(name, value) for name, value in sending.headers])
+        if handle.headers is not sending.headers:
+            handle.headers = sending.headers
+            handle.curl.setopt(pycurl.HTTPHEADER, sending.headers.lines)
         handle.set(pycurl.PROXY, sending.proxy)  # an empty one: none, whatever the environment
         if sending.address:
             bracketed = f"[{sending.address}]" if ":" in sending.address else sending.address
@@ -152,19 +88,19 @@ class HttpProtocol:
             handle.set(pycurl.CONNECT_TO, [f"::{bracketed}:{target.port}"])
         elif handle.options.pop(pycurl.CONNECT_TO, None):
             handle.curl.setopt(pycurl.CONNECT_TO, [])
-        if digest and sending.login is not None:
+        if sending.digest is not None:
             handle.set(pycurl.HTTPAUTH, pycurl.HTTPAUTH_DIGEST)
-            handle.set(pycurl.USERNAME, sending.login.user)
-            handle.set(pycurl.PASSWORD, sending.login.secret)
+            handle.set(pycurl.USERNAME, sending.digest.user)
+            handle.set(pycurl.PASSWORD, sending.digest.secret)
         elif handle.options.pop(pycurl.USERNAME, None) is not None:
             for option in (pycurl.USERNAME, pycurl.PASSWORD):
                 handle.options.pop(option, None)
                 handle.curl.unsetopt(option)
         # only what libcurl tells its log says which cipher is in use
-        handle.set(pycurl.VERBOSE, 1 if target.scheme == "https" or digest else 0)
+        handle.set(pycurl.VERBOSE, 1 if target.scheme == "https" or sending.digest else 0)
 
     def _answer(
-        self, handle: CurlHandle, sending: _Sending, code: int, message: str
+        self, handle: CurlHandle, sending: Sending, code: int, message: str
     ) -> Response | Failure:
         curl, head, body = handle.curl, handle.head, handle.body
         sent = handle.asked_at
@@ -173,6 +109,8 @@ class HttpProtocol:
         if head is None or head.code < 200 or handle.stopped or body.fault:
             kind, message = self._failure(handle, sending, code, message)
         elif code == pycurl.E_OPERATION_TIMEDOUT:
+            if message.startswith(_TOO_SLOW):
+                kind = FailureKind.LOW_SPEED
             body.truncated = Truncation.TIME
         elif code and not body.truncated:
             kind = kind_of(code, message, proxied=bool(sending.proxy))
@@ -182,9 +120,7 @@ class HttpProtocol:
         elif not code:
             body.end()
         if kind is not None or head is None:
-            return Failure(
-                sending.request.url, kind or FailureKind.OTHER, message, sent, elapsed_ms
-            )
+            return sending.failure(kind or FailureKind.OTHER, message, sent, elapsed_ms)
         keep = self._idle_time if head.keep_seconds is None else max(1, head.keep_seconds - 1)
         handle.set(pycurl.MAXAGE_CONN, min(keep, self._idle_time))
         version = _VERSIONS.get(curl.getinfo(pycurl.INFO_HTTP_VERSION), head.version)
@@ -198,13 +134,13 @@ class HttpProtocol:
             version=version,
             cipher=handle.cipher if sending.target.scheme == "https" else "",
             request_headers=handle.request_head or sending.head(version),
-            response_headers=b"".join(handle.lines),
+            response_headers=handle.raw_head,
             sent=sent,
             elapsed_ms=elapsed_ms,
         )
 
     def _failure(
-        self, handle: CurlHandle, sending: _Sending, code: int, message: str
+        self, handle: CurlHandle, sending: Sending, code: int, message: str
     ) -> tuple[FailureKind, str]:
         """Why there is no answer."""
         if handle.stopped:
@@ -212,12 +148,15 @@ class HttpProtocol:
         if handle.body.fault:
             return FailureKind.BAD_ENCODING, handle.body.fault
         if code == pycurl.E_OPERATION_TIMEDOUT:
+            if handle.asked_at and message.startswith(_TOO_SLOW):
+                slow = FailureKind.LOW_SPEED if handle.answering else FailureKind.FIRST_BYTE_TIMEOUT
+                return slow, _STOPPED[slow]
             if handle.asked_at:
                 return FailureKind.TOTAL_TIMEOUT, message
-            self._resolver.demote(sending.target.host, sending.address)
+            self.resolver.demote(sending.target.host, sending.address)
             return FailureKind.CONNECT_TIMEOUT, message
         if code == pycurl.E_COULDNT_CONNECT:
-            self._resolver.demote(sending.target.host, sending.address)
+            self.resolver.demote(sending.target.host, sending.address)
             if connect_timed_out(handle.curl.getinfo(pycurl.OS_ERRNO)):
                 return FailureKind.CONNECT_TIMEOUT, message
         if not code:
@@ -225,7 +164,7 @@ class HttpProtocol:
         return kind_of(code, message, proxied=bool(sending.proxy)), message
 
     def _handle(self) -> CurlHandle:
-        handle = CurlHandle(self._limits, self._monotonic)
+        handle = CurlHandle(self.limits, self.monotonic)
         curl = handle.curl
         curl.setopt(pycurl.SHARE, self._share)
         curl.setopt(pycurl.NOSIGNAL, 1)
@@ -234,8 +173,8 @@ class HttpProtocol:
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
         curl.setopt(pycurl.MAXCONNECTS, 1)
-        curl.setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(self._limits.connect))
-        curl.setopt(pycurl.TIMEOUT_MS, _milliseconds(self._limits.total))
+        curl.setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(self.limits.connect))
+        curl.setopt(pycurl.TIMEOUT_MS, _milliseconds(self.limits.total))
         curl.setopt(
             pycurl.HTTP_VERSION,
             pycurl.CURL_HTTP_VERSION_2TLS if self._http2 else pycurl.CURL_HTTP_VERSION_1_1,
@@ -255,11 +194,6 @@ _STOPPED = {
     FailureKind.FIRST_BYTE_TIMEOUT: "no byte of an answer in time",
     FailureKind.LOW_SPEED: "the answer comes too slowly",
 }
-
-
-def _line(name: str, value: str) -> bytes:
-    # libcurl sends an empty header only where it ends so
-    return (f"{name}: {value}" if value else f"{name};").encode("latin-1", "replace")
 
 
 def _milliseconds(seconds: float) -> int:

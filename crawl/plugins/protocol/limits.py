@@ -69,24 +69,33 @@ class Limits:
     connect: float
     first_byte: float
     low_speed_time: float
-    low_speed_bytes: int
-    """Fewer than these within low_speed_time is too slow."""
+    low_speed: int
+    """Fewer bytes a second than these, for low_speed_time, is too slow."""
     total: float
     body: int
     header: int
 
     @classmethod
     def of(cls, config: Config) -> Limits:
-        slow_time = _seconds(config[LOW_SPEED_TIME] / 1000)
         return cls(
             connect=_seconds(config[CONNECT_TIMEOUT] / 1000),
             first_byte=_seconds(config[FIRST_BYTE_TIMEOUT] / 1000),
-            low_speed_time=slow_time,
-            low_speed_bytes=max(1, int(config[LOW_SPEED_LIMIT] * slow_time)),
+            low_speed_time=_seconds(config[LOW_SPEED_TIME] / 1000),
+            low_speed=max(1, config[LOW_SPEED_LIMIT]),
             total=_seconds(config[TIME_LIMIT]),
             body=config[CONTENT_LIMIT] if config[CONTENT_LIMIT] >= 0 else sys.maxsize,
             header=config[HEADER_LIMIT],
         )
+
+    @property
+    def low_speed_bytes(self) -> float:
+        """Fewer than these within low_speed_time is too slow; one is always asked for."""
+        return max(1.0, self.low_speed * self.low_speed_time)
+
+    @property
+    def watched_in_seconds(self) -> bool:
+        """One wait of whole seconds for the first byte and all others: libcurl can do it."""
+        return self.first_byte == self.low_speed_time and self.low_speed_time.is_integer()
 
     def body_of(self, wanted: int | None) -> int:
         """The limit of one body, where the request may bring its own."""

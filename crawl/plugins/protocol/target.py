@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from crawl.urls.parse import URL, parse
 
 _PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A URL without what is not sent: user, password and fragment."""
+class Target(NamedTuple):
+    """A URL without what is not sent: user, password and fragment. A tuple, for it is made
+    for every page."""
 
     url: URL
     scheme: str

@@ -1,0 +1,93 @@
+"""What both HTTP plugins do before a request is sent: who is asked, where, and as whom."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+from crawl.clock import SystemClock
+from crawl.config import Config, Property
+from crawl.fetcher.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
+from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
+from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking, RequestHeaders
+from crawl.plugins.protocol.connecting import CONNECTING_PROPERTIES
+from crawl.plugins.protocol.credentials import AUTH_FILE, Credentials, credentials
+from crawl.plugins.protocol.limits import LIMIT_PROPERTIES, Limits
+from crawl.plugins.protocol.proxies import PROXY_PROPERTIES, Proxies
+from crawl.plugins.protocol.target import Target, target_of
+
+SYSTEM = SystemClock()
+
+
+class Sending(NamedTuple):
+    """A request, with all that is needed to make and to tell it."""
+
+    request: Request
+    target: Target
+    address: str
+    """Pinned; empty behind a proxy."""
+    proxy: str
+    headers: RequestHeaders
+    digest: Credentials | None
+    """Where a challenge is to be answered."""
+
+    def head(self, version: str) -> bytes:
+        """The request as it is sent; HTTP/2 in the spelling of its forerunner."""
+        first = f"GET {self.target.path} {version}\r\nHost: {self.target.authority}\r\n"
+        return first.encode("latin-1", "replace") + self.headers.rendered
+
+    def failure(
+        self, kind: FailureKind, message: str, sent: float = 0.0, elapsed_ms: int = 0
+    ) -> Failure:
+        return Failure(self.request.url, kind, message, sent, elapsed_ms)
+
+
+class HttpBase(FetchProtocol):
+    """A plugin adds `send` and `close`."""
+
+    schemes: tuple[str, ...] = ("http", "https")
+    properties: ClassVar[tuple[Property[Any], ...]] = (
+        *ASKING_PROPERTIES,
+        *LIMIT_PROPERTIES,
+        *CONNECTING_PROPERTIES,
+        *PROXY_PROPERTIES,
+        AUTH_FILE,
+        *DNS_PROPERTIES,
+    )
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        resolver: Resolve = system_addresses,
+        monotonic: Callable[[], float] = SYSTEM.monotonic,
+    ) -> None:
+        self.limits = Limits.of(config)
+        self.monotonic = monotonic
+        self.resolver = HostResolver(config, resolver, monotonic=monotonic)
+        self._asking = Asking(config)
+        self._proxies = Proxies(config)
+        self._credentials = credentials(config)
+
+    def fetch(self, request: Request) -> Response | Failure:
+        target = target_of(request.url)
+        if target is None or target.scheme not in self.schemes:
+            return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
+        proxy = self._proxies.proxy_for(target.url)
+        address = ""
+        if not proxy or target.is_literal:
+            located = self.resolver.locate(target.host)
+            if not located.addresses:
+                return Failure(request.url, located.kind, located.message)
+            address = "" if proxy else located.addresses[0]
+        headers = self._asking.headers(request, target.host)
+        login = self._credentials.get(target.host)
+        if login is not None and login.header:
+            headers = RequestHeaders((*headers.pairs, ("Authorization", login.header)))
+            login = None
+        return self.send(Sending(request, target, address, proxy, headers, login))
+
+    @abstractmethod
+    def send(self, sending: Sending) -> Response | Failure:
+        """Sends it once, and reads the answer."""

@@ -1,0 +1,204 @@
+"""protocol http-requests: HTTP/1.1 by requests, for those who know it or cannot have libcurl.
+
+At the level of its adapter: what a session does around that (cookies, redirects, the
+environment, authorities read for every connection) is not wanted, and costs the most.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from requests.auth import HTTPDigestAuth
+from requests.utils import parse_dict_header
+
+from crawl.config import Config
+from crawl.fetcher.dns import Resolve, system_addresses
+from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
+from crawl.plugins.protocol.body import Body
+from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
+from crawl.plugins.protocol.head import Head, last_head, read_head
+from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
+from crawl.plugins.protocol.pinned_adapter import PinnedAdapter, PinnedRequest
+from crawl.plugins.protocol.requests_errors import FOREIGN, kind_of
+from crawl.plugins.protocol.watched_sockets import CURRENT, Watch, WatchedSSLSocket
+
+_PIECE = 64 * 1024
+
+
+class RequestsProtocol(HttpBase):
+    """`http-requests`: fetches by requests."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        resolver: Resolve = system_addresses,
+        monotonic: Callable[[], float] = SYSTEM.monotonic,
+    ) -> None:
+        super().__init__(config, resolver=resolver, monotonic=monotonic)
+        self._idle_time = config[IDLE_TIME]
+        self._adapter = PinnedAdapter(_context(config), config[MAX_IDLE] or 1, monotonic)
+
+    def close(self) -> None:
+        self._adapter.close()
+
+    def send(self, sending: Sending) -> Response | Failure:
+        headers = {"Host": sending.target.authority, **dict(sending.headers.pairs)}
+        answer = self._send_once(sending, headers)
+        if sending.digest is None or isinstance(answer, Failure) or answer.code != 401:
+            return answer
+        authorization = _digest(sending, answer.header("WWW-Authenticate"))
+        if not authorization:
+            return answer
+        return self._send_once(sending, {**headers, "Authorization": authorization})
+
+    def _send_once(self, sending: Sending, headers: dict[str, str]) -> Response | Failure:
+        watch = Watch(self.limits, self.monotonic)
+        body = Body(self.limits.body_of(sending.request.max_bytes))
+        transfer = _Transfer(sending, watch, body)
+        CURRENT.watch = watch
+        try:
+            raw = self._adapter.send(
+                PinnedRequest(sending, headers),
+                stream=True,
+                timeout=(min(self.limits.connect, self.limits.total), self.limits.first_byte),
+            ).raw
+            try:
+                transfer.read(raw, self._idle_time)
+            finally:
+                raw.close() if transfer.broken else raw.release_conn()
+        except FOREIGN as error:
+            transfer.error = error
+        finally:
+            CURRENT.watch = None
+        answer = transfer.answer(round((self.monotonic() - watch.started) * 1000))
+        if isinstance(answer, Failure) and not watch.sent_at:
+            self.resolver.demote(sending.target.host, sending.address)
+        return answer
+
+
+class _Transfer:
+    """One request and what came of it."""
+
+    def __init__(self, sending: Sending, watch: Watch, body: Body) -> None:
+        self.sending = sending
+        self.watch = watch
+        self.body = body
+        self.head: Head | None = None
+        self.raw_head = b""
+        self.cipher = ""
+        self.error: Exception | None = None
+        self.broken = True
+        """The connection cannot serve another request."""
+
+    def read(self, raw: Any, idle_time: float) -> None:
+        """Reads head and body from urllib3's response."""
+        watch, body = self.watch, self.body
+        watch.reading_head = False
+        self.raw_head = last_head(watch.head)
+        watch.head = b""
+        if len(self.raw_head) > watch.most_head:
+            watch.expired = FailureKind.HEADERS_TOO_LARGE
+            return
+        self.head = read_head(self.raw_head)
+        connection = raw.connection
+        self.cipher = _cipher(connection)
+        if not body.begin(self.head.encoding):
+            return
+        while True:
+            data = raw.read1(_PIECE, decode_content=False)
+            if not data:
+                break
+            if not body.write(data):
+                return
+        body.end()
+        self.broken = False
+        if connection is not None:
+            kept = self.head.keep_seconds
+            keep = idle_time if kept is None else min(idle_time, kept - 1)
+            connection.keep_until = watch.now() + keep
+
+    def answer(self, elapsed_ms: int) -> Response | Failure:
+        sending, watch, body, head = self.sending, self.watch, self.body, self.head
+        kind, message = self._failure()
+        if kind is None and head is not None and head.code >= 200:
+            return Response(
+                url=sending.request.url,
+                code=head.code,
+                headers=head.headers,
+                body=body.content(),
+                truncated=body.truncated,
+                ip=sending.address,
+                version=head.version,
+                cipher=self.cipher,
+                request_headers=watch.request,
+                response_headers=self.raw_head,
+                sent=watch.sent_at,
+                elapsed_ms=elapsed_ms,
+            )
+        kind = kind or FailureKind.MALFORMED_RESPONSE
+        return sending.failure(kind, message or "no final answer", watch.sent_at, elapsed_ms)
+
+    def _failure(self) -> tuple[FailureKind | None, str]:
+        """Why there is no answer; a body that breaks off is one."""
+        error, expired = self.error, self.watch.expired
+        message = " ".join(str(error).split()) if error else ""
+        if self.body.fault:
+            return FailureKind.BAD_ENCODING, self.body.fault
+        if expired is FailureKind.HEADERS_TOO_LARGE:
+            return expired, "the header is too large"
+        if error is None:
+            return None, ""
+        if expired is not None and _timed_out(error):
+            if expired is FailureKind.TOTAL_TIMEOUT and self.head is not None:
+                self.body.truncated = Truncation.TIME
+                return None, ""
+            if self.watch.sent_at:
+                return expired, message
+        kind = kind_of(error)
+        if kind is FailureKind.DISCONNECTED and self.head is not None:
+            self.body.truncated = self.body.truncated or Truncation.DISCONNECT
+            return None, ""
+        return kind, message
+
+
+def _timed_out(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, TimeoutError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _cipher(connection: Any) -> str:
+    secured = getattr(connection, "sock", None)
+    if not isinstance(secured, ssl.SSLSocket):
+        return ""
+    cipher = secured.cipher()
+    return f"{secured.version()} / {cipher[0]}" if cipher else ""
+
+
+def _digest(sending: Sending, challenge: str) -> str:
+    """The answer to a challenge; empty where it is none for digest."""
+    scheme, _, fields = challenge.partition(" ")
+    if sending.digest is None or scheme.lower() != "digest":
+        return ""
+    auth = HTTPDigestAuth(sending.digest.user, sending.digest.secret)
+    auth.init_per_thread_state()
+    auth._thread_local.chal = parse_dict_header(fields)
+    try:
+        return auth.build_digest_header("GET", sending.target.plain) or ""
+    except (KeyError, ValueError):
+        return ""
+
+
+def _context(config: Config) -> ssl.SSLContext:
+    trusted = authorities(config)
+    context = ssl.create_default_context(cafile=trusted.file or None, capath=trusted.folder or None)
+    context.sslsocket_class = WatchedSSLSocket
+    if not config[TLS_CHECK]:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,132 @@
+"""An adapter of requests that connects to the address it is told and to no other, with
+the host's name kept for TLS and for the server; and that shares one TLS context, because
+requests else reads all authorities anew for every connection.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from requests import PreparedRequest
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, Retry
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import LocationValueError
+
+from crawl.plugins.protocol.http_base import Sending
+from crawl.plugins.protocol.watched_sockets import WatchedSocket
+
+_MOST_PROVISIONAL = 16
+
+
+class PinnedRequest(PreparedRequest):
+    """A request that knows where it goes."""
+
+    def __init__(self, sending: Sending, headers: dict[str, str]) -> None:
+        super().__init__()
+        self.sending = sending
+        self.method = "GET"
+        self.url = sending.target.plain
+        self.headers = headers  # type: ignore[assignment]
+        self.body = None
+
+
+class _FinalResponse(http.client.HTTPResponse):
+    """Passes over provisional answers; http.client knows only `100 Continue`."""
+
+    def _read_status(self) -> Any:
+        for _ in range(_MOST_PROVISIONAL):
+            status = super()._read_status()  # type: ignore[misc]
+            if not 101 < status[1] < 200:
+                return status
+            while self.fp.readline(65537) not in (b"\r\n", b"\n", b""):
+                pass
+        raise http.client.HTTPException("only provisional answers")
+
+
+class _Connection(HTTPConnection):
+    response_class = _FinalResponse
+    keep_until = 0.0
+
+    def _new_conn(self) -> Any:
+        return _watched(super()._new_conn())
+
+
+class _SecureConnection(HTTPSConnection):
+    response_class = _FinalResponse
+    keep_until = 0.0
+
+    def _new_conn(self) -> Any:
+        return _watched(super()._new_conn())
+
+
+def _watched(plain: Any) -> WatchedSocket:
+    timeout = plain.gettimeout()
+    watched = WatchedSocket(plain.family, plain.type, plain.proto, fileno=plain.detach())
+    watched.settimeout(timeout)
+    return watched
+
+
+class PinnedAdapter(HTTPAdapter):
+    """Sends PinnedRequests."""
+
+    def __init__(self, context: ssl.SSLContext, hosts: int, monotonic: Callable[[], float]) -> None:
+        self._context = context
+        self._monotonic = monotonic
+        super().__init__(hosts, 8, Retry(0, read=False), pool_block=False)
+
+    def init_poolmanager(
+        self, connections: int, maxsize: int, block: bool = False, **_: Any
+    ) -> None:
+        monotonic = self._monotonic
+        self.poolmanager = PoolManager(
+            connections, maxsize=maxsize, block=block, ssl_context=self._context
+        )
+        self.poolmanager.pool_classes_by_scheme = {
+            "http": _aging(HTTPConnectionPool, _Connection, monotonic),
+            "https": _aging(HTTPSConnectionPool, _SecureConnection, monotonic),
+        }
+
+    def proxy_manager_for(self, proxy: str, **proxy_kwargs: Any) -> Any:
+        known = proxy in self.proxy_manager
+        manager = super().proxy_manager_for(proxy, ssl_context=self._context, **proxy_kwargs)
+        if not known:
+            manager.pool_classes_by_scheme = self.poolmanager.pool_classes_by_scheme
+        return manager
+
+    def cert_verify(self, *_: Any) -> None:
+        """The shared context does."""
+
+    def get_connection_with_tls_context(
+        self, request: PreparedRequest, verify: Any, proxies: Any = None, cert: Any = None
+    ) -> Any:
+        if not isinstance(request, PinnedRequest):
+            raise LocationValueError("only pinned requests are sent")
+        target, address = request.sending.target, request.sending.address
+        if not address:
+            return self.proxy_manager_for(request.sending.proxy).connection_from_host(
+                target.host, target.port, target.scheme
+            )
+        name = target.host.strip("[]")
+        names = {"server_hostname": name, "assert_hostname": name}
+        return self.poolmanager.connection_from_host(
+            address, target.port, target.scheme, names if target.scheme == "https" else None
+        )
+
+
+def _aging(pool_class: Any, connection_class: Any, monotonic: Callable[[], float]) -> Any:
+    """A pool whose connections are not used beyond the time that their server keeps them."""
+
+    class AgingPool(pool_class):  # type: ignore[misc]
+        ConnectionCls = connection_class
+
+        def _get_conn(self, timeout: float | None = None) -> Any:
+            connection = super()._get_conn(timeout)
+            if connection.sock is not None and connection.keep_until < monotonic():
+                connection.close()
+            return connection
+
+    return AgingPool
