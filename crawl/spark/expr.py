@@ -43,7 +43,7 @@ def checked(spark: SparkSession, expr: str) -> str:
 
 def _reason(error: PySparkException) -> str:
     """The first sentence of what Spark says, without its codes and query positions."""
-    text = re.sub(r"\s+", " ", str(error).split("\n")[0])
+    text = re.sub(r"\s+", " ", str(error).strip().split("\n")[0])
     text = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", text)
     return text.split(" SQLSTATE")[0].rstrip(" .")
 
