@@ -62,6 +62,7 @@ _METADATA: Final = frozenset(
         "fd20:ce::254",
     )
 )
+_THIS_NETWORK: Final = IPv4Network("0.0.0.0/8")
 _NAT64: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 _COMPATIBLE: Final = IPv6Network("::/96")
 
@@ -106,7 +107,7 @@ class AddressPolicy:
         """The class that the address is refused for; empty where it is not."""
         if address in _METADATA:
             return "a metadata address"
-        if address.is_unspecified:
+        if address.is_unspecified or address in _THIS_NETWORK:
             return "unspecified"
         if address.is_multicast:
             return "multicast"

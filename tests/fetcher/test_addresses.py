@@ -18,7 +18,7 @@ REFUSED = [
     ("168.63.129.16", "metadata"),
     ("100.100.100.200", "metadata"),
     ("0.0.0.0", "unspecified"),
-    ("0.1.2.3", "private"),
+    ("0.1.2.3", "unspecified"),
     ("224.0.0.1", "multicast"),
     ("240.0.0.1", "reserved"),
     ("255.255.255.255", "reserved"),
@@ -61,7 +61,14 @@ def test_the_switch_for_intranets_opens_neither_metadata_nor_nonsense() -> None:
     policy = AddressPolicy(allow_private=True)
     for address in ("127.0.0.1", "10.1.2.3", "192.168.0.1", "169.254.1.1", "::1", "fc00::1"):
         assert policy.refusal(address) is None, address
-    for address in ("169.254.169.254", "0.0.0.0", "::", "224.0.0.1", "255.255.255.255"):
+    for address in (
+        "169.254.169.254",
+        "0.0.0.0",
+        "0.0.7.232",
+        "::",
+        "224.0.0.1",
+        "255.255.255.255",
+    ):
         assert policy.refusal(address) is not None, address
 
 

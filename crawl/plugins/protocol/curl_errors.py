@@ -70,6 +70,8 @@ def kind_of(code: int, message: str, *, proxied: bool) -> FailureKind:
     return FailureKind.PROXY if proxied and kind is FailureKind.CONNECT_REFUSED else kind
 
 
-def connect_timed_out(os_errno: int) -> bool:
-    """The kernel gave up a connection before libcurl did."""
-    return os_errno == errno.ETIMEDOUT
+CONNECTING: Final = {
+    errno.ETIMEDOUT: FailureKind.CONNECT_TIMEOUT,  # the kernel gave up before libcurl did
+    errno.ECONNRESET: FailureKind.DISCONNECTED,
+}
+"""What a failed connection is by the system's own number, where that is not a refusal."""

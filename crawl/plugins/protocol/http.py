@@ -21,7 +21,7 @@ from crawl.plugins.protocol.connecting import (
     USE_HTTP2,
     authorities,
 )
-from crawl.plugins.protocol.curl_errors import CONNECTION_LOST, connect_timed_out, kind_of
+from crawl.plugins.protocol.curl_errors import CONNECTING, CONNECTION_LOST, kind_of
 from crawl.plugins.protocol.curl_handle import CurlHandle
 from crawl.plugins.protocol.curl_pool import CurlPool
 from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
@@ -157,8 +157,13 @@ class HttpProtocol(HttpBase):
             return FailureKind.CONNECT_TIMEOUT, message
         if code == pycurl.E_COULDNT_CONNECT:
             self.resolver.demote(sending.target.host, sending.address)
-            if connect_timed_out(handle.curl.getinfo(pycurl.OS_ERRNO)):
-                return FailureKind.CONNECT_TIMEOUT, message
+            known = CONNECTING.get(handle.curl.getinfo(pycurl.OS_ERRNO))
+            if known is not None and not sending.proxy:
+                return known, message
+        if code == pycurl.E_UNSUPPORTED_PROTOCOL and handle.asked_at:
+            return FailureKind.MALFORMED_RESPONSE, message
+        if not code and handle.head is None:
+            return FailureKind.DISCONNECTED, "the header broke off"
         if not code:
             return FailureKind.MALFORMED_RESPONSE, "no final answer"
         return kind_of(code, message, proxied=bool(sending.proxy)), message

@@ -60,9 +60,11 @@ class RequestsProtocol(HttpBase):
         transfer = _Transfer(sending, watch, body)
         CURRENT.watch = watch
         try:
+            proxy = sending.proxy
             raw = self._adapter.send(
                 PinnedRequest(sending, headers),
                 stream=True,
+                proxies={"http": proxy, "https": proxy} if proxy else None,
                 timeout=(min(self.limits.connect, self.limits.total), self.limits.first_byte),
             ).raw
             try:
@@ -102,6 +104,8 @@ class _Transfer:
         if len(self.raw_head) > watch.most_head:
             watch.expired = FailureKind.HEADERS_TOO_LARGE
             return
+        if not self.raw_head.endswith((b"\n\n", b"\n\r\n")):
+            raise ConnectionResetError("the header broke off")
         self.head = read_head(self.raw_head)
         connection = raw.connection
         self.cipher = _cipher(connection)

@@ -110,11 +110,11 @@ class PinnedAdapter(HTTPAdapter):
             return self.proxy_manager_for(request.sending.proxy).connection_from_host(
                 target.host, target.port, target.scheme
             )
-        name = target.host.strip("[]")
-        names = {"server_hostname": name, "assert_hostname": name}
-        return self.poolmanager.connection_from_host(
-            address, target.port, target.scheme, names if target.scheme == "https" else None
-        )
+        # for http the name only keeps the connections of hosts on one address apart
+        names = {"server_hostname": target.host.strip("[]")}
+        if target.scheme == "https":
+            names["assert_hostname"] = names["server_hostname"]
+        return self.poolmanager.connection_from_host(address, target.port, target.scheme, names)
 
 
 def _aging(pool_class: Any, connection_class: Any, monotonic: Callable[[], float]) -> Any:

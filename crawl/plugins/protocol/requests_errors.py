@@ -25,13 +25,13 @@ _TABLE: Final[tuple[tuple[tuple[type[BaseException], ...], FailureKind], ...]] =
     ((requests.exceptions.ProxyError, u3.ProxyError), FailureKind.PROXY),
     ((http.client.LineTooLong,), FailureKind.HEADERS_TOO_LARGE),
     ((requests.exceptions.SSLError, u3.SSLError, ssl.SSLError), FailureKind.TLS),
-    # a NewConnectionError is a ConnectTimeoutError to urllib3
-    ((u3.NewConnectionError, ConnectionRefusedError), FailureKind.CONNECT_REFUSED),
-    ((requests.ConnectTimeout, u3.ConnectTimeoutError), FailureKind.CONNECT_TIMEOUT),
     (
         (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError),
         FailureKind.DISCONNECTED,
     ),
+    # a NewConnectionError is a ConnectTimeoutError to urllib3
+    ((u3.NewConnectionError, ConnectionRefusedError), FailureKind.CONNECT_REFUSED),
+    ((requests.ConnectTimeout, u3.ConnectTimeoutError), FailureKind.CONNECT_TIMEOUT),
     (
         (u3.InvalidChunkLength, u3.LocationParseError, http.client.BadStatusLine),
         FailureKind.MALFORMED_RESPONSE,

@@ -1,0 +1,59 @@
+"""Both HTTP plugins against the whole wicked server, many routes at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from crawl.config import Config
+from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
+from crawl.plugins.protocol.http import HttpProtocol
+from crawl.plugins.protocol.http_requests import RequestsProtocol
+from crawl.testing.wicked import HOSTS, ROUTES, End, WickedServer, running_wicked
+
+EXPECTED: dict[str, tuple[End, ...]] = {
+    **{route.name: route.ends for route in ROUTES},
+    **{name: (kind,) for name, (_, _, kind) in HOSTS.items()},
+    # libcurl refuses two different Locations as such
+    "redirect-twice": (302, FailureKind.MALFORMED_RESPONSE),
+}
+TIME_LIMIT_MS = 8000
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WickedServer]:
+    with running_wicked() as server:
+        yield server
+
+
+def ended(answer: Response | Failure) -> End:
+    if isinstance(answer, Failure):
+        return answer.kind
+    return answer.truncated or answer.code
+
+
+@pytest.mark.parametrize("plugin_class", [HttpProtocol, RequestsProtocol])
+def test_every_route_ends_as_it_may_and_in_time(plugin_class: Any, server: WickedServer) -> None:
+    config = Config.of(
+        {
+            "http.agent.name": "mybot",
+            "http.filter.ipaddress.allow.private": True,
+            "http.timeout": 3000,
+            "http.time.limit": f"{TIME_LIMIT_MS}ms",
+        }
+    )
+    plugin = plugin_class(config, resolver=lambda host: [server.resolve(host)])
+    with ThreadPoolExecutor(16) as threads:
+        answers = list(threads.map(lambda name: plugin.fetch(Request(server.url(name))), EXPECTED))
+    plugin.close()
+    wrong = {
+        name: (ended(answer), answer)
+        for name, answer in zip(EXPECTED, answers, strict=True)
+        if ended(answer) not in EXPECTED[name]
+    }
+    assert wrong == {}
+    assert max(answer.elapsed_ms for answer in answers) <= TIME_LIMIT_MS + 1500
+    assert max(len(answer.body) for answer in answers if isinstance(answer, Response)) <= 1 << 20
