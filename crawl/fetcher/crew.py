@@ -29,6 +29,22 @@ class Floor:
     after_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """A width of the line to keep to: threads are sent to work or to rest by it."""
+
+    kbit_per_s: float
+    every_s: float
+    most_threads: int
+
+    def threads_for(self, measured_kbit_per_s: float, busy: float, allowed: int) -> int:
+        """How many threads may work next, given what as many as were busy have used."""
+        if measured_kbit_per_s <= 0 or busy <= 0:
+            return min(allowed + 1, self.most_threads)
+        wanted = round(self.kbit_per_s / (measured_kbit_per_s / busy))
+        return max(1, min(wanted, self.most_threads))
+
+
 class Crew:
     """Threads over one engine."""
 
@@ -40,19 +56,26 @@ class Crew:
         clock: Clock,
         *,
         floor: Floor | None = None,
+        bandwidth: Bandwidth | None = None,
+        hang_s: float = math.inf,
         watch: Callable[[FetchEngine, int], str] = lambda engine, busy: "",
     ) -> None:
         """`watch` is called now and then with the number of busy threads; a word that it
-        returns is the reason to stop."""
+        returns is the reason to stop. Threads whose requests do not end for `hang_s` are
+        left behind."""
         self._engine = engine
         self._fetch = fetch
         self._clock = clock
-        self._threads = threads
+        self._allowed = threads
+        self._threads = threads if bandwidth is None else max(threads, bandwidth.most_threads)
         self._floor = floor
+        self._bandwidth = bandwidth
+        self._hang_s = hang_s
         self._watch = watch
         self._turn = threading.Condition()
         self._wakes_at = math.inf
         self._busy = 0
+        self._abandoned = False
         self._fault: BaseException | None = None
 
     def run(self) -> None:
@@ -82,13 +105,30 @@ class Crew:
     def _look_after(self, members: list[threading.Thread]) -> None:
         begun = self._clock.monotonic()
         pages, slow = 0, 0
+        moved, requests = begun, 0
+        measured_at, measured_bytes = begun, 0
         while any(member.is_alive() for member in members):
             _first_alive(members).join(_TICK_S)
             with self._turn:
                 reason = self._watch(self._engine, self._busy)
                 now_pages = self._engine.counters["records"]
+                now_requests = self._engine.counters["requests"]
+                now_bytes = self._engine.counters["bytes"]
+                busy = self._busy
+            now = self._clock.monotonic()
+            if now_requests != requests or not busy:
+                moved, requests = now, now_requests
+            if now - moved > self._hang_s:
+                self._leave_behind(busy)
+                return
+            if self._bandwidth is not None and now - measured_at >= self._bandwidth.every_s:
+                used = (now_bytes - measured_bytes) * 8 / 1000 / (now - measured_at)
+                measured_at, measured_bytes = now, now_bytes
+                with self._turn:
+                    self._allowed = self._bandwidth.threads_for(used, busy, self._allowed)
+                    self._turn.notify_all()
             if not reason and self._floor is not None:
-                is_time = self._clock.monotonic() - begun > self._floor.after_s
+                is_time = now - begun > self._floor.after_s
                 is_slow = (now_pages - pages) / _TICK_S < self._floor.pages_per_s
                 slow = slow + 1 if is_time and is_slow else 0
                 reason = "throughput_below_floor" if slow > self._floor.patience else ""
@@ -96,11 +136,22 @@ class Crew:
             if reason:
                 self.stop(reason)
 
+    def _leave_behind(self, busy: int) -> None:
+        """Ends without the threads that hang; their URLs are handed back."""
+        with self._turn:
+            self._engine.counters["hung_threads"] += busy
+            self._engine.counters["handed_back.hung"] += busy
+            self._engine.stop("hung")
+            self._abandoned = True
+            self._turn.notify_all()
+
     def _work(self) -> None:
         try:
             while (work := self._next()) is not None:
                 answer = self._ask(work.request)
                 with self._turn:
+                    if self._abandoned:
+                        return
                     self._busy -= 1
                     self._engine.handle(work, answer, self._clock.monotonic())
                     self._turn.notify()
@@ -113,6 +164,9 @@ class Crew:
     def _next(self) -> Work | None:
         with self._turn:
             while True:
+                if self._busy >= self._allowed and not self._engine.stopped:
+                    self._turn.wait()
+                    continue
                 now = self._clock.monotonic()
                 found = self._engine.next_work(now)
                 if isinstance(found, Work):

@@ -39,6 +39,8 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _NOWHERE = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
 _NO_ROBOTS = allow_all(Basis.EXEMPT)
 """Of schemes that have no robots.txt."""
+_FORGET_ABOVE = 1000
+"""Queues that may stand about idle before they are looked through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class FetchEngine:
         self._deadline = deadline
         self._robots = RobotsCache(settings.robots_expire_s)
         self._seen: set[int] = set()
+        self._forget_above = _FORGET_ABOVE
         self.queues = HostQueues(politeness)
         self.counters = Counters()
         self.stopped = ""
@@ -99,7 +102,7 @@ class FetchEngine:
         if self._deadline is not None and now >= self._deadline:
             self.stop("time_limit")
         while True:
-            self._feed()
+            self._feed(now)
             taken = self.queues.take(now)
             if isinstance(taken, Nothing):
                 return self._idle(taken)
@@ -147,12 +150,23 @@ class FetchEngine:
         )
         return Work(item, request)
 
+    def _is_exempt(self, host: str) -> bool:
+        exempt = self._settings.robots_exempt
+        while exempt and host:
+            if host in exempt:
+                return True
+            host = host.partition(".")[2]
+        return False
+
     def _rules_of(self, item: FetchItem, now: float) -> RobotRules | None:
-        if not item.url.startswith(("http://", "https://")):
+        if not item.url.startswith(("http://", "https://")) or self._is_exempt(item.host):
             return _NO_ROBOTS
         return self._robots.rules_of(item.authority, now)
 
-    def _feed(self) -> None:
+    def _feed(self, now: float) -> None:
+        if len(self.queues) > self._forget_above:
+            self.queues.forget_idle(now)
+            self._forget_above = 2 * len(self.queues) + _FORGET_ABOVE
         room = self._settings.threads * self._settings.depth
         while not self._fed and not self.stopped and self.queues.waiting < room:
             entry = next(self._urls, None)
@@ -185,11 +199,26 @@ class FetchEngine:
             if address is not None:
                 self.queues.set_address(parsed.host, address)
         item = FetchItem(url, parsed.host, f"{parsed.scheme}://{parsed.host}{port}", key, datum)
-        own_delay = datum.metadata.get(FETCH_DELAY_KEY, "")
-        if own_delay.isascii() and own_delay.isdigit():
-            queue = self.queues.queue(key)
-            queue.pace = replace(queue.pace, delay_s=int(own_delay) / 1000)
+        self._pace(item)
         return item
+
+    def _pace(self, item: FetchItem) -> None:
+        """The queue's pace as the item and the rules of its authority ask for it."""
+        asked_for = self._robots.crawl_delay_of(item.authority)
+        if asked_for is not None:
+            # known already, but the queue may have been forgotten since
+            self._slow_down(self.queues.queue(item.key), asked_for)
+        own_delay = item.datum.metadata.get(FETCH_DELAY_KEY, "")
+        if own_delay.isascii() and own_delay.isdigit():
+            queue = self.queues.queue(item.key)
+            queue.pace = replace(queue.pace, delay_s=max(int(own_delay) / 1000, queue.floor_s))
+
+    def _slow_down(self, queue: HostQueue, crawl_delay_s: float) -> bool:
+        """Keeps to a Crawl-delay; False where it is too long to be kept."""
+        pace = self._politeness.with_crawl_delay(queue.pace, crawl_delay_s)
+        if pace is not None:
+            queue.slow_down(pace, max(crawl_delay_s, self._politeness.min_crawl_delay_s))
+        return pace is not None
 
     def _line_up(self, item: FetchItem, *, first: bool = False) -> None:
         refused = self.queues.put(item, first=first)
@@ -330,11 +359,9 @@ class FetchEngine:
         self._robots.learn(item.robots_for, verdict, now)
         origin.held -= 1
         if verdict.crawl_delay_s is not None:
-            pace = self._politeness.with_crawl_delay(origin.pace, verdict.crawl_delay_s)
-            if pace is not None:
-                origin.pace = pace
-                if item.key == origin.key:
-                    origin.wait_until(now + pace.delay_s)
+            kept = self._slow_down(origin, verdict.crawl_delay_s)
+            if kept and item.key == origin.key:
+                origin.wait_until(now + origin.pace.delay_s)
         self.queues.offer(origin)
 
     def _nowhere(self, item: FetchItem, origin: HostQueue, answer: Failure) -> None:
@@ -419,6 +446,19 @@ class FetchEngine:
         pages = sum(item.purpose is Purpose.PAGE for item in items)
         if pages:
             self.counters[f"handed_back.{reason}"] += pages
+        if pages < len(items) and not self.stopped:
+            for item in items:
+                if item.purpose is Purpose.ROBOTS:
+                    self._lose_rules(item.robots_for)
+
+    def _lose_rules(self, authority: str) -> None:
+        """A robots.txt that nobody will ask for any more, as it was to be had from a server
+        that is closed: without it the pages that wait for it would wait for ever."""
+        self._robots.give_up(authority)
+        origin = self._origin_queue(authority)
+        origin.held -= 1
+        if not origin.blocked:
+            self._close(origin, "robots_deferred")
 
     def _emit(self, record: FetchRecord) -> None:
         self.counters["records"] += 1

@@ -5,7 +5,6 @@ What another attempt at the same part has committed is not fetched again.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
-from crawl.fetcher.crew import Crew, Floor
+from crawl.fetcher.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.dns import HostResolver
 from crawl.fetcher.engine import FetchEngine, Surroundings
 from crawl.fetcher.output import ChunkSize, Output
@@ -24,12 +23,17 @@ from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import (
+    FETCHER_BANDWIDTH_CHECK,
+    FETCHER_BANDWIDTH_TARGET,
+    FETCHER_HANG,
+    FETCHER_MAX_THREADS,
     FETCHER_QUEUE_MODE,
     FETCHER_THROUGHPUT_CHECK_AFTER,
     FETCHER_THROUGHPUT_RETRIES,
     FETCHER_THROUGHPUT_THRESHOLD,
     FetchSettings,
 )
+from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import Resolved
 from crawl.model.datum import CrawlDatum
@@ -41,11 +45,7 @@ from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import FETCH, GENERATE, PartFile
 from crawl.urls.partition import Partitioner, PartitionMode
 
-STOP = "crawl_fetch/STOP"
-"""A file in the segment that asks every task to end: Ctrl-C, heard on all machines."""
-PROGRESS = "crawl_fetch/progress"
-INTERRUPTED = "interrupted"
-_TELL_EVERY_S = 2.0
+__all__ = ["INTERRUPTED", "PROGRESS", "STOP", "PartFetched", "PartFetching", "fetch_part"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class PartFetching:
     """Of the whole list: servers of other parts are not this one's to ask."""
     deadline_ms: int | None
     """When the job's time is up, by the wall clock: a task that is tried again has no more."""
-    chunk: ChunkSize = field(default_factory=ChunkSize)
+    clock: Clock = field(default_factory=SystemClock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +79,15 @@ class PartFetched:
 
 def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     """Fetches what is not fetched yet, and commits it piece by piece."""
-    clock = SystemClock()
+    clock, config = fetching.clock, fetching.config
     log = ChunkLog(fetching.segment, file.part)
-    chunks = log.committed()
     finished = log.finished()
     if finished is not None:
-        return PartFetched(file.part, chunks, Counters(finished["counters"]), True, [])
+        counters = Counters(finished["counters"])
+        return PartFetched(file.part, log.committed(), counters, True, [])
+    take_over(log, fetching.segment, file.part, config, clock)
+    chunks = log.committed()
     done = _fetched_urls(fetching.segment, chunks)
-    before = _total(chunks)
-
-    config = fetching.config
     latencies = _Latencies()
     protocols = Protocols(fetching.protocols, config)
     output: Output | None = None
@@ -106,23 +105,31 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         deadline=_deadline(fetching.deadline_ms, clock),
     )
     output = Output(
-        fetching.segment, file.part, log, clock, fetching.chunk, lambda: engine.counters
-    )
-    crew = Crew(
-        engine,
-        protocols.fetch,
-        config[FETCHER_THREADS_FETCH],
+        fetching.segment,
+        file.part,
+        log,
         clock,
-        floor=_floor(config),
-        watch=_Watch(fetching.segment, file, clock, len(done)),
+        ChunkSize.of(config),
+        lambda: engine.counters,
     )
-    try:
-        crew.run()
-        output.close()
-    finally:
-        protocols.close()
-    is_finished = engine.stopped != INTERRUPTED
-    counters = before + engine.counters
+    with watching(fetching.segment, file, log, output, config, clock, len(done)) as watch:
+        crew = Crew(
+            engine,
+            protocols.fetch,
+            config[FETCHER_THREADS_FETCH],
+            clock,
+            floor=_floor(config),
+        bandwidth=_bandwidth(config),
+        hang_s=config[FETCHER_HANG],
+            watch=watch,
+        )
+        try:
+            crew.run()
+            output.close()
+        finally:
+            protocols.close()
+    is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
+    counters = _total(chunks) + engine.counters
     if is_finished:
         log.finish({"counters": dict(counters)})
     return PartFetched(file.part, log.committed(), counters, is_finished, latencies.sample)
@@ -132,8 +139,10 @@ def _total(chunks: list[Chunk]) -> Counters:
     total = Counters()
     for chunk in chunks:
         total.update(chunk.counters)
-    # what an interrupted run handed back is served by this one
-    del total[f"handed_back.{INTERRUPTED}"]
+    # URLs without a record are met again by whoever goes on, and counted then
+    for name in list(total):
+        if name.startswith("handed_back.") or name == "no_host":
+            del total[name]
     return total
 
 
@@ -216,6 +225,13 @@ def _floor(config: Config) -> Floor | None:
     )
 
 
+def _bandwidth(config: Config) -> Bandwidth | None:
+    target = config[FETCHER_BANDWIDTH_TARGET]
+    if target < 0:
+        return None
+    return Bandwidth(target, config[FETCHER_BANDWIDTH_CHECK], config[FETCHER_MAX_THREADS])
+
+
 class _Latencies:
     """Response times of a fair sample of pages."""
 
@@ -235,41 +251,3 @@ class _Latencies:
             self.sample.append(int(told))
         elif (place := self._chance.randrange(self._met)) < self._MOST:
             self.sample[place] = int(told)
-
-
-class _Watch:
-    """Tells others how far the part is, and hears whether it is to end."""
-
-    def __init__(self, segment: Folder, file: PartFile, clock: Clock, done: int) -> None:
-        self._segment = segment
-        self._file = file
-        self._clock = clock
-        self._done = done
-        self._next = 0.0
-        self._last = (clock.monotonic(), 0, 0)
-
-    def __call__(self, engine: FetchEngine, busy: int) -> str:
-        now = self._clock.monotonic()
-        if now < self._next:
-            return ""
-        self._next = now + _TELL_EVERY_S
-        pages, amount = engine.counters["records"], engine.counters["bytes"]
-        then, pages_then, amount_then = self._last
-        self._last = (now, pages, amount)
-        spent = max(now - then, 1e-3)
-        told = {
-            "part": self._file.part,
-            "urls": self._file.rows,
-            "done": self._done + pages,
-            "pages_per_s": round((pages - pages_then) / spent, 1),
-            "kb_per_s": round((amount - amount_then) / spent / 1000, 1),
-            "busy_threads": busy,
-            "waiting": engine.queues.waiting,
-            "queues": len(engine.queues),
-            "longest_queue_s": round(engine.queues.serial_seconds(now), 1),
-            "told_ms": self._clock.now_ms(),
-        }
-        self._segment.write(
-            f"{PROGRESS}/part-{self._file.part:05d}.json", json.dumps(told).encode()
-        )
-        return INTERRUPTED if self._segment.exists(STOP) else ""

@@ -31,6 +31,10 @@ class HostQueue:
     """How many authorities' rules the pages are waiting for."""
     blocked: str = ""
     """Why nothing more is taken in; empty while the queue is open."""
+    floor_s: float = 0.0
+    """The pause that robots.txt asks for: nothing else shortens it."""
+    lined_up: bool = False
+    """Whether it stands among the queues that will be looked at by themselves."""
 
     @property
     def waiting(self) -> int:
@@ -42,6 +46,11 @@ class HostQueue:
         if self.in_progress >= self.pace.at_once:
             return False
         return bool(self.robots) or (bool(self.pages) and not self.held)
+
+    @property
+    def next_host(self) -> str:
+        """The host that the next item asks; there must be one."""
+        return (self.robots or self.pages)[0].host
 
     def put(self, item: FetchItem, *, first: bool = False) -> None:
         line = self.robots if item.purpose is Purpose.ROBOTS else self.pages
@@ -60,6 +69,12 @@ class HostQueue:
         self.in_progress -= 1
         if asked:
             self.ready_at = max(self.ready_at, now + self.pace.delay_s)
+
+    def slow_down(self, pace: Pace, floor_s: float) -> None:
+        """Keeps to the pace that a robots.txt asks for; the pause gets never shorter again
+        than `floor_s`."""
+        self.pace = pace
+        self.floor_s = max(self.floor_s, floor_s)
 
     def wait_until(self, moment: float) -> None:
         self.ready_at = max(self.ready_at, moment)

@@ -28,6 +28,9 @@ class _Gate:
     busy: bool = False
     ready_at: float = 0.0
     waiting: deque[HostQueue] = field(default_factory=deque)
+    """Ready, but for the address."""
+    called: HostQueue | None = None
+    """Whose turn it is next: one at a time, however many hosts share the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,15 @@ class HostQueues:
         self._politeness = politeness
         self._queues: dict[str, HostQueue] = {}
         self._heap: list[tuple[float, int, HostQueue]] = []
-        self._in_heap: set[str] = set()
         self._numbers = itertools.count()
         self._gates: dict[str, _Gate] = {}
         self._address_of: dict[str, str] = {}
         self._gate_of: dict[FetchItem, _Gate] = {}
         """The gate that each item under way has closed behind it."""
+        self._turns: dict[HostQueue, _Gate] = {}
+        """The gates that have called a queue, which has not come yet."""
+        self._past: dict[str, tuple[int, str]] = {}
+        """Of forgotten queues: failures in a row, and why they are closed."""
         self._gated = politeness.ip_delay_s > 0 if gates is None else gates
         self.waiting = 0
         self.in_progress = 0
@@ -67,6 +73,7 @@ class HostQueues:
         found = self._queues.get(key)
         if found is None:
             found = HostQueue(key, self._politeness.pace_of(key))
+            found.exceptions, found.blocked = self._past.pop(key, (0, ""))
             self._queues[key] = found
         return found
 
@@ -88,21 +95,21 @@ class HostQueues:
         """The next item of a server that may be asked now."""
         while self._heap:
             ready_at, _, queue = self._heap[0]
-            if not queue.has_work or ready_at < queue.ready_at:
-                heapq.heappop(self._heap)
-                self._in_heap.discard(queue.key)
-                self._offer(queue)  # an outdated entry: back in its place, if anywhere
-                continue
-            if ready_at > now:
+            is_outdated = not queue.has_work or ready_at < queue.ready_at
+            if ready_at > now and not is_outdated:
                 return Nothing(ready_at)
             heapq.heappop(self._heap)
-            self._in_heap.discard(queue.key)
-            if not self._passes_gate(queue, now):
+            queue.lined_up = False
+            if self._gated and not self._passes_gate(queue, now, is_outdated):
+                continue
+            if is_outdated:
+                self._offer(queue)  # back in its place, if it has one
                 continue
             item = queue.take()
             self.waiting -= 1
             self.in_progress += 1
-            self._close_gate(item)
+            if self._gated:
+                self._close_gate(item)
             self._offer(queue)
             return item
         return Nothing(None)
@@ -112,7 +119,8 @@ class HostQueues:
         queue = self._queues[item.key]
         queue.give_back(now, asked=asked)
         self.in_progress -= 1
-        self._open_gate(item, now, asked=asked)
+        if self._gated:
+            self._open_gate(item, now, asked=asked)
         self._offer(queue)
         return queue
 
@@ -124,22 +132,41 @@ class HostQueues:
         """Empties a queue, and closes it where a reason is given."""
         left = queue.drain()
         self.waiting -= len(left)
-        queue.blocked = reason
+        queue.blocked = queue.blocked or reason
         return left
 
     def forget_idle(self, now: float) -> None:
-        """Drops queues that have nothing to do and nothing to remember."""
+        """Drops queues that have nothing to do and no pause to keep; of their past only
+        what matters stays. A pace that robots.txt asked for must be told anew."""
         idle = [
-            key
-            for key, queue in self._queues.items()
-            if not queue.waiting
-            and not queue.in_progress
+            queue
+            for queue in self._queues.values()
+            if not (queue.waiting or queue.in_progress or queue.held)
             and queue.ready_at <= now
-            and not (queue.exceptions or queue.held or queue.blocked)
-            and queue.pace == self._politeness.pace_of(key)
+            and (queue.floor_s or queue.pace == self._politeness.pace_of(queue.key))
         ]
-        for key in idle:
-            del self._queues[key]
+        for queue in idle:
+            del self._queues[queue.key]
+            if queue.exceptions or queue.blocked:
+                self._past[queue.key] = (queue.exceptions, queue.blocked)
+        if self._gated:
+            self._forget_gates(now)
+
+    def _forget_gates(self, now: float) -> None:
+        hosts = {
+            item.host
+            for queue in self._queues.values()
+            for line in (queue.pages, queue.robots)
+            for item in line
+        }
+        self._address_of = {
+            host: address for host, address in self._address_of.items() if host in hosts
+        }
+        self._gates = {
+            address: gate
+            for address, gate in self._gates.items()
+            if gate.busy or gate.waiting or gate.called or gate.ready_at > now
+        }
 
     def serial_seconds(self, now: float) -> float:
         """How long the longest queue takes at the least: what an ETA rests on."""
@@ -154,30 +181,47 @@ class HostQueues:
         )
 
     def _offer(self, queue: HostQueue) -> None:
-        if queue.has_work and queue.key not in self._in_heap:
-            self._in_heap.add(queue.key)
-            heapq.heappush(self._heap, (queue.ready_at, next(self._numbers), queue))
+        if not queue.lined_up and queue.has_work:
+            self._push(queue, queue.ready_at)
+
+    def _push(self, queue: HostQueue, moment: float) -> None:
+        queue.lined_up = True
+        heapq.heappush(self._heap, (moment, next(self._numbers), queue))
 
     def _gate(self, host: str) -> _Gate | None:
-        if not self._gated:
-            return None
         address = self._address_of.get(host)
         return None if address is None else self._gates.setdefault(address, _Gate())
 
-    def _passes_gate(self, queue: HostQueue, now: float) -> bool:
-        host = (queue.robots or queue.pages)[0].host
-        gate = self._gate(host)
+    def _passes_gate(self, queue: HostQueue, now: float, is_outdated: bool) -> bool:
+        """Whether the queue may go on, as far as its address is concerned; otherwise it
+        waits there. A turn that is not used is the next one's."""
+        turn = self._turns.pop(queue, None)
+        if turn is not None:
+            turn.called = None
+        gate = None if is_outdated else self._gate(queue.next_host)
+        if turn is not None and turn is not gate:
+            self._call_next(turn)
         if gate is None:
             return True
-        if gate.busy:
-            gate.waiting.append(queue)  # offered again when the request under way ends
-            self._in_heap.add(queue.key)
-            return False
-        if gate.ready_at > now:
-            queue.wait_until(gate.ready_at)
+        if not gate.busy and gate.called is None and gate.ready_at <= now:
+            return True
+        queue.lined_up = True
+        gate.waiting.append(queue)
+        if not gate.busy and gate.called is None:
+            self._call_next(gate)
+        return False
+
+    def _call_next(self, gate: _Gate) -> None:
+        """Gives the turn to the first that can use it as soon as the gate opens."""
+        while gate.waiting:
+            queue = gate.waiting.popleft()
+            queue.lined_up = False
+            if queue.has_work and queue.ready_at <= gate.ready_at:
+                gate.called = queue
+                self._turns[queue] = gate
+                self._push(queue, gate.ready_at)
+                return
             self._offer(queue)
-            return False
-        return True
 
     def _close_gate(self, item: FetchItem) -> None:
         gate = self._gate(item.host)
@@ -192,8 +236,5 @@ class HostQueues:
         gate.busy = False
         if asked:
             gate.ready_at = now + self._politeness.ip_delay_s
-        while gate.waiting:
-            queue = gate.waiting.popleft()
-            self._in_heap.discard(queue.key)
-            queue.wait_until(gate.ready_at)
-            self._offer(queue)
+        if gate.called is None:
+            self._call_next(gate)

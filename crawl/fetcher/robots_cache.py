@@ -36,6 +36,12 @@ class RobotsCache:
             return None
         return known.rules
 
+    def crawl_delay_of(self, authority: str) -> float | None:
+        """The pause that rules which were learnt ask for, in seconds; an old one counts
+        until the rules are learnt anew."""
+        known = self._known.get(authority)
+        return None if known is None else known.rules.crawl_delay_s
+
     def is_asked(self, authority: str) -> bool:
         return authority in self._asked
 

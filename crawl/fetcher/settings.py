@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawl.config import Config, boolean, choice, duration, integer, text, words
+from crawl.config import Config, boolean, choice, duration, integer, number, size, text, words
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.robots.answer import RobotsPolicy
 from crawl.urls.partition import PartitionMode
@@ -46,6 +46,49 @@ FETCHER_THROUGHPUT_RETRIES = integer(
 )
 FETCHER_THROUGHPUT_CHECK_AFTER = duration(
     "fetcher.throughput.threshold.check.after", 5.0, "When to begin to look.", unit="min"
+)
+FETCHER_BANDWIDTH_TARGET = number(
+    "fetcher.bandwidth.target",
+    -1.0,
+    "Width of the line that a task keeps to, by sending threads to rest; -1: any.",
+    unit="kbit/s",
+    minimum=-1,
+)
+FETCHER_BANDWIDTH_CHECK = duration(
+    "fetcher.bandwidth.target.check.everyNSecs", 30.0, "How often to look.", unit="s", minimum=1
+)
+FETCHER_MAX_THREADS = integer(
+    "fetcher.maxNum.threads", 25, "Most threads with a bandwidth target.", minimum=1
+)
+FETCHER_HANG = duration(
+    "fetcher.threads.timeout",
+    600.0,
+    "A task in which no request ended for this long is ended without its threads.",
+    unit="s",
+    minimum=1,
+)
+HTTP_ROBOTS_ALLOWLIST = words(
+    "http.robot.rules.allowlist",
+    (),
+    "Hosts, and all hosts below them, whose robots.txt is not asked for: your own, surely.",
+)
+FETCHER_CHECKPOINT_RECORDS = integer(
+    "fetcher.checkpoint.records",
+    5_000,
+    "What is fetched is committed after so many records: a crash loses no more than these.",
+    minimum=1,
+)
+FETCHER_CHECKPOINT_BYTES = size(
+    "fetcher.checkpoint.bytes", 64 << 20, "Or after so much content.", minimum=1
+)
+FETCHER_CHECKPOINT_SECONDS = duration(
+    "fetcher.checkpoint.seconds", 60.0, "Or after so long.", unit="s"
+)
+FETCHER_PROGRESS_INTERVAL = duration(
+    "fetcher.progress.interval",
+    2.0,
+    "How often a task tells how far it is, and hears whether it is to end.",
+    unit="s",
 )
 HTTP_REDIRECT_MAX = integer(
     "http.redirect.max",
@@ -101,6 +144,14 @@ PROPERTIES = (
     FETCHER_THROUGHPUT_THRESHOLD,
     FETCHER_THROUGHPUT_RETRIES,
     FETCHER_THROUGHPUT_CHECK_AFTER,
+    FETCHER_BANDWIDTH_TARGET,
+    FETCHER_BANDWIDTH_CHECK,
+    FETCHER_MAX_THREADS,
+    FETCHER_HANG,
+    FETCHER_CHECKPOINT_RECORDS,
+    FETCHER_CHECKPOINT_BYTES,
+    FETCHER_CHECKPOINT_SECONDS,
+    HTTP_ROBOTS_ALLOWLIST,
     HTTP_REDIRECT_MAX,
     HTTP_REDIRECT_EXCEEDED_SKIP,
     HTTP_AGENT_NAME,
@@ -127,6 +178,8 @@ class FetchSettings:
     redirect_max: int = 0
     redirect_exceeded_skip: bool = False
     robots: RobotsPolicy = _OWN_NAME
+    robots_exempt: frozenset[str] = frozenset()
+    """Hosts, and those below, that are fetched without asking for their rules."""
     robots_defer_s: float = 300.0
     robots_defer_retries: int = 3
     robots_redirect_max: int = 5
@@ -146,6 +199,7 @@ class FetchSettings:
                 allow_on_403=config[HTTP_ROBOTS_403_ALLOW],
                 defer_on_5xx=config[HTTP_ROBOTS_DEFER],
             ),
+            robots_exempt=frozenset(host.lower() for host in config[HTTP_ROBOTS_ALLOWLIST]),
             robots_defer_s=config[HTTP_ROBOTS_DEFER_DELAY] / 1000,
             robots_defer_retries=config[HTTP_ROBOTS_DEFER_RETRIES],
             robots_redirect_max=config[HTTP_ROBOTS_REDIRECT_MAX],

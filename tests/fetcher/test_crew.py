@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.fetcher.crew import Crew
+from crawl.fetcher.crew import Bandwidth, Crew
 from crawl.fetcher.engine import FetchEngine, Surroundings
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.record import FetchRecord
@@ -92,3 +92,30 @@ def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
     working, _ = crew(["http://a.org/1"] * 3, server, Full(), threads=3, delay_s=0.0)
     with pytest.raises(OSError, match="disk full"):
         working.run()
+
+
+@pytest.mark.parametrize(
+    ("measured", "busy", "allowed", "expected"),
+    [(1000.0, 10, 10, 5), (100.0, 10, 10, 25), (500.0, 10, 10, 10), (0.0, 0, 3, 4), (9e9, 5, 5, 1)],
+)
+def test_a_bandwidth_target_sends_threads_to_work_or_to_rest(
+    measured: float, busy: int, allowed: int, expected: int
+) -> None:
+    target = Bandwidth(kbit_per_s=500.0, every_s=30.0, most_threads=25)
+    assert target.threads_for(measured, busy, allowed) == expected
+
+
+def test_threads_that_hang_are_left_behind() -> None:
+    server, records = LiveServer(), list[FetchRecord]()
+    _, engine = crew(["http://a.org/1", "http://b.org/1"], server, records, 2, 0.0)
+    forever = threading.Event()
+
+    def fetch(request: Request) -> Response | Failure:
+        if "b.org" in request.url:
+            forever.wait()
+        return server.fetch(request)
+
+    Crew(engine, fetch, 2, CLOCK, hang_s=0.3).run()
+    assert [record.url for record in records] == ["http://a.org/1"]
+    assert engine.counters["hung_threads"] == 1
+    forever.set()

@@ -281,3 +281,11 @@ def test_a_redirect_to_a_server_of_another_part_is_left_for_later() -> None:
     assert done.begun("http://mine.org/x") != []
     assert done.statuses["http://theirs.org/x"] is Status.LINKED
     assert not any(each.host == "theirs.org" for each in done.run.sent)
+
+
+def test_hosts_on_the_allowlist_are_not_asked_for_their_rules() -> None:
+    pages = host("www.own.org", 2, "User-agent: *\nDisallow: /\n") | host("a.org", 1)
+    done = fetch(SmallWeb(pages), urls_of(pages), robots_exempt=frozenset({"own.org"}))
+    assert done.statuses["http://www.own.org/p1"] is Status.FETCH_SUCCESS
+    assert done.begun("http://www.own.org/robots.txt") == []
+    assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
