@@ -59,7 +59,7 @@ def command(
       crawl testweb --table
     """
     from crawl.testing.web import Settings, Web, WebServer
-    from crawl.testing.wicked import ROUTES, WickedServer
+    from crawl.testing.wicked import WickedServer
     from crawl.testing.wicked import table as wicked_table
 
     if table:
@@ -75,7 +75,7 @@ def command(
         seeds = server.web.seeds()
         if worse is not None:
             stack.callback(worse.stop)
-            seeds += [worse.url(route.name) for route in ROUTES]
+            seeds += worse.urls().values()
         if hosts_file:
             _write_hosts(hosts_file, server, worse)
         try:

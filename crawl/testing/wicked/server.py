@@ -31,6 +31,10 @@ class WickedServer:
         route = BY_NAME[name]
         return f"http://{host or f'{name}.wicked.test'}:{self.port}{route.path}"
 
+    def urls(self) -> dict[str, str]:
+        """The name of every route and of every wicked host → its URL."""
+        return {name: self.url(name) for name in (*BY_NAME, *HOSTS)}
+
     def hosts(self) -> list[str]:
         """The host of every route, and those that are wicked themselves."""
         return ["wicked.test", *HOSTS, *(f"{name}.wicked.test" for name in BY_NAME)]
