@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import click
 
-from crawl.cli.interrupt import asks_first
+from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
@@ -59,11 +59,12 @@ def command(
     chosen = fetch.choose(directory, segment)
     options = FetchOptions(chosen.name, force)
     with (
+        terminated_as_interrupted(),
         spark.runner("fetch", config, quiet=True) as runner,
         asks_first(lambda: chosen.folder.write(STOP, b""), "fetch") as interrupted,
         _told(chosen, quiet=spark.quiet),
     ):
-        done = fetch.run(runner, directory, config, options, SystemClock())
+        done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)
     if done.took_over:
         remark(f"fetch: {done.took_over}")
     if as_json:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 from crawl.cli.output import remark
+from crawl.errors import CrawlError
+
+Handler = Callable[[int, FrameType | None], None]
 
 
 @contextmanager
@@ -16,17 +20,41 @@ def asks_first(ask: Callable[[], None], what: str) -> Iterator[Callable[[], bool
     function that says whether there was a signal."""
     signals = 0
 
+    def tell_and_ask() -> None:
+        remark(f"{what}: ending in good order; once more to end at once")
+        try:
+            ask()
+        except CrawlError as error:
+            remark(f"{what}: cannot be asked to end: {error}")
+
     def heard(_: int, __: FrameType | None) -> None:
         nonlocal signals
         signals += 1
         if signals > 1:
             raise KeyboardInterrupt
-        remark(f"{what}: ending in good order; once more to end at once")
-        ask()
+        # not here: whoever is interrupted may hold what printing and writing need
+        threading.Thread(target=tell_and_ask, name="interrupt", daemon=True).start()
 
-    kept = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _handled(heard, signal.SIGINT, signal.SIGTERM):
         yield lambda: signals > 0
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Has SIGTERM end the command as Ctrl-C does, with its clean-up and its exit code."""
+
+    def heard(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    with _handled(heard, signal.SIGTERM):
+        yield
+
+
+@contextmanager
+def _handled(handler: Handler, *numbers: signal.Signals) -> Iterator[None]:
+    kept = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
     finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+        for number, before in kept.items():
+            signal.signal(number, before)

@@ -10,8 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from crawl.clock import Clock
+from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.settings import (
+    FETCHER_CHECKPOINT_BYTES,
+    FETCHER_CHECKPOINT_RECORDS,
+    FETCHER_CHECKPOINT_SECONDS,
+)
 from crawl.model.content import Content
 from crawl.model.records import to_table
 from crawl.model.tables import CONTENT, CRAWL_FETCH
@@ -32,6 +38,14 @@ class ChunkSize:
     records: int = 5_000
     bytes: int = 64 << 20
     seconds: float = 60.0
+
+    @classmethod
+    def of(cls, config: Config) -> ChunkSize:
+        return cls(
+            config[FETCHER_CHECKPOINT_RECORDS],
+            config[FETCHER_CHECKPOINT_BYTES],
+            config[FETCHER_CHECKPOINT_SECONDS],
+        )
 
 
 @dataclass(slots=True)
@@ -57,11 +71,14 @@ class Output:
             self._begun = self.clock.monotonic()
         self._records.append(record)
         self._bytes += len(record.content.body) if record.content else 0
-        if (
-            len(self._records) >= self.size.records
-            or self._bytes >= self.size.bytes
-            or self.clock.monotonic() - self._begun >= self.size.seconds
-        ):
+        if len(self._records) >= self.size.records or self._bytes >= self.size.bytes:
+            self.flush()
+        else:
+            self.tick()
+
+    def tick(self) -> None:
+        """Looks at the clock: records must not wait for long because no others come."""
+        if self._begun is not None and self.clock.monotonic() - self._begun >= self.size.seconds:
             self.flush()
 
     def flush(self) -> None:

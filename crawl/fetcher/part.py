@@ -119,8 +119,8 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             config[FETCHER_THREADS_FETCH],
             clock,
             floor=_floor(config),
-        bandwidth=_bandwidth(config),
-        hang_s=config[FETCHER_HANG],
+            bandwidth=_bandwidth(config),
+            hang_s=config[FETCHER_HANG],
             watch=watch,
         )
         try:

@@ -7,6 +7,7 @@ gone on with, not begun again; here all pieces become the segment's state by one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -78,9 +79,18 @@ def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
 
 
 def run(
-    runner: Runner, crawl_dir: CrawlDir, config: Config, options: FetchOptions, clock: Clock
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    options: FetchOptions,
+    clock: Clock,
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> Fetched:
-    """Fetches the segment, or goes on with it, and publishes what is there."""
+    """Fetches the segment, or goes on with it, and publishes what is there.
+
+    Whoever writes the file STOP into the segment has it end in good order; `interrupted`
+    tells whether that was done before there was a fetch to end.
+    """
     segment = choose(crawl_dir, options.segment)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
     with held(
@@ -91,7 +101,9 @@ def run(
         heartbeat_s=config[LOCK_HEARTBEAT],
         force=options.force,
     ) as lock:
-        segment.folder.delete(STOP)
+        segment.folder.delete(STOP)  # of a fetch before
+        if interrupted():
+            segment.folder.write(STOP, b"")
         limit = config[FETCHER_TIMELIMIT]
         lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
         fetching = PartFetching(
@@ -102,6 +114,7 @@ def run(
             filters=FilterChain.from_config(config),
             parts=len(lists),
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
+            clock=clock,
         )
         with timed(report, "fetch", clock):
             fetched = runner.run(partial(fetch_part, fetching), lists, "fetch")
@@ -109,8 +122,10 @@ def run(
         lock.verify()
         complete = all(part.finished for part in fetched)
         segment.write_report(FETCH, report)
-        segment.publish(CONTENT, _manifest(fetched, CONTENT, clock, complete=complete))
-        segment.publish(FETCH, _manifest(fetched, FETCH, clock, complete=complete))
+        for table in (CONTENT, FETCH):
+            manifest = _manifest(fetched, table, clock, complete=complete)
+            _sweep(segment, table, manifest)
+            segment.publish(table, manifest)
         segment.folder.delete(STOP)
         return Fetched(segment.name, report, complete, lock.took_over)
 
@@ -125,6 +140,16 @@ def _manifest(
         if (piece := chunk.pieces.get(table)) is not None
     ]
     return PartManifest(tuple(files), clock.now_ms(), complete)
+
+
+def _sweep(segment: Segment, table: str, manifest: PartManifest) -> None:
+    """Deletes what tasks that died had written and not committed: whoever reads the folder
+    without the manifest must not find a URL twice."""
+    folder = segment.part_folder(table)
+    kept = {file.path for file in manifest.files}
+    for name in folder.names():
+        if name.endswith(".parquet") and name not in kept:
+            folder.delete(name)
 
 
 def _tell(report: Report, fetched: list[PartFetched], clock: Clock) -> None:

@@ -3,16 +3,19 @@
     SEGMENT/crawl_fetch/part-00003-1f2e3d4c.parquet      files of a piece
     SEGMENT/content/part-00003-5a6b7c8d.parquet
     SEGMENT/crawl_fetch/chunks/part-00003/000007.json    the mark that commits both
+    SEGMENT/crawl_fetch/chunks/part-00003/OWNER.json     the task that may commit
     SEGMENT/crawl_fetch/chunks/part-00003/DONE.json      the part is finished
 
-Marks are numbered and created only if absent. A task that goes on where another one
-died reads the marks up to the first that is missing; of two that are at work on one part
-by mistake, the one that finds its mark taken gives up, so no URL gets two records.
+A task claims its part, reads the marks of those before it up to the first that is
+missing, and goes on from there. Marks are numbered and created only if absent, and only
+by whoever claimed last: a task that was given up for dead but lives (its driver was
+killed, its machine was out of reach) cannot add a second record of a URL.
 """
 
 from __future__ import annotations
 
 import json
+import uuid
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -20,6 +23,7 @@ from crawl.errors import StorageError
 from crawl.storage.folder import Folder
 
 DONE = "DONE.json"
+OWNER = "OWNER.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,41 +44,71 @@ class Chunk:
 
 
 class ChunkLog:
-    """The marks of one part of a fetch list."""
+    """The marks of one part of a fetch list, as one task sees them."""
 
     def __init__(self, segment: Folder, part: int) -> None:
         self._folder = segment.child(f"crawl_fetch/chunks/part-{part:05d}")
+        self._token = uuid.uuid4().hex
         self._next = 0
+
+    def claim(self, now_ms: int) -> int | None:
+        """Makes this task the only one that may commit; when the task before it claimed
+        the part, None for the first."""
+        raw = self._folder.read(OWNER)
+        claim = json.dumps({"token": self._token, "claimed_ms": now_ms})
+        self._folder.write(OWNER, claim.encode())
+        if raw is None:
+            return None
+        try:
+            return int(json.loads(raw)["claimed_ms"])
+        except (ValueError, TypeError, KeyError):
+            return now_ms  # it died in its claim, or is in the middle of it
+
+    def is_ours(self) -> bool:
+        """Whether no other task has claimed the part since."""
+        raw = self._folder.read(OWNER)
+        return raw is not None and self._token.encode() in raw
 
     def committed(self) -> list[Chunk]:
         """All chunks so far; what is committed next comes after them."""
         chunks: list[Chunk] = []
-        while (raw := self._folder.read(f"{len(chunks):06d}.json")) is not None:
+        while (raw := self._folder.read(_mark(len(chunks)))) is not None:
             try:
                 content = json.loads(raw)
                 pieces = {name: Piece(**piece) for name, piece in content["pieces"].items()}
                 chunks.append(Chunk(pieces, content["counters"]))
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, AttributeError):
                 # a mark that its writer died in commits nothing: it is written over
-                self._folder.delete(f"{len(chunks):06d}.json")
+                if self.is_ours():
+                    self._folder.delete(_mark(len(chunks)))
                 break
         self._next = len(chunks)
         return chunks
 
     def commit(self, chunk: Chunk) -> None:
-        name = f"{self._next:06d}.json"
+        name = _mark(self._next)
+        self._require_ours()
         if not self._folder.create(name, json.dumps(asdict(chunk)).encode()):
             raise StorageError(f"{self._folder.path(name)}: another task is fetching the same part")
         self._next += 1
 
     def finish(self, told: dict[str, Any]) -> None:
+        self._require_ours()
         self._folder.write(DONE, json.dumps(told).encode())
 
     def finished(self) -> dict[str, Any] | None:
         """What the finished part tells; None while it is not finished."""
         raw = self._folder.read(DONE)
         try:
-            content: dict[str, Any] | None = json.loads(raw) if raw else None
+            content = json.loads(raw) if raw else None
         except ValueError:
             return None
-        return content
+        return content if isinstance(content, dict) else None
+
+    def _require_ours(self) -> None:
+        if not self.is_ours():
+            raise StorageError(f"{self._folder.address}: another task is fetching the same part")
+
+
+def _mark(number: int) -> str:
+    return f"{number:06d}.json"

@@ -1,0 +1,147 @@
+"""A task and the world: tells others how far it is, and hears whether it is to end.
+
+SEGMENT/crawl_fetch/progress/part-00003.json   what it last told
+SEGMENT/crawl_fetch/STOP                       asks all tasks to end in good order
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.errors import StorageError
+from crawl.fetcher.engine import FetchEngine
+from crawl.fetcher.output import Output
+from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.settings import FETCHER_PROGRESS_INTERVAL
+from crawl.storage.chunks import ChunkLog
+from crawl.storage.folder import Folder
+from crawl.storage.segments import PartFile
+
+STOP = "crawl_fetch/STOP"
+"""Ctrl-C, heard on all machines."""
+PROGRESS = "crawl_fetch/progress"
+INTERRUPTED = "interrupted"
+SUPERSEDED = "superseded"
+"""Another task has claimed the part: this one was given up for dead."""
+
+_HEARS_WITHIN_S = 1.0
+"""At the most, beside the interval: a crew looks up twice a second."""
+
+
+def take_over(log: ChunkLog, segment: Folder, part: int, config: Config, clock: Clock) -> None:
+    """Claims the part. Where another task was at work on it until just now, waits until
+    that one has heard of it, should it live, and its servers have had their pause."""
+    claimed_ms = log.claim(clock.now_ms())
+    if claimed_ms is None:
+        return
+    seen_ms = max(claimed_ms, _told_ms(segment, part))
+    pause_s = (
+        config[FETCHER_PROGRESS_INTERVAL] + _HEARS_WITHIN_S + Politeness.of(config).usual.delay_s
+    )
+    left_s = pause_s - (clock.now_ms() - seen_ms) / 1000
+    # no longer than the pause, whatever another machine's clock says
+    threading.Event().wait(min(max(left_s, 0.0), pause_s))
+
+
+def _told_ms(segment: Folder, part: int) -> int:
+    raw = segment.read(_progress_file(part))
+    try:
+        return int(json.loads(raw)["told_ms"]) if raw else 0
+    except (ValueError, TypeError, KeyError):
+        return 0
+
+
+def _progress_file(part: int) -> str:
+    return f"{PROGRESS}/part-{part:05d}.json"
+
+
+Watch = Callable[[FetchEngine, int], str]
+
+
+@contextmanager
+def watching(
+    segment: Folder,
+    file: PartFile,
+    log: ChunkLog,
+    output: Output,
+    config: Config,
+    clock: Clock,
+    done: int,
+) -> Iterator[Watch]:
+    """What a crew calls now and then; `done` URLs had a record before it began."""
+    with ThreadPoolExecutor(1) as messenger:
+        yield _Watch(segment, file, log, output, config, clock, done, messenger)
+
+
+class _Watch:
+    def __init__(
+        self,
+        segment: Folder,
+        file: PartFile,
+        log: ChunkLog,
+        output: Output,
+        config: Config,
+        clock: Clock,
+        done: int,
+        messenger: ThreadPoolExecutor,
+    ) -> None:
+        self._segment = segment
+        self._file = file
+        self._log = log
+        self._output = output
+        self._clock = clock
+        self._done = done
+        self._messenger = messenger
+        self._interval_s: float = config[FETCHER_PROGRESS_INTERVAL]
+        self._next = 0.0
+        self._last = (clock.monotonic(), 0, 0)
+        self._answer: Future[str] | None = None
+
+    def __call__(self, engine: FetchEngine, busy: int) -> str:
+        """Called under the engine's lock: the store, which may be slow, is asked by another
+        thread, and its answer is taken at the next call."""
+        self._output.tick()
+        if self._answer is not None:
+            if not self._answer.done():
+                return ""
+            reason, self._answer = self._answer.result(), None
+            if reason:
+                return reason
+        now = self._clock.monotonic()
+        if now >= self._next:
+            self._next = now + self._interval_s
+            self._answer = self._messenger.submit(self._exchange, self._told(engine, busy, now))
+        return ""
+
+    def _told(self, engine: FetchEngine, busy: int, now: float) -> dict[str, float]:
+        pages, amount = engine.counters["records"], engine.counters["bytes"]
+        then, pages_then, amount_then = self._last
+        self._last = (now, pages, amount)
+        spent = max(now - then, 1e-3)
+        return {
+            "part": self._file.part,
+            "urls": self._file.rows,
+            "done": self._done + pages,
+            "pages_per_s": round((pages - pages_then) / spent, 1),
+            "kb_per_s": round((amount - amount_then) / spent / 1000, 1),
+            "busy_threads": busy,
+            "waiting": engine.queues.waiting,
+            "queues": len(engine.queues),
+            "longest_queue_s": round(engine.queues.serial_seconds(now), 1),
+            "told_ms": self._clock.now_ms(),
+        }
+
+    def _exchange(self, told: dict[str, float]) -> str:
+        try:
+            if not self._log.is_ours():
+                return SUPERSEDED
+            self._segment.write(_progress_file(self._file.part), json.dumps(told).encode())
+            return INTERRUPTED if self._segment.exists(STOP) else ""
+        except StorageError:
+            return ""  # a passing fault of the store: what is fetched will tell a lasting one
