@@ -1,6 +1,6 @@
 """A synthetic web on loopback whose truth can be asked, and whose server tells who asked what.
 
-with running(Web(Settings(sites=20, pages=1000, port=0))) as server:
+with running(Web(Settings(sites=20, pages=1000))) as server:
     crawl(server.web.seeds(), resolve=server.resolve)
     assert not disallowed(server.requests(), server.web, "mybot")
 """

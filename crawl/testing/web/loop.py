@@ -274,30 +274,6 @@ class Loop:
         connection.socket.close()
 
 
-def listen(addresses: list[str], port: int) -> list[socket.socket]:
-    """Listens on one port of several loopback addresses; port 0 is one that is free on all."""
-    for _ in range(50):
-        listeners: list[socket.socket] = []
-        chosen = port
-        try:
-            for address in addresses:
-                listener = socket.socket()
-                listeners.append(listener)
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listener.bind((address, chosen))
-                chosen = listener.getsockname()[1]
-                listener.listen(4096)
-                listener.setblocking(False)
-        except OSError as error:
-            for listener in listeners:
-                listener.close()
-            if port:
-                raise UsageError(f"cannot listen on port {port}: {error.strerror}") from error
-            continue
-        return listeners
-    raise UsageError(f"found no port that is free on all of {', '.join(addresses)}")
-
-
 def _header(head: bytes, lowered: bytes, name: bytes) -> bytes:
     start = lowered.find(name)
     if start < 0:

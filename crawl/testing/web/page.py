@@ -73,4 +73,4 @@ def write_page(plan: Plan, site: int, number: int, *, version: int = 0, mark: st
 def origin(plan: Plan, site: int) -> str:
     """`http://site3.test:8080`, as all URLs of a site begin."""
     port = plan.settings.port
-    return f"http://{plan.host(site)}" + ("" if port == 80 else f":{port}")
+    return f"http://{plan.host(site)}" + ("" if port in (0, 80) else f":{port}")

@@ -9,7 +9,8 @@ import sys
 import time
 
 from crawl.errors import UsageError
-from crawl.testing.web.loop import Loop, listen
+from crawl.testing.web.listen import listen
+from crawl.testing.web.loop import Loop
 from crawl.testing.web.process import Commands, prepare_child, tell
 from crawl.testing.web.settings import Settings
 from crawl.testing.web.web import Web

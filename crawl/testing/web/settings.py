@@ -20,8 +20,8 @@ class Settings:
     pages: int = 1000
     """Of all sites together; every site has at least one."""
     seed: int = 0
-    port: int = 80
-    """Part of every URL unless it is 80. A server started on 0 chooses one."""
+    port: int = 0
+    """Part of every URL, but for 80 and for 0, where a server chooses one when it starts."""
     skew: float = 1.0
     """The size of the n-th largest site is proportional to n^-skew; 0 for equal sizes."""
     fanout: int = 8

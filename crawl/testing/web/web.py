@@ -235,8 +235,9 @@ class Web:
     def _split(self, url: str) -> tuple[int, str]:
         parts = urlsplit(url)
         site = self._site(parts.hostname or "")
-        if parts.scheme != "http" or (parts.port or 80) != self.settings.port:
-            raise UsageError(f"{url} is not of this web: it is http on port {self.settings.port}")
+        port = self.settings.port or 80
+        if parts.scheme != "http" or (parts.port or 80) != port:
+            raise UsageError(f"{url} is not of this web: it is http on port {port}")
         path = parts.path or "/"
         return site, f"{path}?{parts.query}" if parts.query else path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+from crawl.interfaces.protocol import FailureKind
 from crawl.testing.wicked.exchange import Exchange, Route
 
 _REFUSED = "record the redirect and never ask its target"
@@ -83,7 +84,13 @@ REDIRECT_ROUTES: tuple[Route, ...] = (
     ),
     Route("/redirect/garbage", "to what is no URL", "record it, not crash", (302,), garbage),
     Route("/redirect/nowhere", "302 without a Location", "record it, not crash", (302,), nowhere),
-    Route("/redirect/twice", "two Locations, both private", _REFUSED, (302,), twice),
+    Route(
+        "/redirect/twice",
+        "two Locations, both private",
+        f"{_REFUSED}, or refuse the response",
+        (302, FailureKind.MALFORMED_RESPONSE),
+        twice,
+    ),
     Route(
         "/redirect/split",
         "to a URL with an encoded line end",

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import BinaryIO
 
 from crawl.errors import UsageError
+from crawl.testing.web.listen import listen
 from crawl.testing.web.log import Entry, write_entry
-from crawl.testing.web.loop import listen
 from crawl.testing.web.process import Commands, prepare_child, tell
 from crawl.testing.wicked.exchange import Exchange, Route, abort
 from crawl.testing.wicked.routes import ADDRESSES, BY_NAME, HOSTS, ROUTES, find_route

@@ -21,7 +21,7 @@ from crawl.errors import EnvironmentFault, UsageError
 from crawl.testing.web import Expected, Kind, Settings, Web, WebServer, concurrency, gaps, running
 from crawl.testing.web.reply import http_date
 
-SETTINGS = Settings(sites=14, pages=1400, port=0, slow=0.05)
+SETTINGS = Settings(sites=14, pages=1400, slow=0.05)
 
 
 @pytest.fixture(scope="module")

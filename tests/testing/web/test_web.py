@@ -11,7 +11,7 @@ from crawl.errors import UsageError
 from crawl.testing.web import Kind, RobotsKind, Settings, Web
 
 WEB = Web(Settings(sites=28, pages=2800, port=8080))
-BY_KIND = {kind: [] for kind in Kind}  # type: dict[Kind, list[str]]
+BY_KIND: dict[Kind, list[str]] = {kind: [] for kind in Kind}
 for _url in WEB.urls():
     _kind = WEB.expected(_url).kind
     assert _kind is not None
@@ -173,3 +173,10 @@ def test_what_is_not_of_the_web_is_a_fault() -> None:
 
 def test_robots_kinds_are_dealt_out_in_turn() -> None:
     assert [WEB.robots(host) for host in WEB.hosts()] == list(RobotsKind) * 2
+
+
+def test_a_web_that_is_not_served_yet_has_urls_without_a_port() -> None:
+    web = Web(Settings(sites=2, pages=20))
+    assert web.seeds() == ["http://site0.test/", "http://site1.test/"]
+    assert web.expected(web.seeds()[1]).code == 200
+    assert web.at_port(8080).seeds()[1] == "http://site1.test:8080/"
