@@ -188,6 +188,7 @@ class HttpProtocol(HttpBase):
         curl.setopt(pycurl.SSL_VERIFYHOST, 2 if self._verify else 0)
         if self._authorities.folder:
             curl.setopt(pycurl.CAPATH, self._authorities.folder)
+            curl.unsetopt(pycurl.CAINFO)  # or each handle reads the whole built-in bundle
         else:
             curl.setopt(pycurl.CAINFO, self._authorities.file)
         return handle

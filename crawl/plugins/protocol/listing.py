@@ -1,0 +1,29 @@
+"""A folder as a page: its entries as links, so that a crawl can go on from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from urllib.parse import quote
+
+from crawl.interfaces.protocol import Truncation
+
+
+def listing_page(
+    path: str, entries: Iterable[tuple[str, bool]], limit: int
+) -> tuple[bytes, Truncation]:
+    """A page of names and whether each is a folder; cut between entries at the limit."""
+    title = escape(f"Index of {path}")
+    first = f"<!DOCTYPE html>\n<title>{title}</title>\n<h1>{title}</h1>\n<ul>\n"
+    pieces = [first.encode("utf-8", "replace")]
+    size = len(pieces[0])
+    for name, is_folder in entries:
+        shown = name + "/" if is_folder else name
+        link = quote(shown.encode("utf-8", "surrogateescape"))
+        # ./ keeps a name with a colon from being read as a scheme
+        line = f'<li><a href="./{link}">{escape(shown)}</a></li>\n'.encode("utf-8", "replace")
+        size += len(line)
+        if size > limit:
+            return b"".join(pieces), Truncation.LENGTH
+        pieces.append(line)
+    return b"".join([*pieces, b"</ul>\n"]), Truncation.WHOLE
