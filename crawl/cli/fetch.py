@@ -16,6 +16,7 @@ from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.spark import SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.errors import EnvironmentFault
 from crawl.fetcher.part import PROGRESS, STOP
 from crawl.phases import fetch
 from crawl.phases.fetch import Fetched, FetchOptions
@@ -58,13 +59,19 @@ def command(
     directory = CrawlDir(crawl_dir)
     chosen = fetch.choose(directory, segment)
     options = FetchOptions(chosen.name, force)
-    with (
-        terminated_as_interrupted(),
-        spark.runner("fetch", config, quiet=True) as runner,
-        asks_first(lambda: chosen.folder.write(STOP, b""), "fetch") as interrupted,
-        _told(chosen, quiet=spark.quiet),
-    ):
-        done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)
+    try:
+        with (
+            terminated_as_interrupted(),
+            spark.runner("fetch", config, quiet=True) as runner,
+            asks_first(lambda: chosen.folder.write(STOP, b""), "fetch") as interrupted,
+            _told(chosen, quiet=spark.quiet),
+        ):
+            done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)
+    except ConnectionError as error:
+        # what Python's side of Spark says when it has nobody to talk to any more
+        raise EnvironmentFault(
+            "Spark's JVM died; what is fetched is kept, and the same command goes on"
+        ) from error
     if done.took_over:
         remark(f"fetch: {done.took_over}")
     if as_json:
