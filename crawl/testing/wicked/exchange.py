@@ -29,6 +29,8 @@ class Exchange:
     host: str
     port: int
     agent: str = ""
+    closing: bool = False
+    """The client asked for the connection to be closed; only honest answers heed it."""
     status: int = 0
     """What was answered; 0 for nothing that has a code."""
     sent: int = 0
@@ -70,8 +72,8 @@ class Exchange:
 
     async def page(self, body: bytes, *lines: str, code: int = 200, keep: bool = False) -> None:
         """An honest answer."""
-        self.keep = keep
-        connection = "keep-alive" if keep else "close"
+        self.keep = keep and not self.closing
+        connection = "keep-alive" if self.keep else "close"
         length = f"Content-Length: {len(body)}"
         await self.head(code, f"Connection: {connection}", length, *lines)
         if self.method != "HEAD":

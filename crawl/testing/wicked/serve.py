@@ -57,7 +57,8 @@ class Wicked:
         headers = {name.lower(): value.strip() for name, _, value in _fields(lines)}
         host = headers.get("host", "wicked.test").partition(":")[0].lower()
         agent = headers.get("user-agent", "").replace("\t", " ")
-        exchange = Exchange(reader, writer, method, target, host, self._port, agent)
+        closing = headers.get("connection", "").lower() == "close"
+        exchange = Exchange(reader, writer, method, target, host, self._port, agent, closing)
         whole = False
         try:
             await self._answer(exchange)

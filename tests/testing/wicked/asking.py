@@ -53,7 +53,8 @@ def ask(
     data = bytearray()
     end = monotonic() + seconds
     with socket.create_connection((address, server.port), timeout=2) as client:
-        client.sendall(f"GET /{path} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
+        head = f"GET /{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n"
+        client.sendall(head.encode())
         client.settimeout(silence)
         while len(data) < at_most and monotonic() < end:
             try:
