@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "inject": ("crawl.cli.inject", "put seed URLs into the CrawlDb"),
     "generate": ("crawl.cli.generate", "select due URLs into new segments"),
     "fetch": ("crawl.cli.fetch", "fetch a segment, politely"),
+    "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
     "status": ("crawl.cli.status", "how far the segments are, also while they are fetched"),
     "readdb": ("crawl.cli.readdb", "statistics, look-up and dumps of the CrawlDb"),
     "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),

@@ -1,0 +1,233 @@
+"""crawl simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import click
+
+from crawl.cli.options import json_option, with_config
+from crawl.cli.output import print_json, print_table, remark
+from crawl.config import Config
+from crawl.errors import UsageError
+from crawl.fetcher.simulate import (
+    Latency,
+    Listed,
+    PartPlan,
+    listed_urls,
+    made_urls,
+    makespan,
+    plan_part,
+    sizes_of_hosts,
+)
+from crawl.phases.fetch import choose
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import GENERATE
+
+
+@click.command("simulate")
+@click.argument("crawl_dir", metavar="[CRAWL_DIR]", required=False)
+@click.argument("segment", required=False)
+@click.option("--hosts", type=click.IntRange(min=1), help="Instead of a fetch list: so many hosts.")
+@click.option("--urls", type=click.IntRange(min=1), help="URLs on them.")
+@click.option(
+    "--skew",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="The n-th host has 1/n^SKEW as many URLs as the first; 0: all alike.",
+)
+@click.option(
+    "--parts", type=click.IntRange(min=1), default=1, show_default=True, help="Parts of them."
+)
+@click.option(
+    "--latency",
+    type=click.FloatRange(min=0),
+    default=0.5,
+    show_default=True,
+    help="Mean seconds of a request.",
+)
+@click.option(
+    "--spread",
+    type=click.FloatRange(min=0, max=3),
+    default=0.5,
+    show_default=True,
+    help="Spread of latencies (log-normal: standard deviation of the logarithm).",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads a task.")
+@click.option(
+    "--tasks", type=click.IntRange(min=1), help="Parts fetched at the same time (default: all)."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of all chance.")
+@json_option
+@with_config
+def command(
+    crawl_dir: str | None,
+    segment: str | None,
+    hosts: int | None,
+    urls: int | None,
+    skew: float,
+    parts: int,
+    latency: float,
+    spread: float,
+    threads: int | None,
+    tasks: int | None,
+    seed: int,
+    as_json: bool,
+    config: Config,
+) -> None:
+    """Predict how long a fetch takes, without sending a byte.
+
+    The fetcher itself runs in virtual time: over a fetch list of CRAWL_DIR (the named
+    segment, or the oldest that is not fetched yet), or over --urls spread over --hosts.
+
+    Taken for granted: every host answers, its robots.txt (one request a host, unless it is
+    on the allowlist) allows everything and asks for no pause; no two hosts share an address;
+    the machine and its line are fast enough.
+
+    \b
+    Examples:
+      crawl simulate mycrawl --latency 0.3 --threads 50
+      crawl simulate --hosts 20000 --urls 1000000 --skew 1 -D fetcher.server.delay=2
+    """
+    if threads is not None:
+        config = config.with_values({"fetcher.threads.fetch": threads}, "--threads")
+    if crawl_dir is not None:
+        if hosts is not None or urls is not None:
+            raise UsageError("either a CRAWL_DIR or --hosts and --urls, not both")
+        source = _of_segment(crawl_dir, segment)
+    elif hosts is not None and urls is not None:
+        source = _made(hosts, urls, skew, parts, seed)
+    else:
+        raise UsageError("what to simulate? a CRAWL_DIR with a fetch list, or --hosts and --urls")
+    plans = [
+        plan_part(part, listed(), config, Latency(latency, spread), seed=seed)
+        for part, listed in source.parts
+    ]
+    seconds = makespan([plan.seconds for plan in plans], tasks)
+    if as_json:
+        print_json(_as_dict(source.name, plans, seconds))
+    else:
+        _show(source.name, plans, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    name: str
+    parts: list[tuple[int, Callable[[], Listed]]]
+
+
+def _of_segment(crawl_dir: str, name: str | None) -> _Source:
+    directory = CrawlDir(crawl_dir)
+    if name is None:
+        segment = choose(directory, None)
+    else:
+        segment = directory.segments.segment(name.rstrip("/").rpartition("/")[2])
+    manifest = segment.require(GENERATE)
+    return _Source(
+        f"{crawl_dir}/segments/{segment.name}",
+        [(file.part, partial(listed_urls, segment.folder, file)) for file in manifest.files],
+    )
+
+
+def _made(hosts: int, urls: int, skew: float, parts: int, seed: int) -> _Source:
+    sizes = sizes_of_hosts(hosts, urls, skew)
+    return _Source(
+        f"{urls:,} URLs on {hosts:,} hosts",
+        [(part, partial(made_urls, sizes, part, parts, seed)) for part in range(min(parts, hosts))],
+    )
+
+
+def _as_dict(name: str, plans: list[PartPlan], seconds: float) -> dict[str, Any]:
+    return {
+        "source": name,
+        "seconds": round(seconds, 3),
+        "ideal_s": round(max((plan.ideal_s for plan in plans), default=0.0), 3),
+        "urls": sum(plan.urls for plan in plans),
+        "urls_per_s": round(_pace(plans, seconds), 3),
+        "parts": [
+            {
+                "part": plan.part,
+                "urls": plan.urls,
+                "hosts": plan.hosts,
+                "threads": plan.threads,
+                "seconds": round(plan.seconds, 3),
+                "ideal_s": round(plan.ideal_s, 3),
+                "thread_use": round(plan.thread_use, 4),
+                "urls_per_s": round(plan.urls_per_s, 3),
+                "requests": plan.counters["requests"],
+                "robots_requests": plan.counters["robots_requests"],
+                "handed_back": plan.handed_back,
+                "longest": [
+                    {
+                        "host": host.key,
+                        "requests": host.requests,
+                        "ended_s": round(host.ended_s, 3),
+                        "asking_s": round(host.asking_s, 3),
+                        "pausing_s": round(host.pausing_s, 3),
+                        "waiting_s": round(host.waiting_s, 3),
+                    }
+                    for host in plan.longest
+                ],
+            }
+            for plan in plans
+        ],
+    }
+
+
+def _pace(plans: list[PartPlan], seconds: float) -> float:
+    return sum(plan.counters["records"] for plan in plans) / seconds if seconds else 0.0
+
+
+def _show(name: str, plans: list[PartPlan], seconds: float) -> None:
+    print_table(
+        "parts",
+        ["part", "urls", "hosts", "seconds", "ideal", "thread use", "urls/s", "robots", "left"],
+        [
+            [
+                plan.part,
+                plan.urls,
+                plan.hosts,
+                round(plan.seconds, 1),
+                round(plan.ideal_s, 1),
+                f"{plan.thread_use:.0%}",
+                round(plan.urls_per_s, 1),
+                plan.counters["robots_requests"],
+                plan.handed_back,
+            ]
+            for plan in plans
+        ],
+    )
+    last = sorted(
+        (host for plan in plans for host in plan.longest), key=lambda host: -host.ended_s
+    )[:10]
+    print_table(
+        "hosts that end last",
+        ["host", "requests", "ends at", "asking", "pausing", "waiting"],
+        [
+            [
+                host.key,
+                host.requests,
+                *(
+                    round(value, 1)
+                    for value in (host.ended_s, host.asking_s, host.pausing_s, host.waiting_s)
+                ),
+            ]
+            for host in last
+        ],
+        first=False,
+    )
+    records = sum(plan.counters["records"] for plan in plans)
+    remark(
+        f"simulate: {name}: {records:,} pages in {seconds:,.0f} s ({_time(seconds)}),"
+        f" {_pace(plans, seconds):,.1f} a second"
+    )
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"

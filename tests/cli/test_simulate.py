@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from crawl.model.records import to_table
+from crawl.model.tables import CRAWLDB
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.parquet import open_writer
+from crawl.storage.segments import GENERATE, PartFile, PartManifest
+from tests.cli.calling import Caller
+from tests.phases.made import datum
+
+
+@pytest.fixture
+def listed(tmp_path: object) -> str:
+    """A crawl with one segment of two parts: 30 URLs of one host, 5 of another."""
+    directory = CrawlDir(str(tmp_path))
+    segment = directory.segments.segment("20260101000000")
+    files = []
+    for part, (host, urls) in enumerate([("a.org", 30), ("b.org", 5)]):
+        path = f"part-{part}.parquet"
+        rows = [(f"http://{host}/{n}", host, datum()) for n in range(urls)]
+        with open_writer(segment.part_folder(GENERATE), path, CRAWLDB.schema, 8) as writer:
+            writer.write(to_table(rows))
+        files.append(PartFile(part, path, urls, 0))
+    segment.publish(GENERATE, PartManifest(tuple(files), 0))
+    return str(tmp_path)
+
+
+STEADY = ("--latency", 0.5, "--spread", 0, "-D", "fetcher.server.delay=2")
+
+
+@pytest.mark.parametrize("segment", [[], ["20260101000000"]])
+def test_a_fetch_list_is_predicted_part_by_part(
+    crawl: Caller, listed: str, segment: list[str]
+) -> None:
+    told = crawl("simulate", listed, *segment, *STEADY, "--json").json
+    assert told["seconds"] == 31 * 0.5 + 30 * 2
+    assert told["ideal_s"] == told["seconds"]
+    assert told["urls"] == 35
+    assert [part["urls"] for part in told["parts"]] == [30, 5]
+    assert [part["seconds"] for part in told["parts"]] == [75.5, 13.0]
+    assert told["parts"][0]["longest"][0]["host"] == "a.org"
+    one_by_one = crawl("simulate", listed, *STEADY, "--tasks", 1, "--json").json
+    assert one_by_one["seconds"] == 75.5 + 13.0
+
+
+def test_a_distribution_is_predicted_for_people(crawl: Caller) -> None:
+    answer = crawl("simulate", "--hosts", 3, "--urls", 9, "--parts", 2, "--threads", 2, *STEADY)
+    assert answer.code == 0
+    assert answer.out.splitlines()[0].split()[:3] == ["part", "urls", "hosts"]
+    assert "host2.test" in answer.out
+    assert "9 URLs on 3 hosts: 9 pages in 8 s (0:00:08)" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "what to simulate?"),
+        (["--hosts", "3"], "what to simulate?"),
+        (["x", "--hosts", "3", "--urls", "9"], "not both"),
+        (["nowhere"], "nowhere has no segment"),
+        (["nowhere", "20260101000000"], "no finished crawl_generate"),
+        (["--hosts", "1", "--urls", "1", "-D", "fetcher.server.dalay=2"], "did you mean"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(
+    crawl: Caller, arguments: list[str], complaint: str
+) -> None:
+    answer = crawl("simulate", *arguments)
+    assert answer.code == 2
+    assert complaint in answer.err
+    assert answer.err.count("\n") == 1
