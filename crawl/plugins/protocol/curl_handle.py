@@ -140,6 +140,8 @@ class CurlHandle:
 
     def _debug(self, kind: int, data: bytes) -> None:
         if kind == pycurl.INFOTYPE_HEADER_OUT:
-            self.request_head = data
+            self.request_head = data  # with the answer to a challenge
         elif kind == pycurl.INFOTYPE_TEXT and data.startswith(_CIPHER):
-            self.cipher = data.removeprefix(_CIPHER).decode("latin-1").strip()
+            # version / cipher / key exchange / kind of certificate
+            told = data.removeprefix(_CIPHER).decode("latin-1").split(" / ")
+            self.cipher = " / ".join(told[:2]).strip()

@@ -12,6 +12,8 @@ from typing import Any
 
 from requests.auth import HTTPDigestAuth
 from requests.utils import parse_dict_header
+from urllib3 import disable_warnings
+from urllib3.exceptions import InsecureRequestWarning
 
 from crawl.config import Config
 from crawl.fetcher.dns import Resolve, system_addresses
@@ -162,6 +164,8 @@ class _Transfer:
             if self.watch.sent_at:
                 return expired, message
         kind = kind_of(error)
+        if kind is FailureKind.OTHER and not self.watch.sent_at and _timed_out(error):
+            return FailureKind.CONNECT_TIMEOUT, message  # in the midst of a handshake
         if kind is FailureKind.DISCONNECTED and self.head is not None:
             self.body.truncated = self.body.truncated or Truncation.DISCONNECT
             return None, ""
@@ -205,4 +209,5 @@ def _context(config: Config) -> ssl.SSLContext:
     if not config[TLS_CHECK]:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
+        disable_warnings(InsecureRequestWarning)  # one for every page; it was asked for
     return context

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from crawl.config import Config
+from crawl.errors import ConfigError
+from crawl.interfaces.protocol import Request
+from crawl.plugins.protocol.asking import Asking, user_agent
+from crawl.plugins.protocol.credentials import credentials
+
+NAMED = {"http.agent.name": "mybot"}
+
+
+def test_a_name_that_can_be_sent() -> None:
+    assert user_agent(Config.of({**NAMED, "http.agent.version": ""})) == "mybot"
+    for name in ("", "  ", "my\nbot", "bot(1)"):
+        with pytest.raises(ConfigError, match="http.agent.name"):
+            user_agent(Config.of({"http.agent.name": name}))
+
+
+def test_requests_that_ask_nothing_special_share_their_headers() -> None:
+    asking = Asking(Config.of(NAMED))
+    one, other = (asking.headers(Request(f"http://{host}/"), host) for host in ("a", "b"))
+    assert one is other
+
+
+def test_a_requests_own_header_replaces_ours() -> None:
+    headers = (("accept", "text/plain"), ("User-Agent", "other/1"))
+    pairs = Asking(Config.of(NAMED)).headers(Request("http://a/", headers=headers), "a").pairs
+    names = [name.lower() for name, _ in pairs]
+    assert len(names) == len(set(names))
+    assert ("accept", "text/plain") in pairs and ("User-Agent", "other/1") in pairs
+
+
+def test_switches() -> None:
+    off = {
+        "http.enable.if.modified.since.header": False,
+        "http.enable.cookie.header": False,
+        "http.accept": "",
+        "http.accept.language": "",
+    }
+    request = Request("http://a/", modified_since_ms=1, etag="x", headers=(("Cookie", "a=1"),))
+    pairs = Asking(Config.of({**NAMED, **off})).headers(request, "a").pairs
+    assert [name for name, _ in pairs] == ["User-Agent", "Accept-Encoding"]
+
+
+def test_custom_headers_are_checked() -> None:
+    for lines in ("nonsense", "Bad Name: x", ": x"):
+        with pytest.raises(ConfigError, match="http.custom.headers"):
+            Asking(Config.of({**NAMED, "http.custom.headers": lines}))
+
+
+def test_other_characters_go_as_utf8() -> None:
+    rendered = Asking(Config.of({**NAMED, "http.custom.headers": "X-Name: Zoë"}))
+    assert "X-Name: Zoë".encode() in rendered.headers(Request("http://a/"), "a").rendered
+
+
+@pytest.mark.parametrize("line", ["a.test cookie", "a.test\t", "a/b\tx=1"])
+def test_a_wrong_cookie_line(line: str) -> None:
+    values = {**NAMED, "http.agent.host.cookie.file": "c"}
+    with pytest.raises(ConfigError, match="c:1"):
+        Asking(Config.of(values, files={"c": line}))
+
+
+@pytest.mark.parametrize(
+    "line", ["a.test", "a.test basic me", "a.test ntlm me hush", "a/b bearer hush"]
+)
+def test_a_wrong_credentials_line_is_told_without_its_secret(line: str) -> None:
+    with pytest.raises(ConfigError, match="auth:1") as told:
+        credentials(Config.of({"http.auth.file": "auth"}, files={"auth": line}))
+    assert "hush" not in str(told.value)
