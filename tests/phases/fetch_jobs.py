@@ -1,0 +1,34 @@
+"""The fetch that kill tests run in a child process, over a small synthetic web."""
+
+from __future__ import annotations
+
+from crawl.buckets.runner import InProcess
+from crawl.clock import Clock, SystemClock
+from crawl.phases import fetch
+from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.web import Settings, Web
+from tests.phases.webs import web_config
+
+CHUNK = 5
+
+
+def fetch_in_chunks(address: str, settings: Settings) -> None:
+    fetch_by(SystemClock(), address, settings)
+
+
+def fetch_by(clock: Clock, address: str, settings: Settings) -> Fetched:
+    config = web_config(
+        Web(settings),
+        fetcher__server__delay=0,
+        fetcher__checkpoint__records=CHUNK,
+        fetcher__progress__interval=0.1,
+    )
+    return fetch.run(InProcess(2), CrawlDir(address), config, FetchOptions(), clock)
+
+
+class LaterClock(SystemClock):
+    """An hour on: whoever died is long gone, and its servers have had their pause."""
+
+    def now_ms(self) -> int:
+        return super().now_ms() + 3_600_000

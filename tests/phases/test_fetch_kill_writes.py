@@ -1,0 +1,60 @@
+"""kill -9 at every single write of a fetch."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+from pathlib import Path
+
+import pytest
+
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import LOCK_NAME
+from crawl.testing.web import Settings, Web, duplicates, running
+from tests.phases.fetch_commands import assert_one_record_each
+from tests.phases.fetch_jobs import CHUNK, LaterClock, fetch_by, fetch_in_chunks
+from tests.phases.killed import run_killed
+from tests.phases.webs import listed
+
+pytestmark = pytest.mark.slow
+
+# what every child needs is imported once
+multiprocessing.set_forkserver_preload(["tests.phases.kill_jobs", "tests.phases.fetch_jobs"])
+
+SITES = 4
+AT_STAKE = SITES + 2 * 2 * CHUNK
+"""A request a host is under way; of each of the two parts one chunk is being written and
+the next one is gathered."""
+
+
+def test_a_fetch_killed_at_every_write(tmp_path: Path) -> None:
+    web = Web(Settings.plain(SITES, 44, port=0, size=500, latency=0.004))
+    with running(web) as server:
+        settings = server.web.settings
+        urls = sorted(set(server.web.urls()))
+        base, name = listed(str(tmp_path / "base"), urls, parts=2)
+        at, most_repeated = 1, 0
+        while True:
+            wreck = CrawlDir(str(tmp_path / f"killed-{at}"))
+            shutil.copytree(base.address, wreck.address)
+            before = len(server.requests())
+            killed = run_killed(fetch_in_chunks, wreck.address, settings, at=at)
+            if not killed:
+                break
+            manifest = wreck.segments.segment(name).manifest("crawl_fetch")
+            if manifest is None or not manifest.complete:
+                done = fetch_by(LaterClock(), wreck.address, settings)
+                assert done.complete
+                assert done.report.counters["records"] == len(urls)
+                assert done.report.counters["fetch_success"] == len(urls)
+            assert_one_record_each(wreck, name, urls)
+            asked = duplicates(server.requests()[before:])
+            repeated = sum(count - 1 for count in asked.values())
+            assert repeated <= AT_STAKE
+            most_repeated = max(most_repeated, repeated)
+            if manifest is None:
+                assert not wreck.segments.segment(name).folder.exists(LOCK_NAME)
+            shutil.rmtree(wreck.address)
+            at += 1
+        assert at > 60
+        assert most_repeated > 0
