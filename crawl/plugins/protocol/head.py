@@ -25,32 +25,35 @@ class Head(NamedTuple):
 
 def read_head(raw: bytes) -> Head:
     """Reads a status line and header lines; what is no header is passed over."""
-    lines = raw.decode("latin-1").split("\n")
-    version, _, rest = lines[0].partition(" ")
-    digits = rest.split(None, 1)[0] if rest.strip() else ""
-    headers: list[tuple[str, str]] = []
-    encoding = ""
-    keep: int | None = None
-    for line in lines[1:]:
-        if line[:1] in (" ", "\t"):  # a value goes on, as of old
-            if headers and line.strip():
-                name, value = headers[-1]
-                headers[-1] = (name, f"{value} {line.strip()}".strip())
-            continue
-        name, colon, value = line.partition(":")
-        if not colon:
-            continue
-        value = value.strip()
-        headers.append((name, value))
-        size = len(name)
-        if size == 16 and name.lower() == "content-encoding":
-            encoding = f"{encoding},{value}" if encoding else value
-        elif size == 10 and name.lower() == "keep-alive":
-            keep = _timeout(value)
+    text = raw.decode("latin-1")
+    if "\n " in text or "\n\t" in text:  # a value goes on, as of old
+        text = _FOLD.sub(" ", text)
+    status, *lines = text.split("\n")
+    headers = tuple(
+        [
+            (name, value.strip())
+            for name, colon, value in [line.partition(":") for line in lines]
+            if colon
+        ]
+    )
+    version, _, rest = status.partition(" ")
+    digits = rest.lstrip()[:4].rstrip()
     code = int(digits) if len(digits) == 3 and digits.isascii() and digits.isdecimal() else 0
-    return Head(code, version.strip(), tuple(headers), encoding, keep)
+    lowered = text.lower()
+    encoding = ""
+    if "\ncontent-encoding:" in lowered:
+        encoding = ",".join(_values(headers, "content-encoding"))
+    keep = None
+    if "\nkeep-alive:" in lowered:
+        keep = _timeout(",".join(_values(headers, "keep-alive")))
+    return Head(code, version.strip(), headers, encoding, keep)
 
 
+def _values(headers: Headers, wanted: str) -> list[str]:
+    return [value for name, value in headers if name.lower() == wanted]
+
+
+_FOLD = re.compile(r"\s*\n[ \t]+(?=\S)")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 

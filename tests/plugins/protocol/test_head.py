@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl.plugins.protocol.head import last_head, read_head
+
+
+def test_what_a_head_says() -> None:
+    head = read_head(
+        b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nX:a:b \r\nnonsense\r\n"
+        b"Content-Encoding: gzip\r\ncontent-encoding: br\r\nKeep-Alive: timeout=5, max=9\r\n\r\n"
+    )
+    assert (head.code, head.version) == (404, "HTTP/1.1")
+    assert head.headers[:2] == (("Content-Type", "text/html"), ("X", "a:b"))
+    assert head.encoding == "gzip,br" and head.keep_seconds == 5
+
+
+def test_folded_values_go_on() -> None:
+    head = read_head(b"HTTP/1.1 200 OK\r\nX: one\r\n  two\r\n\tthree\r\nY: four\r\n\r\n")
+    assert head.headers == (("X", "one two three"), ("Y", "four"))
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (b"HTTP/1.1 200 OK", 200),
+        (b"HTTP/2 200 ", 200),
+        (b"HTTP/1.1 200", 200),
+        (b"HTTP/1.1 2000 OK", 0),
+        (b"HTTP/1.1 20 OK", 0),
+        (b"HTTP/1.1 nine OK", 0),
+        (b"HTTP/1.1", 0),
+        ("HTTP/1.1 ２００ OK".encode(), 0),
+    ],
+)
+def test_codes_have_three_digits(status: bytes, code: int) -> None:
+    assert read_head(status + b"\r\n\r\n").code == code
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("timeout=5", 5), ("max=3,TIMEOUT = 7", 7), ("timeout=x", None), ("timeout=999999999", 3600)],
+)
+def test_how_long_a_server_keeps(value: str, seconds: int | None) -> None:
+    assert read_head(f"HTTP/1.1 200 OK\r\nKeep-Alive: {value}\r\n\r\n".encode()).keep_seconds == (
+        seconds
+    )
+
+
+def test_the_last_head_is_the_final_one() -> None:
+    early = b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n"
+    final = b"HTTP/1.1 200 OK\r\nX: 1\r\n\r\n"
+    assert (
+        last_head(b"HTTP/1.1 100 Continue\r\n\r\n" + early + final + b"body\r\n\r\nmore") == final
+    )
+    assert last_head(b"HTTP/1.0 200 OK\n\nbody") == b"HTTP/1.0 200 OK\n\n"
+    assert last_head(b"HTTP/1.1 200 OK\r\nX: 1") == b"HTTP/1.1 200 OK\r\nX: 1"
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_have_some_head(raw: bytes) -> None:
+    assert last_head(raw) in raw
+    assert 0 <= read_head(raw).code <= 999
