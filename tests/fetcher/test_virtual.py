@@ -170,12 +170,13 @@ def test_a_pause_that_is_still_kept_outlives_the_forgetting() -> None:
 def test_a_crawl_delay_is_kept_after_its_queue_was_forgotten() -> None:
     rules = "User-agent: *\nCrawl-delay: 8\n"
     pages: dict[str, object] = {f"http://h{n}.org/robots.txt": rules for n in range(3000)}
-    urls = [f"http://h{n}.org/{time}" for time in (1, 2) for n in range(3000)]
+    urls = [f"http://h{n}.org/first" for n in range(3000)]
+    urls += [f"http://h{n}.org/{time}" for n in range(3000) for time in ("second", "third")]
     done = fetch(SmallWeb(pages), urls, threads=5, delay_s=1.0, depth=2)
     ended: dict[str, float] = {}
     for each in sorted(done.run.sent, key=lambda each: each.begun):
         assert each.begun - ended.get(each.host, -9.0) >= 8.0 - 1e-9
         ended[each.host] = each.ended
-    assert len(done.records) == 6000
+    assert len(done.records) == 9000
     assert done.engine.counters["robots_requests"] == 3000
     assert len(done.engine.queues) < 3000
