@@ -71,14 +71,19 @@ class Output:
             self._begun = self.clock.monotonic()
         self._records.append(record)
         self._bytes += len(record.content.body) if record.content else 0
-        if len(self._records) >= self.size.records or self._bytes >= self.size.bytes:
-            self.flush()
-        else:
-            self.tick()
+        if len(self._records) >= 2 * self.size.records:
+            self.flush()  # a host of many pages, refused all at once
 
     def tick(self) -> None:
-        """Looks at the clock: records must not wait for long because no others come."""
-        if self._begun is not None and self.clock.monotonic() - self._begun >= self.size.seconds:
+        """To be called where all records of an answer have been added, and now and then:
+        records must not wait for long because no others come."""
+        if self._begun is None:
+            return
+        if (
+            len(self._records) >= self.size.records
+            or self._bytes >= self.size.bytes
+            or self.clock.monotonic() - self._begun >= self.size.seconds
+        ):
             self.flush()
 
     def flush(self) -> None:

@@ -17,10 +17,11 @@ from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
 from crawl.fetcher.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.dns import HostResolver
-from crawl.fetcher.engine import FetchEngine, Surroundings
+from crawl.fetcher.engine import FetchEngine, Surroundings, Work
 from crawl.fetcher.output import ChunkSize, Output
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
+from crawl.fetcher.queues import Nothing
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import (
     FETCHER_BANDWIDTH_CHECK,
@@ -31,10 +32,12 @@ from crawl.fetcher.settings import (
     FETCHER_THROUGHPUT_CHECK_AFTER,
     FETCHER_THROUGHPUT_RETRIES,
     FETCHER_THROUGHPUT_THRESHOLD,
+    HTTP_REDIRECT_MAX,
     FetchSettings,
 )
 from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
 from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.protocol import Failure, Response
 from crawl.interfaces.registry import Resolved
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
@@ -90,28 +93,22 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     done = _fetched_urls(fetching.segment, chunks)
     latencies = _Latencies()
     protocols = Protocols(fetching.protocols, config)
-    output: Output | None = None
+    output = Output(
+        fetching.segment, file.part, log, clock, ChunkSize.of(config), lambda: engine.counters
+    )
 
     def emit(record: FetchRecord) -> None:
-        assert output is not None
         latencies.take(record)
         output.add(record)
 
-    engine = FetchEngine(
+    engine = _CommittingEngine(
         _listed(fetching.segment, file, done),
         FetchSettings.of(config),
         Politeness.of(config),
-        _surroundings(fetching, emit, clock, file),
+        _surroundings(fetching, emit, clock, file, done),
         deadline=_deadline(fetching.deadline_ms, clock),
     )
-    output = Output(
-        fetching.segment,
-        file.part,
-        log,
-        clock,
-        ChunkSize.of(config),
-        lambda: engine.counters,
-    )
+    engine.output = output
     with watching(fetching.segment, file, log, output, config, clock, len(done)) as watch:
         crew = Crew(
             engine,
@@ -133,6 +130,22 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     if is_finished:
         log.finish({"counters": dict(counters)})
     return PartFetched(file.part, log.committed(), counters, is_finished, latencies.sample)
+
+
+class _CommittingEngine(FetchEngine):
+    """Commits between two answers, not within one: a page that redirects must not be
+    committed without the target that it leaves for a later round."""
+
+    output: Output
+
+    def next_work(self, now: float) -> Work | Nothing | None:
+        work = super().next_work(now)
+        self.output.tick()
+        return work
+
+    def handle(self, work: Work, answer: Response | Failure, now: float) -> None:
+        super().handle(work, answer, now)
+        self.output.tick()
 
 
 def _total(chunks: list[Chunk]) -> Counters:
@@ -166,7 +179,11 @@ def _listed(segment: Folder, file: PartFile, done: set[str]) -> Iterator[tuple[s
 
 
 def _surroundings(
-    fetching: PartFetching, emit: Callable[[FetchRecord], None], clock: Clock, file: PartFile
+    fetching: PartFetching,
+    emit: Callable[[FetchRecord], None],
+    clock: Clock,
+    file: PartFile,
+    done: set[str],
 ) -> Surroundings:
     config = fetching.config
     mode = PartitionMode(config[FETCHER_QUEUE_MODE])
@@ -177,11 +194,14 @@ def _surroundings(
         return found[0] if found else None
 
     partitioner = Partitioner(mode, address_of)
+    follows = config[HTTP_REDIRECT_MAX] > 0
 
     def accepted(url: str) -> tuple[str | None, str]:
         normal = fetching.normalizers.normalize(url)
         if normal is None:
             return None, "malformed"
+        if follows and normal in done:
+            return None, "already_fetched"  # by a task before this one
         rejected = fetching.filters.rejection(normal)
         return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
 
