@@ -18,6 +18,7 @@ from crawl.plugins.protocol.limits import Limits
 
 _STOP = -1
 _CIPHER = b"SSL connection using "
+_NO_BODY = Body(0)
 _ENDS = (b"\r\n", b"\n")
 
 
@@ -37,7 +38,7 @@ class CurlHandle:
         self._limits = limits
         self._monotonic = monotonic
         self._lines: list[bytes] = []
-        self.begin(Body(0), requests=0)
+        self.begin(_NO_BODY, requests=0)
         curl = self.curl
         curl.setopt(pycurl.HEADERFUNCTION, self._lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
@@ -68,6 +69,10 @@ class CurlHandle:
         """The transfer is over: reads the head where no body made that necessary."""
         if self.head is None and self.asked_at:
             self._read_head()
+
+    def forget(self) -> None:
+        """Lets go of what the transfer brought: idle handles are many, and bodies large."""
+        self.begin(_NO_BODY, requests=0)
 
     def set(self, option: int, value: object) -> None:
         """Sets an option where it is not set so already."""

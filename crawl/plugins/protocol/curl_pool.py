@@ -40,6 +40,7 @@ class CurlPool:
 
     def give_back(self, handle: CurlHandle) -> None:
         """Keeps the handle and its connection for the next."""
+        handle.forget()
         with self._lock:
             if not self._closed and len(self._idle) < self._most_idle:
                 self._idle[id(handle)] = handle
