@@ -23,7 +23,7 @@ from crawl.fetcher.outcome import ROBOTS_DENIED, Blame, outcome_of, reason_of
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queue import HostQueue
 from crawl.fetcher.queues import HostQueues, Nothing
-from crawl.fetcher.record import ETAG_KEY, FetchRecord, linked_record, record_of
+from crawl.fetcher.record import ETAG_KEY, FetchRecord, inherited, linked_record, record_of
 from crawl.fetcher.robots_cache import RobotsCache
 from crawl.fetcher.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
@@ -315,7 +315,8 @@ class FetchEngine:
             self.counters["already_fetched_here"] += 1
             return
         self._seen.add(hash(target))
-        datum = replace(item.datum, modified_time=0, signature=None)
+        metadata = inherited(item.datum.metadata)  # the source's ETag is not the target's
+        datum = replace(item.datum, modified_time=0, signature=None, metadata=metadata)
         found = self._item(target, datum)
         if found is None:
             self.counters["redirects_dropped.no_host"] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from crawl.fetcher.item import FetchItem
@@ -18,6 +19,17 @@ CODE_KEY = "nutch.protocol.code"
 CONTENT_TYPE_KEY = "Content-Type"
 ETAG_KEY = "ETag"
 ADDRESS_KEY = "_ip_"
+_OF_AN_ANSWER = frozenset(
+    (
+        PROTOCOL_STATUS_KEY,
+        REPRESENTATIVE_KEY,
+        RESPONSE_TIME_KEY,
+        CODE_KEY,
+        CONTENT_TYPE_KEY,
+        ETAG_KEY,
+        ADDRESS_KEY,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +58,37 @@ def record_of(
         if isinstance(answer, Failure) and answer.message:
             said += f": {answer.message}"
     metadata = dict(item.datum.metadata)
-    metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_status.label}({said})"
+    metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_status.label}({said[:_LONGEST_VALUE]})"
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative
     content = None
+    for key in (CODE_KEY, RESPONSE_TIME_KEY, ADDRESS_KEY):
+        metadata.pop(key, None)  # an earlier round's
     if isinstance(answer, Response):
         metadata[CODE_KEY] = str(answer.code)
         metadata[RESPONSE_TIME_KEY] = str(answer.elapsed_ms)
-        _put(metadata, CONTENT_TYPE_KEY, answer.header("content-type"))
-        _put(metadata, ETAG_KEY, answer.header("etag"))
         _put(metadata, ADDRESS_KEY, answer.ip)
+        _describe(metadata, outcome.status, answer)
         if store_content and outcome.store:
             content = content_of(answer, now_ms)
     datum = replace(
         item.datum, status=outcome.status, fetch_time=now_ms, signature=None, metadata=metadata
     )
     return FetchRecord(item.url, item.host, datum, content)
+
+
+def _describe(metadata: dict[str, str], status: Status, answer: Response) -> None:
+    """The page's type and version. A page that did not change has those it had, unless the
+    server says otherwise, and a server in trouble says nothing about the page."""
+    if status is Status.FETCH_RETRY:
+        return
+    version = answer.header("etag")
+    is_page = status in (Status.FETCH_SUCCESS, Status.FETCH_NOTMODIFIED)
+    if not is_page or len(version) > _LONGEST_VALUE:
+        version = ""  # of an error's text; and a part of one would be another one
+    for key, value in ((CONTENT_TYPE_KEY, answer.header("content-type")), (ETAG_KEY, version)):
+        if value or status is not Status.FETCH_NOTMODIFIED:
+            _put(metadata, key, value)
 
 
 def _put(metadata: dict[str, str], key: str, value: str) -> None:
@@ -92,13 +119,14 @@ def content_of(answer: Response, now_ms: int) -> Content:
     )
 
 
+def inherited(metadata: Mapping[str, str]) -> dict[str, str]:
+    """What a redirect's target has from its source: all but what an answer said."""
+    return {key: value for key, value in metadata.items() if key not in _OF_AN_ANSWER}
+
+
 def linked_record(url: str, host: str, source: FetchItem, representative: str) -> FetchRecord:
     """A redirect's target that is left for a later round, with its source's inheritance."""
-    metadata = {
-        key: value
-        for key, value in source.datum.metadata.items()
-        if key not in (PROTOCOL_STATUS_KEY, ETAG_KEY)
-    }
+    metadata = inherited(source.datum.metadata)
     if representative != url:
         metadata[REPRESENTATIVE_KEY] = representative
     datum = CrawlDatum(

@@ -15,6 +15,9 @@ from crawl.robots.rules import RobotRules
 class _Known:
     rules: RobotRules
     until: float
+    served: bool = False
+    """Whether anybody has gone by them: rules that expire before the host may be asked for
+    a page would be asked for again and again, and no page ever."""
 
 
 class RobotsCache:
@@ -31,9 +34,10 @@ class RobotsCache:
         known = self._known.get(authority)
         if known is None:
             return None
-        if known.until <= now:
+        if known.served and known.until <= now:
             del self._known[authority]
             return None
+        known.served = True
         return known.rules
 
     def crawl_delay_of(self, authority: str) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawl.urls.domains import registered_domain
-from crawl.urls.parse import parse
+from crawl.urls.parse import URL, parse
 
 
 def representative(source: str, target: str, *, temporary: bool) -> str:
@@ -17,22 +17,20 @@ def representative(source: str, target: str, *, temporary: bool) -> str:
         return target
     if registered_domain(here.host) != registered_domain(there.host):
         return target
-    here_root, there_root = _is_root(here.path), _is_root(there.path)
+    here_root, there_root = _is_root(here), _is_root(there)
     if not temporary:
         return source if here_root else target
     if here_root != there_root:
         return source if here_root else target
     if here.host == there.host and not here_root:
-        return min((source, target), key=lambda url: _path_weight(url, source))
+        return source if _weight(here) <= _weight(there) else target
     labels = here.host.count("."), there.host.count(".")
     return source if labels[0] <= labels[1] else target
 
 
-def _is_root(path: str) -> bool:
-    return path in ("", "/")
+def _is_root(url: URL) -> bool:
+    return url.path in ("", "/") and not url.query
 
 
-def _path_weight(url: str, source: str) -> tuple[int, int, bool]:
-    parsed = parse(url)
-    path = parsed.path if parsed else ""
-    return path.count("/"), len(path), url != source
+def _weight(url: URL) -> tuple[int, int]:
+    return sum(map(bool, url.path.split("/"))), len(url.path)

@@ -235,6 +235,7 @@ class Servers(RuleBasedStateMachine):
     @initialize(at_once=st.integers(1, 2), spaced=st.booleans(), by_group=st.booleans())
     def begin(self, at_once: int, spaced: bool, by_group: bool) -> None:
         self.at_once = at_once
+        self.by_group = by_group
         self.ip_delay = IP_DELAY if spaced else 0.0
         self.queues = HostQueues(Politeness(Pace(DELAY, at_once), ip_delay_s=self.ip_delay))
         for host, address in ADDRESSES.items():
@@ -282,6 +283,8 @@ class Servers(RuleBasedStateMachine):
         self.out += 1
 
     def _nobody_could_be_asked(self) -> None:
+        if self.by_group and self.ip_delay:
+            return  # a queue may wait at one address while an item of another comes first
         for queue in self.queues:
             if not queue.has_work or queue.ready_at > self.now:
                 continue

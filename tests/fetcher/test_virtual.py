@@ -10,6 +10,7 @@ from crawl.clock import SystemClock
 from crawl.fetcher.crew import Crew
 from crawl.fetcher.engine import FetchEngine, Surroundings, Work
 from crawl.fetcher.politeness import Pace, Politeness
+from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import FetchSettings
 from crawl.fetcher.virtual import VirtualClock, run_virtual
 from crawl.interfaces.protocol import Failure, Request, Response
@@ -180,3 +181,29 @@ def test_a_crawl_delay_is_kept_after_its_queue_was_forgotten() -> None:
     assert len(done.records) == 9000
     assert done.engine.counters["robots_requests"] == 3000
     assert len(done.engine.queues) < 3000
+
+
+def test_a_followed_redirect_is_not_asked_for_in_the_version_of_its_source() -> None:
+    known = replace(DUE, modified_time=5, metadata={"ETag": '"source"', "lang": "en"})
+    asked: dict[str, Request] = {}
+
+    def answer(work: Work, now: float) -> tuple[Response | Failure, float]:
+        asked[work.request.url] = work.request
+        moved = work.request.url == "http://a.org/old"
+        headers = (("Location", "/new"),) if moved else ()
+        return Response(work.request.url, 301 if moved else 404, headers, sent=1.0), 0.1
+
+    clock = VirtualClock()
+    records: list[FetchRecord] = []
+    engine = FetchEngine(
+        iter([("http://a.org/old", known)]),
+        FetchSettings(redirect_max=3),
+        Politeness(Pace(1.0)),
+        Surroundings(lambda host: host, records.append, clock, random.Random(1)),
+    )
+    run_virtual(engine, answer, 1, clock)
+    assert asked["http://a.org/old"].etag == '"source"'
+    new = asked["http://a.org/new"]
+    assert (new.etag, new.modified_since_ms) == ("", 0)
+    assert records[-1].url == "http://a.org/new"
+    assert records[-1].datum.metadata["lang"] == "en"
