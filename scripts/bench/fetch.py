@@ -106,7 +106,7 @@ def _entered(options: argparse.Namespace, web: Listed, console: Console) -> list
     entered = [contestants.ours(web, plugin, options.threads, **flat) for plugin in options.plugins]
     entered.append(contestants.curl(web, options.threads))
     if options.scrapy and contestants.has_scrapy():
-        entered.append(contestants.scrapy(web, 2 * options.threads, 8))
+        entered.append(contestants.scrapy(web, 32, 8))
     else:
         console.print("Scrapy is left out: it is not wanted or cannot be installed")
     if contestants.has_wrk():

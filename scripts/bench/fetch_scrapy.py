@@ -66,7 +66,7 @@ def main(concurrent: str, per_host: str, delay: str) -> None:
                 "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
                 "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
             },
-            "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
+            "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
         }
     )
     process.crawl(Spider)
