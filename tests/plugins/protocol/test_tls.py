@@ -3,7 +3,7 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,51 @@ def test_a_server_that_never_shakes_hands(plugin_class: Any) -> None:
 def test_a_file_that_is_not_there(plugin_class: Any) -> None:
     with pytest.raises(ConfigError, match="http.tls.ca.file"):
         plugin(plugin_class, http_tls_ca_file="nowhere.pem")
+
+
+def _relay(port: int) -> Callable[[socket.socket], None]:
+    """What a proxy does with a CONNECT."""
+
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def serve(client: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as server:
+            client.sendall(b"HTTP/1.1 200 Connected\r\nX-Proxy: 1\r\n\r\n")
+            threading.Thread(target=pump, args=(client, server), daemon=True).start()
+            pump(server, client)
+
+    return serve
+
+
+@BOTH
+def test_through_a_proxys_tunnel(plugin_class: Any, server: ScriptedServer, tmp_path: Path) -> None:
+    with scripted_server() as proxy:
+        proxy.answers[f"a.test:{server.port}"] = _relay(server.port)
+        proxy.answers[f"b.test:{server.port}"] = _relay(server.port)
+        proxied = plugin(
+            plugin_class,
+            http_tls_ca_file=str(write_certificate(tmp_path)),
+            http_proxy_host="127.0.0.1",
+            http_proxy_port=proxy.port,
+            http_proxy_username="me",
+            http_proxy_password="hush",
+        )
+        got = proxied.fetch(Request(server.url()))
+        assert isinstance(got, Response), got
+        assert (got.code, got.body, got.ip) == (200, b"Secured", "")
+        assert not got.header("X-Proxy") and got.cipher
+        assert got.request_headers == server.asked[0].raw
+        assert proxy.asked[0].header("Proxy-Authorization") == "Basic bWU6aHVzaA=="
+        wrong = proxied.fetch(Request(server.url("/", "b.test")))
+        assert isinstance(wrong, Failure) and wrong.kind is FailureKind.TLS
+        assert wrong.sent == 0
+        refused = proxied.fetch(Request(server.url("/", "c.test")))
+        assert isinstance(refused, Failure) and refused.kind is FailureKind.PROXY
+        proxied.close()
 
 
 def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
