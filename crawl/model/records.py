@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise, repeat
 from typing import Any
 
 import pyarrow as pa
@@ -39,22 +40,59 @@ def to_table(records: Iterable[tuple[str, str, CrawlDatum]]) -> pa.Table:
 def to_records(table: pa.Table) -> Iterator[tuple[str, CrawlDatum]]:
     """The (url, datum) pairs of a CrawlDb table; `url` is empty and `signature` None where
     they were not read."""
-    whole = table.num_rows
-    columns = {name: table[name] for name in table.column_names}
-    urls = columns["url"] if "url" in columns else pa.repeat("", whole)
-    signatures = columns.get("signature", pa.nulls(whole, pa.binary()))
-    times = {name: columns[name].cast(pa.int64()) for name in ("fetch_time", "modified_time")}
-    for row in range(whole):
+    # whole columns as lists, for a value asked for by itself costs five times as much; a
+    # few rows at a time, for those lists are far larger than the table
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        yield from _batch_records(batch)
+
+
+_ROWS_AT_ONCE = 2048
+
+
+def _batch_records(batch: pa.RecordBatch) -> Iterator[tuple[str, CrawlDatum]]:
+    whole = batch.num_rows
+    names = set(batch.schema.names)
+    rows = zip(
+        batch["url"].to_pylist() if "url" in names else repeat("", whole),
+        batch["status"].to_pylist(),
+        batch["fetch_time"].cast(pa.int64()).to_pylist(),
+        batch["modified_time"].cast(pa.int64()).to_pylist(),
+        batch["fetch_interval"].to_pylist(),
+        batch["retries"].to_pylist(),
+        batch["score"].to_pylist(),
+        batch["signature"].to_pylist() if "signature" in names else repeat(None, whole),
+        _dicts(batch["metadata"]),
+        strict=True,
+    )
+    for url, status, due, modified, interval, retries, score, signature, metadata in rows:
         yield (
-            urls[row].as_py(),
+            url,
             CrawlDatum(
-                status=Status(columns["status"][row].as_py()),
-                fetch_time=times["fetch_time"][row].as_py(),
-                modified_time=times["modified_time"][row].as_py() or 0,
-                fetch_interval=columns["fetch_interval"][row].as_py(),
-                retries=columns["retries"][row].as_py(),
-                score=columns["score"][row].as_py(),
-                signature=signatures[row].as_py(),
-                metadata=dict(columns["metadata"][row].as_py()),
+                _STATUSES[status],
+                due,
+                modified or 0,
+                interval,
+                retries,
+                score,
+                signature,
+                metadata,
             ),
         )
+
+
+_STATUSES = {status.value: status for status in Status}
+
+
+def _dicts(maps: pa.MapArray) -> Iterator[dict[str, str]]:
+    """Each row's map; all keys and values are made in one go."""
+    offsets = maps.offsets.to_pylist()
+    first, last = offsets[0], offsets[-1]
+    entries = list(
+        zip(
+            maps.keys.slice(first, last - first).to_pylist(),
+            maps.items.slice(first, last - first).to_pylist(),
+            strict=True,
+        )
+    )
+    for begin, end in pairwise(offsets):
+        yield dict(entries[begin - first : end - first])
