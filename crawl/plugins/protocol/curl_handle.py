@@ -72,7 +72,10 @@ class CurlHandle:
 
     def forget(self) -> None:
         """Lets go of what the transfer brought: idle handles are many, and bodies large."""
-        self.begin(_NO_BODY, requests=0)
+        self.body = _NO_BODY
+        self.head = None
+        self.raw_head = self.request_head = b""
+        self._lines.clear()
 
     def set(self, option: int, value: object) -> None:
         """Sets an option where it is not set so already."""

@@ -121,8 +121,10 @@ class HttpProtocol(HttpBase):
             body.end()
         if kind is not None or head is None:
             return sending.failure(kind or FailureKind.OTHER, message, sent, elapsed_ms)
-        keep = self._idle_time if head.keep_seconds is None else max(1, head.keep_seconds - 1)
-        handle.set(pycurl.MAXAGE_CONN, min(keep, self._idle_time))
+        keep = self._idle_time
+        if head.keep_seconds is not None:
+            keep = min(keep, max(1, head.keep_seconds - 1))
+        handle.set(pycurl.MAXAGE_CONN, keep)
         version = _VERSIONS.get(curl.getinfo(pycurl.INFO_HTTP_VERSION), head.version)
         return Response(
             url=sending.request.url,
