@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from crawl.clock import Clock
@@ -116,26 +117,33 @@ class Output:
     def _commit(self, records: list[FetchRecord], told: dict[str, int]) -> None:
         contents = [record.content for record in records if record.content is not None]
         rows = to_table((record.url, record.host, record.datum) for record in records)
-        pieces = {FETCH: self._write(FETCH, rows, CRAWL_FETCH.schema, 65_536)}
+        pieces = {FETCH: self._write(FETCH, [rows], CRAWL_FETCH.schema, 65_536)}
         if contents:
-            table = _content_table(contents)
+            # a group at a time: the memory of one serves the next
+            tables = (
+                _content_table(contents[first : first + _CONTENT_GROUP_ROWS])
+                for first in range(0, len(contents), _CONTENT_GROUP_ROWS)
+            )
             pieces[CONTENT_PART] = self._write(
-                CONTENT_PART, table, CONTENT.schema, _CONTENT_GROUP_ROWS
+                CONTENT_PART, tables, CONTENT.schema, _CONTENT_GROUP_ROWS
             )
         self.log.commit(Chunk(pieces, told))
 
-    def _write(self, part: str, table: pa.Table, schema: pa.Schema, group_rows: int) -> Piece:
+    def _write(
+        self, part: str, tables: Iterable[pa.Table], schema: pa.Schema, group_rows: int
+    ) -> Piece:
         folder = self.segment.child(part)
         name = attempt_name(f"part-{self.part:05d}")
         with open_writer(folder, name, schema, group_rows) as writer:
-            writer.write(table)
-        return Piece(name, table.num_rows, folder.size(name) or 0)
+            for table in tables:
+                writer.write(table)
+        return Piece(name, writer.rows, folder.size(name) or 0)
 
 
 def _content_table(contents: list[Content]) -> pa.Table:
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, list[Any] | pa.Array] = {
         "url": [each.url for each in contents],
-        "content": [each.body for each in contents],
+        "content": _binary([each.body for each in contents]),
         "content_type": [each.content_type for each in contents],
         "code": [each.code for each in contents],
         "fetch_time": [each.fetch_time for each in contents],
@@ -144,11 +152,24 @@ def _content_table(contents: list[Content]) -> pa.Table:
         "version": [each.version for each in contents],
         "cipher": [each.cipher for each in contents],
         "headers": [list(each.headers.items()) for each in contents],
-        "request_headers": [each.request_headers for each in contents],
-        "response_headers": [each.response_headers for each in contents],
+        "request_headers": _binary([each.request_headers for each in contents]),
+        "response_headers": _binary([each.response_headers for each in contents]),
     }
     arrays = [
-        pa.array(column, field.type)
+        column if isinstance(column, pa.Array) else pa.array(column, field.type)
         for column, field in zip(columns.values(), CONTENT.schema, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=CONTENT.schema)
+
+
+def _binary(values: list[bytes]) -> pa.Array:
+    """Each byte is copied once; Arrow's own builder copies again whenever it grows."""
+    ends = np.cumsum([0, *map(len, values)])
+    if ends[-1] > _MOST_BYTES:
+        return pa.array(values, pa.binary())
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(pa.binary(), len(values), buffers)
+
+
+_MOST_BYTES = 2**31 - 1
+"""What a binary column can address."""
