@@ -115,7 +115,11 @@ class FetchEngine:
             return nothing
         if not self.queues.waiting and self._fed:
             return None
-        late = self._deadline is not None and (nothing.until or 0) > self._deadline
+        if nothing.until is None:
+            # pages held back with nobody under way to set them free would wait for ever
+            self.stop("stuck")
+            return None
+        late = self._deadline is not None and nothing.until > self._deadline
         if late:
             # all that is left would have to wait for longer than there is time
             self.stop("time_limit")
@@ -128,9 +132,8 @@ class FetchEngine:
             return Work(item, Request(item.url, max_bytes=MAX_BYTES))
         rules = self._rules_of(item, now)
         if rules is None:
-            queue = self.queues.release(item, now, asked=False)
-            self._line_up(item, first=True)
-            self._ask_robots(item, queue)
+            self.queues.release(item, now, asked=False)
+            self._await_rules(item)
             return None
         pace = self.queues.queue(item.key).pace
         if not rules.allows(item.url):
@@ -326,12 +329,20 @@ class FetchEngine:
 
     # robots.txt
 
-    def _ask_robots(self, item: FetchItem, queue: HostQueue) -> None:
-        """Holds the queue's pages back until the authority's rules are known."""
-        if self._robots.is_asked(item.authority):
+    def _await_rules(self, item: FetchItem) -> None:
+        """Puts the page back to wait for its authority's rules, and asks for them."""
+        asker = self._robots.asker_of(item.authority)
+        if asker is not None:
+            # asked for by another queue: the host was at another address then
+            self._line_up(replace(item, key=asker), first=True)
             return
-        self._robots.ask(item.authority)
-        queue.held += 1
+        self._line_up(item, first=True)
+        self._ask_robots(item)
+
+    def _ask_robots(self, item: FetchItem) -> None:
+        """Holds the queue's pages back until the authority's rules are known."""
+        self._robots.ask(item.authority, item.key)
+        self.queues.queue(item.key).held += 1
         self._line_up(
             FetchItem(
                 url=f"{item.authority}/robots.txt",
@@ -346,6 +357,8 @@ class FetchEngine:
 
     def _handle_robots(self, item: FetchItem, answer: Response | Failure, now: float) -> None:
         self.counters["robots_requests"] += 1
+        if self.stopped:
+            return  # nobody waits for them any more
         origin = self._origin_queue(item.robots_for)
         if self._follow_robots(item, answer):
             return
@@ -381,8 +394,8 @@ class FetchEngine:
                 self._line_up(page)
 
     def _origin_queue(self, authority: str) -> HostQueue:
-        host = host_of(f"{authority}/") or ""
-        return self.queues.queue(self._around.key_of(host))
+        """The queue whose pages wait for these rules."""
+        return self.queues.queue(self._robots.asker_of(authority) or "")
 
     def _follow_robots(self, item: FetchItem, answer: Response | Failure) -> bool:
         """Asks for the robots.txt that this one redirects to, in that server's queue; says
@@ -455,8 +468,8 @@ class FetchEngine:
     def _lose_rules(self, authority: str) -> None:
         """A robots.txt that nobody will ask for any more, as it was to be had from a server
         that is closed: without it the pages that wait for it would wait for ever."""
-        self._robots.give_up(authority)
         origin = self._origin_queue(authority)
+        self._robots.give_up(authority)
         origin.held -= 1
         if not origin.blocked:
             self._close(origin, "robots_deferred")

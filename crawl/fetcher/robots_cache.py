@@ -26,7 +26,7 @@ class RobotsCache:
     def __init__(self, expire_s: float) -> None:
         self._expire_s = expire_s
         self._known: dict[str, _Known] = {}
-        self._asked: set[str] = set()
+        self._asked: dict[str, str] = {}
         self._vain: dict[str, int] = {}
 
     def rules_of(self, authority: str, now: float) -> RobotRules | None:
@@ -46,14 +46,15 @@ class RobotsCache:
         known = self._known.get(authority)
         return None if known is None else known.rules.crawl_delay_s
 
-    def is_asked(self, authority: str) -> bool:
-        return authority in self._asked
+    def asker_of(self, authority: str) -> str | None:
+        """The key of the queue whose pages wait for the rules; None where nobody asks."""
+        return self._asked.get(authority)
 
-    def ask(self, authority: str) -> None:
-        self._asked.add(authority)
+    def ask(self, authority: str, key: str) -> None:
+        self._asked[authority] = key
 
     def learn(self, authority: str, rules: RobotRules, now: float) -> None:
-        self._asked.discard(authority)
+        self._asked.pop(authority, None)
         self._vain.pop(authority, None)
         self._known[authority] = _Known(rules, now + self._expire_s)
 
@@ -63,5 +64,5 @@ class RobotsCache:
         return self._vain[authority]
 
     def give_up(self, authority: str) -> None:
-        self._asked.discard(authority)
+        self._asked.pop(authority, None)
         self._vain.pop(authority, None)

@@ -20,13 +20,13 @@ def test_rules_are_believed_until_they_expire() -> None:
 
 def test_an_authority_is_being_asked_until_it_is_known_or_given_up() -> None:
     cache = RobotsCache(100.0)
-    cache.ask(A)
-    cache.ask(B)
-    assert cache.is_asked(A)
+    cache.ask(A, "a.org")
+    cache.ask(B, "192.0.2.1")
+    assert (cache.asker_of(A), cache.asker_of(B)) == ("a.org", "192.0.2.1")
     cache.learn(A, RULES, 0.0)
-    assert not cache.is_asked(A)
+    assert cache.asker_of(A) is None
     cache.give_up(B)
-    assert not cache.is_asked(B)
+    assert cache.asker_of(B) is None
     cache.give_up("http://never-asked.org")
 
 

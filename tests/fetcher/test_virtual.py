@@ -5,6 +5,8 @@ import random
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crawl.clock import SystemClock
 from crawl.fetcher.crew import Crew
@@ -207,3 +209,54 @@ def test_a_followed_redirect_is_not_asked_for_in_the_version_of_its_source() -> 
     assert (new.etag, new.modified_since_ms) == ("", 0)
     assert records[-1].url == "http://a.org/new"
     assert records[-1].datum.metadata["lang"] == "en"
+
+
+@given(st.integers(0, 10_000), st.sampled_from([404, 503, 301]))
+def test_hosts_that_change_their_address_meanwhile_are_served_all_the_same(
+    seed: int, robots: int
+) -> None:
+    """By address, a host's queue is not always the same: DNS gives one of several."""
+    chance = random.Random(seed)
+    pages: dict[str, object] = {
+        f"http://h{n}.org/robots.txt": (robots, {"Location": "http://h0.org/rules"})
+        for n in range(3)
+    }
+    urls = [f"http://h{n % 3}.org/p{n}" for n in range(12)]
+    done = fetch(
+        SmallWeb(pages),
+        urls,
+        threads=3,
+        depth=1,
+        robots_defer_s=10.0,
+        robots_defer_retries=1,
+        around={"key_of": lambda host: f"192.0.2.{chance.randrange(3)}"},
+    )
+    counters = done.engine.counters
+    assert done.engine.stopped == ""
+    back = sum(n for name, n in counters.items() if name.startswith("handed_back."))
+    assert len(done.records) + back == 12
+    assert (back == 0) == (robots != 503)
+
+
+def test_nothing_is_asked_after_the_end_for_a_robots_txt_that_moved() -> None:
+    pages: dict[str, object] = {
+        "http://a.org/robots.txt": (301, {"Location": "http://b.org/robots.txt"})
+    }
+    web = SmallWeb(pages, latency=lambda url: 5.0)
+    done = fetch(web, ["http://a.org/p"], deadline=2.0)
+    assert list(web.asked) == ["http://a.org/robots.txt"]
+    assert done.engine.counters["handed_back.time_limit"] == 1
+
+
+def test_pages_that_nobody_will_set_free_are_handed_back() -> None:
+    """Whatever mistake holds them: a fetch must end."""
+    clock = VirtualClock()
+    engine = FetchEngine(
+        iter([("http://a.org/1", DUE), ("http://a.org/2", DUE)]),
+        FetchSettings(),
+        Politeness(Pace(1.0)),
+        Surroundings(lambda host: host, lambda record: None, clock, random.Random(1)),
+    )
+    engine.queues.queue("a.org").held = 1
+    assert engine.next_work(0.0) is None
+    assert engine.counters["handed_back.stuck"] == 2
