@@ -137,8 +137,15 @@ class _CommittingEngine(FetchEngine):
     committed without the target that it leaves for a later round."""
 
     output: Output
+    _crashed = False
+
+    def stop(self, reason: str) -> None:
+        self._crashed |= reason == "crashed"
+        super().stop(reason)
 
     def next_work(self, now: float) -> Work | Nothing | None:
+        if self._crashed:
+            return None  # what the thread that died had taken is never given back
         work = super().next_work(now)
         self.output.tick()
         return work

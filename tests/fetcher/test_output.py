@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.errors import StorageError
+from crawl.fetcher.output import ChunkSize, Output
+from crawl.fetcher.record import FetchRecord
+from crawl.model.content import Content
+from crawl.model.tables import CONTENT, CRAWL_FETCH
+from crawl.storage.chunks import ChunkLog
+from crawl.storage.folder import Folder
+from crawl.testing.clock import ManualClock
+from tests.fetcher.small_web import DUE
+
+
+def record(number: int, body: bytes | None = None) -> FetchRecord:
+    url = f"http://a.org/{number}"
+    content = None if body is None else Content(url, body, headers={"a": "1"})
+    return FetchRecord(url, "a.org", DUE, content)
+
+
+class Made:
+    """An output with a clock, counters and a log that the test owns."""
+
+    def __init__(self, folder: Path, size: ChunkSize) -> None:
+        self.segment = Folder(str(folder))
+        self.clock = ManualClock()
+        self.counters = Counters()
+        self.log = ChunkLog(self.segment, 2)
+        self.log.claim(0)
+        self.output = Output(
+            self.segment, 2, self.log, self.clock, size, lambda: Counters(self.counters)
+        )
+
+    def add(self, *records: FetchRecord) -> None:
+        """The records of one answer."""
+        for each in records:
+            self.counters["records"] += 1
+            self.output.add(each)
+        self.output.tick()
+
+    def committed(self) -> list[list[str]]:
+        """The URLs of each chunk."""
+        self.output._wait()
+        return [
+            self.read("crawl_fetch", chunk.pieces["crawl_fetch"].path)
+            for chunk in ChunkLog(self.segment, 2).committed()
+        ]
+
+    def read(self, table: str, path: str) -> list[str]:
+        urls: list[str] = pq.read_table(self.segment.child(table).path(path))["url"].to_pylist()
+        return urls
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 7, 100])
+def test_every_record_is_committed_once(tmp_path: Path, records: int) -> None:
+    made = Made(tmp_path, ChunkSize(records=records))
+    for number in range(20):
+        made.add(record(number, b"x" if number % 2 else None))
+    made.output.close()
+    chunks = made.committed()
+    assert [url for chunk in chunks for url in chunk] == [f"http://a.org/{n}" for n in range(20)]
+    assert all(len(chunk) == records for chunk in chunks[:-1])
+    told = ChunkLog(made.segment, 2).committed()
+    assert sum(chunk.counters["records"] for chunk in told) == 20
+    for chunk, urls in zip(told, chunks, strict=True):
+        assert chunk.counters == {"records": len(urls)}
+        assert chunk.pieces["crawl_fetch"].rows == len(urls)
+        pages = [url for url in urls if int(url[-1]) % 2]
+        piece = chunk.pieces.get("content")
+        assert (made.read("content", piece.path) if piece else []) == pages
+
+
+def test_the_tables_are_as_they_are_defined(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize())
+    made.add(record(1, b"<html>"))
+    made.output.close()
+    (chunk,) = ChunkLog(made.segment, 2).committed()
+    for name, table in (("crawl_fetch", CRAWL_FETCH), ("content", CONTENT)):
+        piece = chunk.pieces[name]
+        path = tmp_path / name / piece.path
+        assert pq.read_schema(path).equals(table.schema)
+        assert piece.bytes == path.stat().st_size
+
+
+def test_a_chunk_is_full_by_its_content_too(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize(bytes=100))
+    made.add(record(1, b"x" * 99))
+    assert made.committed() == []
+    made.add(record(2, b"x"))
+    assert [len(chunk) for chunk in made.committed()] == [2]
+    made.add(record(3, b"x" * 1000))
+    assert [len(chunk) for chunk in made.committed()] == [2, 1]
+
+
+def test_no_record_waits_for_longer_than_it_may(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize(seconds=60))
+    made.clock.advance(1000)
+    made.output.tick()
+    made.add(record(1))
+    made.clock.advance(59.9)
+    made.output.tick()
+    assert made.committed() == []
+    made.clock.advance(0.1)
+    made.output.tick()
+    assert made.committed() == [["http://a.org/1"]]
+    made.clock.advance(1000)
+    made.output.tick()
+    assert len(made.committed()) == 1
+
+
+def test_the_records_of_one_answer_stay_together(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize(records=3))
+    made.add(record(1))
+    made.add(record(2))
+    made.add(record(3), record(4))
+    assert [len(chunk) for chunk in made.committed()] == [4]
+
+
+def test_a_flood_within_one_answer_is_cut(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize(records=3))
+    made.add(*(record(number) for number in range(20)))
+    made.output.close()
+    assert max(len(chunk) for chunk in made.committed()) <= 6
+    assert sum(len(chunk) for chunk in made.committed()) == 20
+
+
+def test_what_cannot_be_written_is_told_at_the_next_chunk_or_the_end(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize(records=1))
+    ChunkLog(made.segment, 2).claim(1)
+    made.add(record(1))
+    with pytest.raises(StorageError, match="another task is fetching the same part"):
+        made.add(record(2))
+    other = Made(tmp_path / "b", ChunkSize())
+    ChunkLog(other.segment, 2).claim(1)
+    other.add(record(1))
+    with pytest.raises(StorageError, match="another task is fetching the same part"):
+        other.output.close()
+
+
+def test_nothing_added_is_nothing_written(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize())
+    made.output.tick()
+    made.output.close()
+    assert made.committed() == []
+    assert not (tmp_path / "content").exists()
+
+
+def test_the_size_comes_from_the_configuration() -> None:
+    assert ChunkSize.of(Config()) == ChunkSize()
+    config = Config.of(
+        {
+            "fetcher.checkpoint.records": 7,
+            "fetcher.checkpoint.bytes": "1MiB",
+            "fetcher.checkpoint.seconds": "2min",
+        }
+    )
+    assert ChunkSize.of(config) == ChunkSize(7, 1 << 20, 120.0)
