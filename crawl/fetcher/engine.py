@@ -133,7 +133,10 @@ class FetchEngine:
         rules = self._rules_of(item, now)
         if rules is None:
             self.queues.release(item, now, asked=False)
-            self._await_rules(item)
+            if self._robots.is_refused(item.authority):
+                self._hand_back([item], "robots_deferred")
+            else:
+                self._await_rules(item)
             return None
         pace = self.queues.queue(item.key).pace
         if not rules.allows(item.url):
@@ -426,10 +429,10 @@ class FetchEngine:
         tries = self._robots.failed(item.robots_for)
         pause = max(verdict.retry_after_s or 0.0, self._settings.robots_defer_s)
         late = self._deadline is not None and now + pause >= self._deadline
-        if tries > self._settings.robots_defer_retries or late or self.stopped:
-            self._robots.give_up(item.robots_for)
-            origin.held -= 1
-            self._close(origin, "robots_deferred")
+        keeps_others = any(page.authority != item.robots_for for page in origin.pages)
+        if tries > self._settings.robots_defer_retries or late or keeps_others:
+            origin.wait_until(now + (verdict.retry_after_s or 0.0))
+            self._give_up_rules(item.robots_for)
             return
         origin.wait_until(now + pause)
         again = replace(
@@ -441,6 +444,18 @@ class FetchEngine:
             came_by=(),
         )
         self._line_up(again, first=True)
+
+    def _give_up_rules(self, authority: str) -> None:
+        """Nobody will ask for these rules any more: their pages must not wait for them, and
+        those of other hosts in the queue go on."""
+        origin = self._origin_queue(authority)
+        self._robots.refuse(authority)
+        origin.held -= 1
+        for page in self.queues.drain(origin):
+            if page.purpose is Purpose.PAGE and page.authority == authority:
+                self._hand_back([page], "robots_deferred")
+            else:
+                self._line_up(page)
 
     # the end
 
@@ -463,16 +478,7 @@ class FetchEngine:
         if pages < len(items) and not self.stopped:
             for item in items:
                 if item.purpose is Purpose.ROBOTS:
-                    self._lose_rules(item.robots_for)
-
-    def _lose_rules(self, authority: str) -> None:
-        """A robots.txt that nobody will ask for any more, as it was to be had from a server
-        that is closed: without it the pages that wait for it would wait for ever."""
-        origin = self._origin_queue(authority)
-        self._robots.give_up(authority)
-        origin.held -= 1
-        if not origin.blocked:
-            self._close(origin, "robots_deferred")
+                    self._give_up_rules(item.robots_for)
 
     def _emit(self, record: FetchRecord) -> None:
         self.counters["records"] += 1

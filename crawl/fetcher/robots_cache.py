@@ -28,6 +28,7 @@ class RobotsCache:
         self._known: dict[str, _Known] = {}
         self._asked: dict[str, str] = {}
         self._vain: dict[str, int] = {}
+        self._refused: set[str] = set()
 
     def rules_of(self, authority: str, now: float) -> RobotRules | None:
         """The rules; None where they are unknown or too old."""
@@ -62,6 +63,14 @@ class RobotsCache:
         """Another vain try; returns how many there were."""
         self._vain[authority] = self._vain.get(authority, 0) + 1
         return self._vain[authority]
+
+    def refuse(self, authority: str) -> None:
+        """Its rules could not be had: it is left alone for the rest of the run."""
+        self.give_up(authority)
+        self._refused.add(authority)
+
+    def is_refused(self, authority: str) -> bool:
+        return authority in self._refused
 
     def give_up(self, authority: str) -> None:
         self._asked.pop(authority, None)

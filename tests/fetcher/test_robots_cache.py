@@ -61,3 +61,13 @@ def test_rules_that_expire_within_a_pause_do_not_keep_pages_from_being_fetched()
     done = fetch(web, urls, delay_s=5.0, robots_expire_s=1.0)
     assert len(done.records) == 5
     assert done.engine.counters["robots_requests"] == 5
+
+
+def test_a_refused_authority_stays_refused() -> None:
+    cache = RobotsCache(100.0)
+    cache.ask(A, "a.org")
+    assert not cache.is_refused(A)
+    cache.refuse(A)
+    assert cache.is_refused(A)
+    assert cache.asker_of(A) is None
+    assert not cache.is_refused(B)

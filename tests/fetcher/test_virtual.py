@@ -260,3 +260,21 @@ def test_pages_that_nobody_will_set_free_are_handed_back() -> None:
     engine.queues.queue("a.org").held = 1
     assert engine.next_work(0.0) is None
     assert engine.counters["handed_back.stuck"] == 2
+
+
+def test_a_host_without_rules_does_not_take_its_domain_with_it() -> None:
+    hosts = [f"h{n}.a.org" for n in range(4)]
+    pages: dict[str, object] = {"http://h1.a.org/robots.txt": (503, {})}
+    urls = [f"http://{host}/{n}" for n in range(30) for host in hosts]
+    done = fetch(
+        SmallWeb(pages),
+        urls,
+        threads=2,
+        depth=4,  # much of the list is read after the rules are given up
+        around={"key_of": lambda host: "a.org"},
+    )
+    assert len(done.records) == 90
+    assert not any("h1." in record.url for record in done.records)
+    assert done.engine.counters["handed_back.robots_deferred"] == 30
+    assert len(done.begun("http://h1.a.org/robots.txt")) == 1
+    assert done.engine.counters["queues_closed"] == 0
