@@ -34,7 +34,18 @@ _HEARS_WITHIN_S = 1.0
 """At the most, beside the interval: a crew looks up twice a second."""
 
 
-def take_over(log: ChunkLog, segment: Folder, part: int, config: Config, clock: Clock) -> None:
+def _sleep(seconds: float) -> None:
+    threading.Event().wait(seconds)
+
+
+def take_over(
+    log: ChunkLog,
+    segment: Folder,
+    part: int,
+    config: Config,
+    clock: Clock,
+    sleep: Callable[[float], None] = _sleep,
+) -> None:
     """Claims the part. Where another task was at work on it until just now, waits until
     that one has heard of it, should it live, and its servers have had their pause."""
     claimed_ms = log.claim(clock.now_ms())
@@ -45,8 +56,8 @@ def take_over(log: ChunkLog, segment: Folder, part: int, config: Config, clock: 
         config[FETCHER_PROGRESS_INTERVAL] + _HEARS_WITHIN_S + Politeness.of(config).usual.delay_s
     )
     left_s = pause_s - (clock.now_ms() - seen_ms) / 1000
-    # no longer than the pause, whatever another machine's clock says
-    threading.Event().wait(min(max(left_s, 0.0), pause_s))
+    if left_s > 0:
+        sleep(min(left_s, pause_s))  # another machine's clock may be ahead
 
 
 def _told_ms(segment: Folder, part: int) -> int:

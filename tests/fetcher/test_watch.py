@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.errors import StorageError
+from crawl.fetcher.output import ChunkSize, Output
+from crawl.fetcher.politeness import Pace, Politeness
+from crawl.fetcher.queues import HostQueues
+from crawl.fetcher.watch import PROGRESS, STOP, Watch, take_over, watching
+from crawl.storage.chunks import ChunkLog
+from crawl.storage.folder import Folder
+from crawl.storage.segments import PartFile
+from crawl.testing.clock import ManualClock
+
+NOW = 1_800_000_000_000
+CONFIG = Config.of({"fetcher.server.delay": 5, "fetcher.progress.interval": 2})
+TOLD = f"{PROGRESS}/part-00002.json"
+
+
+@pytest.fixture
+def segment(tmp_path: Path) -> Folder:
+    return Folder(str(tmp_path / "segment"))
+
+
+def pauses(segment: Folder, now_ms: int) -> list[float]:
+    """How long whoever takes over at that moment waits."""
+    slept: list[float] = []
+    take_over(ChunkLog(segment, 2), segment, 2, CONFIG, ManualClock(now_ms), slept.append)
+    return slept
+
+
+def test_the_first_task_of_a_part_does_not_wait(segment: Folder) -> None:
+    assert pauses(segment, NOW) == []
+
+
+def test_who_follows_at_once_waits_for_the_servers_pause(segment: Folder) -> None:
+    pauses(segment, NOW)
+    # two seconds until the one before would hear of it, one to act on it, five for servers
+    assert pauses(segment, NOW + 500) == [7.5]
+
+
+def test_who_follows_late_does_not_wait(segment: Folder) -> None:
+    pauses(segment, NOW)
+    assert pauses(segment, NOW + 8000) == []
+
+
+def test_the_last_sign_of_life_counts(segment: Folder) -> None:
+    pauses(segment, NOW)
+    segment.write(TOLD, json.dumps({"told_ms": NOW + 60_000}).encode())
+    assert pauses(segment, NOW + 61_000) == [7.0]
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b"[]", b'{"told_ms": "x"}'])
+def test_a_torn_sign_of_life_is_none(segment: Folder, torn: bytes) -> None:
+    pauses(segment, NOW)
+    segment.write(TOLD, torn)
+    assert pauses(segment, NOW + 8000) == []
+
+
+def test_no_clock_makes_anybody_wait_for_long(segment: Folder) -> None:
+    pauses(segment, NOW + 10**9)
+    assert pauses(segment, NOW) == [8.0]
+
+
+class StandingEngine:
+    """Only what a watch looks at."""
+
+    def __init__(self) -> None:
+        self.counters = Counters({"records": 10, "bytes": 5000})
+        self.queues = HostQueues(Politeness(Pace(1.0)))
+
+
+class Watched:
+    def __init__(self, segment: Folder, watch: Watch, log: ChunkLog, clock: ManualClock) -> None:
+        self.segment = segment
+        self.log = log
+        self.clock = clock
+        self.engine: Any = StandingEngine()
+        self._watch = watch
+
+    def look(self) -> str:
+        """Calls the watch now, and then as often as it takes to have its answer."""
+        reason = self._watch(self.engine, 3)
+        answer = self._watch._answer  # type: ignore[attr-defined]
+        if answer is not None:
+            answer.result()
+        return reason or self._watch(self.engine, 3)
+
+    @property
+    def told(self) -> dict[str, float]:
+        content: dict[str, float] = json.loads(self.segment.read(TOLD) or b"{}")
+        return content
+
+
+@pytest.fixture
+def watched(segment: Folder) -> Iterator[Watched]:
+    clock = ManualClock(NOW)
+    clock.advance(100)
+    log = ChunkLog(segment, 2)
+    log.claim(NOW)
+    output = Output(segment, 2, log, clock, ChunkSize(), Counters)
+    file = PartFile(2, "part.parquet", 50, 0)
+    with watching(segment, file, log, output, CONFIG, clock, done=7) as watch:
+        yield Watched(segment, watch, log, clock)
+
+
+def test_it_tells_how_far_the_part_is(watched: Watched) -> None:
+    assert watched.look() == ""
+    assert watched.told["done"] == 17
+    assert watched.told["urls"] == 50
+    assert watched.told["busy_threads"] == 3
+    assert watched.told["told_ms"] == NOW + 100_000
+    watched.engine.counters["records"] += 30
+    watched.engine.counters["bytes"] += 40_000
+    watched.clock.advance(1)
+    watched.look()
+    assert watched.told["done"] == 17
+    watched.clock.advance(1)
+    watched.look()
+    assert watched.told["done"] == 47
+    assert watched.told["pages_per_s"] == 15
+    assert watched.told["kb_per_s"] == 20
+
+
+def test_it_hears_that_it_is_to_end(watched: Watched) -> None:
+    assert watched.look() == ""
+    watched.segment.write(STOP, b"")
+    assert watched.look() == ""
+    watched.clock.advance(2)
+    assert watched.look() == "interrupted"
+
+
+def test_it_hears_that_another_task_has_the_part(watched: Watched) -> None:
+    ChunkLog(watched.segment, 2).claim(NOW)
+    assert watched.look() == "superseded"
+    # whoever has it now tells how far it is
+    assert watched.told == {}
+
+
+def test_a_store_that_fails_for_a_moment_ends_nothing(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(folder: Folder, name: str, data: bytes) -> None:
+        raise StorageError("no space")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Folder, "write", fails)
+        assert watched.look() == ""
+    watched.clock.advance(2)
+    assert watched.look() == ""
+    assert watched.told["done"] == 17
