@@ -89,10 +89,11 @@ def progress_of(segment: Segment) -> list[dict[str, float]]:
     for file in segment.require(GENERATE).files:
         raw = segment.folder.read(f"{PROGRESS}/part-{file.part:05d}.json")
         try:
-            if raw:
-                found.append(json.loads(raw))
+            content = json.loads(raw) if raw else None
         except ValueError:
             continue  # being written at this moment
+        if isinstance(content, dict) and "told_ms" in content:
+            found.append(content)
     return found
 
 

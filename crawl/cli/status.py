@@ -7,6 +7,10 @@ import click
 from crawl.cli.fetch import progress_line, progress_of
 from crawl.cli.options import crawl_dir_argument, json_option
 from crawl.cli.output import print_json, print_table
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.config.properties import LOCK_STALE_AFTER
+from crawl.storage.chunks import CHUNKS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of
 from crawl.storage.segments import FETCH, GENERATE
@@ -24,17 +28,21 @@ def command(crawl_dir: str, as_json: bool) -> None:
     """
     directory = CrawlDir(crawl_dir)
     directory.require_crawldb()
+    clock = SystemClock()
+    stale_after_ms = Config()[LOCK_STALE_AFTER] * 60_000
     rows = []
     for segment in directory.segments.generated():
         urls = segment.require(GENERATE).rows
         fetched = segment.manifest(FETCH)
         holder = holder_of(segment.folder)
+        if holder is not None and holder.is_dead(clock.now_ms(), stale_after_ms):
+            holder = None
         if holder is not None:
             state = f"{holder.command} on {holder.host}"
-        elif fetched is None:
-            state = "generated"
+        elif fetched is not None and fetched.complete:
+            state = "fetched"
         else:
-            state = "fetched" if fetched.complete else "interrupted"
+            state = "interrupted" if segment.folder.exists(CHUNKS) else "generated"
         told = progress_line(progress_of(segment), urls) if holder is not None else ""
         rows.append(
             {

@@ -22,6 +22,8 @@ from typing import Any
 from crawl.errors import StorageError
 from crawl.storage.folder import Folder
 
+CHUNKS = "crawl_fetch/chunks"
+"""Where the marks of a segment are: there from the first claim on."""
 DONE = "DONE.json"
 OWNER = "OWNER.json"
 
@@ -47,7 +49,7 @@ class ChunkLog:
     """The marks of one part of a fetch list, as one task sees them."""
 
     def __init__(self, segment: Folder, part: int) -> None:
-        self._folder = segment.child(f"crawl_fetch/chunks/part-{part:05d}")
+        self._folder = segment.child(f"{CHUNKS}/part-{part:05d}")
         self._token = uuid.uuid4().hex
         self._next = 0
 

@@ -1,0 +1,114 @@
+"""crawl fetch through the command line, on Spark, over the synthetic web."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawl.clock import SystemClock
+from crawl.storage.lock import held
+from crawl.storage.segments import FETCH
+from crawl.testing.web import Settings, Web, WebServer, concurrency, running
+from tests.cli.calling import Caller
+from tests.phases.fetch_commands import assert_one_record_each, write_conf
+from tests.phases.webs import listed
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with running(Web(Settings.plain(4, 40, port=0, size=500))) as server:
+        yield server
+
+
+@pytest.fixture
+def conf(tmp_path: Path, server: WebServer) -> Path:
+    return write_conf(tmp_path / "conf", server)
+
+
+def test_a_segment_is_fetched_and_summed_up(
+    crawl: Caller, tmp_path: Path, server: WebServer, conf: Path
+) -> None:
+    urls = sorted(set(server.web.urls()))
+    directory, name = listed(str(tmp_path / "c"), urls)
+    answer = crawl("fetch", directory.address, "--conf", conf)
+    assert answer.code == 0, answer.err
+    rows = dict(line.split() for line in answer.out.splitlines())
+    assert rows["fetch_success"] == "40"
+    assert f"fetch: {directory.address}/segments/{name}: 40 records" in answer.err
+    assert "latency p50" in answer.err
+    assert_one_record_each(directory, name, urls)
+
+    again = crawl("fetch", directory.address, name, "--conf", conf)
+    assert (again.code, again.out) == (2, "")
+    assert again.err == f"crawl: {directory.address}/segments/{name} is fetched already\n"
+    none_left = crawl("fetch", directory.address, "--conf", conf)
+    assert none_left.code == 2
+    assert none_left.err == f"crawl: {directory.address}: every segment is fetched already\n"
+
+
+def test_for_programs(crawl: Caller, tmp_path: Path, server: WebServer, conf: Path) -> None:
+    directory, name = listed(str(tmp_path / "c"), server.web.urls())
+    told = crawl("fetch", directory.address, f"segments/{name}/", "--conf", conf, "--json").json
+    assert told["segment"] == name
+    assert told["complete"] is True
+    assert told["report"]["counters"]["fetch_success"] == 40
+    assert [part["finished"] for part in told["report"]["details"]["parts"]] == [True, True]
+    assert directory.segments.segment(name).report(FETCH)["counters"]["records"] == 40
+
+
+def test_one_thread_asks_one_thing_at_a_time(
+    crawl: Caller, tmp_path: Path, server: WebServer, conf: Path
+) -> None:
+    directory, _ = listed(str(tmp_path / "c"), server.web.urls(), parts=1)
+    answer = crawl("fetch", directory.address, "--threads", 1, "--conf", conf)
+    assert answer.code == 0, answer.err
+    assert concurrency(server.requests(), lambda entry: "all") == {"all": 1}
+    none = crawl("fetch", directory.address, "--threads", 0, "--conf", conf)
+    assert none.code == 2
+    assert "--threads" in none.err
+
+
+def test_without_a_name_nothing_is_sent(crawl: Caller, tmp_path: Path, server: WebServer) -> None:
+    directory, name = listed(str(tmp_path / "c"), server.web.urls())
+    answer = crawl("fetch", directory.address)
+    assert (answer.code, answer.out) == (2, "")
+    assert "http.agent.name" in answer.err
+    assert "-D http.agent.name=mybot" in answer.err
+    assert answer.err.count("\n") == 1
+    assert server.requests() == []
+    assert directory.segments.segment(name).manifest(FETCH) is None
+
+
+def test_a_segment_that_is_not_there_is_one_line(
+    crawl: Caller, tmp_path: Path, server: WebServer, conf: Path
+) -> None:
+    directory, _ = listed(str(tmp_path / "c"), server.web.urls())
+    answer = crawl("fetch", directory.address, "20010101000000", "--conf", conf)
+    assert (answer.code, answer.out) == (2, "")
+    where = f"{directory.address}/segments/20010101000000"
+    assert answer.err == f"crawl: {where} has no finished crawl_generate\n"
+    assert not Path(where).exists()
+    nowhere = crawl("fetch", tmp_path / "none", "--conf", conf)
+    assert nowhere.code == 2
+    assert "has no segment: make one with `crawl generate" in nowhere.err
+    assert nowhere.err.count("\n") == 1
+
+
+def test_a_segment_that_is_being_fetched_is_refused(
+    crawl: Caller, tmp_path: Path, server: WebServer, conf: Path
+) -> None:
+    directory, name = listed(str(tmp_path / "c"), server.web.urls())
+    folder = directory.segments.segment(name).folder
+    with held(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+        answer = crawl("fetch", directory.address, "--conf", conf)
+        assert answer.code == 3
+        assert "is locked: fetch by" in answer.err
+        assert answer.err.count("\n") == 1
+        assert server.requests() == []
+        forced = crawl("fetch", directory.address, "--conf", conf, "--force")
+        assert forced.code == 0, forced.err
+        assert "removed the lock of fetch" in forced.err

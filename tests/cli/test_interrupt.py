@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from crawl.cli.interrupt import asks_first, terminated_as_interrupted
+from crawl.errors import StorageError
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_asks_and_the_second_ends(
+    number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = threading.Event()
+    times: list[int] = []
+
+    def ask() -> None:
+        times.append(1)
+        asked.set()
+
+    with pytest.raises(KeyboardInterrupt), asks_first(ask, "fetch") as interrupted:
+        assert not interrupted()
+        signal.raise_signal(number)
+        assert interrupted()
+        assert asked.wait(10)
+        signal.raise_signal(number)
+    assert times == [1]
+    told = "fetch: ending in good order; once more to end at once\n"
+    assert capsys.readouterr().err == told
+
+
+def test_whoever_holds_what_asking_needs_may_be_interrupted() -> None:
+    held, asked = threading.Lock(), threading.Event()
+
+    def ask() -> None:
+        with held:
+            asked.set()
+
+    with asks_first(ask, "fetch"):
+        with held:
+            signal.raise_signal(signal.SIGTERM)
+        assert asked.wait(10)
+
+
+def test_who_cannot_ask_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    tried = threading.Event()
+
+    def ask() -> None:
+        tried.set()
+        raise StorageError("disk full")
+
+    with asks_first(ask, "fetch"):
+        signal.raise_signal(signal.SIGINT)
+        assert tried.wait(10)
+        for thread in threading.enumerate():
+            if thread.name == "interrupt":
+                thread.join(10)
+    assert "fetch: cannot be asked to end: disk full" in capsys.readouterr().err
+
+
+def test_the_handlers_come_back() -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    with terminated_as_interrupted(), asks_first(lambda: None, "fetch"):
+        assert [signal.getsignal(number) for number in numbers] != before
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_a_termination_is_an_interruption() -> None:
+    with pytest.raises(KeyboardInterrupt), terminated_as_interrupted():
+        signal.raise_signal(signal.SIGTERM)

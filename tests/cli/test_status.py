@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from crawl.clock import SystemClock
+from crawl.fetcher.part import PROGRESS
+from crawl.storage.chunks import ChunkLog
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import held
+from crawl.storage.segments import CONTENT, FETCH, GENERATE, PartFile, PartManifest
+from tests.cli.calling import Caller
+from tests.phases.webs import listed
+
+URLS = [f"http://h{n % 4}.org/{n}" for n in range(20)]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[CrawlDir, str]:
+    return listed(str(tmp_path / "c"), URLS)
+
+
+def publish(directory: CrawlDir, name: str, rows: int, *, complete: bool) -> None:
+    segment = directory.segments.segment(name)
+    manifest = PartManifest((PartFile(0, "part.parquet", rows, 1),), 0, complete)
+    segment.publish(CONTENT, manifest)
+    segment.publish(FETCH, manifest)
+
+
+def row(crawl: Caller, directory: CrawlDir) -> dict[str, object]:
+    answer = crawl("status", directory.address, "--json")
+    assert answer.code == 0, answer.err
+    (found,) = answer.json
+    assert isinstance(found, dict)
+    return found
+
+
+def test_before_in_between_and_after(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
+    directory, name = made
+    expected = {
+        "segment": name,
+        "urls": 20,
+        "records": 0,
+        "state": "generated",
+        "progress": "",
+    }
+    assert row(crawl, directory) == expected
+    ChunkLog(directory.segments.segment(name).folder, 0).claim(0)
+    assert row(crawl, directory) == {**expected, "state": "interrupted"}
+    publish(directory, name, 12, complete=False)
+    assert row(crawl, directory) == {**expected, "records": 12, "state": "interrupted"}
+    publish(directory, name, 20, complete=True)
+    assert row(crawl, directory) == {**expected, "records": 20, "state": "fetched"}
+
+
+def tell(directory: CrawlDir, name: str, part: int, content: bytes) -> None:
+    folder = directory.segments.segment(name).folder
+    folder.write(f"{PROGRESS}/part-{part:05d}.json", content)
+
+
+def told(part: int, done: int) -> bytes:
+    content = {
+        "part": part,
+        "urls": 10,
+        "done": done,
+        "pages_per_s": 2.5,
+        "kb_per_s": 100.0,
+        "busy_threads": 3,
+        "waiting": 4,
+        "queues": 2,
+        "longest_queue_s": 10.0 * part,
+        "told_ms": 0,
+    }
+    return json.dumps(content).encode()
+
+
+def test_during_a_fetch(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
+    directory, name = made
+    segment = directory.segments.segment(name)
+    parts = [file.part for file in segment.require(GENERATE).files]
+    assert parts == [0, 1]
+    with held(segment.folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60) as lock:
+        state = row(crawl, directory)
+        assert state["state"] == f"fetch on {lock.owner.host}"
+        assert str(state["progress"]).startswith("0 of 20 URLs")
+        tell(directory, name, 0, told(0, 3))
+        tell(directory, name, 1, told(1, 4))
+        assert row(crawl, directory)["progress"] == (
+            "7 of 20 URLs, 5 pages/s, 200 kB/s, 6 threads busy, 8 waiting in 4 queues,"
+            " at least 10 s to go"
+        )
+        shown = crawl("status", directory.address)
+        assert name in shown.out
+        assert "7 of 20 URLs" in shown.out
+    assert row(crawl, directory)["progress"] == ""
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"part": 1, "ur', b"[]", b"{}", b"\xff"])
+def test_what_is_being_told_at_this_moment_is_left_out(
+    crawl: Caller, made: tuple[CrawlDir, str], torn: bytes
+) -> None:
+    directory, name = made
+    folder = directory.segments.segment(name).folder
+    with held(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+        tell(directory, name, 0, told(0, 3))
+        tell(directory, name, 1, torn)
+        assert str(row(crawl, directory)["progress"]).startswith("3 of 20 URLs")
+
+
+def test_the_lock_of_the_dead_is_no_fetch(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
+    directory, name = made
+    folder = directory.segments.segment(name).folder
+    with held(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60) as lock:
+        left = json.loads(folder.read("LOCK") or b"")
+        assert left["token"] == lock.owner.token
+    folder.write("LOCK", json.dumps({**left, "process_started": "0"}).encode())
+    tell(directory, name, 0, told(0, 3))
+    ChunkLog(folder, 0).claim(0)
+    state = row(crawl, directory)
+    assert state["state"] == "interrupted"
+    assert state["progress"] == ""
+
+
+def test_a_crawl_without_segments(crawl: Caller, tmp_path: Path) -> None:
+    answer = crawl("status", tmp_path / "none")
+    assert answer.code == 2
+    assert answer.err.count("\n") == 1
