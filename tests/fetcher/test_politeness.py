@@ -121,7 +121,7 @@ def test_without_a_bound_any_crawl_delay_is_kept_and_one_at_a_time() -> None:
 @given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True), st.floats(0, 1e6))
 def test_a_back_off_is_bounded(exceptions: int, chance: float, base: float) -> None:
     found = Politeness(Pace(1.0), back_off_s=base).back_off(exceptions, chance)
-    assert 0 <= found < 86_400 * 1.25
+    assert 0 <= found <= 86_400 * 1.25
 
 
 def test_a_back_off_doubles_with_a_quarter_left_to_chance() -> None:
