@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
@@ -59,6 +59,7 @@ def command(
     directory = CrawlDir(crawl_dir)
     chosen = fetch.choose(directory, segment)
     options = FetchOptions(chosen.name, force)
+    interrupted: Callable[[], bool] = bool  # not yet
     try:
         with (
             terminated_as_interrupted(),
@@ -69,9 +70,11 @@ def command(
             done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)
     except ConnectionError as error:
         # what Python's side of Spark says when it has nobody to talk to any more
-        raise EnvironmentFault(
-            "Spark's JVM died; what is fetched is kept, and the same command goes on"
-        ) from error
+        told = "Spark's JVM died; what is fetched is kept, and the same command goes on"
+        if not interrupted():
+            raise EnvironmentFault(told) from error
+        remark(f"fetch: {told}")  # of the same signal, sent to all processes at once
+        return INTERRUPTED
     if done.took_over:
         remark(f"fetch: {done.took_over}")
     if as_json:

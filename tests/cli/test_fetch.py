@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crawl.clock import SystemClock
+from crawl.phases import fetch
+from crawl.phases.fetch import Fetched
 from crawl.storage.lock import held
 from crawl.storage.segments import FETCH
 from crawl.testing.web import Settings, Web, WebServer, concurrency, running
@@ -112,3 +117,54 @@ def test_a_segment_that_is_being_fetched_is_refused(
         forced = crawl("fetch", directory.address, "--conf", conf, "--force")
         assert forced.code == 0, forced.err
         assert "removed the lock of fetch" in forced.err
+
+
+@pytest.mark.parametrize(("signalled", "code"), [(False, 2), (True, 130)])
+def test_a_jvm_that_dies_is_one_line(
+    crawl: Caller,
+    tmp_path: Path,
+    conf: Path,
+    server: WebServer,
+    monkeypatch: pytest.MonkeyPatch,
+    signalled: bool,
+    code: int,
+) -> None:
+    """Also where the signal that we heard was sent to it too."""
+
+    def dies(*arguments: object) -> Fetched:
+        if signalled:
+            signal.raise_signal(signal.SIGTERM)
+        raise ConnectionRefusedError("nobody there")
+
+    directory, _ = listed(str(tmp_path / "c"), server.web.urls())
+    monkeypatch.setattr("crawl.phases.fetch.run", dies)
+    answer = crawl("fetch", directory.address, "--conf", conf)
+    assert answer.code == code
+    told = "Spark's JVM died; what is fetched is kept, and the same command goes on"
+    assert told in answer.err
+    assert "fault of ours" not in answer.err
+
+
+def test_a_signal_before_the_first_request_is_not_forgotten(
+    crawl: Caller, tmp_path: Path, conf: Path, server: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked to end before the segment was even taken: the fetch must not overhear it."""
+    run = fetch.run
+
+    def signalled_first(*arguments: Any) -> Fetched:
+        signal.raise_signal(signal.SIGTERM)
+        for thread in threading.enumerate():
+            if thread.name == "interrupt":
+                thread.join(10)
+        return run(*arguments)
+
+    slow = ["-D", "fetcher.server.delay=0.5"]
+    directory, name = listed(str(tmp_path / "c"), server.web.urls())
+    with monkeypatch.context() as patched:
+        patched.setattr(fetch, "run", signalled_first)
+        answer = crawl("fetch", directory.address, "--conf", conf, *slow)
+    assert answer.code == 130, answer.err
+    assert "interrupted; the same command goes on with the rest" in answer.err
+    assert directory.segments.segment(name).require(FETCH).complete is False
+    assert crawl("fetch", directory.address, "--conf", conf).code == 0
+    assert_one_record_each(directory, name, list(server.web.urls()))
