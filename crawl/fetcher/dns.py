@@ -149,6 +149,12 @@ class HostResolver:
             self._look_up(host, running)
         return running.result()
 
+    def knows(self, host: str) -> bool:
+        """Whether `locate` can tell at once."""
+        with self._lock:
+            known = self._known.get(host)
+            return known is not None and known.until > self._monotonic()
+
     def demote(self, host: str, address: str) -> None:
         """Tells that no connection came about; another address, if any, is tried next."""
         with self._lock:

@@ -119,6 +119,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             bandwidth=_bandwidth(config),
             hang_s=config[FETCHER_HANG],
             watch=watch,
+            transfers=protocols.transfers(),
         )
         try:
             crew.run()

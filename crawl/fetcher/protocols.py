@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crawl.config import Config, words
-from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
+from crawl.interfaces.protocol import (
+    Failure,
+    FailureKind,
+    FetchProtocol,
+    Multiplexing,
+    Request,
+    Response,
+    Transfers,
+)
 from crawl.interfaces.registry import Resolved, resolve
 from crawl.urls.parse import scheme_of
 
@@ -39,6 +47,13 @@ class Protocols:
                 request.url, FailureKind.NOT_SUPPORTED, f"no active protocol speaks {scheme!r}"
             )
         return protocol.fetch(request)
+
+    def transfers(self) -> Transfers | None:
+        """A driver of many requests in one thread, where the web's protocol has one."""
+        protocol = self._by_scheme.get("http")
+        if protocol is not self._by_scheme.get("https"):
+            return None
+        return protocol.transfers() if isinstance(protocol, Multiplexing) else None
 
     def close(self) -> None:
         for protocol in self._built:

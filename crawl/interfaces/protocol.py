@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from crawl.config import Config
 
@@ -126,3 +126,34 @@ class FetchProtocol(Protocol):
 
     def close(self) -> None:
         """Closes kept connections; no call follows."""
+
+
+class Transfers(Protocol):
+    """Requests under way in one thread, which calls everything here but `wake`."""
+
+    def begin(self, request: Request, ticket: object) -> bool:
+        """Starts a request; False where that might block: a thread is to `fetch` it then.
+
+        Keeps to all that `fetch` promises.
+        """
+        ...
+
+    def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:
+        """The tickets and answers of requests that ended; waits for one, or for `wake`, for
+        so many seconds at the most."""
+        ...
+
+    def wake(self) -> None:
+        """Ends the waiting of `advance`; from any thread."""
+
+    def close(self) -> None:
+        """Drops what is under way; no call follows."""
+
+
+@runtime_checkable
+class Multiplexing(Protocol):
+    """A FetchProtocol that can have many requests under way in one thread."""
+
+    def transfers(self) -> Transfers:
+        """A new driver; closed before the protocol is."""
+        ...

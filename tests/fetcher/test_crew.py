@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
@@ -119,3 +120,104 @@ def test_threads_that_hang_are_left_behind() -> None:
     assert [record.url for record in records] == ["http://a.org/1"]
     assert engine.counters["hung_threads"] == 1
     forever.set()
+
+
+class SlowTransfers:
+    """Answers after a while, all in the caller's thread; of one host in two it says that
+    it would block."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self.server = server
+        self.under_way: list[tuple[object, Request, float]] = []
+        self.threads: set[int] = set()
+        self.closed = False
+        self.woken = threading.Event()
+
+    def begin(self, request: Request, ticket: object) -> bool:
+        if "crash" in request.url:
+            raise RuntimeError("a protocol with a bug")
+        if int(request.url.split("/")[2].removeprefix("h").removesuffix(".org")) % 2:
+            return False
+        self.threads.add(threading.get_ident())
+        self.under_way.append((ticket, request, CLOCK.monotonic()))
+        return True
+
+    def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:
+        if not self.under_way:
+            self.woken.wait(seconds)
+            self.woken.clear()
+            return []
+        time.sleep(0.002)
+        ended: list[tuple[object, Response | Failure]] = []
+        for ticket, request, begun in self.under_way:
+            code = 404 if request.url.endswith("/robots.txt") else 200
+            self.server.asked[request.url.split("/")[2]].append((begun, CLOCK.monotonic()))
+            ended.append((ticket, Response(request.url, code, body=b"x", sent=begun)))
+        self.under_way.clear()
+        return ended
+
+    def wake(self) -> None:
+        self.woken.set()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def driven_crew(
+    urls: list[str], records: list[FetchRecord], delay_s: float
+) -> tuple[Crew, FetchEngine, SlowTransfers]:
+    engine = FetchEngine(
+        iter([(url, DUE) for url in urls]),
+        FetchSettings(threads=8),
+        Politeness(Pace(delay_s)),
+        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+    )
+    server = LiveServer()
+    transfers = SlowTransfers(server)
+    return Crew(engine, server.fetch, 8, CLOCK, transfers=transfers), engine, transfers
+
+
+def test_one_thread_drives_and_the_others_ask_what_would_block_it() -> None:
+    records = list[FetchRecord]()
+    urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
+    working, _, transfers = driven_crew(urls, records, 0.003)
+    working.run()
+    assert sorted(record.url for record in records) == sorted(urls)
+    assert len(transfers.threads) == 1
+    assert transfers.closed
+    assert len(transfers.server.asked) == 20
+    for times in transfers.server.asked.values():
+        for (_, ended), (begun, _) in itertools.pairwise(sorted(times)):
+            assert begun - ended >= 0.003
+
+
+def test_a_driver_that_raises_costs_one_url() -> None:
+    records = list[FetchRecord]()
+    urls = ["http://h2.org/1", "http://h2.org/crash", "http://h2.org/2"]
+    working, engine, _ = driven_crew(urls, records, 0.0)
+    working.run()
+    assert engine.counters["fetch_success"] == 2
+    assert engine.counters["answers.other"] == 1
+
+
+def test_a_stopped_driver_finishes_what_is_under_way() -> None:
+    records = list[FetchRecord]()
+    urls = [f"http://h{n % 6}.org/p{n}" for n in range(5000)]
+    working, engine, transfers = driven_crew(urls, records, 0.001)
+    threading.Timer(0.2, working.stop, ["interrupted"]).start()
+    working.run()
+    assert transfers.closed
+    assert engine.queues.in_progress == 0
+    assert len(records) + engine.counters["handed_back.interrupted"] == len(urls)
+
+
+def test_a_fault_of_ours_ends_the_driver() -> None:
+    def break_down(record: FetchRecord) -> None:
+        raise OSError("the disk is full")
+
+    records = list[FetchRecord]()
+    working, _, transfers = driven_crew([f"http://h{n}.org/" for n in range(6)], records, 0.0)
+    working._engine._around = replace(working._engine._around, emit=break_down)
+    with pytest.raises(OSError, match="disk is full"):
+        working.run()
+    assert transfers.closed

@@ -12,7 +12,14 @@ import pycurl
 
 from crawl.config import Config
 from crawl.fetcher.dns import Resolve, system_addresses
-from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
+from crawl.interfaces.protocol import (
+    Failure,
+    FailureKind,
+    Request,
+    Response,
+    Transfers,
+    Truncation,
+)
 from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.connecting import (
     IDLE_TIME,
@@ -24,7 +31,9 @@ from crawl.plugins.protocol.connecting import (
 from crawl.plugins.protocol.curl_errors import CONNECTING, CONNECTION_LOST, kind_of
 from crawl.plugins.protocol.curl_handle import CurlHandle
 from crawl.plugins.protocol.curl_pool import CurlPool
+from crawl.plugins.protocol.curl_transfers import CurlTransfers, Started
 from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
+from crawl.plugins.protocol.target import target_of
 
 _TOO_SLOW = "Operation too slow"
 _VERSIONS = {1: "HTTP/1.0", 2: "HTTP/1.1", 3: "HTTP/2", 30: "HTTP/3"}
@@ -47,11 +56,14 @@ class HttpProtocol(HttpBase):
         self._http2 = config[USE_HTTP2]
         self._share = pycurl.CurlShare()
         self._share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
-        self._pool = CurlPool(self._handle, config[MAX_IDLE])
+        self._most_idle = config[MAX_IDLE]
+        self._pool = CurlPool(self._handle, self._most_idle)
+
+    def transfers(self) -> Transfers:
+        return CurlTransfers(self._start, self._most_idle, self.monotonic)
 
     def send(self, sending: Sending) -> Response | Failure:
-        target = sending.target
-        handle = self._pool.take(f"{target.scheme}://{target.host}:{target.port} {sending.proxy}")
+        handle = self._pool.take(_place(sending))
         try:
             return self._send(handle, sending)
         finally:
@@ -74,6 +86,35 @@ class HttpProtocol(HttpBase):
             return sending.failure(FailureKind.NOT_SUPPORTED, str(error))
         handle.end()
         return self._answer(handle, sending, code, message)
+
+    def _start(self, request: Request) -> Started | Failure | None:
+        """Sets the request on a handle; None where its host has to be looked up."""
+        target = target_of(request.url)
+        if target is None or target.scheme not in self.schemes:
+            return None
+        if not self.resolver.knows(target.host):
+            return None
+        sending = self.prepare(request, target)
+        if isinstance(sending, Failure):
+            return sending
+        handle = self._pool.take(_place(sending))
+        handle.begin(
+            Body(self.limits.body_of(request.max_bytes)), requests=2 if sending.digest else 1
+        )
+        try:
+            self._prepare(handle, sending)
+        except (pycurl.error, ValueError, UnicodeError) as error:
+            self._pool.give_back(handle)
+            return sending.failure(FailureKind.NOT_SUPPORTED, str(error))
+
+        def finish(code: int, message: str) -> Response | Failure:
+            try:
+                handle.end()
+                return self._answer(handle, sending, code, message)
+            finally:
+                self._pool.give_back(handle)
+
+        return Started(handle.curl, finish)
 
     def _prepare(self, handle: CurlHandle, sending: Sending) -> None:
         target = sending.target
@@ -202,6 +243,12 @@ _STOPPED = {
     FailureKind.FIRST_BYTE_TIMEOUT: "no byte of an answer in time",
     FailureKind.LOW_SPEED: "the answer comes too slowly",
 }
+
+
+def _place(sending: Sending) -> str:
+    """What a connection for it must be connected to."""
+    target = sending.target
+    return f"{target.scheme}://{target.host}:{target.port} {sending.proxy}"
 
 
 def _milliseconds(seconds: float) -> int:

@@ -74,6 +74,11 @@ class HttpBase(FetchProtocol):
         target = target_of(request.url)
         if target is None or target.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
+        prepared = self.prepare(request, target)
+        return prepared if isinstance(prepared, Failure) else self.send(prepared)
+
+    def prepare(self, request: Request, target: Target) -> Sending | Failure:
+        """Everything before the sending; the host may have to be looked up."""
         proxy = self._proxies.proxy_for(target.url)
         address = ""
         if not proxy or target.is_literal:
@@ -86,7 +91,7 @@ class HttpBase(FetchProtocol):
         if login is not None and login.header:
             headers = RequestHeaders((*headers.pairs, ("Authorization", login.header)))
             login = None
-        return self.send(Sending(request, target, address, proxy, headers, login))
+        return Sending(request, target, address, proxy, headers, login)
 
     @abstractmethod
     def send(self, sending: Sending) -> Response | Failure:

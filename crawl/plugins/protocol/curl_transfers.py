@@ -1,0 +1,136 @@
+"""Many transfers of libcurl in one thread, driven by epoll.
+
+A thread for each transfer costs more than the transfer: every callback then waits for the
+interpreter's lock. Here nobody else wants it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pycurl
+
+from crawl.interfaces.protocol import Failure, Request, Response
+
+_READ = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
+_EVENTS = {
+    pycurl.POLL_IN: select.EPOLLIN,
+    pycurl.POLL_OUT: select.EPOLLOUT,
+    pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
+}
+
+
+class Started(NamedTuple):
+    """A transfer that is set on a handle."""
+
+    curl: pycurl.Curl
+    finish: Callable[[int, str], Response | Failure]
+    """(libcurl's code, its message) → the answer."""
+
+
+Start = Callable[[Request], Started | Failure | None]
+"""Sets a request on a handle; or has its answer; or None where that might block."""
+
+
+class CurlTransfers:
+    """Used by one thread; only `wake` may be called by others."""
+
+    def __init__(self, start: Start, most_idle: int, monotonic: Callable[[], float]) -> None:
+        self._start = start
+        self._monotonic = monotonic
+        self._under_way: dict[pycurl.Curl, tuple[Started, object]] = {}
+        self._ended: list[tuple[object, Response | Failure]] = []
+        self._alarm: float | None = None
+        """When libcurl wants to look at its own clocks."""
+        self._epoll = select.epoll()
+        self._watched: set[int] = set()
+        self._ear, self._mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._epoll.register(self._ear, select.EPOLLIN)
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_alarm)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, max(1, most_idle))
+
+    def begin(self, request: Request, ticket: object) -> bool:
+        started = self._start(request)
+        if started is None:
+            return False
+        if isinstance(started, Failure):
+            self._ended.append((ticket, started))
+        else:
+            self._under_way[started.curl] = (started, ticket)
+            self._multi.add_handle(started.curl)
+        return True
+
+    def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:
+        if self._ended:
+            seconds = 0.0
+        if self._alarm is not None:
+            until_alarm = max(0.0, self._alarm - self._monotonic())
+            seconds = until_alarm if seconds is None else min(seconds, until_alarm)
+        moved = False
+        for number, event in self._epoll.poll(seconds):
+            if number == self._ear:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._ear, 4096)
+                continue
+            mask = (pycurl.CSELECT_IN if event & _READ else 0) | (
+                pycurl.CSELECT_OUT if event & select.EPOLLOUT else 0
+            )
+            self._multi.socket_action(number, mask)
+            moved = True
+        if self._alarm is not None and self._alarm <= self._monotonic():
+            self._alarm = None
+            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+            moved = True
+        if moved:
+            self._gather()
+        ended, self._ended = self._ended, []
+        return ended
+
+    def wake(self) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._mouth, b"!")
+
+    def close(self) -> None:
+        for curl in list(self._under_way):
+            self._multi.remove_handle(curl)
+        self._under_way.clear()
+        self._multi.close()
+        self._epoll.close()
+        os.close(self._ear)
+        os.close(self._mouth)
+        self._mouth = -1
+
+    def _gather(self) -> None:
+        more = 1
+        while more:
+            more, well, badly = self._multi.info_read()
+            for curl in well:
+                self._finish(curl, 0, "")
+            for curl, code, message in badly:
+                self._finish(curl, code, message)
+
+    def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
+        started, ticket = self._under_way.pop(curl)
+        self._multi.remove_handle(curl)
+        self._ended.append((ticket, started.finish(code, message)))
+
+    def _watch(self, what: int, number: int, _multi: object, _data: object) -> None:
+        if what == pycurl.POLL_REMOVE:
+            self._watched.discard(number)
+            # a socket that is closed by now has left by itself
+            with contextlib.suppress(OSError):
+                self._epoll.unregister(number)
+        elif number in self._watched:
+            self._epoll.modify(number, _EVENTS[what])
+        else:
+            self._watched.add(number)
+            self._epoll.register(number, _EVENTS[what])
+
+    def _set_alarm(self, milliseconds: int) -> None:
+        self._alarm = None if milliseconds < 0 else self._monotonic() + milliseconds / 1000
