@@ -67,8 +67,11 @@ class Response:
 
     def header(self, name: str) -> str:
         """The last header of that name, in any case; empty where there is none."""
-        wanted = name.lower()
-        return next((value for key, value in reversed(self.headers) if key.lower() == wanted), "")
+        wanted, size = name.lower(), len(name)
+        for key, value in reversed(self.headers):  # a plain loop: it is asked for every page
+            if len(key) == size and key.lower() == wanted:
+                return value
+        return ""
 
 
 class FailureKind(StrEnum):
