@@ -125,7 +125,8 @@ def has_scrapy() -> bool:
     if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
         return True
     install = [str(python), "-m", "pip", "install", "--quiet", "--no-input", "scrapy>=2.13"]
-    return subprocess.run(install, check=False).returncode == 0
+    apart = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(install, check=False, env=apart).returncode == 0
 
 
 def has_wrk() -> bool:
