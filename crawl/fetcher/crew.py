@@ -242,7 +242,7 @@ class Crew:
         with self._turn:
             if self._transfers is not None:
                 return self._next_left()
-            while True:
+            while self._fault is None:
                 if self._busy >= self._allowed and not self._engine.stopped:
                     self._turn.wait()
                     continue
@@ -256,6 +256,7 @@ class Crew:
                     self._turn.notify_all()
                     return None
                 self._sleep(found, now)
+        return None
 
     def _sleep(self, nothing: Nothing, now: float) -> None:
         until = nothing.until

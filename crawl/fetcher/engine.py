@@ -471,10 +471,18 @@ class FetchEngine:
         self._fed = True
 
     def _hand_back(self, items: list[FetchItem], reason: str) -> None:
-        """URLs that are not served stay due in the CrawlDb; they are counted, not recorded."""
-        pages = sum(item.purpose is Purpose.PAGE for item in items)
-        if pages:
-            self.counters[f"handed_back.{reason}"] += pages
+        """URLs of the list that are not served stay due in the CrawlDb; they are counted, not
+        recorded. The CrawlDb may not know a redirect's target: it is left for later."""
+        pages = 0
+        for item in items:
+            if item.purpose is not Purpose.PAGE:
+                continue
+            pages += 1
+            if item.came_by:
+                shown = item.representative or item.url
+                self._emit(linked_record(item.url, item.host, item, shown))
+            else:
+                self.counters[f"handed_back.{reason}"] += 1
         if pages < len(items) and not self.stopped:
             for item in items:
                 if item.purpose is Purpose.ROBOTS:

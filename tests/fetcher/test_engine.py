@@ -289,3 +289,13 @@ def test_hosts_on_the_allowlist_are_not_asked_for_their_rules() -> None:
     assert done.statuses["http://www.own.org/p1"] is Status.FETCH_SUCCESS
     assert done.begun("http://www.own.org/robots.txt") == []
     assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
+
+
+def test_the_target_of_a_redirect_that_is_not_served_is_left_for_later() -> None:
+    pages: dict[str, object] = {
+        "http://a.org/1": (302, {"Location": "http://b.org/x"}),
+        "http://b.org/robots.txt": (503, {"Retry-After": "9999"}),
+    }
+    done = fetch(SmallWeb(pages), ["http://a.org/1"], redirect_max=5, deadline=60.0)
+    assert done.statuses["http://b.org/x"] is Status.LINKED
+    assert not any("handed_back" in reason for reason in done.engine.counters)
