@@ -13,7 +13,7 @@ from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.spark import SparkOptions
+from crawl.cli.spark import JVMDied, SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
@@ -68,8 +68,7 @@ def command(
             _told(chosen, quiet=spark.quiet),
         ):
             done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)
-    except ConnectionError as error:
-        # what Python's side of Spark says when it has nobody to talk to any more
+    except JVMDied as error:
         told = "Spark's JVM died; what is fetched is kept, and the same command goes on"
         if not interrupted():
             raise EnvironmentFault(told) from error

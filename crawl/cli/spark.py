@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawl.buckets.runner import InProcess, Runner
 from crawl.config import Config
+from crawl.errors import EnvironmentFault
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL_ROWS = 2_000_000
 """Reading a table up to this size here takes less time than starting a JVM."""
+
+
+class JVMDied(EnvironmentFault):
+    """The JVM ended in the middle of a command: killed, or out of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +39,13 @@ class SparkOptions:
         spark = open_session(name, config, master=self.master)
         try:
             yield spark
+        except ConnectionError as error:
+            # what Python's side of Spark says when it has nobody to talk to any more
+            raise JVMDied("Spark's JVM died; run the same command again") from error
         finally:
             if not borrowed:
-                spark.stop()
+                with suppress(ConnectionError):
+                    spark.stop()
 
     @contextmanager
     def runner(

@@ -83,7 +83,7 @@ def test_the_installed_entry_points_are_found() -> None:
 @pytest.mark.parametrize("name", [each.name for each in INTERFACES])
 def test_every_installed_plugin_can_be_built(name: str) -> None:
     for plugin in available(name).values():
-        built = plugin.build(Config.of())
+        built = plugin.build(Config.of({"http.agent.name": "testbot"}))
         assert type(built).__module__.startswith("crawl.plugins.")
 
 
