@@ -18,6 +18,7 @@ from crawl.counters import Counters
 from crawl.fetcher.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.dns import HostResolver
 from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.host_summary import Hosts, HostSummary
 from crawl.fetcher.output import ChunkSize, Output
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
@@ -78,6 +79,8 @@ class PartFetched:
     """False where it was interrupted and can be gone on with."""
     latencies_ms: list[int]
     """A sample, for percentiles."""
+    hosts: list[HostSummary] = field(default_factory=list)
+    """Those with the most pages in this run."""
 
 
 def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
@@ -92,6 +95,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     chunks = log.committed()
     done = _fetched_urls(fetching.segment, chunks)
     latencies = _Latencies()
+    hosts = Hosts()
     protocols = Protocols(fetching.protocols, config)
     output = Output(
         fetching.segment, file.part, log, clock, ChunkSize.of(config), lambda: engine.counters
@@ -99,6 +103,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
 
     def emit(record: FetchRecord) -> None:
         latencies.take(record)
+        hosts.take(record)
         output.add(record)
 
     engine = _CommittingEngine(
@@ -130,7 +135,9 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     counters = _total(chunks) + engine.counters
     if is_finished:
         log.finish({"counters": dict(counters)})
-    return PartFetched(file.part, log.committed(), counters, is_finished, latencies.sample)
+    return PartFetched(
+        file.part, log.committed(), counters, is_finished, latencies.sample, hosts.largest()
+    )
 
 
 class _CommittingEngine(FetchEngine):

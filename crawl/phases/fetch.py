@@ -19,6 +19,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import UsageError
+from crawl.fetcher.host_summary import MOST_HOSTS
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols, resolved_protocols
@@ -157,6 +158,9 @@ def _tell(report: Report, fetched: list[PartFetched], clock: Clock) -> None:
         report.counters.update(part.counters)
     report.finished_ms = clock.now_ms()
     report.details["latency_ms"] = _percentiles(fetched)
+    # generate gives a host to one part, so there is nothing to add up
+    hosts = sorted((host for part in fetched for host in part.hosts), key=lambda each: -each.pages)
+    report.details["hosts"] = [asdict(host) for host in hosts[:MOST_HOSTS]]
     report.details["parts"] = [
         {"part": part.part, "finished": part.finished, "records": part.counters["records"]}
         for part in fetched
