@@ -159,18 +159,16 @@ def test_after_a_death_only_what_has_no_record_is_asked_for(
     with pytest.raises(Death):
         part.fetch()
     before = part.records()
-    assert 0 < len(before) < 9
+    assert len(before) < 9
     script.clear()
     done = part.go_on()
     assert done.finished
     assert part.records() == Counter(URLS)
     assert done.counters["records"] == done.counters["fetch_success"] == 9
-    twice = [url for url, count in pages_asked().items() if count > 1]
-    assert set(twice) <= {URLS[4], *_last_two(before)}
-
-
-def _last_two(records: Counter[str]) -> list[str]:
-    return list(records)[-2:]
+    twice = {url for url, count in pages_asked().items() if count > 1}
+    # how many answers were not yet committed is up to the moment, but never one that was
+    assert twice.isdisjoint(before)
+    assert URLS[4] in twice
 
 
 def test_a_stop_hands_the_rest_back_and_it_is_gone_on_with(tmp_path: Path) -> None:
