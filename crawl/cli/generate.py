@@ -86,6 +86,7 @@ def command(
         force=force,
     )
     generate.check(config, options)
+    directory.require_writable()
     with spark.session("generate", config) as session:
         from crawl.spark.tasks import SparkRunner
 

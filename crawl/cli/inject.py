@@ -71,9 +71,12 @@ def command(
         force=force,
     )
     inject.check(config, options)
-    plan_seeds(list(seeds))  # an unreadable path is told before Spark starts
+    # what cannot be read or written is told before Spark starts
+    plan_seeds(list(seeds))
+    directory = CrawlDir(crawl_dir)
+    directory.require_writable()
     with spark.runner("inject", config) as runner:
-        done = inject.run(runner, CrawlDir(crawl_dir), config, options, SystemClock())
+        done = inject.run(runner, directory, config, options, SystemClock())
     if done.took_over:
         remark(f"inject: {done.took_over}")
     if as_json:

@@ -13,6 +13,8 @@ from crawl.storage.folder import Folder, absolute
 from crawl.storage.segments import Segments
 from crawl.storage.snapshot import Dataset, Snapshot, Transaction
 
+_PROBE = ".writable"
+
 
 class CrawlDir:
     """A crawl's folder: crawldb/, segments/ and whatever later phases add."""
@@ -33,6 +35,11 @@ class CrawlDir:
                 f" `crawl inject {self.address} SEEDS`"
             )
         return snapshot
+
+    def require_writable(self) -> None:
+        """Raises StorageError where nothing can be written, before time is spent on it."""
+        self.folder.write(_PROBE, b"")
+        self.folder.delete(_PROBE)
 
     @contextmanager
     def writing_crawldb(

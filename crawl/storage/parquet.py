@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,14 +23,6 @@ UNIQUE_COLUMNS = frozenset(
 """Columns whose values hardly repeat."""
 
 DEFAULT_GROUP_ROWS = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a finished file."""
-
-    rows: int
-    bytes: int
 
 
 class TableWriter:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from crawl.config import Config
-from crawl.errors import Locked, NoSnapshot
+from crawl.errors import Locked, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -107,3 +110,22 @@ def test_a_generate_killed_at_any_change_is_whole_or_nothing(
             assert directory.segments.folder.files() == {}
         directory.folder.delete("")
     assert outcomes == {False, True}
+
+
+def test_a_folder_that_may_not_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0o555)
+    directory = CrawlDir(str(closed / "crawl"))
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)  # root may write anywhere, so be nobody for a moment
+    try:
+        with pytest.raises(StorageError, match=r"\.writable: permission denied$"):
+            directory.require_writable()
+    finally:
+        if is_root:
+            os.seteuid(0)
+    closed.chmod(0o755)
+    directory.require_writable()
+    assert list((closed / "crawl").iterdir()) == []
