@@ -3,8 +3,9 @@
 The lock is a file created only if absent. It names its owner, so that whoever meets it
 learns who works there and since when. A lock whose owner is surely dead (this machine,
 no such process) or has shown no sign of life for long (another machine) is taken over;
-any other is refused unless forced. Whoever removes another's lock holds a second lock
-meanwhile: of two who meet a dead lock, the slower must not remove the quicker's new one.
+any other is refused unless forced. Whoever removes another's lock or renews its own holds
+a second lock meanwhile: of two who meet a dead lock, the slower must not remove the
+quicker's new one, and a sign of life must not bring back a lock that was just removed.
 Before a publication the owner makes sure that the lock is still its own.
 """
 
@@ -26,8 +27,8 @@ from crawl.errors import Locked, StorageError
 from crawl.storage.folder import Folder
 
 LOCK_NAME = "LOCK"
-REMOVAL_NAME = "LOCK.removal"
-"""Held for moments, by whoever removes a lock that is not its own."""
+CHANGE_NAME = "LOCK.change"
+"""Held for moments, by whoever removes or rewrites a lock that is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,17 @@ class Lock:
             )
 
     def show_life(self) -> None:
-        """Renews the sign of life, if the lock is still ours."""
+        """Renews the sign of life, if the lock is still ours.
+
+        Where somebody is changing the lock at this very moment, the next beat will do.
+        """
         with self._busy:
             self._verify()
-            self.owner = replace(self.owner, seen_ms=self._clock.now_ms())
-            self._folder.write(LOCK_NAME, _encode(self.owner))
+            with _changing(self._folder, self.owner, self._clock) as may:
+                if may:
+                    self._verify()
+                    self.owner = replace(self.owner, seen_ms=self._clock.now_ms())
+                    self._folder.write(LOCK_NAME, _encode(self.owner))
 
     def release(self) -> None:
         holder = _look(self._folder, LOCK_NAME).owner
@@ -131,6 +138,8 @@ def acquire(
             )
         if _remove(folder, found, owner, clock, stale_after_ms, force=force):
             took_over = reason
+        else:
+            _pause.wait(_CHANGE_PAUSE_S)
     raise Locked(f"{folder.address} is locked: somebody else was quicker")
 
 
@@ -144,12 +153,9 @@ def _remove(
     force: bool,
 ) -> bool:
     """Removes the lock that was found, unless it has changed; says whether it did."""
-    if not folder.create(REMOVAL_NAME, _encode(remover)):
-        other = _look(folder, REMOVAL_NAME)
-        if other.why_removable(clock.now_ms(), stale_after_ms, force=False) is not None:
-            folder.delete(REMOVAL_NAME)  # it died in the very moment of a removal
-        return False
-    try:
+    with _changing(folder, remover, clock) as may:
+        if not may:
+            return False
         now = _look(folder, LOCK_NAME)
         if (
             now.same_as(unwanted)
@@ -158,8 +164,21 @@ def _remove(
             folder.delete(LOCK_NAME)
             return True
         return False
+
+
+@contextmanager
+def _changing(folder: Folder, who: Owner, clock: Clock) -> Iterator[bool]:
+    """Whether the lock file may be changed in this block: by one at a time."""
+    if not folder.create(CHANGE_NAME, _encode(who)):
+        other = _look(folder, CHANGE_NAME)
+        if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, force=False) is not None:
+            folder.delete(CHANGE_NAME)  # it died in the very moment of a change
+        yield False
+        return
+    try:
+        yield True
     finally:
-        folder.delete(REMOVAL_NAME)
+        folder.delete(CHANGE_NAME)
 
 
 @contextmanager
@@ -287,7 +306,10 @@ def _look(folder: Folder, name: str) -> _Found:
     return _Found(absent=False)
 
 
-_ATTEMPTS = 3
+_ATTEMPTS = 20
+_CHANGE_PAUSE_S = 0.05
+_CHANGE_STALE_MS = 60_000
+"""A change takes moments: one of another machine that is older than this is dead."""
 _TORN_LOOKS = 20
 _TORN_PAUSE_S = 0.1
 _pause = threading.Event()  # never set: a sleep

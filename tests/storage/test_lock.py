@@ -14,7 +14,7 @@ import pytest
 
 from crawl.errors import Locked
 from crawl.storage.folder import Folder
-from crawl.storage.lock import LOCK_NAME, REMOVAL_NAME, Lock, Owner, acquire, held, namespace
+from crawl.storage.lock import LOCK_NAME, CHANGE_NAME, Lock, Owner, acquire, held, namespace
 from crawl.testing.clock import ManualClock
 from tests.storage.conftest import Lives
 
@@ -183,7 +183,7 @@ def test_of_two_who_meet_a_dead_lock_the_slower_spares_the_quickers(
     quicker: list[Lock] = []
 
     def create(folder: Folder, name: str, data: bytes) -> bool:
-        if name == REMOVAL_NAME and not quicker:
+        if name == CHANGE_NAME and not quicker:
             monkeypatch.setattr(Folder, "create", plain_create)
             quicker.append(take(place, clock))
         return plain_create(folder, name, data)
@@ -192,19 +192,19 @@ def test_of_two_who_meet_a_dead_lock_the_slower_spares_the_quickers(
     with pytest.raises(Locked):
         take(place, clock)
     quicker[0].verify()
-    assert place.read(REMOVAL_NAME) is None
+    assert place.read(CHANGE_NAME) is None
 
 
 def test_a_removal_under_way_is_respected(place: Folder, clock: ManualClock) -> None:
     plant(place, stranger(seen_ms=0))
-    plant(place, stranger(), REMOVAL_NAME)
+    plant(place, stranger(), CHANGE_NAME)
     with pytest.raises(Locked, match="somebody else was quicker"):
         take(place, clock)
 
 
 def test_a_removal_that_died_half_way_is_mended(place: Folder, clock: ManualClock) -> None:
     plant(place, stranger(seen_ms=0))
-    plant(place, stranger(seen_ms=0), REMOVAL_NAME)
+    plant(place, stranger(seen_ms=0), CHANGE_NAME)
     lock = take(place, clock)
     lock.verify()
     lock.release()
