@@ -14,7 +14,7 @@ import pytest
 
 from crawl.errors import Locked
 from crawl.storage.folder import Folder
-from crawl.storage.lock import LOCK_NAME, CHANGE_NAME, Lock, Owner, acquire, held, namespace
+from crawl.storage.lock import CHANGE_NAME, LOCK_NAME, Lock, Owner, acquire, held, namespace
 from crawl.testing.clock import ManualClock
 from tests.storage.conftest import Lives
 
