@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pyarrow as pa
 
 from crawl.clock import Clock
@@ -19,7 +17,8 @@ from crawl.fetcher.settings import (
     FETCHER_CHECKPOINT_RECORDS,
     FETCHER_CHECKPOINT_SECONDS,
 )
-from crawl.model.content import Content
+from crawl.model.contents import content_table
+from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.tables import CONTENT, CRAWL_FETCH
 from crawl.storage.chunks import Chunk, ChunkLog, Piece
@@ -60,6 +59,8 @@ class Output:
     size: ChunkSize
     counters: Callable[[], Counters]
     """The engine's, to be committed along with the records they count."""
+    before_parse: Callable[[str, CrawlDatum], Mapping[str, str]] = lambda url, datum: {}
+    """What of a page's record its content keeps for the parse."""
     _records: list[FetchRecord] = field(default_factory=list)
     _bytes: int = 0
     _begun: float | None = None
@@ -115,13 +116,17 @@ class Output:
             self._writing = None
 
     def _commit(self, records: list[FetchRecord], told: dict[str, int]) -> None:
-        contents = [record.content for record in records if record.content is not None]
+        contents = [
+            replace(record.content, metadata=self.before_parse(record.url, record.datum))
+            for record in records
+            if record.content is not None
+        ]
         rows = to_table((record.url, record.host, record.datum) for record in records)
         pieces = {FETCH: self._write(FETCH, [rows], CRAWL_FETCH.schema, 65_536)}
         if contents:
             # a group at a time: the memory of one serves the next
             tables = (
-                _content_table(contents[first : first + _CONTENT_GROUP_ROWS])
+                content_table(contents[first : first + _CONTENT_GROUP_ROWS])
                 for first in range(0, len(contents), _CONTENT_GROUP_ROWS)
             )
             pieces[CONTENT_PART] = self._write(
@@ -138,38 +143,3 @@ class Output:
             for table in tables:
                 writer.write(table)
         return Piece(name, writer.rows, folder.size(name) or 0)
-
-
-def _content_table(contents: list[Content]) -> pa.Table:
-    columns: dict[str, list[Any] | pa.Array] = {
-        "url": [each.url for each in contents],
-        "content": _binary([each.body for each in contents]),
-        "content_type": [each.content_type for each in contents],
-        "code": [each.code for each in contents],
-        "fetch_time": [each.fetch_time for each in contents],
-        "ip": [each.ip for each in contents],
-        "truncated": [each.truncated for each in contents],
-        "version": [each.version for each in contents],
-        "cipher": [each.cipher for each in contents],
-        "headers": [list(each.headers.items()) for each in contents],
-        "request_headers": _binary([each.request_headers for each in contents]),
-        "response_headers": _binary([each.response_headers for each in contents]),
-    }
-    arrays = [
-        column if isinstance(column, pa.Array) else pa.array(column, field.type)
-        for column, field in zip(columns.values(), CONTENT.schema, strict=True)
-    ]
-    return pa.Table.from_arrays(arrays, schema=CONTENT.schema)
-
-
-def _binary(values: list[bytes]) -> pa.Array:
-    """Each byte is copied once; Arrow's own builder copies again whenever it grows."""
-    ends = np.cumsum([0, *map(len, values)])
-    if ends[-1] > _MOST_BYTES:
-        return pa.array(values, pa.binary())
-    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(values))]
-    return pa.Array.from_buffers(pa.binary(), len(values), buffers)
-
-
-_MOST_BYTES = 2**31 - 1
-"""What a binary column can address."""

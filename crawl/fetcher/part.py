@@ -40,6 +40,7 @@ from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, Response
 from crawl.interfaces.registry import Resolved
+from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
@@ -61,6 +62,7 @@ class PartFetching:
     protocols: tuple[Resolved, ...]
     normalizers: NormalizerChain
     filters: FilterChain
+    scoring: ScoringChain
     parts: int
     """Of the whole list: servers of other parts are not this one's to ask."""
     deadline_ms: int | None
@@ -94,11 +96,15 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     take_over(log, fetching.segment, file.part, config, clock)
     chunks = log.committed()
     done = _fetched_urls(fetching.segment, chunks)
+    faults = Counters()
+    """Of plugins, met in the thread that writes."""
     latencies = _Latencies()
     hosts = Hosts()
     protocols = Protocols(fetching.protocols, config)
     output = Output(
-        fetching.segment, file.part, log, clock, ChunkSize.of(config), lambda: engine.counters
+        *(fetching.segment, file.part, log, clock, ChunkSize.of(config)),
+        counters=lambda: engine.counters,
+        before_parse=lambda url, datum: fetching.scoring.before_parse(url, datum, faults),
     )
 
     def emit(record: FetchRecord) -> None:
@@ -132,7 +138,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         finally:
             protocols.close()
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
-    counters = _total(chunks) + engine.counters
+    counters = _total(chunks) + engine.counters + faults
     if is_finished:
         log.finish({"counters": dict(counters)})
     return PartFetched(

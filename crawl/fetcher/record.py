@@ -70,7 +70,7 @@ def record_of(
         _put(metadata, ADDRESS_KEY, answer.ip)
         _describe(metadata, outcome.status, answer)
         if store_content and outcome.store:
-            content = content_of(answer, now_ms)
+            content = content_of(answer, now_ms, outcome.status)
     known = item.datum
     datum = CrawlDatum(  # `replace` takes three times as long, and this is made for every URL
         outcome.status,
@@ -110,7 +110,7 @@ _LONGEST_VALUE = 1000
 """A server decides on these texts, and they are kept for every URL."""
 
 
-def content_of(answer: Response, now_ms: int) -> Content:
+def content_of(answer: Response, now_ms: int, status: Status) -> Content:
     return Content(
         url=answer.url,
         body=answer.body,
@@ -122,6 +122,7 @@ def content_of(answer: Response, now_ms: int) -> Content:
         version=answer.version,
         cipher=answer.cipher,
         headers={name.lower(): value for name, value in answer.headers},
+        status=int(status),
         request_headers=answer.request_headers,
         response_headers=answer.response_headers,
     )

@@ -32,6 +32,11 @@ class FetchSchedule(Protocol):
         """A URL that is new to the CrawlDb: due `now`, no retries, the first interval."""
         ...
 
+    def initialize_batch(self, datums: pa.Table, now: int) -> pa.Table | None:
+        """`initialize` for a table of CrawlDb columns; None where the schedule can only answer
+        by row."""
+        return None
+
     def should_fetch(self, url: str, datum: CrawlDatum, now: int) -> bool:
         """Whether the URL is due at `now`."""
         ...

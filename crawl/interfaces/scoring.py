@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.config import Config
+from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Parse
+
+SCORE_KEY = "nutch.crawl.score"
+"""Content metadata: the page's score when it was fetched, to be passed to its links."""
+
+Target = tuple[str, CrawlDatum]
+"""A link's URL and the `linked` record that is made for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Links to the rows of a table: link i leads to row `owner[i]` and bears `score[i]`."""
+
+    owner: npt.NDArray[np.int64]
+    score: npt.NDArray[np.float32]
 
 
 class ScoringFilter(Protocol):
@@ -35,3 +55,51 @@ class ScoringFilter(Protocol):
         """`sort_value` for a table of CrawlDb columns (`url` and `signature` may be missing) as
         a float array; None where the plugin can only answer by row."""
         return None
+
+    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
+        """A page was fetched: what of its record to keep in the content's metadata, for the
+        moments after parsing."""
+        return {}
+
+    def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
+        """A page was parsed: what of the content's metadata to keep in the parse's."""
+        return parse
+
+    def distribute(
+        self, parse: Parse, content: Content, targets: Sequence[Target], all_count: int
+    ) -> Sequence[Target]:
+        """A page's links were filtered and limited: the targets, in any case in their order,
+        with the scores and metadata that the page gives them. A plugin may leave out some;
+        `all_count` is how many links the page has in all."""
+        return targets
+
+    def update_score(
+        self,
+        url: str,
+        old: CrawlDatum | None,
+        datum: CrawlDatum,
+        inlinks: Sequence[CrawlDatum],
+        now: int,
+    ) -> CrawlDatum:
+        """updatedb: `datum` is to be written over `old` (None for a URL that is new);
+        `inlinks` are the records of links found in the segments, best score first."""
+        return datum
+
+    def update_scores(
+        self, old: pa.Table, scores: npt.NDArray[np.float32], links: Links, now: int
+    ) -> npt.NDArray[np.float32] | None:
+        """`update_score` of rows to which nothing happened but links: the new score of each.
+
+        `old` has the CrawlDb columns of the rows as they would be written (`url` included),
+        `scores` their scores so far in the chain. None where the plugin can only answer by
+        row, or changes more than the score.
+        """
+        return None
+
+    def orphaned_score(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
+        """updatedb: nothing was heard of a known URL, neither a fetch nor a link."""
+        return datum
+
+    def indexer_score(self, url: str, datum: CrawlDatum, parse: Parse, value: float) -> float:
+        """index: the boost of a document; `value` is the chain's so far."""
+        return value

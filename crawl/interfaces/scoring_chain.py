@@ -58,6 +58,16 @@ class ScoringChain:
                 counters[_error_of(name)] += 1
         return datum
 
+    def before_parse(self, url: str, datum: CrawlDatum, counters: Counters) -> dict[str, str]:
+        """What the content keeps of its record."""
+        kept: dict[str, str] = {}
+        for name, plugin in self._filters:
+            try:
+                kept.update(plugin.before_parse(url, datum))
+            except Exception:
+                counters[_error_of(name)] += 1
+        return kept
+
     @property
     def needs_url_to_sort(self) -> bool:
         """Whether some plugin can rank URLs only row by row; asked of it with no rows."""

@@ -23,5 +23,9 @@ class Content:
     cipher: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     """The last value of each, under its lower-case name."""
+    status: int = 0
+    """What the fetch made of it, a code of `Status`: only successes are parsed."""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """What scoring wants to know again when the page is parsed."""
     request_headers: bytes = b""
     response_headers: bytes = b""

@@ -61,7 +61,7 @@ def _batch_records(batch: pa.RecordBatch) -> Iterator[tuple[str, CrawlDatum]]:
         batch["retries"].to_pylist(),
         batch["score"].to_pylist(),
         batch["signature"].to_pylist() if "signature" in names else repeat(None, whole),
-        _dicts(batch["metadata"]),
+        dicts(batch["metadata"]),
         strict=True,
     )
     for url, status, due, modified, interval, retries, score, signature, metadata in rows:
@@ -83,7 +83,7 @@ def _batch_records(batch: pa.RecordBatch) -> Iterator[tuple[str, CrawlDatum]]:
 _STATUSES = {status.value: status for status in Status}
 
 
-def _dicts(maps: pa.MapArray) -> Iterator[dict[str, str]]:
+def dicts(maps: pa.MapArray) -> Iterator[dict[str, str]]:
     """Each row's map; all keys and values are made in one go."""
     offsets = maps.offsets.to_pylist()
     first, last = offsets[0], offsets[-1]

@@ -13,6 +13,11 @@ import pyarrow as pa
 
 TIMESTAMP = pa.timestamp("ms", tz="UTC")
 METADATA = pa.map_(pa.string(), pa.string())
+OUTLINKS = pa.list_(
+    pa.struct(
+        [pa.field(name, pa.string(), nullable=False) for name in ("url", "anchor", "rel", "tag")]
+    )
+)
 
 _SPARK_TYPES: dict[pa.DataType, str] = {
     pa.string(): "STRING",
@@ -26,6 +31,7 @@ _SPARK_TYPES: dict[pa.DataType, str] = {
     pa.bool_(): "BOOLEAN",
     TIMESTAMP: "TIMESTAMP",
     METADATA: "MAP<STRING, STRING>",
+    OUTLINKS: "ARRAY<STRUCT<url: STRING, anchor: STRING, rel: STRING, tag: STRING>>",
 }
 
 
@@ -100,7 +106,41 @@ CONTENT = Table(
         Column("version", pa.string(), "protocol version"),
         Column("cipher", pa.string(), "TLS cipher"),
         Column("headers", METADATA, "response headers by lower-case name"),
+        Column("status", pa.int8(), "what the fetch made of it, Nutch's status code"),
+        Column("metadata", METADATA, "what scoring wants to know when the page is parsed"),
         Column("request_headers", pa.binary(), "verbatim"),
         Column("response_headers", pa.binary(), "verbatim"),
     ),
 )
+
+PARSE_DATA = Table(
+    "parse_data",
+    (
+        Column("url", pa.string(), "the page, or a document inside one"),
+        Column("status", pa.string(), "how the parse ended: success, failed_timeout …"),
+        Column("message", pa.string(), "of a failure, one line"),
+        Column("title", pa.string(), "the title"),
+        Column("mime_type", pa.string(), "as declared and sniffed"),
+        Column("charset", pa.string(), "that the text was decoded from; empty for none"),
+        Column("language", pa.string(), "ISO 639 code; empty where unknown"),
+        Column("canonical", pa.string(), "the URL by which the page wants to be known"),
+        Column("directives", pa.string(), "what it asks of robots: noindex nofollow …"),
+        Column("signature", pa.binary(), "digest of the page", required=False),
+        Column("fetch_time", TIMESTAMP, "when it was fetched"),
+        Column("outlinks", OUTLINKS, "the links that were kept, in document order"),
+        Column("metadata", METADATA, "everything else, by key"),
+    ),
+)
+
+PARSE_TEXT = Table(
+    "parse_text",
+    (
+        Column("url", pa.string(), "the page, or a document inside one"),
+        Column("text", pa.string(), "all its visible text"),
+        Column("main_text", pa.string(), "without boilerplate, where asked for", required=False),
+    ),
+)
+
+CRAWL_PARSE = Table("crawl_parse", CRAWLDB.columns)
+"""What a parse tells the CrawlDb: `linked` URLs, `signature`, `parse_metadata` and
+`parse_failed` of pages, and `fetch_success` of documents inside pages."""

@@ -25,6 +25,7 @@ from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols, resolved_protocols
 from crawl.fetcher.settings import FETCHER_TIMELIMIT
 from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.timing import timed
@@ -57,6 +58,7 @@ def check(config: Config) -> None:
     Protocols(resolved_protocols(config), config).close()
     NormalizerChain.from_config(config, Scope.FETCHER)
     FilterChain.from_config(config)
+    ScoringChain.from_config(config)
 
 
 def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
@@ -113,6 +115,7 @@ def run(
             protocols=resolved_protocols(config),
             normalizers=NormalizerChain.from_config(config, Scope.FETCHER),
             filters=FilterChain.from_config(config),
+            scoring=ScoringChain.from_config(config),
             parts=len(lists),
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
             clock=clock,

@@ -18,7 +18,10 @@ from crawl.errors import StorageError
 from crawl.storage.folder import Folder
 
 UNIQUE_COLUMNS = frozenset(
-    {"url", "signature", "score", "content", "request_headers", "response_headers"}
+    {
+        *("url", "signature", "score", "content", "request_headers", "response_headers"),
+        *("text", "main_text", "title", "message", "canonical"),
+    }
 )
 """Columns whose values hardly repeat."""
 
@@ -86,8 +89,12 @@ def open_writer(
 
 
 def _leaf(schema: pa.Schema, column: str) -> str:
-    """The name of the column as Parquet knows it: a map's dictionary is its keys'."""
-    return f"{column}.key_value.key" if pa.types.is_map(schema.field(column).type) else column
+    """The name of the column as Parquet knows it: a map's dictionary is its keys', and what
+    repeats in links is the element they were found in."""
+    kind = schema.field(column).type
+    if pa.types.is_map(kind):
+        return f"{column}.key_value.key"
+    return f"{column}.list.element.tag" if pa.types.is_list(kind) else column
 
 
 @contextmanager

@@ -23,6 +23,9 @@ from crawl.storage.snapshot import MANIFEST, REPORT
 GENERATE = "crawl_generate"
 FETCH = "crawl_fetch"
 CONTENT = "content"
+PARSE = "crawl_parse"
+PARSE_DATA = "parse_data"
+PARSE_TEXT = "parse_text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.registry import Resolved
+from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
 from crawl.model.status import Status
@@ -102,6 +103,7 @@ class Part:
             protocols=(PLUGIN,),
             normalizers=NormalizerChain.from_config(config, Scope.FETCHER),
             filters=FilterChain.from_config(config),
+            scoring=ScoringChain.from_config(config),
             parts=1,
             deadline_ms=None,
         )

@@ -6,6 +6,7 @@ linked URL starts with nothing, and generate prefers the rich.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.config import Config, Property
-from crawl.interfaces.scoring import ScoringFilter
+from crawl.interfaces.scoring import SCORE_KEY, ScoringFilter
 from crawl.model.datum import CrawlDatum
 
 
@@ -24,6 +25,9 @@ class OpicScoring(ScoringFilter):
 
     def __init__(self, config: Config) -> None:
         pass
+
+    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
+        return {SCORE_KEY: repr(datum.score)}
 
     def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
         return replace(datum, score=0.0)

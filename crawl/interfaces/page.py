@@ -1,0 +1,46 @@
+"""Page: what parsers, parse filters and signatures are given of a fetched page."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from crawl.model.content import Content
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+
+
+class Page:
+    """A fetched page with its type and charset settled; the costly forms are made once,
+    when somebody asks for them."""
+
+    def __init__(self, content: Content, mime_type: str, charset: str = "utf-8") -> None:
+        self.content = content
+        self.mime_type = mime_type
+        """Lower-case, without parameters: `text/html`."""
+        self.charset = charset
+        """A name that Python's codecs know."""
+
+    @property
+    def url(self) -> str:
+        return self.content.url
+
+    @property
+    def body(self) -> bytes:
+        return self.content.body
+
+    @cached_property
+    def markup(self) -> str:
+        """The body as text; what cannot be decoded is replaced."""
+        return self.body.decode(self.charset, "replace").removeprefix("\ufeff")
+
+    @cached_property
+    def soup(self) -> BeautifulSoup:
+        """The page as a BeautifulSoup tree, for plugins that look for something in it.
+
+        lxml builds it: of those that BeautifulSoup can use, it alone is quick.
+        """
+        from bs4 import BeautifulSoup
+
+        return BeautifulSoup(self.markup, "lxml")

@@ -1,0 +1,71 @@
+"""Parse: what a parser made of a page: text, title, links and whatever else it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class ParseStatus(StrEnum):
+    """How a parse ended; each failure is a reason to count."""
+
+    SUCCESS = "success"
+    REDIRECT = "success_redirect"
+    """Parsed, and the page sends its readers on by a meta refresh."""
+    EXCEPTION = "failed_exception"
+    INVALID_FORMAT = "failed_invalid_format"
+    """The bytes are not of the type that they were taken for."""
+    TRUNCATED = "failed_truncated"
+    """The body is not whole, and such are not to be parsed."""
+    TIMEOUT = "failed_timeout"
+    MEMORY = "failed_memory"
+    CRASHED = "failed_crashed"
+    """The parser took its process along."""
+
+    @property
+    def is_success(self) -> bool:
+        return self in (ParseStatus.SUCCESS, ParseStatus.REDIRECT)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlink:
+    """A link as the page has it, its target resolved to an absolute URL."""
+
+    url: str
+    anchor: str = ""
+    rel: str = ""
+    """The link's `rel` words, lower-case, one space between."""
+    tag: str = ""
+    """The element that it was found in: `a`, `img`, `link` …; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """Where a meta refresh leads to."""
+
+    url: str
+    temporary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """One parsed document. A feed or an archive yields several, the first its own."""
+
+    url: str
+    status: ParseStatus = ParseStatus.SUCCESS
+    message: str = ""
+    """One line for people, of a failure."""
+    title: str = ""
+    text: str = ""
+    main_text: str | None = None
+    """The text without boilerplate, where that was asked for."""
+    outlinks: tuple[Outlink, ...] = ()
+    """All of them in document order, neither filtered nor limited."""
+    refresh: Refresh | None = None
+    canonical: str = ""
+    """The URL by which the page wants to be known, absolute."""
+    language: str = ""
+    directives: frozenset[str] = frozenset()
+    """What the page asks of robots like us: `noindex`, `nofollow`, `noarchive` …"""
+    metadata: Mapping[str, str] = field(default_factory=dict)

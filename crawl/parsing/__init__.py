@@ -1,0 +1,1 @@
+"""Pages become text, data and links: type, charset, parser, signature, outlinks. No Spark."""

@@ -1,0 +1,1 @@
+"""Built-in parsers, by MIME type."""

@@ -1,0 +1,1 @@
+"""Built-in exemptions from ignored external links."""
