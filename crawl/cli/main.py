@@ -22,9 +22,13 @@ from crawl.errors import CrawlError
 from crawl.nearest import nearest
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("crawl.cli.demo", "two rounds on a bundled synthetic web, without a network"),
+    "run": ("crawl.cli.run", "crawl in rounds: all phases, one after the other"),
     "inject": ("crawl.cli.inject", "put seed URLs into the CrawlDb"),
     "generate": ("crawl.cli.generate", "select due URLs into new segments"),
     "fetch": ("crawl.cli.fetch", "fetch a segment, politely"),
+    "parse": ("crawl.cli.parse", "text, data and links of a fetched segment"),
+    "updatedb": ("crawl.cli.updatedb", "take what segments brought into the CrawlDb"),
     "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
     "status": ("crawl.cli.status", "how far the segments are, also while they are fetched"),
     "readdb": ("crawl.cli.readdb", "statistics, look-up and dumps of the CrawlDb"),
