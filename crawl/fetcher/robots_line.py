@@ -1,0 +1,225 @@
+"""Rules before pages: who asks for a robots.txt, who waits for it, and what its answer means.
+
+The engine's part that knows robots.txt. A page whose authority's rules are not known waits
+at the head of its queue, which is held; the robots.txt is a request like any other, in its
+own server's queue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from crawl.clock import Clock
+from crawl.counters import Counters
+from crawl.fetcher.item import FetchItem, Purpose
+from crawl.fetcher.outcome import outcome_of
+from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.queue import HostQueue
+from crawl.fetcher.queues import HostQueues
+from crawl.fetcher.record import FetchRecord, record_of
+from crawl.fetcher.robots_cache import RobotsCache
+from crawl.fetcher.settings import FetchSettings
+from crawl.interfaces.protocol import Failure, FailureKind, Response
+from crawl.model.datum import CrawlDatum
+from crawl.robots.answer import Deferred, rules_from
+from crawl.robots.rules import Basis, RobotRules, allow_all
+from crawl.urls.parse import host_of, resolve
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_NOWHERE = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
+_NO_ROBOTS = allow_all(Basis.EXEMPT)
+"""Of schemes that have no robots.txt, and of hosts that need not be asked."""
+
+
+class Fetching(Protocol):
+    """What this part asks of the engine."""
+
+    queues: HostQueues
+    counters: Counters
+    stopped: str
+
+    def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None: ...
+
+    def line_up(self, item: FetchItem, *, first: bool = False) -> None: ...
+
+    def hand_back(self, items: list[FetchItem], reason: str) -> None: ...
+
+    def emit(self, record: FetchRecord) -> None: ...
+
+
+class RobotsLine:
+    """The rules of all authorities, known or asked for."""
+
+    def __init__(
+        self,
+        fetching: Fetching,
+        settings: FetchSettings,
+        politeness: Politeness,
+        clock: Clock,
+        deadline: float | None,
+    ) -> None:
+        self._fetching = fetching
+        self._settings = settings
+        self._politeness = politeness
+        self._clock = clock
+        self._deadline = deadline
+        self._cache = RobotsCache(settings.robots_expire_s)
+
+    def rules_of(self, item: FetchItem, now: float) -> RobotRules | None:
+        """The rules that a page is under; None while they are not known."""
+        if not item.url.startswith(("http://", "https://")) or self._is_exempt(item.host):
+            return _NO_ROBOTS
+        return self._cache.rules_of(item.authority, now)
+
+    def wait_for_rules(self, item: FetchItem) -> None:
+        """Puts the page back to wait for its authority's rules, and asks for them; hands it
+        back where they cannot be had."""
+        if self._cache.is_refused(item.authority):
+            self._fetching.hand_back([item], "robots_deferred")
+            return
+        asker = self._cache.asker_of(item.authority)
+        if asker is not None:
+            # asked for by another queue: the host was at another address then
+            self._fetching.line_up(replace(item, key=asker), first=True)
+            return
+        self._fetching.line_up(item, first=True)
+        self._ask(item)
+
+    def set_pace(self, item: FetchItem) -> None:
+        """The queue's pace as known rules of the item's authority ask for it: the queue may
+        have been forgotten since they were learnt."""
+        asked_for = self._cache.crawl_delay_of(item.authority)
+        if asked_for is not None:
+            self._slow_down(self._fetching.queues.queue(item.key), asked_for)
+
+    def give_up(self, authority: str) -> None:
+        """Nobody will ask for these rules any more: their pages must not wait for them, and
+        those of other hosts in the queue go on."""
+        origin = self._origin_queue(authority)
+        self._cache.refuse(authority)
+        origin.held -= 1
+        for page in self._fetching.queues.drain(origin):
+            if page.purpose is Purpose.PAGE and page.authority == authority:
+                self._fetching.hand_back([page], "robots_deferred")
+            else:
+                self._fetching.line_up(page)
+
+    def handle(self, item: FetchItem, answer: Response | Failure, now: float) -> None:
+        """Takes in the answer to a request for a robots.txt."""
+        self._fetching.counters["robots_requests"] += 1
+        if self._fetching.stopped:
+            return  # nobody waits for them any more
+        origin = self._origin_queue(item.robots_for)
+        if self._follow(item, answer):
+            return
+        if isinstance(answer, Failure) and answer.kind in _NOWHERE:
+            self._nowhere(item, origin, answer)
+            return
+        verdict = rules_from(answer, self._settings.robots, self._clock.now_ms())
+        if isinstance(verdict, Deferred):
+            self._fetching.counters[verdict.reason] += 1
+            self._defer(item, origin, verdict, now)
+            return
+        self._cache.learn(item.robots_for, verdict, now)
+        origin.held -= 1
+        if verdict.crawl_delay_s is not None:
+            kept = self._slow_down(origin, verdict.crawl_delay_s)
+            if kept and item.key == origin.key:
+                origin.wait_until(now + origin.pace.delay_s)
+        self._fetching.queues.offer(origin)
+
+    def _is_exempt(self, host: str) -> bool:
+        exempt = self._settings.robots_exempt
+        while exempt and host:
+            if host in exempt:
+                return True
+            host = host.partition(".")[2]
+        return False
+
+    def _ask(self, item: FetchItem) -> None:
+        """Holds the queue's pages back until the authority's rules are known."""
+        self._cache.ask(item.authority, item.key)
+        self._fetching.queues.queue(item.key).held += 1
+        self._fetching.line_up(
+            FetchItem(
+                url=f"{item.authority}/robots.txt",
+                host=item.host,
+                authority=item.authority,
+                key=item.key,
+                datum=item.datum,
+                purpose=Purpose.ROBOTS,
+                robots_for=item.authority,
+            )
+        )
+
+    def _slow_down(self, queue: HostQueue, crawl_delay_s: float) -> bool:
+        """Keeps to a Crawl-delay; False where it is too long to be kept."""
+        pace = self._politeness.with_crawl_delay(queue.pace, crawl_delay_s)
+        if pace is not None:
+            queue.slow_down(pace, max(crawl_delay_s, self._politeness.min_crawl_delay_s))
+        return pace is not None
+
+    def _origin_queue(self, authority: str) -> HostQueue:
+        """The queue whose pages wait for these rules."""
+        return self._fetching.queues.queue(self._cache.asker_of(authority) or "")
+
+    def _nowhere(self, item: FetchItem, origin: HostQueue, answer: Failure) -> None:
+        """There is no such host, or none that may be asked: its pages share that fate, and
+        no more requests are tried."""
+        outcome = outcome_of(answer)
+        self._cache.give_up(item.robots_for)
+        origin.held -= 1
+        now_ms = self._clock.now_ms()
+        for page in self._fetching.queues.drain(origin):
+            if page.purpose is Purpose.PAGE and page.authority == item.robots_for:
+                self._fetching.counters[outcome.status.label] += 1
+                self._fetching.counters[f"answers.{answer.kind}"] += 1
+                self._fetching.emit(record_of(page, outcome, now_ms, answer))
+            else:
+                self._fetching.line_up(page)
+
+    def _follow(self, item: FetchItem, answer: Response | Failure) -> bool:
+        """Asks for the robots.txt that this one redirects to, in that server's queue; says
+        whether there is one to ask for."""
+        if not isinstance(answer, Response) or answer.code not in _REDIRECTS:
+            return False
+        target = resolve(item.url, answer.header("location"))
+        hops = len(item.came_by) + 1
+        if target is None or hops > self._settings.robots_redirect_max:
+            return False
+        if not target.startswith(("http://", "https://")):
+            return False
+        found = self._fetching.item_of(target, item.datum)
+        if found is None:
+            return False
+        self._fetching.line_up(
+            replace(
+                found,
+                purpose=Purpose.ROBOTS,
+                robots_for=item.robots_for,
+                came_by=(*item.came_by, item.url),
+            )
+        )
+        return True
+
+    def _defer(self, item: FetchItem, origin: HostQueue, verdict: Deferred, now: float) -> None:
+        """The rules cannot be had now: ask again later, or leave the host for this run."""
+        tries = self._cache.failed(item.robots_for)
+        pause = max(verdict.retry_after_s or 0.0, self._settings.robots_defer_s)
+        late = self._deadline is not None and now + pause >= self._deadline
+        keeps_others = any(page.authority != item.robots_for for page in origin.pages)
+        if tries > self._settings.robots_defer_retries or late or keeps_others:
+            origin.wait_until(now + (verdict.retry_after_s or 0.0))
+            self.give_up(item.robots_for)
+            return
+        origin.wait_until(now + pause)
+        again = replace(
+            item,
+            url=f"{item.robots_for}/robots.txt",
+            authority=item.robots_for,
+            host=host_of(f"{item.robots_for}/") or "",
+            key=origin.key,
+            came_by=(),
+        )
+        self._fetching.line_up(again, first=True)
