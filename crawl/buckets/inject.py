@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.layout import buckets_of
 from crawl.buckets.merge import Combine, merge_sorted, sorted_unique
 from crawl.buckets.seeds import SEEDED
 from crawl.config import Config
@@ -30,6 +29,7 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.rules.inject import OnKnown, updated
 from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.snapshot import BucketFile
 from crawl.storage.split import SplitFile, read_split, scratch_name, write_split

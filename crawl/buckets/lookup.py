@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.layout import bucket_of
 from crawl.storage.folder import Folder
+from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import open_table, read_groups
 from crawl.storage.snapshot import Snapshot
 from crawl.urls.parse import host_of

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.layout import buckets_of
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import TableWriter, each_group, open_table, open_writer
 from crawl.storage.snapshot import BucketFile
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.layout import buckets_of
 from crawl.buckets.samples import Samples
 from crawl.config import Config
 from crawl.config.properties import (
@@ -27,6 +26,7 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, METADATA
 from crawl.rules.inject import Seed, parse_line, why_no_url
 from crawl.storage.folder import Folder
+from crawl.storage.layout import buckets_of
 from crawl.storage.seeds import SeedLine, SeedPiece, read_lines
 from crawl.storage.split import SplitFile, scratch_name, write_split
 from crawl.urls.hosts import hosts_of

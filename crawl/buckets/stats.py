@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from crawl.buckets.layout import encoded
 from crawl.model.status import Status
 from crawl.storage.folder import Folder
+from crawl.storage.layout import encoded
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.snapshot import BucketFile
 

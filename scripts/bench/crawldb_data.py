@@ -22,7 +22,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from crawl.buckets.layout import bucket_of
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.model.datum import GENERATE_TIME_KEY
@@ -31,6 +30,7 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, METADATA
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import open_writer
 from crawl.storage.snapshot import BucketFile
 

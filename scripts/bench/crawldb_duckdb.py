@@ -18,7 +18,6 @@ import duckdb
 from crawldb_data import NOW_MS
 from crawldb_ours import Workload, drop_from_cache
 
-from crawl.buckets.layout import bucket_of
 from crawl.config.properties import (
     CRAWL_GEN_DELAY,
     CRAWLDB_ROW_GROUP_SIZE,
@@ -28,6 +27,7 @@ from crawl.config.properties import (
     DB_STATS_SCORE_QUANTILES,
 )
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.layout import bucket_of
 
 SORTED = "sorted by bucket"
 UNSORTED = "unsorted"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.buckets.layout import bucket_of
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.model.datum import CrawlDatum
@@ -17,6 +16,7 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
+from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.segments import GENERATE
 from crawl.storage.snapshot import BucketFile

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.generate.shards import ASSIGNED
-from crawl.buckets.layout import encoded, number_of
 from crawl.counters import Counters
 from crawl.model.datum import FETCH_DELAY_KEY, GENERATE_TIME_KEY
 from crawl.model.metadata import has_any, lookup, with_entry
 from crawl.model.tables import CRAWL_GENERATE, CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.layout import encoded, number_of
 from crawl.storage.parquet import each_group, open_table, open_writer, read_groups
 from crawl.storage.segments import PartFile
 from crawl.storage.snapshot import BucketFile

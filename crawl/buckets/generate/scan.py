@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.generate.ranking import keys_of, within_cap
-from crawl.buckets.layout import bucket_of, encoded, number_of
 from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -24,6 +23,7 @@ from crawl.model.metadata import has_any, lookup
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder
+from crawl.storage.layout import bucket_of, encoded, number_of
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.snapshot import BucketFile
 from crawl.storage.split import SplitFile, read_split, scratch_name, write_split

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.buckets.layout import bucket_of, buckets_of
+from crawl.storage.layout import bucket_of, buckets_of
 
 
 def test_a_host_never_changes_its_bucket() -> None:

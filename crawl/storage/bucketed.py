@@ -1,0 +1,120 @@
+"""Segment files whose rows lie bucket by bucket: the way into the CrawlDb, paid for once.
+
+Fetch and parse write their rows so; updatedb's task for a bucket then reads its own rows
+and hardly any others. How many rows of which bucket there are stands in the file's
+footer. Row groups begin with a bucket, so that a bucket of a few rows costs one small
+group, and one of many its own. A file that says nothing of buckets is read whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from crawl.storage.chunks import Piece
+from crawl.storage.folder import Folder
+from crawl.storage.layout import buckets_of
+from crawl.storage.parquet import open_table, open_writer, read_groups
+
+_GROUP_ROWS = 4_096
+"""A group is closed at the first bucket's end beyond so many rows, or at four times as
+many. Fewer make a footer that takes longer to read than the rows."""
+
+_NOTE = b"nutria.buckets"
+
+
+@dataclass(frozen=True, slots=True)
+class _Buckets:
+    """What the footer says: the rows of each bucket, in the order of the file."""
+
+    count: int
+    rows: dict[int, int]
+
+    def as_note(self) -> bytes:
+        return json.dumps({"buckets": self.count, "rows": list(self.rows.items())}).encode()
+
+
+def write_bucketed(folder: Folder, name: str, table: pa.Table, buckets: int) -> Piece:
+    """Writes rows of CrawlDb columns sorted by bucket and, within one, by URL."""
+    numbers = buckets_of(table["host"], buckets)
+    keys = pa.table({"bucket": pa.array(numbers), "url": table["url"]})
+    order = pc.sort_indices(keys, [("bucket", "ascending"), ("url", "ascending")])
+    present, counts = np.unique(numbers, return_counts=True)
+    rows = dict(zip(present.tolist(), counts.tolist(), strict=True))
+    schema = table.schema.with_metadata({_NOTE: _Buckets(buckets, rows).as_note()})
+    with open_writer(folder, name, schema, 4 * _GROUP_ROWS) as writer:
+        done = waiting = 0
+        for count in rows.values():
+            writer.write(table.take(order.slice(done, count)))
+            done += count
+            waiting += count
+            if waiting >= _GROUP_ROWS:
+                writer.end_group()
+                waiting = 0
+    return Piece(name, writer.rows, folder.size(name) or 0)
+
+
+def read_bucket(
+    folder: Folder, name: str, bucket: int, buckets: int, columns: list[str] | None = None
+) -> pa.Table:
+    """The file's rows for bucket `bucket` of `buckets`, however many the writer knew of.
+
+    Row groups are read one by one, and only those that may have such rows. The rows of a
+    URL keep their order; all are sorted by URL if the file was written for `buckets`.
+    """
+    with open_table(folder, name) as source:
+        read = columns if columns is None or "host" in columns else [*columns, "host"]
+        found = [read_groups(source, [], read)]
+        for group, first, count, is_pure in _places(source, bucket, buckets):
+            rows = read_groups(source, [group], read).slice(first, count)
+            if not is_pure:
+                rows = rows.filter(pa.array(buckets_of(rows["host"], buckets) == bucket))
+            found.append(rows)
+        table = pa.concat_tables(found).replace_schema_metadata(None)
+        return table if columns is None else table.select(columns)
+
+
+def _places(
+    source: pq.ParquetFile, bucket: int, buckets: int
+) -> Iterator[tuple[int, int, int, bool]]:
+    """(row group, first row, rows, whether all of them are the bucket's) where to look."""
+    sizes = [source.metadata.row_group(group).num_rows for group in range(source.num_row_groups)]
+    noted = _noted(source)
+    if noted is None:
+        for group, size in enumerate(sizes):
+            yield group, 0, size, False
+        return
+    # the hash modulo both numbers agrees modulo their greatest common divisor
+    shared = gcd(noted.count, buckets)
+    is_pure = noted.count % buckets == 0
+    group = before = start = 0
+    for number, count in noted.rows.items():
+        end = start + count
+        while start < end:
+            while before + sizes[group] <= start:
+                before += sizes[group]
+                group += 1
+            here = min(end, before + sizes[group]) - start
+            if number % shared == bucket % shared:
+                yield group, start - before, here, is_pure
+            start += here
+
+
+def _noted(source: pq.ParquetFile) -> _Buckets | None:
+    """What the footer says of buckets; None where it says nothing that can be right."""
+    raw = (source.metadata.metadata or {}).get(_NOTE)
+    if raw is None:
+        return None
+    try:
+        content = json.loads(raw)
+        noted = _Buckets(int(content["buckets"]), {int(b): int(n) for b, n in content["rows"]})
+    except (ValueError, TypeError, KeyError):
+        return None
+    return noted if sum(noted.rows.values()) == source.metadata.num_rows else None
