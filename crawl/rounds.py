@@ -1,0 +1,197 @@
+"""A round as data: its steps, their options, what comes next, and what ends the loop.
+
+Whoever turns rounds walks this: `crawl run` in one Spark session, a DAG with a command a
+step. It knows neither Spark nor the disk, so that it can be imported anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from crawl.errors import UsageError
+
+UNBOUNDED = -1
+STOP_FILE = ".STOP"
+"""Whoever puts it into a crawl's folder has the loop end after the step under way."""
+
+
+class Stage(IntEnum):
+    """How far a segment is; a higher one is nearer to the end of its round."""
+
+    GENERATED = 0
+    FETCHING = 1
+    """Begun and not finished: the fetch was interrupted, or died."""
+    FETCHED = 2
+    PARSED = 3
+    UPDATED = 4
+    """The CrawlDb has taken in what the segment brought: its round is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentState:
+    """One segment as it was found."""
+
+    name: str
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One phase of a round; its name is the command's."""
+
+    name: str
+    about: str
+    arguments: tuple[str, ...] = ()
+    """What the command takes beside a crawl's folder and segments."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Options of the command and their values."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Properties that the step sets, and their values."""
+    takes: frozenset[Stage] = frozenset()
+    """The stages of a segment that the step is for; empty where it needs no segment."""
+    leads_to: Stage | None = None
+    """The stage of a segment after it."""
+
+    def words(self, crawl_dir: str, segments: Iterable[str] = ()) -> list[str]:
+        """The command line, without the program: `fetch DIR SEGMENT -D …`."""
+        found = [self.name, crawl_dir, *segments, *self.arguments]
+        for name, value in self.options:
+            found += [name, value]
+        for name, value in self.settings:
+            found += ["-D", f"{name}={value}"]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RoundOptions:
+    """What shapes a round; the figures are those of Nutch's `bin/crawl`."""
+
+    top_n: int = 50_000
+    num_fetchers: int | None = None
+    """None: as many as the cluster has cores, which only a running session knows."""
+    threads: int = 50
+    time_limit_min: float = 180
+    """Of a fetch; negative for none."""
+    parses_in_fetch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The four steps, each for the stages that the one before leads to."""
+
+    generate: Step
+    fetch: Step
+    parse: Step
+    updatedb: Step
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What one round does, in order: without a parse where the fetch parses."""
+        parsing = () if self.fetch.leads_to in self.updatedb.takes else (self.parse,)
+        return (self.generate, self.fetch, *parsing, self.updatedb)
+
+
+def round_of(options: RoundOptions) -> Round:
+    """The round that these options ask for."""
+    parts = () if options.num_fetchers is None else (("--num-fetchers", options.num_fetchers),)
+    return Round(
+        Step(
+            "generate",
+            "select what is due",
+            options=tuple(
+                (name, str(value)) for name, value in (("--top-n", options.top_n), *parts)
+            ),
+            leads_to=Stage.GENERATED,
+        ),
+        Step(
+            "fetch",
+            "fetch and parse it" if options.parses_in_fetch else "fetch it",
+            settings=(
+                ("fetcher.threads.fetch", str(options.threads)),
+                ("fetcher.timelimit.mins", f"{options.time_limit_min:g}"),
+            ),
+            takes=frozenset((Stage.GENERATED, Stage.FETCHING)),
+            leads_to=Stage.PARSED if options.parses_in_fetch else Stage.FETCHED,
+        ),
+        Step(
+            "parse",
+            "find text, data and links",
+            takes=frozenset((Stage.FETCHED,)),
+            leads_to=Stage.PARSED,
+        ),
+        Step(
+            "updatedb",
+            "take it into the CrawlDb",
+            takes=frozenset((Stage.PARSED,)),
+            leads_to=Stage.UPDATED,
+        ),
+    )
+
+
+def inject_step(seeds: Iterable[str]) -> Step:
+    """What comes before the first round: `inject DIR SEEDS…`."""
+    return Step("inject", "put seeds into the CrawlDb", tuple(seeds))
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is to be done next, and to which segments."""
+
+    step: Step
+    segments: tuple[str, ...] = ()
+
+
+def open_segments(found: Iterable[SegmentState]) -> list[SegmentState]:
+    """Those whose round is not closed."""
+    return [segment for segment in found if segment.stage < Stage.UPDATED]
+
+
+def next_step(found: Iterable[SegmentState], a_round: Round) -> Due:
+    """What comes next for a crawl with these segments, oldest first.
+
+    Whatever was begun is finished before anything new is selected: generate would take the
+    same URLs once more. All that is parsed is taken into the CrawlDb by one update.
+    """
+    unfinished = open_segments(found)
+    for step in (a_round.fetch, a_round.parse):
+        for segment in unfinished:
+            if segment.stage in step.takes:
+                return Due(step, (segment.name,))
+    if unfinished:
+        return Due(a_round.updatedb, tuple(segment.name for segment in unfinished))
+    return Due(a_round.generate)
+
+
+class Ending(StrEnum):
+    """Why there is no further step."""
+
+    ROUNDS_DONE = "as many rounds as asked for are done"
+    NOTHING_DUE = "nothing is due"
+    STOP_FILE = f"there is a file {STOP_FILE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """How long rounds are turned."""
+
+    rounds: int = 1
+    wait_s: float | None = None
+    """How long to wait where nothing is due; None to end then."""
+
+    def ends(self, rounds: int) -> Ending | None:
+        """Whether so many rounds, those in which nothing was due among them, are enough."""
+        return Ending.ROUNDS_DONE if 0 <= self.rounds <= rounds else None
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def seconds_of(wait: str) -> float:
+    """`90`, `90s`, `10m`, `2h` or `1d`; UsageError for anything else."""
+    told = re.fullmatch(r"([0-9]+)([smhd]?)", wait.strip(), re.ASCII)
+    if told is None:
+        raise UsageError(f"{wait!r} is no time to wait: give a number with s, m, h or d, as 10m")
+    return float(int(told[1]) * _SECONDS[told[2] or "s"])

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl.cli.main import COMMANDS
+from crawl.errors import UsageError
+from crawl.rounds import (
+    UNBOUNDED,
+    Due,
+    Ending,
+    Loop,
+    Round,
+    RoundOptions,
+    SegmentState,
+    Stage,
+    inject_step,
+    next_step,
+    open_segments,
+    round_of,
+    seconds_of,
+)
+
+stages = st.lists(st.sampled_from(Stage), max_size=7)
+options = st.builds(
+    RoundOptions,
+    top_n=st.integers(1, 10**9),
+    num_fetchers=st.none() | st.integers(1, 1000),
+    threads=st.integers(1, 1000),
+    time_limit_min=st.floats(-1, 10_000),
+    parses_in_fetch=st.booleans(),
+)
+
+
+def found(some: list[Stage]) -> list[SegmentState]:
+    return [SegmentState(f"2026111509{number:04d}", stage) for number, stage in enumerate(some)]
+
+
+def done(due: Due, segments: list[SegmentState]) -> list[SegmentState]:
+    """The state that a step which ran to its end leaves behind."""
+    assert due.step.leads_to is not None
+    if not due.segments:
+        return [*segments, SegmentState(f"2026111510{len(segments):04d}", due.step.leads_to)]
+    return [
+        replace(segment, stage=due.step.leads_to) if segment.name in due.segments else segment
+        for segment in segments
+    ]
+
+
+@given(stages, options)
+def test_from_every_state_the_round_closes(some: list[Stage], wanted: RoundOptions) -> None:
+    """Every step takes what it is for and goes forward; each segment is updated once."""
+    a_round, segments = round_of(wanted), found(some)
+    updates: list[str] = []
+    steps = 0
+    while (due := next_step(segments, a_round)).step is not a_round.generate:
+        taken = [segment for segment in segments if segment.name in due.segments]
+        assert taken
+        assert len(taken) == len(due.segments)
+        for segment in taken:
+            assert segment.stage in due.step.takes
+            assert due.step.leads_to is not None
+            assert due.step.leads_to > segment.stage
+        if due.step is a_round.updatedb:
+            updates += due.segments
+        segments = done(due, segments)
+        steps += 1
+    assert steps <= 2 * len(some) + 1
+    assert not due.segments
+    assert not open_segments(segments)
+    assert sorted(updates) == [segment.name for segment in open_segments(found(some))]
+
+
+@given(stages, options)
+def test_a_new_round_is_its_steps_in_order(some: list[Stage], wanted: RoundOptions) -> None:
+    a_round = round_of(wanted)
+    segments = [replace(segment, stage=Stage.UPDATED) for segment in found(some)]
+    walked = []
+    for _ in a_round.steps:
+        due = next_step(segments, a_round)
+        walked.append(due.step)
+        segments = done(due, segments)
+    assert tuple(walked) == a_round.steps
+    assert not open_segments(segments)
+    assert (a_round.parse in a_round.steps) is not wanted.parses_in_fetch
+
+
+@given(stages, st.data())
+def test_a_death_in_any_step_is_gone_on_from(some: list[Stage], data: st.DataObject) -> None:
+    """A step that dies leaves things as they were, or a fetch begun; it comes again then."""
+    a_round, segments = round_of(RoundOptions()), found(some)
+    for _ in range(4 * len(some) + 4):
+        due = next_step(segments, a_round)
+        if not due.segments or not data.draw(st.booleans(), "dies"):
+            break
+        if due.step is a_round.fetch:
+            segments = [
+                replace(segment, stage=Stage.FETCHING) if segment.name in due.segments else segment
+                for segment in segments
+            ]
+        assert next_step(segments, a_round) == due
+
+
+def test_what_was_begun_comes_first_the_oldest_before_the_others() -> None:
+    a_round = round_of(RoundOptions())
+
+    def after(*some: Stage) -> tuple[str, tuple[str, ...]]:
+        due = next_step(found(list(some)), a_round)
+        return due.step.name, tuple(name[-1] for name in due.segments)
+
+    assert after() == ("generate", ())
+    assert after(Stage.UPDATED) == ("generate", ())
+    assert after(Stage.UPDATED, Stage.GENERATED) == ("fetch", ("1",))
+    assert after(Stage.FETCHING, Stage.GENERATED) == ("fetch", ("0",))
+    assert after(Stage.FETCHED, Stage.FETCHING) == ("fetch", ("1",))
+    assert after(Stage.FETCHED, Stage.FETCHED) == ("parse", ("0",))
+    assert after(Stage.PARSED, Stage.FETCHED) == ("parse", ("1",))
+    assert after(Stage.PARSED, Stage.UPDATED, Stage.PARSED) == ("updatedb", ("0", "2"))
+
+
+def test_a_segment_fetched_without_parsing_is_parsed_also_where_the_fetch_would_now() -> None:
+    a_round = round_of(RoundOptions(parses_in_fetch=True))
+    assert [step.name for step in a_round.steps] == ["generate", "fetch", "updatedb"]
+    assert next_step(found([Stage.FETCHED]), a_round).step.name == "parse"
+
+
+@given(options)
+def test_every_step_is_a_command(wanted: RoundOptions) -> None:
+    a_round = round_of(wanted)
+    for step in (inject_step(["seeds.txt"]), *a_round.steps):
+        assert step.name in COMMANDS
+        words = step.words("here", ["20261115093000"])
+        assert words[:3] == [step.name, "here", "20261115093000"]
+        assert all(isinstance(word, str) and word for word in words)
+
+
+def test_the_command_lines_of_a_round() -> None:
+    a_round = round_of(RoundOptions(top_n=100, num_fetchers=4, threads=7, time_limit_min=1.5))
+    assert inject_step(["a.txt", "b"]).words("c") == ["inject", "c", "a.txt", "b"]
+    assert a_round.generate.words("c") == [
+        *("generate", "c", "--top-n", "100", "--num-fetchers", "4"),
+    ]
+    assert a_round.fetch.words("c", ["s"]) == [
+        *("fetch", "c", "s", "-D", "fetcher.threads.fetch=7", "-D", "fetcher.timelimit.mins=1.5"),
+    ]
+    assert a_round.parse.words("c", ["s"]) == ["parse", "c", "s"]
+    assert a_round.updatedb.words("c", ["s", "t"]) == ["updatedb", "c", "s", "t"]
+
+
+def test_by_default_a_round_is_that_of_the_reference() -> None:
+    a_round: Round = round_of(RoundOptions())
+    assert dict(a_round.generate.options) == {"--top-n": "50000"}
+    assert dict(a_round.fetch.settings) == {
+        "fetcher.threads.fetch": "50",
+        "fetcher.timelimit.mins": "180",
+    }
+
+
+def test_what_ends_the_loop() -> None:
+    assert Loop(2).ends(1) is None
+    assert Loop(2).ends(2) is Ending.ROUNDS_DONE
+    assert Loop(0).ends(0) is Ending.ROUNDS_DONE
+    assert Loop(UNBOUNDED).ends(10**9) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86_400), (" 5m ", 300)],
+)
+def test_a_time_to_wait(told: str, seconds: int) -> None:
+    assert seconds_of(told) == seconds
+
+
+@pytest.mark.parametrize("told", ["", "m", "-1", "1.5h", "10 m", "10min", "٣s", "1w"])
+def test_no_time_to_wait(told: str) -> None:
+    with pytest.raises(UsageError, match="no time to wait"):
+        seconds_of(told)
+
+
+def test_it_needs_next_to_nothing() -> None:
+    """A scheduler imports it where neither Spark nor Arrow is."""
+    script = (
+        "import crawl.rounds, sys;"
+        "assert not {'pyspark', 'pyarrow', 'numpy', 'fsspec', 'click'} & set(sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert ended.returncode == 0, ended.stderr.decode()
