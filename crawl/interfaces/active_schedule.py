@@ -1,23 +1,33 @@
 """The one active fetch schedule, by row and by column.
 
-A schedule that raises is counted, and the URL counts as due: a fault must not make a
-page vanish from the crawl.
+A schedule that raises or answers what cannot be stored is counted, and the URL is due all
+the same: a fault must not make a page vanish from the crawl.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from crawl.config import Config
-from crawl.config.properties import DB_FETCH_SCHEDULE_CLASS
+from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_SCHEDULE_CLASS
 from crawl.counters import Counters
 from crawl.interfaces.registry import Resolved, resolve
-from crawl.interfaces.schedule import FetchSchedule
+from crawl.interfaces.schedule import FetchSchedule, PageChange
+from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
-from crawl.model.tables import CRAWLDB
+from crawl.model.status import Status
+from crawl.model.tables import CRAWLDB, TIMESTAMP
+
+_DAY_MS = 86_400_000
+_LONGEST_INTERVAL = 2**31 - 1
+_MOST_RETRIES = 2**15 - 1
+_LATEST = 2**53
+"""Milliseconds; the year 287396: whatever is later is no due time."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +49,18 @@ class ActiveSchedule:
         built: FetchSchedule = self.plugin.build(self.config)
         return built
 
+    @cached_property
+    def _error(self) -> str:
+        return f"plugin_errors.schedule.{self.plugin.name}"
+
+    @cached_property
+    def _default(self) -> int:
+        return int(self.config[DB_FETCH_INTERVAL_DEFAULT])
+
     def __getstate__(self) -> dict[str, object]:
         return {"plugin": self.plugin, "config": self.config}
 
+    # --- generate ----------------------------------------------------------------------
     @property
     def needs_url(self) -> bool:
         """Whether the schedule can only answer row by row; asked of it with no rows."""
@@ -52,22 +71,188 @@ class ActiveSchedule:
 
     def due(self, datums: pa.Table, now: int, counters: Counters) -> pa.Array:
         """Which rows of a CrawlDb table are due."""
-        error = f"plugin_errors.schedule.{self.plugin.name}"
         try:
             column = self.schedule.should_fetch_batch(datums, now)
             if column is not None:
                 return _answers(column, datums.num_rows)
         except Exception:
-            counters[error] += datums.num_rows
+            counters[self._error] += datums.num_rows
             return pa.repeat(True, datums.num_rows)
         answers: list[bool] = []
         for url, datum in to_records(datums):
             try:
                 answers.append(bool(self.schedule.should_fetch(url, datum, now)))
             except Exception:
-                counters[error] += 1
+                counters[self._error] += 1
                 answers.append(True)
         return pa.array(answers, pa.bool_())
+
+    # --- a URL enters ------------------------------------------------------------------
+    def initialize(self, url: str, datum: CrawlDatum, now: int, counters: Counters) -> CrawlDatum:
+        """Due now; after a fault too."""
+        return self._asked(
+            lambda: self.schedule.initialize(url, datum, now),
+            lambda: replace(datum, fetch_time=now, fetch_interval=self._default, retries=0),
+            counters,
+        )
+
+    def initialize_batch(self, datums: pa.Table, now: int, counters: Counters) -> pa.Table:
+        """`initialize` for a table of CrawlDb columns, in their order."""
+        try:
+            table = self.schedule.initialize_batch(datums, now)
+            if table is not None:
+                return _same_rows(table, datums)
+        except Exception:
+            counters[self._error] += datums.num_rows
+            return with_times(datums, now, self._default)
+        started = [self.initialize(url, datum, now, counters) for url, datum in to_records(datums)]
+        columns: dict[str, pa.Array] = {
+            "fetch_time": pa.array([each.fetch_time for each in started], TIMESTAMP),
+            "fetch_interval": pa.array([each.fetch_interval for each in started], pa.int32()),
+            "retries": pa.array([each.retries for each in started], pa.int16()),
+            "modified_time": pa.array([each.modified_time or None for each in started], TIMESTAMP),
+            "metadata": pa.array(
+                [list(each.metadata.items()) for each in started], CRAWLDB.schema.field(-1).type
+            ),
+        }
+        return _replaced(datums, columns)
+
+    # --- updatedb ----------------------------------------------------------------------
+    def after_fetch(
+        self,
+        url: str,
+        datum: CrawlDatum,
+        *,
+        previous_modified: int,
+        fetched: int,
+        modified: int,
+        change: PageChange,
+        counters: Counters,
+    ) -> CrawlDatum:
+        """The page was reached; after a fault it is due again after its interval."""
+        return self._asked(
+            lambda: self.schedule.after_fetch(
+                url,
+                datum,
+                previous_modified=previous_modified,
+                fetched=fetched,
+                modified=modified,
+                change=change,
+            ),
+            lambda: replace(self._after_interval(datum, fetched), retries=0),
+            counters,
+        )
+
+    def after_gone(
+        self, url: str, datum: CrawlDatum, *, fetched: int, counters: Counters
+    ) -> CrawlDatum:
+        """The page is gone; after a fault it is due again after its interval."""
+        return self._asked(
+            lambda: self.schedule.after_gone(url, datum, fetched=fetched),
+            lambda: self._after_interval(datum, fetched),
+            counters,
+        )
+
+    def after_retry(
+        self, url: str, datum: CrawlDatum, *, fetched: int, counters: Counters
+    ) -> CrawlDatum:
+        """One retry more; after a fault of the schedule a day later."""
+        return self._asked(
+            lambda: self.schedule.after_retry(url, datum, fetched=fetched),
+            lambda: replace(
+                datum,
+                fetch_time=fetched + _DAY_MS,
+                retries=min(datum.retries + 1, _MOST_RETRIES),
+            ),
+            counters,
+        )
+
+    def last_fetch_time(self, datum: CrawlDatum, counters: Counters) -> int:
+        """When the URL was last fetched; after a fault 0, as if never."""
+        try:
+            return int(self.schedule.last_fetch_time(datum))
+        except Exception:
+            counters[self._error] += 1
+            return 0
+
+    def force_refetch(
+        self, url: str, datum: CrawlDatum, now: int, *, asap: bool, counters: Counters
+    ) -> CrawlDatum:
+        """What is known of the page is forgotten; after a fault it is due now."""
+        return self._asked(
+            lambda: self.schedule.force_refetch(url, datum, now, asap=asap),
+            lambda: CrawlDatum(
+                Status.DB_UNFETCHED,
+                now,
+                fetch_interval=self._default,
+                score=datum.score,
+                metadata=datum.metadata,
+            ),
+            counters,
+        )
+
+    def _after_interval(self, datum: CrawlDatum, fetched: int) -> CrawlDatum:
+        interval = min(datum.fetch_interval, _LONGEST_INTERVAL)
+        if interval <= 0:
+            interval = self._default
+        return replace(datum, fetch_interval=interval, fetch_time=fetched + interval * 1000)
+
+    def _asked(
+        self,
+        ask: Callable[[], CrawlDatum],
+        otherwise: Callable[[], CrawlDatum],
+        counters: Counters,
+    ) -> CrawlDatum:
+        try:
+            return _storable(ask())
+        except Exception:
+            counters[self._error] += 1
+            return otherwise()
+
+
+def with_times(datums: pa.Table, now: int, interval: int) -> pa.Table:
+    """The rows as new ones: due `now`, no retries."""
+    rows = datums.num_rows
+    return _replaced(
+        datums,
+        {
+            "fetch_time": pa.array(np.full(rows, now, dtype=np.int64)).cast(TIMESTAMP),
+            "fetch_interval": pa.array(np.full(rows, interval, dtype=np.int32)),
+            "retries": pa.array(np.zeros(rows, dtype=np.int16)),
+        },
+    )
+
+
+def _replaced(datums: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
+    schema = datums.schema
+    for name, column in columns.items():
+        place = schema.get_field_index(name)
+        datums = datums.set_column(place, schema.field(place), column)
+    return datums
+
+
+def _same_rows(table: pa.Table, datums: pa.Table) -> pa.Table:
+    """The plugin's table if it can stand for the given one; ValueError where it cannot."""
+    if table.num_rows != datums.num_rows or not table.schema.equals(datums.schema):
+        raise ValueError(f"{table.num_rows} rows for {datums.num_rows}, or other columns")
+    for name in ("fetch_time", "fetch_interval", "retries"):
+        if table[name].null_count:
+            raise ValueError(f"rows without {name}")
+    return table
+
+
+def _storable(datum: CrawlDatum) -> CrawlDatum:
+    """The schedule's record if the CrawlDb can hold it; ValueError where it cannot."""
+    if (
+        not isinstance(datum, CrawlDatum)
+        or type(datum.fetch_time) is not int
+        or type(datum.fetch_interval) is not int
+        or not 0 <= datum.fetch_interval <= _LONGEST_INTERVAL
+        or not 0 <= datum.retries <= _MOST_RETRIES
+        or not -_LATEST <= datum.fetch_time <= _LATEST
+    ):
+        raise ValueError(f"no record that can be stored: {datum!r}")
+    return datum
 
 
 def _answers(column: pa.Array, rows: int) -> pa.Array:

@@ -24,7 +24,8 @@ Target = tuple[str, CrawlDatum]
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links to the rows of a table: link i leads to row `owner[i]` and bears `score[i]`."""
+    """Links to the rows of a table, in any order: link i leads to row `owner[i]` and bears
+    `score[i]`."""
 
     owner: npt.NDArray[np.int64]
     score: npt.NDArray[np.float32]
@@ -33,7 +34,9 @@ class Links:
 class ScoringFilter(Protocol):
     """One idea of importance. Scoring filters form a chain in `scoring.filter.order`.
 
-    Each moment defaults to changing nothing, so that a plugin writes only its own.
+    Each moment defaults to changing nothing, so that a plugin writes only its own; nobody
+    calls a moment that no plugin of the chain overrides. A plugin that overrides a form by
+    column always answers by it.
     """
 
     def __init__(self, config: Config) -> None:
@@ -44,8 +47,17 @@ class ScoringFilter(Protocol):
         return datum
 
     def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
-        """A URL enters the CrawlDb because a page links to it."""
+        """A page links to the URL: asked of each link's record when it is made, and of the
+        URL's when it enters the CrawlDb."""
         return datum
+
+    def initial_scores(
+        self, datums: pa.Table, scores: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float32] | None:
+        """`initial_score` of a table of CrawlDb columns, a row for a URL that is new: the score
+        of each; `scores` are the chain's so far. A plugin whose `initial_score` changes more
+        than the score leaves it as it is here."""
+        return None
 
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
         """generate ranks URLs by this, highest first; `value` is the chain's so far."""
@@ -70,7 +82,8 @@ class ScoringFilter(Protocol):
     ) -> Sequence[Target]:
         """A page's links were filtered and limited: the targets, in any case in their order,
         with the scores and metadata that the page gives them. A plugin may leave out some;
-        `all_count` is how many links the page has in all."""
+        `all_count` is how many links the page has in all. Records are values: one object may
+        stand for many targets, so a plugin need not make the same one anew for each."""
         return targets
 
     def update_score(
@@ -91,14 +104,20 @@ class ScoringFilter(Protocol):
         """`update_score` of rows to which nothing happened but links: the new score of each.
 
         `old` has the CrawlDb columns of the rows as they would be written (`url` included),
-        `scores` their scores so far in the chain. None where the plugin can only answer by
-        row, or changes more than the score.
+        `scores` their scores so far in the chain. A plugin whose `update_score` changes more
+        than the score leaves it as it is here.
         """
         return None
 
     def orphaned_score(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
         """updatedb: nothing was heard of a known URL, neither a fetch nor a link."""
         return datum
+
+    def orphans(self, datums: pa.Table, now: int) -> npt.NDArray[np.bool_] | None:
+        """Which rows of a table of CrawlDb columns (`url` and `signature` may be missing)
+        `orphaned_score` would change; None where only it can tell. Nearly every row of a
+        large CrawlDb is asked about, so a plugin with that moment should have this too."""
+        return None
 
     def indexer_score(self, url: str, datum: CrawlDatum, parse: Parse, value: float) -> float:
         """index: the boost of a document; `value` is the chain's so far."""

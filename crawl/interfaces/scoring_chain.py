@@ -5,20 +5,41 @@ A plugin that raises is counted and has no opinion: a URL is never lost for a sc
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.config import Config
 from crawl.config.properties import SCORING_FILTER_ORDER
 from crawl.counters import Counters
 from crawl.interfaces.registry import Resolved, resolve
-from crawl.interfaces.scoring import ScoringFilter
+from crawl.interfaces.scoring import Links, ScoringFilter, Target
+from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Parse
 from crawl.model.records import to_records
 from crawl.model.tables import CRAWLDB
+
+Moment = Literal[
+    "injected_score",
+    "initial_score",
+    "sort_value",
+    "before_parse",
+    "after_parse",
+    "distribute",
+    "update_score",
+    "orphaned_score",
+    "indexer_score",
+]
+
+Scores = npt.NDArray[np.float32]
+_Value = TypeVar("_Value")
+_Named = tuple[str, ScoringFilter]
 
 
 @dataclass(frozen=True)
@@ -36,38 +57,163 @@ class ScoringChain:
         return chain
 
     @cached_property
-    def _filters(self) -> list[tuple[str, ScoringFilter]]:
+    def _filters(self) -> list[_Named]:
         return [(plugin.name, plugin.build(self.config)) for plugin in self.plugins]
 
     def __getstate__(self) -> dict[str, object]:
         return {"plugins": self.plugins, "config": self.config}
 
+    def has_moment(self, moment: Moment) -> bool:
+        """Whether any plugin has a say in it; where none has, callers may skip the moment."""
+        return bool(self._at(moment))
+
+    def _at(self, moment: Moment) -> list[_Named]:
+        found = self._by_moment.get(moment)
+        if found is None:
+            found = [named for named in self._filters if _overrides(named[1], moment)]
+            self._by_moment[moment] = found
+        return found
+
+    @cached_property
+    def _by_moment(self) -> dict[str, list[_Named]]:
+        return {}
+
+    # --- a URL enters ------------------------------------------------------------------
     @property
     def changes_injected(self) -> bool:
         """Whether any plugin has a say in the score of a seed."""
-        return any(
-            type(plugin).injected_score is not ScoringFilter.injected_score
-            for _, plugin in self._filters
-        )
+        return self.has_moment("injected_score")
 
     def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
-        for name, plugin in self._filters:
-            try:
-                datum = plugin.injected_score(url, datum)
-            except Exception:
-                counters[_error_of(name)] += 1
+        for named in self._at("injected_score"):
+            datum = _asked(named, counters, named[1].injected_score, _sound, datum, url, datum)
         return datum
 
+    def initial_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
+        for named in self._at("initial_score"):
+            datum = _asked(named, counters, named[1].initial_score, _sound, datum, url, datum)
+        return datum
+
+    @property
+    def can_start_by_column(self) -> bool:
+        """Whether `initial_scores` says all that `initial_score` would."""
+        return all(_overrides(plugin, "initial_scores") for _, plugin in self._at("initial_score"))
+
+    def initial_scores(self, datums: pa.Table, counters: Counters) -> Scores:
+        """The scores of URLs that are new; only where `can_start_by_column`."""
+        scores = _stored_scores(datums)
+        for name, plugin in self._at("initial_score"):
+            try:
+                scores = _checked(plugin.initial_scores(datums, scores), datums.num_rows)
+            except Exception:
+                counters[_error_of(name)] += datums.num_rows
+        return scores
+
+    # --- a page is fetched and parsed --------------------------------------------------
     def before_parse(self, url: str, datum: CrawlDatum, counters: Counters) -> dict[str, str]:
         """What the content keeps of its record."""
         kept: dict[str, str] = {}
-        for name, plugin in self._filters:
+        for name, plugin in self._at("before_parse"):
             try:
                 kept.update(plugin.before_parse(url, datum))
             except Exception:
                 counters[_error_of(name)] += 1
         return kept
 
+    def after_parse(self, url: str, content: Content, parse: Parse, counters: Counters) -> Parse:
+        for named in self._at("after_parse"):
+            parse = _asked(
+                named, counters, named[1].after_parse, _parsed, parse, url, content, parse
+            )
+        return parse
+
+    def distribute(
+        self,
+        parse: Parse,
+        content: Content,
+        targets: Sequence[Target],
+        all_count: int,
+        counters: Counters,
+    ) -> Sequence[Target]:
+        """The targets in their order, some maybe left out."""
+        for name, plugin in self._at("distribute"):
+            try:
+                given = plugin.distribute(parse, content, targets, all_count)
+                targets = _some_of(targets, given)
+            except Exception:
+                counters[_error_of(name)] += 1
+        return targets
+
+    # --- updatedb ----------------------------------------------------------------------
+    def update_score(
+        self,
+        url: str,
+        old: CrawlDatum | None,
+        datum: CrawlDatum,
+        inlinks: Sequence[CrawlDatum],
+        now: int,
+        counters: Counters,
+    ) -> CrawlDatum:
+        for named in self._at("update_score"):
+            datum = _asked(
+                named, counters, named[1].update_score, _sound, datum, url, old, datum, inlinks, now
+            )
+        return datum
+
+    @property
+    def can_update_by_column(self) -> bool:
+        """Whether `update_scores` says all that `update_score` would of a linked URL."""
+        return all(_overrides(plugin, "update_scores") for _, plugin in self._at("update_score"))
+
+    def update_scores(self, old: pa.Table, links: Links, now: int, counters: Counters) -> Scores:
+        """The scores of rows to which nothing happened but links, starting from those of the
+        table; only where `can_update_by_column`."""
+        scores = _stored_scores(old)
+        for name, plugin in self._at("update_score"):
+            try:
+                scores = _checked(plugin.update_scores(old, scores, links, now), old.num_rows)
+            except Exception:
+                counters[_error_of(name)] += old.num_rows
+        return scores
+
+    @property
+    def has_orphan_moment(self) -> bool:
+        """Whether any plugin wants to know of URLs of which nothing was heard."""
+        return self.has_moment("orphaned_score")
+
+    def orphaned_score(
+        self, url: str, datum: CrawlDatum, now: int, counters: Counters
+    ) -> CrawlDatum:
+        for named in self._at("orphaned_score"):
+            datum = _asked(named, counters, named[1].orphaned_score, _sound, datum, url, datum, now)
+        return datum
+
+    def orphans(self, datums: pa.Table, now: int, counters: Counters) -> npt.NDArray[np.bool_]:
+        """The rows that must be handed to `orphaned_score`; the others it leaves alone."""
+        asked = np.zeros(datums.num_rows, dtype=np.bool_)
+        for name, plugin in self._at("orphaned_score"):
+            try:
+                some = plugin.orphans(datums, now)
+                if some is None:
+                    return np.ones(datums.num_rows, dtype=np.bool_)
+                if some.shape != asked.shape or some.dtype != np.bool_:
+                    raise ValueError(f"{some.dtype}{some.shape} for {datums.num_rows} rows")
+                asked |= some
+            except Exception:
+                counters[_error_of(name)] += datums.num_rows
+        return asked
+
+    # --- index -------------------------------------------------------------------------
+    def indexer_score(
+        self, url: str, datum: CrawlDatum, parse: Parse, value: float, counters: Counters
+    ) -> float:
+        for named in self._at("indexer_score"):
+            value = _asked(
+                named, counters, named[1].indexer_score, _number, value, url, datum, parse, value
+            )
+        return value
+
+    # --- generate ----------------------------------------------------------------------
     @property
     def needs_url_to_sort(self) -> bool:
         """Whether some plugin can rank URLs only row by row; asked of it with no rows."""
@@ -77,7 +223,7 @@ class ScoringChain:
                 by_column = plugin.sort_values(none, pa.array([], pa.float32())) is not None
             except Exception:
                 by_column = False
-            if not by_column and type(plugin).sort_value is not ScoringFilter.sort_value:
+            if not by_column and _overrides(plugin, "sort_value"):
                 return True
         return False
 
@@ -104,16 +250,78 @@ class ScoringChain:
         values: pa.Array,
         counters: Counters,
     ) -> pa.Array:
-        if type(plugin).sort_value is ScoringFilter.sort_value:
+        if not _overrides(plugin, "sort_value"):
             return values
         ranked: list[float] = []
         for (url, datum), value in zip(to_records(datums), values.to_pylist(), strict=True):
             try:
-                ranked.append(float(plugin.sort_value(url, datum, value)))
+                ranked.append(_number(plugin.sort_value(url, datum, value)))
             except Exception:
                 counters[_error_of(name)] += 1
                 ranked.append(value)
         return pa.array(ranked, pa.float32())
+
+
+def _overrides(plugin: ScoringFilter, method: str) -> bool:
+    return getattr(type(plugin), method) is not getattr(ScoringFilter, method)
+
+
+def _asked(
+    named: _Named,
+    counters: Counters,
+    method: Callable[..., _Value],
+    check: Callable[[_Value], _Value],
+    before: _Value,
+    *arguments: object,
+) -> _Value:
+    """What the plugin's method makes of its arguments; `before` where it fails."""
+    try:
+        return check(method(*arguments))
+    except Exception:
+        counters[_error_of(named[0])] += 1
+        return before
+
+
+def _sound(datum: CrawlDatum) -> CrawlDatum:
+    if not isinstance(datum, CrawlDatum) or datum.score != datum.score:
+        raise ValueError(f"no record with a score: {datum!r}")
+    return datum
+
+
+def _parsed(parse: Parse) -> Parse:
+    if not isinstance(parse, Parse):
+        raise ValueError(f"no parse: {parse!r}")
+    return parse
+
+
+def _number(value: float) -> float:
+    value = float(value)
+    if value != value:
+        raise ValueError("not a number")
+    return value
+
+
+def _some_of(targets: Sequence[Target], given: Sequence[Target]) -> Sequence[Target]:
+    """`given` if it is made of the targets, in their order; a plugin adds none, for its
+    URL would have passed no filter."""
+    rest = iter(targets)
+    for url, datum in given:
+        _sound(datum)
+        if not any(url == known for known, _ in rest):
+            raise ValueError(f"{url} is no target, or not in order")
+    return given
+
+
+def _stored_scores(datums: pa.Table) -> Scores:
+    scores: Scores = datums["score"].to_numpy().astype(np.float32, copy=False)
+    return scores
+
+
+def _checked(scores: Scores | None, rows: int) -> Scores:
+    """The plugin's column as scores; ValueError where it does not score every row."""
+    if scores is None or scores.shape != (rows,) or np.isnan(scores).any():
+        raise ValueError(f"no {rows} scores")
+    return scores.astype(np.float32, copy=False)
 
 
 def _ranks(column: pa.Array, rows: int) -> pa.Array:
