@@ -36,6 +36,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rollback": ("crawl.cli.rollback", "make an older state of the CrawlDb current"),
     "gc": ("crawl.cli.gc", "forget old snapshots and delete stray files"),
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
+    "filterchecker": ("crawl.cli.filterchecker", "which URLs the filters accept, and why not"),
+    "normalizerchecker": ("crawl.cli.normalizerchecker", "URLs in normal form, step by step"),
     "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
     "testweb": ("crawl.cli.testweb", "serve a synthetic web to test settings against"),
     "showproperties": ("crawl.cli.showproperties", "every setting and where it came from"),

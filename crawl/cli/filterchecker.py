@@ -1,0 +1,80 @@
+"""crawl filterchecker."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from crawl.cli.lines import asked_urls, lines_json_option, say, say_json, stdin_option
+from crawl.cli.options import with_config
+from crawl.cli.output import remark
+from crawl.config import Config
+from crawl.interfaces.chain_steps import filter_steps
+from crawl.interfaces.chains import FilterChain
+from crawl.interfaces.registry import resolve
+
+REJECTED = 1
+
+
+@click.command("filterchecker")
+@click.argument("urls", nargs=-1, metavar="[URL]...")
+@click.option(
+    "--filter-name",
+    "filters",
+    multiple=True,
+    metavar="PLUGIN",
+    help="Ask this filter instead of those in urlfilter.order (repeatable).",
+)
+@stdin_option
+@lines_json_option
+@with_config
+def command(
+    urls: tuple[str, ...],
+    filters: tuple[str, ...],
+    from_stdin: bool,
+    as_json: bool,
+    config: Config,
+) -> int:
+    """Tell whether the URL filters accept each URL: `+URL`, or `-URL`, the filter that
+    rejects it and why.
+
+    URLs are asked about as they are given: normalise them first, as the crawl does.
+    Exit code 1: one of them was rejected.
+
+    \b
+    Examples:
+      crawl filterchecker https://example.org/ https://example.org/logo.gif
+      crawl filterchecker --filter-name regex --stdin < urls.txt | grep ^-
+      crawl normalizerchecker --stdin < urls.txt | crawl filterchecker --stdin
+      crawl filterchecker https://example.org/a -D urlfilter.order=regex,domain
+    """
+    if filters:
+        chain = FilterChain(resolve("urlfilter", filters), config)
+    else:
+        chain = FilterChain.from_config(config)
+    chain.build()
+    code = 0
+    for url in asked_urls(urls, from_stdin=from_stdin):
+        steps = filter_steps(chain, url)
+        rejection = next((step for step in steps if step.reason is not None), None)
+        if rejection is not None:
+            code = REJECTED
+        for step in steps:
+            if step.fault:
+                remark(f"filterchecker: {step.plugin} failed and has no say: {step.fault}")
+        if as_json:
+            say_json(
+                {
+                    "url": url,
+                    "accepted": rejection is None,
+                    "filter": rejection.plugin if rejection else None,
+                    "reason": rejection.reason if rejection else None,
+                    "steps": [asdict(step) for step in steps],
+                }
+            )
+        elif rejection is None:
+            say(f"+{url}")
+        else:
+            say(f"-{url}", f"{rejection.plugin}: {rejection.reason}")
+    return code

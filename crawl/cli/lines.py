@@ -1,0 +1,69 @@
+"""Checkers speak in lines: URLs as arguments or on stdin, an answer to each at once.
+
+What they print comes from the web as often as not, so that nothing of it may move a
+terminal's cursor, end a line or be taken for a column.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from crawl.errors import UsageError
+
+stdin_option = click.option(
+    "--stdin", "from_stdin", is_flag=True, help="Read URLs from stdin, one a line."
+)
+lines_json_option = click.option(
+    "--json", "as_json", is_flag=True, help="For programs: an object a line."
+)
+
+_LONGEST_LINE = 1 << 20
+
+
+def asked_urls(arguments: Sequence[str], *, from_stdin: bool) -> Iterator[str]:
+    """The URLs of the command line, or the lines of stdin as they come."""
+    if bool(arguments) == from_stdin:
+        raise UsageError("give either URLs or --stdin")
+    return _stdin_lines() if from_stdin else map(_as_text, arguments)
+
+
+def _stdin_lines() -> Iterator[str]:
+    stream = sys.stdin.buffer
+    number = 0
+    while line := stream.readline(_LONGEST_LINE + 1):
+        number += 1
+        if len(line) > _LONGEST_LINE:
+            raise UsageError(f"line {number} of stdin is longer than {_LONGEST_LINE:,} bytes")
+        yield line.rstrip(b"\r\n").decode("utf-8", "replace")
+
+
+def _as_text(argument: str) -> str:
+    """Bytes that are no UTF-8 come in as surrogates, which no URL holds and nothing prints."""
+    return argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def say(*columns: str) -> None:
+    """One line, its columns a TAB apart, that whoever waits for it sees at once."""
+    click.echo("\t".join(map(printable, columns)))
+    sys.stdout.flush()
+
+
+def say_json(content: Any) -> None:
+    """One JSON object on a line of its own."""
+    click.echo(json.dumps(content, ensure_ascii=False, default=str))
+    sys.stdout.flush()
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that is not meant to be seen."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )

@@ -1,0 +1,89 @@
+"""crawl normalizerchecker."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from crawl.cli.lines import asked_urls, lines_json_option, say, say_json, stdin_option
+from crawl.cli.options import with_config
+from crawl.cli.output import remark
+from crawl.config import Config
+from crawl.interfaces.chain_steps import NormalizerStep, normal_form, normalizer_steps
+from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, NormalizerChain
+from crawl.interfaces.registry import resolve
+from crawl.interfaces.urlnormalizer import Scope
+
+NOT_A_URL = 1
+
+
+@click.command("normalizerchecker")
+@click.argument("urls", nargs=-1, metavar="[URL]...")
+@click.option(
+    "--normalizer",
+    "normalizers",
+    multiple=True,
+    metavar="PLUGIN",
+    help="Ask this normalizer instead of those in urlnormalizer.order (repeatable).",
+)
+@click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in Scope]),
+    default=Scope.DEFAULT.value,
+    show_default=True,
+    help="As at this place of the crawl.",
+)
+@click.option("--steps", "with_steps", is_flag=True, help="Show what each normalizer does.")
+@stdin_option
+@lines_json_option
+@with_config
+def command(
+    urls: tuple[str, ...],
+    normalizers: tuple[str, ...],
+    scope: str,
+    with_steps: bool,
+    from_stdin: bool,
+    as_json: bool,
+    config: Config,
+) -> int:
+    """Print each URL in normal form; an empty line for a text that is no URL.
+
+    Exit code 1: one of them was no URL.
+
+    \b
+    Examples:
+      crawl normalizerchecker "HTTP://Example.org:80/a/../b?x=1#top"
+      crawl normalizerchecker --steps "http://example.org/?PHPSESSID=0123456789abcdef"
+      crawl normalizerchecker --scope inject --normalizer basic --stdin < urls.txt
+    """
+    place = Scope(scope)
+    if normalizers:
+        chain = NormalizerChain(resolve("urlnormalizer", normalizers), config, place)
+    else:
+        chain = NormalizerChain.from_config(config, place)
+    chain.build()
+    code = 0
+    for url in asked_urls(urls, from_stdin=from_stdin):
+        steps = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
+        normal = normal_form(url, steps)
+        if normal is None:
+            code = NOT_A_URL
+        for step in steps:
+            if step.fault:
+                remark(f"normalizerchecker: {step.plugin} failed, nothing changed: {step.fault}")
+        if as_json:
+            say_json({"url": url, "normal": normal, "steps": [asdict(step) for step in steps]})
+            continue
+        if with_steps:
+            _show_steps(url, steps)
+        say(normal or "")
+    return code
+
+
+def _show_steps(url: str, steps: tuple[NormalizerStep, ...]) -> None:
+    say(f"# {url}")
+    for step in steps:
+        made = "no URL" if step.url is None else step.url
+        told = made if step.changed else "unchanged"
+        say(f"#   {step.round} {step.plugin:<12} {told}")
