@@ -45,6 +45,29 @@ CRAWLDB_SNAPSHOTS_KEEP = integer(
 DB_UPDATE_PURGE_404 = boolean(
     "db.update.purge.404", False, "Drop records of gone pages when the CrawlDb is written."
 )
+DB_UPDATE_PURGE_ORPHANS = boolean(
+    "db.update.purge.orphans", False, "updatedb drops records of orphaned pages."
+)
+DB_UPDATE_ADDITIONS_ALLOWED = boolean(
+    "db.update.additions.allowed",
+    True,
+    "updatedb takes in URLs that the CrawlDb does not know; else only known ones are updated.",
+)
+DB_UPDATE_MAX_INLINKS = integer(
+    "db.update.max.inlinks",
+    10000,
+    "Most links to one URL that count for its score in an updatedb; the best are taken.",
+    unit="links",
+    minimum=1,
+)
+CRAWLDB_URL_FILTERS = boolean(
+    "crawldb.url.filters", False, "updatedb filters all URLs, those in the CrawlDb included."
+)
+CRAWLDB_URL_NORMALIZERS = boolean(
+    "crawldb.url.normalizers",
+    False,
+    "updatedb normalizes all URLs, those in the CrawlDb included.",
+)
 DB_STATS_SCORE_QUANTILES = numbers(
     "db.stats.score.quantiles",
     (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99),
@@ -72,6 +95,14 @@ DB_FETCH_INTERVAL_MAX = duration(
     unit="s",
     minimum=1,
     maximum=_LONGEST_INTERVAL,
+)
+DB_FETCH_RETRY_MAX = integer(
+    "db.fetch.retry.max",
+    3,
+    "So many passing errors in a row make a page gone.",
+    unit="tries",
+    minimum=1,
+    maximum=127,
 )
 SCORING_FILTER_ORDER = words(
     "scoring.filter.order", ("opic",), "The scoring plugins, in the order they are asked."

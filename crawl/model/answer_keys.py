@@ -1,0 +1,23 @@
+"""Metadata that tells of the last answer a URL gave: each fetch says all of it anew."""
+
+from __future__ import annotations
+
+PROTOCOL_STATUS_KEY = "_pst_"
+REPRESENTATIVE_KEY = "_repr_"
+RESPONSE_TIME_KEY = "_rs_"
+CODE_KEY = "nutch.protocol.code"
+CONTENT_TYPE_KEY = "Content-Type"
+ETAG_KEY = "ETag"
+ADDRESS_KEY = "_ip_"
+
+ANSWER_KEYS = frozenset(
+    (
+        PROTOCOL_STATUS_KEY,
+        REPRESENTATIVE_KEY,
+        RESPONSE_TIME_KEY,
+        CODE_KEY,
+        CONTENT_TYPE_KEY,
+        ETAG_KEY,
+        ADDRESS_KEY,
+    )
+)

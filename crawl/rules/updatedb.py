@@ -1,0 +1,310 @@
+"""updatedb's state machine: one URL's record and what was heard of it, and what it becomes.
+
+`event_of` says in a word what happened, `TABLE` what follows from it. It differs from
+Nutch's on purpose where that one surprises its users:
+- a page without a new signature (not parsed yet) may have changed; Nutch finds its old
+  signature equal to itself and calls the page unmodified;
+- retries stop at `db.fetch.retry.max` and do not grow with every visit of a gone page;
+- interval and retries are the CrawlDb's, not those of the day when the list was made;
+- what the last answer said (its code, type, ETag …) is replaced whole, not overlaid;
+- a link to a URL does not lift generate's mark from it, for it is still on a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from crawl.config import Config
+from crawl.config.properties import DB_FETCH_INTERVAL_MAX, DB_FETCH_RETRY_MAX
+from crawl.counters import Counters
+from crawl.interfaces.active_schedule import ActiveSchedule
+from crawl.interfaces.schedule import PageChange
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.model.answer_keys import ANSWER_KEYS
+from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
+from crawl.model.status import Status
+
+
+class Event(Enum):
+    """What happened to a URL; the value is what is counted."""
+
+    CHANGED = "fetched_changed"
+    """Fetched, with another signature than before."""
+    UNCHANGED = "fetched_unchanged"
+    """Fetched, with the same signature."""
+    FETCHED = "fetched_first_or_unknown"
+    """Fetched, and there is nothing to compare: a first time, or not parsed."""
+    NOT_MODIFIED = "not_modified"
+    """The server says that it did not change."""
+    MOVED_FOR_NOW = "redirected_temporarily"
+    MOVED = "redirected_permanently"
+    FAILED = "failed"
+    """A passing error, and tries are left."""
+    GIVEN_UP = "given_up"
+    """A passing error too many."""
+    GONE = "gone"
+    UNPARSABLE = "parse_failed"
+    FOUND = "found_by_links"
+    """Only links tell of it, and the CrawlDb does not know it."""
+    LINKED = "linked_again"
+    """Only links tell of it, and the CrawlDb knows it."""
+    SILENCE = "not_heard_of"
+    """The CrawlDb knows it, and nothing tells of it."""
+
+
+class Visit(Enum):
+    """Which method of the schedule sets the next visit."""
+
+    FIRST = "initialize"
+    FETCHED = "after_fetch"
+    RETRY = "after_retry"
+    GONE = "after_gone"
+    SAME = "none: as it was"
+
+
+class Keep(Enum):
+    """Whose signature the record keeps."""
+
+    NEW = "this fetch's"
+    LAST = "this fetch's, or else the one before"
+    OLD = "the one before: a page that comes back as it was is unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A line of the table."""
+
+    status: Status | None
+    """None: as it was."""
+    visit: Visit
+    change: PageChange
+    """What the schedule hears of the page's change."""
+    signature: Keep
+
+
+_UNKNOWN, _YES, _NO = PageChange.UNKNOWN, PageChange.MODIFIED, PageChange.NOTMODIFIED
+
+# fmt: off
+TABLE: Mapping[Event, Turn] = {
+    # what happened            becomes                  next visit      changed   signature
+    Event.CHANGED:       Turn(Status.DB_FETCHED,       Visit.FETCHED,  _YES,     Keep.NEW),
+    Event.UNCHANGED:     Turn(Status.DB_NOTMODIFIED,   Visit.FETCHED,  _NO,      Keep.OLD),
+    Event.FETCHED:       Turn(Status.DB_FETCHED,       Visit.FETCHED,  _UNKNOWN, Keep.LAST),
+    Event.NOT_MODIFIED:  Turn(Status.DB_NOTMODIFIED,   Visit.FETCHED,  _NO,      Keep.OLD),
+    Event.MOVED_FOR_NOW: Turn(Status.DB_REDIR_TEMP,    Visit.FETCHED,  _UNKNOWN, Keep.NEW),
+    Event.MOVED:         Turn(Status.DB_REDIR_PERM,    Visit.FETCHED,  _UNKNOWN, Keep.NEW),
+    Event.FAILED:        Turn(Status.DB_UNFETCHED,     Visit.RETRY,    _UNKNOWN, Keep.OLD),
+    Event.GIVEN_UP:      Turn(Status.DB_GONE,          Visit.GONE,     _UNKNOWN, Keep.OLD),
+    Event.GONE:          Turn(Status.DB_GONE,          Visit.GONE,     _UNKNOWN, Keep.OLD),
+    Event.UNPARSABLE:    Turn(Status.DB_PARSE_FAILED,  Visit.GONE,     _UNKNOWN, Keep.OLD),
+    Event.FOUND:         Turn(Status.DB_UNFETCHED,     Visit.FIRST,    _UNKNOWN, Keep.NEW),
+    Event.LINKED:        Turn(None,                    Visit.SAME,     _UNKNOWN, Keep.OLD),
+    Event.SILENCE:       Turn(None,                    Visit.SAME,     _UNKNOWN, Keep.OLD),
+}
+# fmt: on
+
+_BY_FETCH = {
+    Status.FETCH_NOTMODIFIED: Event.NOT_MODIFIED,
+    Status.FETCH_REDIR_TEMP: Event.MOVED_FOR_NOW,
+    Status.FETCH_REDIR_PERM: Event.MOVED,
+    Status.FETCH_GONE: Event.GONE,
+    Status.PARSE_FAILED: Event.UNPARSABLE,
+}
+"""Fetches that mean the same whatever the CrawlDb knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the segments tell of one URL."""
+
+    fetch: CrawlDatum | None = None
+    """The latest fetch; `fetch_time` is when it was."""
+    signature: bytes | None = None
+    """Signature, metadata and failure of the parse of that fetch."""
+    parse_metadata: Mapping[str, str] = field(default_factory=dict)
+    parse_failed: bool = False
+    inlinks: Sequence[CrawlDatum] = ()
+    """Links to it, best score first."""
+
+    @property
+    def new_signature(self) -> bytes | None:
+        if self.signature is None and self.fetch is not None:
+            return self.fetch.signature
+        return self.signature
+
+
+@dataclass(frozen=True, slots=True)
+class Updating:
+    """What decides, beside what is known and heard."""
+
+    schedule: ActiveSchedule
+    scoring: ScoringChain
+    retry_max: int
+    max_interval: int
+    additions: bool
+    now: int
+
+    @classmethod
+    def of(cls, config: Config, now: int, *, additions: bool = True) -> Updating:
+        return cls(
+            ActiveSchedule.from_config(config),
+            ScoringChain.from_config(config),
+            config[DB_FETCH_RETRY_MAX],
+            int(config[DB_FETCH_INTERVAL_MAX]),
+            additions,
+            now,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What becomes of the URL: its new record, or None and why it is dropped."""
+
+    datum: CrawlDatum | None
+    reason: str
+    """The event in a word, or why the URL is dropped."""
+
+
+NOT_ALLOWED = Updated(None, "dropped.additions_not_allowed")
+NEVER_FETCHED = Updated(None, "dropped.neither_fetched_nor_linked")
+
+
+def event_of(old: CrawlDatum | None, heard: Heard, retry_max: int) -> Event | None:
+    """What happened; None where a URL that nobody knows was neither fetched nor linked."""
+    fetch = heard.fetch
+    if fetch is None:
+        if heard.inlinks:
+            return Event.FOUND if old is None else Event.LINKED
+        return None if old is None else Event.SILENCE
+    if fetch.status is Status.FETCH_RETRY:
+        tries = (old or fetch).retries + 1
+        return Event.FAILED if tries < retry_max else Event.GIVEN_UP
+    if fetch.status is not Status.FETCH_SUCCESS:
+        return _BY_FETCH[fetch.status]
+    if heard.parse_failed:
+        return Event.UNPARSABLE
+    before, after = old.signature if old is not None else None, heard.new_signature
+    if before is None or after is None:
+        return Event.FETCHED
+    return Event.UNCHANGED if before == after else Event.CHANGED
+
+
+def updated(
+    url: str, old: CrawlDatum | None, heard: Heard, updating: Updating, counters: Counters
+) -> Updated:
+    """What becomes of a URL; plugins' faults are counted."""
+    event = event_of(old, heard, updating.retry_max)
+    if event is None:
+        return NEVER_FETCHED
+    if old is None and not updating.additions:
+        return NOT_ALLOWED
+    now = updating.now
+    if event is Event.SILENCE:
+        assert old is not None
+        datum = updating.scoring.orphaned_score(url, old, now, counters)
+        return Updated(datum, event.value)
+    if event is Event.LINKED:
+        assert old is not None
+        datum = old
+    elif event is Event.FOUND:
+        datum = _found(url, heard.inlinks[0], updating, counters)
+    else:
+        assert heard.fetch is not None
+        datum = _visited(url, old, heard, heard.fetch, TABLE[event], updating, counters)
+    datum = updating.scoring.update_score(url, old, datum, heard.inlinks, now, counters)
+    return Updated(datum, event.value)
+
+
+def _found(url: str, link: CrawlDatum, updating: Updating, counters: Counters) -> CrawlDatum:
+    status = TABLE[Event.FOUND].status
+    assert status is not None
+    datum = replace(
+        link,
+        status=status,
+        modified_time=0,
+        signature=None,
+        metadata=_without_mark(link.metadata),
+    )
+    datum = updating.schedule.initialize(url, datum, updating.now, counters)
+    return updating.scoring.initial_score(url, datum, counters)
+
+
+def _visited(
+    url: str,
+    old: CrawlDatum | None,
+    heard: Heard,
+    fetch: CrawlDatum,
+    turn: Turn,
+    updating: Updating,
+    counters: Counters,
+) -> CrawlDatum:
+    known = fetch if old is None else old
+    before = 0 if old is None else old.modified_time
+    modified = fetch.modified_time or before
+    fetched = fetch.fetch_time
+    status = turn.status
+    assert status is not None
+    datum = CrawlDatum(
+        status,
+        fetched,
+        modified,
+        known.fetch_interval,
+        known.retries,
+        known.score,
+        _signature(old, heard, turn.signature),
+        _metadata(old, heard, fetch, turn),
+    )
+    schedule = updating.schedule
+    if datum.fetch_interval <= 0:  # a document inside a page: nobody gave it one
+        datum = schedule.initialize(url, datum, updating.now, counters)
+    if turn.visit is Visit.RETRY:
+        return schedule.after_retry(url, datum, fetched=fetched, counters=counters)
+    if turn.visit is Visit.GONE:
+        if fetch.status is Status.FETCH_RETRY:
+            datum = replace(datum, retries=min(known.retries + 1, updating.retry_max))
+        return schedule.after_gone(url, datum, fetched=fetched, counters=counters)
+    datum = schedule.after_fetch(
+        url,
+        datum,
+        previous_modified=before,
+        fetched=fetched,
+        modified=modified,
+        change=turn.change,
+        counters=counters,
+    )
+    if turn.change is PageChange.NOTMODIFIED and datum.modified_time != before:
+        datum = replace(datum, modified_time=before)
+    if datum.fetch_interval > updating.max_interval:
+        counters["refetch_forced"] += 1
+        datum = schedule.force_refetch(url, datum, updating.now, asap=False, counters=counters)
+    return datum
+
+
+def _signature(old: CrawlDatum | None, heard: Heard, keep: Keep) -> bytes | None:
+    before = None if old is None else old.signature
+    if keep is Keep.OLD:
+        return before
+    after = heard.new_signature
+    return before if after is None and keep is Keep.LAST else after
+
+
+def _metadata(
+    old: CrawlDatum | None, heard: Heard, fetch: CrawlDatum, turn: Turn
+) -> Mapping[str, str]:
+    metadata = dict(fetch.metadata)
+    if old is not None:
+        for key, value in old.metadata.items():
+            if key not in metadata and key not in ANSWER_KEYS:
+                metadata[key] = value
+    if turn.visit is Visit.FETCHED and heard.parse_metadata:
+        metadata.update(heard.parse_metadata)
+    metadata.pop(GENERATE_TIME_KEY, None)
+    return metadata
+
+
+def _without_mark(metadata: Mapping[str, str]) -> Mapping[str, str]:
+    if GENERATE_TIME_KEY not in metadata:
+        return metadata
+    return {key: value for key, value in metadata.items() if key != GENERATE_TIME_KEY}

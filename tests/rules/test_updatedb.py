@@ -1,0 +1,320 @@
+"""Section 2.4 of the reference: every (old, heard) pair, and laws that hold for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.interfaces.schedule import FetchSchedule
+from crawl.model.answer_keys import ANSWER_KEYS, CODE_KEY
+from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
+from crawl.model.status import DB_STATUSES, Status
+from crawl.rules.updatedb import (
+    NEVER_FETCHED,
+    NOT_ALLOWED,
+    TABLE,
+    Event,
+    Heard,
+    Updated,
+    Updating,
+    Visit,
+    event_of,
+    updated,
+)
+
+NOW = 1_800_000_000_000
+DAY = 86_400_000
+MONTH = 2_592_000
+URL = "http://a.example/"
+FETCHES = (*(s for s in Status if s.is_fetch and s is not Status.PARSE_FAILED), Status.PARSE_FAILED)
+
+
+@cache
+def updating(additions: bool = True) -> Updating:
+    return Updating.of(Config(), NOW, additions=additions)
+
+
+def known(**changes: Any) -> CrawlDatum:
+    usual: dict[str, Any] = {
+        "status": Status.DB_FETCHED,
+        "fetch_time": NOW - 2 * DAY,
+        "modified_time": NOW - 90 * DAY,
+        "fetch_interval": MONTH,
+        "score": 0.5,
+        "signature": b"old",
+        "metadata": {"seed": "1", GENERATE_TIME_KEY: "5"},
+    }
+    return CrawlDatum(**{**usual, **changes})
+
+
+def fetched(status: Status, **changes: Any) -> CrawlDatum:
+    usual: dict[str, Any] = {
+        "fetch_time": NOW - DAY,
+        "fetch_interval": 7,
+        "score": 9.0,
+        "metadata": {CODE_KEY: "200", GENERATE_TIME_KEY: "5"},
+    }
+    return CrawlDatum(status, **{**usual, **changes})
+
+
+def link(score: float = 0.25, **changes: Any) -> CrawlDatum:
+    return CrawlDatum(Status.LINKED, NOW - DAY, fetch_interval=7, score=score, **changes)
+
+
+def update(old: CrawlDatum | None, heard: Heard, **changes: Any) -> Updated:
+    counters = Counters()
+    done = updated(URL, old, heard, replace(updating(), **changes), counters)
+    assert not [name for name in counters if name.startswith("plugin_errors")]
+    return done
+
+
+def new(old: CrawlDatum | None, heard: Heard, **changes: Any) -> CrawlDatum:
+    datum = update(old, heard, **changes).datum
+    assert datum is not None
+    return datum
+
+
+BECOMES = {
+    Status.FETCH_SUCCESS: Status.DB_FETCHED,
+    Status.FETCH_NOTMODIFIED: Status.DB_NOTMODIFIED,
+    Status.FETCH_REDIR_TEMP: Status.DB_REDIR_TEMP,
+    Status.FETCH_REDIR_PERM: Status.DB_REDIR_PERM,
+    Status.FETCH_RETRY: Status.DB_UNFETCHED,
+    Status.FETCH_GONE: Status.DB_GONE,
+    Status.PARSE_FAILED: Status.DB_PARSE_FAILED,
+}
+
+
+def test_every_event_has_its_line_and_every_fetch_is_known() -> None:
+    assert TABLE.keys() == set(Event)
+    assert BECOMES.keys() == set(FETCHES)
+
+
+@pytest.mark.parametrize(("was", "fetch"), [*product([None, *DB_STATUSES], FETCHES)])
+def test_every_pair_of_old_and_fetch(was: Status | None, fetch: Status) -> None:
+    old = None if was is None else known(status=was)
+    result = new(old, Heard(fetched(fetch)))
+    assert result.status is BECOMES[fetch]
+    assert GENERATE_TIME_KEY not in result.metadata
+    assert result.metadata[CODE_KEY] == "200"
+    keeps_old = fetch not in (Status.FETCH_REDIR_PERM, Status.FETCH_REDIR_TEMP)
+    assert result.signature == (b"old" if old is not None and keeps_old else None)
+    assert result.fetch_time > NOW - DAY
+    # what the CrawlDb knows goes before what the fetch list knew
+    assert result.score == (9.0 if old is None else 0.5)
+    assert result.retries == (1 if fetch is Status.FETCH_RETRY else 0)
+
+
+@pytest.mark.parametrize("was", DB_STATUSES)
+def test_links_and_silence_leave_a_known_url_as_it_is(was: Status) -> None:
+    old = known(status=was)
+    assert update(old, Heard()) == Updated(old, "not_heard_of")
+    linked = new(old, Heard(inlinks=[link(metadata={"anchor": "x"})]))
+    assert replace(linked, score=old.score) == old
+    assert update(old, Heard(signature=b"alone")) == Updated(old, "not_heard_of")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status", "event"),
+    [
+        (b"a", b"a", Status.DB_NOTMODIFIED, Event.UNCHANGED),
+        (b"a", b"b", Status.DB_FETCHED, Event.CHANGED),
+        (None, b"b", Status.DB_FETCHED, Event.FETCHED),
+        (b"a", None, Status.DB_FETCHED, Event.FETCHED),
+        (None, None, Status.DB_FETCHED, Event.FETCHED),
+    ],
+)
+@pytest.mark.parametrize("was", DB_STATUSES)
+def test_a_signature_tells_whether_the_page_changed(
+    was: Status, before: bytes | None, after: bytes | None, status: Status, event: Event
+) -> None:
+    old = known(status=was, signature=before)
+    heard = Heard(fetched(Status.FETCH_SUCCESS), signature=after)
+    assert event_of(old, heard, 3) is event
+    result = new(old, heard)
+    assert (result.status, result.signature) == (status, after or before)
+
+
+def test_unchanged_by_signature_is_as_not_modified_by_the_server() -> None:
+    old = known()
+    told = new(old, Heard(fetched(Status.FETCH_NOTMODIFIED)))
+    seen = new(old, Heard(fetched(Status.FETCH_SUCCESS), signature=b"old"))
+    assert told == seen
+    assert told.modified_time == old.modified_time
+    changed = new(old, Heard(fetched(Status.FETCH_SUCCESS), signature=b"new"))
+    assert changed.modified_time == NOW - DAY
+
+
+def test_redirects_are_never_compared() -> None:
+    for status in (Status.FETCH_REDIR_PERM, Status.FETCH_REDIR_TEMP):
+        result = new(known(), Heard(fetched(status), signature=b"old"))
+        assert result.status is BECOMES[status]
+
+
+def test_a_failed_parse() -> None:
+    result = new(known(), Heard(fetched(Status.FETCH_SUCCESS), parse_failed=True))
+    assert (result.status, result.signature) == (Status.DB_PARSE_FAILED, b"old")
+    # of a page that was not brought there is nothing to parse
+    gone = new(known(), Heard(fetched(Status.FETCH_GONE), parse_failed=True))
+    assert gone.status is Status.DB_GONE
+
+
+def test_retries_until_gone_and_no_further() -> None:
+    datum = known(status=Status.DB_UNFETCHED, signature=None)
+    seen = []
+    for _ in range(6):
+        datum = new(datum, Heard(fetched(Status.FETCH_RETRY)))
+        seen.append((datum.status, datum.retries))
+    unfetched, gone = Status.DB_UNFETCHED, Status.DB_GONE
+    assert seen == [(unfetched, 1), (unfetched, 2), (gone, 3), (gone, 3), (gone, 3), (gone, 3)]
+    assert new(datum, Heard(fetched(Status.FETCH_SUCCESS))).retries == 0
+
+
+def test_a_page_comes_back_as_it_was() -> None:
+    gone = new(known(), Heard(fetched(Status.FETCH_GONE)))
+    back = new(gone, Heard(fetched(Status.FETCH_SUCCESS), signature=b"old"))
+    assert back.status is Status.DB_NOTMODIFIED
+
+
+def test_due_times() -> None:
+    assert new(known(), Heard(fetched(Status.FETCH_SUCCESS))).fetch_time == NOW - DAY + 30 * DAY
+    assert new(known(), Heard(fetched(Status.FETCH_RETRY))).fetch_time == NOW
+    assert new(known(), Heard(fetched(Status.FETCH_GONE))).fetch_time == NOW - DAY + 45 * DAY
+
+
+def test_a_document_without_an_interval_gets_one() -> None:
+    for status in FETCHES:
+        result = new(None, Heard(fetched(status, fetch_interval=0)))
+        assert result.fetch_interval >= MONTH
+
+
+def test_an_interval_beyond_the_longest_forces_a_refetch() -> None:
+    result = new(known(fetch_interval=8_000_000), Heard(fetched(Status.FETCH_SUCCESS)))
+    assert (result.status, result.signature) == (Status.DB_UNFETCHED, None)
+    assert result.fetch_interval == 6_998_400
+
+
+def test_a_url_that_links_tell_of() -> None:
+    best = link(0.5, metadata={"depth": "2", GENERATE_TIME_KEY: "1"}, signature=b"x")
+    result = new(None, Heard(inlinks=[best, link(0.25)]))
+    assert result == CrawlDatum(
+        Status.DB_UNFETCHED, NOW, 0, MONTH, score=result.score, metadata={"depth": "2"}
+    )
+
+
+def test_what_is_dropped() -> None:
+    assert update(None, Heard()) is NEVER_FETCHED
+    assert update(None, Heard(signature=b"x", parse_failed=True)) is NEVER_FETCHED
+    for heard in (Heard(inlinks=[link()]), Heard(fetched(Status.FETCH_SUCCESS))):
+        assert update(None, heard, additions=False) is NOT_ALLOWED
+        assert update(known(), heard, additions=False).datum is not None
+
+
+def test_metadata_is_merged() -> None:
+    old = known(metadata={"a": "old", "b": "old", "ETag": "1", "Content-Type": "text/html"})
+    heard = Heard(
+        fetched(Status.FETCH_SUCCESS, metadata={"b": "fetch", "ETag": "2"}),
+        parse_metadata={"lang": "en"},
+    )
+    expected = {"a": "old", "b": "fetch", "ETag": "2", "lang": "en"}
+    assert new(old, heard).metadata == expected
+    gone = replace(heard, fetch=fetched(Status.FETCH_GONE, metadata={}))
+    assert new(old, gone).metadata == {"a": "old", "b": "old"}
+
+
+class Broken(FetchSchedule):
+    """Raises at every call."""
+
+    def __init__(self, config: Config) -> None:
+        pass
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+def test_a_schedule_that_raises_loses_no_url() -> None:
+    config = Config.of({"db.fetch.schedule.class": "tests.rules.test_updatedb:Broken"})
+    counters = Counters()
+    for status in FETCHES:
+        done = updated(URL, known(), Heard(fetched(status)), Updating.of(config, NOW), counters)
+        assert done.datum is not None and done.datum.status is BECOMES[status]
+    assert sum(counters.values()) == len(FETCHES)
+
+
+METADATA = st.dictionaries(
+    st.sampled_from(["a", "b", GENERATE_TIME_KEY, *sorted(ANSWER_KEYS)]), st.text(max_size=2)
+)
+SIGNATURES = st.none() | st.sampled_from([b"1", b"2"])
+
+
+def datums(statuses: list[Status]) -> st.SearchStrategy[CrawlDatum]:
+    return st.builds(
+        CrawlDatum,
+        status=st.sampled_from(statuses),
+        fetch_time=st.integers(0, 2 * NOW),
+        modified_time=st.just(0) | st.integers(1, NOW),
+        fetch_interval=st.integers(0, 2**31 - 1),
+        retries=st.integers(0, 200),
+        score=st.floats(-10, 10, width=32),
+        signature=SIGNATURES,
+        metadata=METADATA,
+    )
+
+
+HEARD = st.builds(
+    Heard,
+    fetch=st.none() | datums(list(FETCHES)),
+    signature=SIGNATURES,
+    parse_metadata=st.dictionaries(st.sampled_from("xy"), st.text(max_size=2)),
+    parse_failed=st.booleans(),
+    inlinks=st.lists(datums([Status.LINKED]), max_size=3).map(
+        lambda links: sorted(links, key=lambda datum: -datum.score)
+    ),
+)
+
+
+@given(old=st.none() | datums(list(DB_STATUSES)), heard=HEARD, retry_max=st.integers(1, 5))
+def test_laws(old: CrawlDatum | None, heard: Heard, retry_max: int) -> None:
+    done = update(old, heard, retry_max=retry_max)
+    event = event_of(old, heard, retry_max)
+    if done.datum is None:
+        assert old is None and heard.fetch is None and not heard.inlinks
+        return
+    assert event is not None
+    result = done.datum
+    assert result.status.is_db
+    turn = TABLE[event]
+    if turn.status is not None:
+        assert result.status in (turn.status, Status.DB_UNFETCHED)
+    assert 0 <= result.retries <= max(retry_max, 0 if old is None else old.retries, _retries(heard))
+    assert result.fetch_interval > 0 or turn.visit is Visit.SAME
+    if heard.fetch is not None:
+        assert GENERATE_TIME_KEY not in result.metadata
+        for key in ANSWER_KEYS:
+            assert result.metadata.get(key) == heard.fetch.metadata.get(key)
+    elif old is not None:
+        assert replace(result, score=old.score) == old  # links: the score and nothing else
+    # a function of its arguments, and of nothing else
+    assert update(old, heard, retry_max=retry_max) == done
+
+
+def _retries(heard: Heard) -> int:
+    return 0 if heard.fetch is None else heard.fetch.retries
+
+
+@given(old=st.none() | datums(list(DB_STATUSES)), heard=HEARD)
+def test_the_same_page_again_is_unchanged(old: CrawlDatum | None, heard: Heard) -> None:
+    again = replace(heard, fetch=fetched(Status.FETCH_SUCCESS), signature=b"1", parse_failed=False)
+    first = new(old, again)
+    if first.signature is not None:  # not forgotten by a forced refetch
+        second = new(first, again)
+        assert second.status in (Status.DB_NOTMODIFIED, Status.DB_UNFETCHED)
+        assert new(second, again).metadata == second.metadata
