@@ -1,0 +1,206 @@
+"""One URL after the other, fetched as a crawl would: for people who want to look at a page.
+
+The engine decides over each request, so that robots.txt, pauses and address rules hold for
+a curious person as they do for a crawl. Only in one thing is it less patient: a host whose
+robots.txt cannot be had is not asked again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.fetcher.dns import HostResolver
+from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.item import Purpose
+from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.queues import Nothing
+from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.settings import FETCHER_QUEUE_MODE, FetchSettings
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+from crawl.robots.answer import Deferred, rules_from
+from crawl.robots.rules import Basis, RobotRules, allow_all
+from crawl.urls.parse import parse
+from crawl.urls.partition import Partitioner, PartitionMode
+
+_TOLD = ("handed_back.", "redirects_dropped.", "no_host", "already_fetched_here")
+"""Counters that say why a URL has no record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How requests are sent, and how time passes."""
+
+    fetch: Callable[[Request], Response | Failure]
+    clock: Clock
+    sleep: Callable[[float], None]
+    pausing: Callable[[str, float], None] = lambda url, seconds: None
+    """Told before a pause: the URL that has to wait, and for how long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What became of one URL."""
+
+    url: str
+    records: tuple[FetchRecord, ...]
+    """Its own and those of the redirects that were followed; a last one that is `linked`
+    is a redirect's target that was not. Empty where it was not fetched."""
+    rules: RobotRules | Deferred | None
+    """Of the host that was asked last; None where no robots.txt was asked for."""
+    reasons: tuple[str, ...] = ()
+    """Why it, or a redirect's target, was not fetched: names of the fetch's counters."""
+
+
+def visit_each(
+    urls: Iterable[str],
+    config: Config,
+    means: Means,
+    done: Callable[[Visit], None],
+    *,
+    redirects: int = 0,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Fetches each, and says so before the next is looked at."""
+    visiting = _Visiting(config, means, redirects)
+    visiting.run(visiting.listed(urls, metadata or {}, done))
+
+
+def rules_for(
+    url: str, config: Config, means: Means, agents: tuple[str, ...] | None = None
+) -> RobotRules | Deferred:
+    """What the robots.txt of the URL's host says to the crawler, or to other `agents`; the
+    page itself is not asked for."""
+    visiting = _Visiting(config, means, redirects=0, agents=agents)
+    visiting.run(iter([(url, visiting.new_datum({}))]), pages=False)
+    return visiting.rules_of(url) or allow_all(Basis.EXEMPT)
+
+
+@dataclass(slots=True)
+class _Visiting:
+    config: Config
+    means: Means
+    redirects: int
+    agents: tuple[str, ...] | None = None
+    """Whose rules are looked for; None for the configured names."""
+    _records: list[FetchRecord] = field(default_factory=list)
+    _answers: dict[str, Response | Failure] = field(default_factory=dict)
+    """The last answer for each authority's robots.txt."""
+    _counters: Counters = field(default_factory=Counters)
+    """The engine's."""
+
+    def run(self, urls: Iterator[tuple[str, CrawlDatum]], *, pages: bool = True) -> None:
+        clock = self.means.clock
+        engine = FetchEngine(urls, self._settings, Politeness.of(self.config), self._surroundings())
+        self._counters = engine.counters
+        at = clock.monotonic()
+        while (found := engine.next_work(at)) is not None:
+            if isinstance(found, Nothing):
+                # nothing is under way, so that there always is such a moment
+                at = found.until if found.until is not None else at
+                continue
+            if not pages and found.item.purpose is Purpose.PAGE:
+                return
+            self._wait(found, at)
+            answer = self._ask(found.request)
+            if found.item.purpose is Purpose.ROBOTS:
+                self._answers[found.item.robots_for] = answer
+            at = clock.monotonic()
+            engine.handle(found, answer, at)
+
+    @property
+    def _settings(self) -> FetchSettings:
+        usual = FetchSettings.of(self.config)
+        agents = usual.robots.agents if self.agents is None else self.agents
+        # one URL in memory: the next is not looked at before this one is done with
+        return replace(
+            usual,
+            threads=1,
+            depth=1,
+            store_content=True,
+            redirect_max=self.redirects,
+            robots=replace(usual.robots, agents=agents),
+            robots_defer_retries=0,
+        )
+
+    def _wait(self, work: Work, at: float) -> None:
+        seconds = at - self.means.clock.monotonic()
+        if seconds > 0:
+            self.means.pausing(work.request.url, seconds)
+            self.means.sleep(seconds)
+
+    def _ask(self, request: Request) -> Response | Failure:
+        try:
+            return self.means.fetch(request)
+        except Exception as fault:  # a protocol promises not to raise
+            sent = self.means.clock.monotonic()
+            text = f"{type(fault).__name__}: {fault}"
+            return Failure(request.url, FailureKind.OTHER, text, sent=sent)
+
+    def listed(
+        self, urls: Iterable[str], metadata: Mapping[str, str], done: Callable[[Visit], None]
+    ) -> Iterator[tuple[str, CrawlDatum]]:
+        for url in urls:
+            self._records.clear()
+            before = Counters(self._counters)
+            yield url, self.new_datum(metadata)
+            # asked for the next: all is known of this one
+            records = tuple(self._records)
+            rules = self.rules_of(records[-1].url if records else url)
+            done(Visit(url, records, rules, self._reasons_since(before)))
+
+    def new_datum(self, metadata: Mapping[str, str]) -> CrawlDatum:
+        now_ms = self.means.clock.now_ms()
+        return CrawlDatum(Status.DB_UNFETCHED, now_ms, score=1.0, metadata=dict(metadata))
+
+    def rules_of(self, url: str) -> RobotRules | Deferred | None:
+        parts = parse(url)
+        if parts is None:
+            return None
+        port = f":{parts.port}" if parts.port is not None else ""
+        answer = self._answers.get(f"{parts.scheme}://{parts.host}{port}")
+        if answer is None:
+            return None
+        return rules_from(answer, self._settings.robots, self.means.clock.now_ms())
+
+    def _reasons_since(self, before: Counters) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name, count in sorted(self._counters.items())
+            if name.startswith(_TOLD) and count > before[name]
+        )
+
+    def _surroundings(self) -> Surroundings:
+        config = self.config
+        resolver = HostResolver(config)
+        normalizers = NormalizerChain.from_config(config, Scope.FETCHER)
+        filters = FilterChain.from_config(config)
+
+        def address_of(host: str) -> str | None:
+            found = resolver.locate(host).addresses
+            return found[0] if found else None
+
+        def accepted(url: str) -> tuple[str | None, str]:
+            normal = normalizers.normalize(url)
+            if normal is None:
+                return None, "malformed"
+            rejected = filters.rejection(normal)
+            return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
+
+        partitioner = Partitioner(PartitionMode(config[FETCHER_QUEUE_MODE]), address_of)
+        return Surroundings(
+            key_of=lambda host: partitioner.key_of_host(host).key,
+            emit=self._records.append,
+            clock=self.means.clock,
+            chance=random.Random(0),
+            accepted=accepted,
+            address_of=address_of if Politeness.of(config).ip_delay_s > 0 else None,
+        )
