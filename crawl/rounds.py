@@ -171,6 +171,7 @@ class Ending(StrEnum):
     ROUNDS_DONE = "as many rounds as asked for are done"
     NOTHING_DUE = "nothing is due"
     STOP_FILE = f"there is a file {STOP_FILE}"
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)

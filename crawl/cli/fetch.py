@@ -65,7 +65,7 @@ def command(
             terminated_as_interrupted(),
             spark.runner("fetch", config, quiet=True) as runner,
             asks_first(lambda: chosen.folder.write(STOP, b""), "fetch") as interrupted,
-            _told(chosen, quiet=spark.quiet),
+            telling(chosen, quiet=spark.quiet),
         ):
             done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)
     except JVMDied as error:
@@ -115,7 +115,7 @@ def progress_line(parts: list[dict[str, float]], urls: int) -> str:
 
 
 @contextmanager
-def _told(segment: Segment, *, quiet: bool) -> Iterator[None]:
+def telling(segment: Segment, *, quiet: bool) -> Iterator[None]:
     """A line now and then while the fetch runs."""
     urls = segment.require(GENERATE).rows
     over = threading.Event()
