@@ -29,7 +29,7 @@ def asked_urls(arguments: Sequence[str], *, from_stdin: bool) -> Iterator[str]:
     """The URLs of the command line, or the lines of stdin as they come."""
     if bool(arguments) == from_stdin:
         raise UsageError("give either URLs or --stdin")
-    return _stdin_lines() if from_stdin else map(_as_text, arguments)
+    return _stdin_lines() if from_stdin else map(as_text, arguments)
 
 
 def _stdin_lines() -> Iterator[str]:
@@ -42,7 +42,7 @@ def _stdin_lines() -> Iterator[str]:
         yield line.rstrip(b"\r\n").decode("utf-8", "replace")
 
 
-def _as_text(argument: str) -> str:
+def as_text(argument: str) -> str:
     """Bytes that are no UTF-8 come in as surrogates, which no URL holds and nothing prints."""
     return argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 

@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
     "filterchecker": ("crawl.cli.filterchecker", "which URLs the filters accept, and why not"),
     "normalizerchecker": ("crawl.cli.normalizerchecker", "URLs in normal form, step by step"),
+    "robotsparser": ("crawl.cli.robotsparser", "which URLs a robots.txt allows"),
     "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
     "testweb": ("crawl.cli.testweb", "serve a synthetic web to test settings against"),
     "showproperties": ("crawl.cli.showproperties", "every setting and where it came from"),

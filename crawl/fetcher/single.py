@@ -28,7 +28,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.robots.answer import Deferred, rules_from
 from crawl.robots.rules import Basis, RobotRules, allow_all
-from crawl.urls.parse import parse
+from crawl.urls.parse import host_of, parse
 from crawl.urls.partition import Partitioner, PartitionMode
 
 _TOLD = ("handed_back.", "redirects_dropped.", "no_host", "already_fetched_here")
@@ -82,6 +82,15 @@ def rules_for(
     visiting = _Visiting(config, means, redirects=0, agents=agents)
     visiting.run(iter([(url, visiting.new_datum({}))]), pages=False)
     return visiting.rules_of(url) or allow_all(Basis.EXEMPT)
+
+
+def is_allowlisted(url: str, exempt: frozenset[str]) -> bool:
+    """Whether the URL's host, or one above it, is among those whose robots.txt need not be
+    asked for (`FetchSettings.robots_exempt`)."""
+    host = host_of(url) or ""
+    while host and host not in exempt:
+        host = host.partition(".")[2]
+    return bool(host)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from crawl.config import Config
 from crawl.fetcher.engine import Work
 from crawl.fetcher.item import FetchItem
-from crawl.fetcher.single import Means, Visit, rules_for, visit_each
+from crawl.fetcher.single import Means, Visit, is_allowlisted, rules_for, visit_each
 from crawl.fetcher.virtual import VirtualClock
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.status import Status
@@ -218,3 +218,11 @@ def test_a_protocol_that_raises_costs_one_url() -> None:
     assert len(visits) == 2
     for visit in visits:
         assert "RuntimeError: lost" in visit.records[0].datum.metadata["_pst_"]
+
+
+def test_who_is_allowlisted() -> None:
+    exempt = frozenset(["a.org"])
+    assert is_allowlisted("http://a.org/", exempt)
+    assert is_allowlisted("http://www.a.org:8080/x", exempt)
+    for other in ("http://xa.org/", "http://org/", "a.org", ""):
+        assert not is_allowlisted(other, exempt)

@@ -1,0 +1,31 @@
+"""How commands outside of a fetch send a request: by the configured protocols, politely."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crawl.cli.output import remark
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.fetcher.protocols import Protocols, resolved_protocols
+from crawl.fetcher.single import Means
+from crawl.urls.parse import host_of
+
+_WORTH_TELLING_S = 1.0
+
+
+@contextmanager
+def asking(command: str, config: Config) -> Iterator[Means]:
+    """The means to send requests; a pause that can be felt is told on stderr."""
+
+    def pausing(url: str, seconds: float) -> None:
+        if seconds >= _WORTH_TELLING_S:
+            remark(f"{command}: {host_of(url)} is asked again in {seconds:.0f} s")
+
+    protocols = Protocols(resolved_protocols(config), config)
+    try:
+        yield Means(protocols.fetch, SystemClock(), time.sleep, pausing)
+    finally:
+        protocols.close()
