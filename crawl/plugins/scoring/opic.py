@@ -1,39 +1,132 @@
 """opic: adaptive on-line page importance. A page's score is cash that flows along links.
 
 A seed brings its cash from its seed line (`db.score.injected` where it names none), a
-linked URL starts with nothing, and generate prefers the rich.
+linked URL starts with nothing; a fetched page shares its cash among its links, updatedb
+adds up what each URL was given, and generate prefers the rich.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
-from crawl.interfaces.scoring import SCORE_KEY, ScoringFilter
+from crawl.config import Config, Property, boolean, number
+from crawl.config.properties import DB_SCORE_INJECTED
+from crawl.interfaces.scoring import SCORE_KEY, Links, ScoringFilter, Target
+from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Parse
+from crawl.plugins.scoring.link_sums import LARGEST, storable, storable_scores, total, totals
+from crawl.plugins.scoring.passing import with_score
+from crawl.urls.parse import host_of
+
+INTERNAL = number(
+    "db.score.link.internal", 1.0, "Factor for the score that a page gives to links on its host."
+)
+EXTERNAL = number(
+    "db.score.link.external", 1.0, "Factor for the score that a page gives to links elsewhere."
+)
+COUNT_FILTERED = boolean(
+    "db.score.count.filtered",
+    False,
+    "Links that were filtered out take their share of a page's score, which is lost.",
+)
+POWER = number(
+    "indexer.score.power", 0.5, "A document's boost is its score to the power of this.", minimum=0
+)
 
 
 class OpicScoring(ScoringFilter):
-    """The moments of inject and generate."""
+    """All moments but the orphaned one."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = ()
+    properties: ClassVar[tuple[Property[Any], ...]] = (
+        DB_SCORE_INJECTED,
+        INTERNAL,
+        EXTERNAL,
+        COUNT_FILTERED,
+        POWER,
+    )
 
     def __init__(self, config: Config) -> None:
-        pass
-
-    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
-        return {SCORE_KEY: repr(datum.score)}
+        self._unknown = config[DB_SCORE_INJECTED]
+        self._internal = config[INTERNAL]
+        self._external = config[EXTERNAL]
+        self._count_filtered = config[COUNT_FILTERED]
+        self._power = config[POWER]
 
     def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
-        return replace(datum, score=0.0)
+        return datum if datum.score == 0.0 else replace(datum, score=0.0)
+
+    def initial_scores(
+        self, datums: pa.Table, scores: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float32]:
+        return np.zeros(len(scores), dtype=np.float32)
 
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
         return datum.score * value
 
     def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
         return pc.multiply(datums["score"].combine_chunks(), values)
+
+    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
+        return {SCORE_KEY: repr(datum.score)}
+
+    def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
+        return with_score(content, parse)
+
+    def distribute(
+        self, parse: Parse, content: Content, targets: Sequence[Target], all_count: int
+    ) -> Sequence[Target]:
+        count = all_count if self._count_filtered else len(targets)
+        if not targets or count <= 0:
+            return targets
+        share = self._cash(parse) / count
+        given = (share * self._external, share * self._internal)
+        host = host_of(parse.url) if self._internal != self._external else None
+        # the targets of a page often share one record: it is made anew once, not for each
+        made: dict[tuple[int, bool], CrawlDatum] = {}
+        shared: list[Target] = []
+        for url, datum in targets:
+            internal = host is not None and host_of(url) == host
+            enriched = made.get((id(datum), internal))
+            if enriched is None:
+                enriched = replace(datum, score=storable(datum.score + given[internal]))
+                made[id(datum), internal] = enriched
+            shared.append((url, enriched))
+        return shared
+
+    def _cash(self, parse: Parse) -> float:
+        try:
+            score = float(parse.metadata[SCORE_KEY])
+        except (KeyError, ValueError):
+            return self._unknown
+        return score if math.isfinite(score) else self._unknown
+
+    def update_score(
+        self,
+        url: str,
+        old: CrawlDatum | None,
+        datum: CrawlDatum,
+        inlinks: Sequence[CrawlDatum],
+        now: int,
+    ) -> CrawlDatum:
+        before = datum.score if old is None else old.score
+        return replace(datum, score=storable(before + total(link.score for link in inlinks)))
+
+    def update_scores(
+        self, old: pa.Table, scores: npt.NDArray[np.float32], links: Links, now: int
+    ) -> npt.NDArray[np.float32]:
+        return storable_scores(scores.astype(np.float64) + totals(links, len(scores)))
+
+    def indexer_score(self, url: str, datum: CrawlDatum, parse: Parse, value: float) -> float:
+        try:
+            return storable(max(datum.score, 0.0) ** self._power * value)
+        except OverflowError:
+            return LARGEST

@@ -1,0 +1,162 @@
+"""domain-budget: a site is crawled as far as other sites vouch for it (STAR, of IRLbot).
+
+A score is a budget: so many pages may be fetched at and below the URL. Budget is made only
+by links from distinct foreign registered domains, each of which counts once however often
+it links; a farm of a million pages on one domain makes none. A page keeps one for itself
+and divides the rest among its links within the domain, so that the pages of a domain whose
+score reaches 1 are about as many as its budget. External links bear the name of the domain
+that links, as a hash; a URL collects them in a bounded sketch.
+
+A URL keeps the most that it was ever given, so fetching a page again makes nothing. Use it
+instead of `opic`, with `generate.min.score = 1` to stop where the budget ends, or without
+to only come to such pages last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property, integer, number
+from crawl.errors import ConfigError
+from crawl.interfaces.scoring import SCORE_KEY, ScoringFilter, Target
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Parse
+from crawl.plugins.scoring.domain_sketch import count, domain_hash, merged
+from crawl.plugins.scoring.link_sums import LARGEST, storable
+from crawl.plugins.scoring.passing import with_score
+from crawl.urls.domains import domain_of
+
+FROM_KEY = "_from_domain_"
+"""Metadata of a link: the hash of the foreign domain that it comes from."""
+DOMAINS_KEY = "_domains_"
+"""Metadata of a URL: the sketch of the foreign domains that link to it."""
+
+BASE = number(
+    "scoring.domain.budget.base",
+    10.0,
+    "Pages that a first foreign domain, or a seed's score of 1, vouches for.",
+    unit="pages",
+    minimum=0,
+)
+EACH = number(
+    "scoring.domain.budget.per.domain",
+    10.0,
+    "Pages that each further foreign domain vouches for.",
+    unit="pages",
+    minimum=0,
+)
+MOST = number(
+    "scoring.domain.budget.max",
+    10000.0,
+    "Most pages that foreign domains vouch for by links to one URL.",
+    unit="pages",
+    minimum=1,
+)
+SKETCH = integer(
+    "scoring.domain.budget.sketch",
+    64,
+    "Foreign domains that a record counts exactly; beyond, it estimates.",
+    unit="domains",
+    minimum=2,
+    maximum=4096,
+)
+
+
+class DomainBudgetScoring(ScoringFilter):
+    """The score is a number of pages."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (BASE, EACH, MOST, SKETCH)
+
+    def __init__(self, config: Config) -> None:
+        self._base = config[BASE]
+        self._each = config[EACH]
+        self._most = config[MOST]
+        self._sketch = config[SKETCH]
+        if self._base > self._most:
+            raise ConfigError(f"{BASE.name} is more than {MOST.name}")
+
+    def budget(self, domains: float) -> float:
+        """Pages that so many foreign domains vouch for."""
+        if domains < 1:
+            return 0.0
+        return min(self._base + self._each * (domains - 1), self._most)
+
+    def injected_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
+        return replace(datum, score=storable(datum.score * self._base))
+
+    def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
+        return datum if datum.score == 0.0 else replace(datum, score=0.0)
+
+    def initial_scores(
+        self, datums: pa.Table, scores: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float32]:
+        return np.zeros(len(scores), dtype=np.float32)
+
+    def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
+        return datum.score * value
+
+    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
+        return pc.multiply(datums["score"].combine_chunks(), values)
+
+    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
+        return {SCORE_KEY: repr(datum.score)}
+
+    def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
+        return with_score(content, parse)
+
+    def distribute(
+        self, parse: Parse, content: Content, targets: Sequence[Target], all_count: int
+    ) -> Sequence[Target]:
+        domain = domain_of(parse.url)
+        if domain is None:
+            return targets
+        internal = [domain_of(url) == domain for url, _ in targets]
+        share = max(_score(parse) - 1.0, 0.0) / max(sum(internal), 1)
+        vouched = {FROM_KEY: domain_hash(domain)}
+        made: dict[tuple[int, bool], CrawlDatum] = {}
+        given: list[Target] = []
+        for (url, datum), inside in zip(targets, internal, strict=True):
+            record = made.get((id(datum), inside))
+            if record is None:
+                if inside:
+                    record = replace(datum, score=share)
+                else:
+                    record = replace(datum, score=0.0, metadata={**datum.metadata, **vouched})
+                made[id(datum), inside] = record
+            given.append((url, record))
+        return given
+
+    def update_score(
+        self,
+        url: str,
+        old: CrawlDatum | None,
+        datum: CrawlDatum,
+        inlinks: Sequence[CrawlDatum],
+        now: int,
+    ) -> CrawlDatum:
+        metadata = {key: value for key, value in datum.metadata.items() if key != FROM_KEY}
+        known = (datum if old is None else old).metadata.get(DOMAINS_KEY, "")
+        hashes = {link.metadata[FROM_KEY] for link in inlinks if FROM_KEY in link.metadata}
+        if hashes:
+            metadata[DOMAINS_KEY] = known = merged(known, hashes, self._sketch)
+        shares = [link.score for link in inlinks if math.isfinite(link.score)]
+        before = datum.score if old is None else old.score
+        vouched = self.budget(count(known, self._sketch)) if known else 0.0
+        return replace(datum, score=storable(max(before, vouched, *shares)), metadata=metadata)
+
+
+def _score(parse: Parse) -> float:
+    try:
+        score = float(parse.metadata[SCORE_KEY])
+    except (KeyError, ValueError):
+        return 0.0
+    return min(score, LARGEST) if score == score else 0.0

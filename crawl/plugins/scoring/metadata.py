@@ -1,0 +1,59 @@
+"""metadata: what a seed says of itself can travel to all that is found from it.
+
+Three lists of keys, one for each step: from the record to the content (`scoring.db.md`),
+from the content or its headers to the parse (`scoring.content.md`), and from the parse to
+the records of links (`scoring.parse.md`). A key that is to go all the way stands in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from crawl.config import Config, Property, words
+from crawl.interfaces.scoring import ScoringFilter, Target
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Parse
+from crawl.plugins.scoring.passing import with_metadata
+
+DB_KEYS = words("scoring.db.md", (), "Metadata keys that a fetched page's content keeps.")
+CONTENT_KEYS = words(
+    "scoring.content.md",
+    (),
+    "Keys of a content's metadata, or names of its headers, that its parse keeps.",
+)
+PARSE_KEYS = words("scoring.parse.md", (), "Keys of a parse's metadata that its links inherit.")
+
+
+class MetadataScoring(ScoringFilter):
+    """Scores nothing: it carries."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (DB_KEYS, CONTENT_KEYS, PARSE_KEYS)
+
+    def __init__(self, config: Config) -> None:
+        self._db_keys = config[DB_KEYS]
+        self._content_keys = config[CONTENT_KEYS]
+        self._parse_keys = config[PARSE_KEYS]
+
+    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
+        return _chosen(datum.metadata, self._db_keys)
+
+    def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
+        kept = {
+            key: content.headers[key.lower()]
+            for key in self._content_keys
+            if key.lower() in content.headers
+        }
+        kept.update(_chosen(content.metadata, self._content_keys))
+        return replace(parse, metadata={**parse.metadata, **kept}) if kept else parse
+
+    def distribute(
+        self, parse: Parse, content: Content, targets: Sequence[Target], all_count: int
+    ) -> Sequence[Target]:
+        return with_metadata(targets, _chosen(parse.metadata, self._parse_keys))
+
+
+def _chosen(metadata: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+    return {key: metadata[key] for key in keys if key in metadata}
