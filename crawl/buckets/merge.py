@@ -14,6 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.model.tables import CRAWLDB
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import open_writer
+from crawl.storage.snapshot import BucketFile
+
 Combine = Callable[[pa.Table, pa.Table], pa.Table]
 """(old rows, new rows) of the same URLs, row by row → the rows to store."""
 
@@ -62,3 +67,17 @@ def sorted_unique(rows: pa.Table, rank: str) -> tuple[pa.Table, int]:
     differs = pc.not_equal(urls.slice(0, len(urls) - 1), urls.slice(1))
     is_last = np.append(differs.to_numpy(zero_copy_only=False), True)
     return ordered.filter(pa.array(is_last)), int(len(is_last) - is_last.sum())
+
+
+def write_bucket(
+    crawldb: Folder, place: str, bucket: int, rows: Iterable[pa.Table], group_rows: int
+) -> BucketFile | None:
+    """Writes a bucket's new file; None where no row is left."""
+    name = f"{place}/{attempt_name(f'part-{bucket:05d}')}"
+    with open_writer(crawldb, name, CRAWLDB.schema, group_rows) as writer:
+        for table in rows:
+            writer.write(table)
+    if writer.rows == 0:
+        crawldb.delete(name)
+        return None
+    return BucketFile(bucket, name, writer.rows, crawldb.size(name) or 0)

@@ -9,13 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from crawl.buckets.inject import (
-    Again,
-    BucketWork,
-    Merging,
-    find_moved,
-    merge_bucket,
-)
+from crawl.buckets.inject import BucketWork, Merging, merge_bucket
+from crawl.buckets.moved import Again, Moving, find_moved
 from crawl.buckets.runner import Runner
 from crawl.buckets.seeds import SeedReading, read_seeds
 from crawl.clock import Clock
@@ -104,16 +99,14 @@ def run(
             report.counters += piece.counters
             report.add_samples(piece.samples, config[REPORT_SAMPLES])
 
-        merging = Merging(
-            config=config,
+        moving = Moving(
             crawldb=transaction.folder,
             scratch=transaction.scratch,
-            place=transaction.place,
             buckets=buckets,
-            on_known=on_known,
             purge_gone=config[DB_UPDATE_PURGE_404],
             again=Again(normalizers, filters) if options.filter_normalize_all else None,
         )
+        merging = Merging(config, moving, transaction.place, on_known)
         seeds = [piece.file for piece in read if piece.file is not None]
         files = _merge(runner, transaction, merging, seeds, report, clock)
         report.finished_ms = clock.now_ms()
@@ -145,15 +138,15 @@ def _merge(
     base = transaction.base
     old = {file.bucket: file for file in base.files} if base else {}
     moved: list[SplitFile] = []
-    if merging.again is not None:
+    if merging.moving.again is not None:
         with timed(report, "moved", clock):
             found = runner.run(
-                partial(find_moved, merging), _largest_first(old), "inject: normalise again"
+                partial(find_moved, merging.moving), _largest_first(old), "inject: normalise again"
             )
         moved = [file for file in found if file is not None]
     seeds_of, moved_of = destinations_of(seeds), destinations_of(moved)
     touched = set(seeds_of) | set(moved_of)
-    if merging.purge_gone or merging.again is not None:
+    if merging.moving.purge_gone or merging.moving.again is not None:
         touched |= set(old)
     work = [
         BucketWork(bucket, old.get(bucket), seeds_of.get(bucket, []), moved_of.get(bucket, []))

@@ -31,6 +31,9 @@ MANIFEST = "manifest.json"
 REPORT = "report.json"
 SNAPSHOTS = "snapshots"
 SCRATCH = "scratch"
+APPLIED = "applied"
+"""The note that every later snapshot has from the one before it: which segments the table
+has taken in, and the snapshot in which it did. A rollback forgets with the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,12 @@ class Snapshot:
     phase: str
     notes: dict[str, Any] = field(default_factory=dict)
     """What else was committed together with this state (see segments)."""
+
+    @property
+    def applied(self) -> dict[str, int]:
+        """The segments that this state contains, each with the snapshot that brought it."""
+        found: dict[str, int] = self.notes.get(APPLIED, {})
+        return found
 
     @property
     def rows(self) -> int:
@@ -189,8 +198,15 @@ class Transaction:
         buckets: int,
         keep: int,
         notes: dict[str, Any] | None = None,
+        applying: Iterable[str] = (),
     ) -> Snapshot:
-        """Makes the files the current state; until its last small write nothing changed."""
+        """Makes the files the current state; until its last small write nothing changed.
+        `applying` names the segments that they have taken in beside those of the base."""
+        applied = self.base.applied if self.base else {}
+        applied = {**applied, **dict.fromkeys(applying, self.number)}
+        if applied:
+            notes = {**(notes or {}), APPLIED: applied}
+            report.details["contains"] = sorted(applied)
         snapshot = Snapshot(
             number=self.number,
             buckets=buckets,

@@ -151,6 +151,32 @@ def test_roll_back_and_forth(place: Folder) -> None:
     assert content_of(dataset, dataset.current()) == {0: b"3"}
 
 
+def test_what_a_state_contains_goes_on_to_the_next_and_back_with_a_rollback(
+    place: Folder,
+) -> None:
+    dataset = Dataset(place)
+
+    def apply(*names: str) -> Snapshot:
+        with writing(dataset) as transaction:
+            told = report()
+            snapshot = transaction.publish(
+                [], told, buckets=BUCKETS, keep=9, notes={"own": list(names)}, applying=names
+            )
+        assert told.details.get("contains", []) == sorted(snapshot.applied)
+        assert snapshot.notes["own"] == list(names)
+        return snapshot
+
+    assert apply().applied == {}
+    assert apply("s1").applied == {"s1": 2}
+    assert apply().applied == {"s1": 2}
+    assert apply("s3", "s2").applied == {"s1": 2, "s2": 4, "s3": 4}
+    assert apply("s1").applied == {"s1": 5, "s2": 4, "s3": 4}
+    with writing(dataset) as transaction:
+        assert transaction.roll_back(3).applied == {"s1": 2}
+    assert apply("s4").applied == {"s1": 2, "s4": 6}
+    assert dataset.require_current().applied == {"s1": 2, "s4": 6}
+
+
 def test_roll_back_to_what_is_not_kept(place: Folder) -> None:
     dataset = Dataset(place)
     with writing(dataset) as transaction, pytest.raises(NoSnapshot, match="kept: none"):
