@@ -1,0 +1,67 @@
+"""Document: what became of one page, or of one document inside a page, before its links are
+chosen; and what a batch of pages comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from crawl.counters import Counters
+from crawl.model.content import Content
+from crawl.model.parse import Parse, ParseStatus
+
+PARSE_STATUS_KEY = "_parse_status_"
+"""CrawlDb metadata: why a page could not be parsed."""
+REPRESENTATIVE_KEY = "_repr_"
+CACHING_FORBIDDEN_KEY = "caching.forbidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parse with what the pipeline found out around it."""
+
+    content: Content
+    """Of a document inside a page: the document's own text under its own URL."""
+    parse: Parse
+    mime_type: str = ""
+    charset: str = ""
+    """Empty for what is no text."""
+    signature: bytes | None = None
+    is_inside: bool = False
+    """Whether it was found inside another page, and not fetched."""
+    link_count: int = 0
+    """How many links it has, whatever became of them."""
+    redirect: str = ""
+    """Where a meta refresh leads to, if we may go there; in normal form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a page is not to be parsed again: what became of the process that tried."""
+
+    status: ParseStatus
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedBatch:
+    """What a batch of pages comes to: rows for each part of a segment, and counts."""
+
+    parse_data: pa.Table
+    parse_text: pa.Table
+    crawl_parse: pa.Table
+    counters: Counters
+
+
+def joined(batches: list[ParsedBatch]) -> ParsedBatch:
+    """Several batches as one."""
+    counters = Counters()
+    for batch in batches:
+        counters.update(batch.counters)
+    return ParsedBatch(
+        pa.concat_tables([batch.parse_data for batch in batches]),
+        pa.concat_tables([batch.parse_text for batch in batches]),
+        pa.concat_tables([batch.crawl_parse for batch in batches]),
+        counters,
+    )

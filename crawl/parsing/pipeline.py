@@ -1,0 +1,370 @@
+"""From fetched pages to rows: type, charset, parser, directives, filters, signature, score,
+links. What a page does to its own parse is told of that page alone; links of all pages of
+a batch are chosen together, because that is done by column.
+
+Nothing here guards against a parser that hangs or dies: the sandbox does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
+from crawl.counters import Counters
+from crawl.interfaces.page import Page
+from crawl.interfaces.parser import Parser
+from crawl.interfaces.scoring import Target
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Outlink, Parse, ParseStatus
+from crawl.model.status import Status
+from crawl.parsing import rows
+from crawl.parsing.charset import UTF_8, charset_of, default_codec
+from crawl.parsing.directives import canonical_of_link_header, directives_of_header
+from crawl.parsing.document import CACHING_FORBIDDEN_KEY, Document, ParsedBatch, Verdict, joined
+from crawl.parsing.mime import mime_type
+from crawl.parsing.plan import Parsing
+from crawl.parsing.settings import (
+    DB_PARSEMETA_TO_CRAWLDB,
+    HTTP_AGENT_NAME,
+    MIME_TYPE_MAGIC,
+    PARSER_CACHING_POLICY,
+    PARSER_DEFAULT_CHARSET,
+    PARSER_MAIN_CONTENT,
+    PARSER_SKIP_TRUNCATED,
+    PARSER_STORE_TEXT,
+)
+from crawl.rules.outlinks import Kept, keep
+from crawl.urls.parse import host_of
+
+__all__ = ["ParsedBatch", "Parsing", "Pipeline", "joined", "parse_batch"]
+
+_LONGEST_MESSAGE = 300
+_HTML = frozenset(("text/html", "application/xhtml+xml"))
+_TEXTUAL = frozenset(
+    (
+        *("application/xhtml+xml", "application/xml", "application/json"),
+        *("application/javascript", "application/x-javascript", "application/ecmascript"),
+        *("application/ld+json", "application/feed+json", "application/x-sh"),
+    )
+)
+OUT_OF_MEMORY = "the parser wanted more memory than it may have"
+_FAULTS = (Exception, SystemExit)
+"""What a plugin may raise: a page must not end the process, whatever its reader does."""
+
+
+def parse_batch(parsing: Parsing, contents: Sequence[Content]) -> ParsedBatch:
+    """Parses pages in this very process, without any guard: for checkers and tests."""
+    return Pipeline(parsing).parse(contents)
+
+
+class Pipeline:
+    """A plan with its plugins built. Called by one thread at a time."""
+
+    def __init__(self, parsing: Parsing) -> None:
+        config = parsing.config
+        self._parsing = parsing
+        self._plugins = parsing.build()
+        self._scoring = parsing.scoring
+        self._by_type: dict[str, list[tuple[str, Parser]]] = {}
+        self._default_codec = default_codec(config[PARSER_DEFAULT_CHARSET])
+        self._magic = config[MIME_TYPE_MAGIC]
+        self._skip_truncated = config[PARSER_SKIP_TRUNCATED]
+        self._store_text = config[PARSER_STORE_TEXT]
+        self._main_content = config[PARSER_MAIN_CONTENT]
+        self._caching_policy = config[PARSER_CACHING_POLICY]
+        self._notes = config[DB_PARSEMETA_TO_CRAWLDB]
+        self._agent = config[HTTP_AGENT_NAME]
+        self._interval = int(config[DB_FETCH_INTERVAL_DEFAULT])
+
+    def parse(
+        self,
+        contents: Sequence[Content],
+        begins: Callable[[int], None] = lambda page: None,
+        condemned: Mapping[int, Verdict] | None = None,
+    ) -> ParsedBatch:
+        """The pages' rows. `begins` is told the number of each page as its turn comes, and
+        at last the number of pages; the `condemned` are not parsed again, but recorded."""
+        counters = Counters()
+        documents: list[Document] = []
+        for number, content in enumerate(contents):
+            begins(number)
+            verdict = condemned.get(number) if condemned else None
+            documents += self._page(content, verdict, counters)
+        begins(len(contents))
+        return self._rows(documents, counters)
+
+    # --- one page ----------------------------------------------------------------------
+    def _page(
+        self, content: Content, verdict: Verdict | None, counters: Counters
+    ) -> list[Document]:
+        counters["pages"] += 1
+        if content.status != Status.FETCH_SUCCESS:
+            counters["skipped.not_success"] += 1
+            return []
+        if verdict is not None:
+            return self._failed(
+                content, Parse(content.url, verdict.status, verdict.message), counters
+            )
+        if content.truncated and self._skip_truncated:
+            reason = f"the body is not whole: {content.truncated}"
+            failed = Parse(content.url, ParseStatus.TRUNCATED, reason)
+            return self._failed(content, failed, counters)
+        try:
+            return self._parsed(content, counters)
+        except MemoryError:
+            failed = Parse(content.url, ParseStatus.MEMORY, OUT_OF_MEMORY)
+        except _FAULTS as error:
+            failed = _failure(content.url, error)
+        return self._failed(content, failed, counters)
+
+    def _parsed(self, content: Content, counters: Counters) -> list[Document]:
+        kind = mime_type(content, magic=self._magic)
+        charset = ""
+        if kind.startswith("text/") or kind in _TEXTUAL or kind.endswith(("+xml", "+json")):
+            charset = charset_of(content.body, content.content_type, self._default_codec)
+        page = Page(content, kind, charset or UTF_8)
+        parses = self._ask(page, counters)
+        if not parses[0].status.is_success:
+            return self._failed(content, parses[0], counters, page.mime_type, charset)
+        documents: list[Document] = []
+        for parse in self._own(content, parses, counters):
+            inside = bool(documents)
+            source = _source_of(parse, content) if inside else content
+            if not parse.status.is_success:
+                counters["documents_dropped.failed"] += 1
+                continue
+            documents.append(self._finished(page, source, parse, charset, inside, counters))
+        return documents
+
+    def _ask(self, page: Page, counters: Counters) -> Sequence[Parse]:
+        """The first parser's word that is good, or else the last one's."""
+        parsers = self._by_type.get(page.mime_type)
+        if parsers is None:
+            parsers = self._plugins.parsers_for(page.mime_type, self._parsing.mapping)
+            self._by_type[page.mime_type] = parsers
+        answer: Sequence[Parse] = ()
+        for name, parser in parsers:
+            try:
+                given = parser.parse(page)
+                if not given:
+                    continue
+                answer = [_sound(parse) for parse in given]
+            except MemoryError:
+                raise
+            except _FAULTS as error:
+                counters[f"plugin_errors.parser.{name}"] += 1
+                answer = [_failure(page.url, error)]
+                continue
+            if answer[0].status.is_success:
+                counters[f"parsed_by.{name}"] += 1
+                break
+        if answer:
+            return answer
+        reason = f"no parser reads {page.mime_type}"
+        return [Parse(page.url, ParseStatus.INVALID_FORMAT, reason)]
+
+    def _own(self, content: Content, parses: Sequence[Parse], counters: Counters) -> list[Parse]:
+        """The page and the documents inside it that may stand for themselves: under URLs of
+        the page's own host, for nobody may say what is to be found at another's."""
+        first = replace(parses[0], url=content.url)
+        if len(parses) == 1:
+            return [first]
+        kept, known, host = [first], {content.url}, host_of(content.url)
+        for parse in parses[1:]:
+            url = self._accepted(parse.url, counters)
+            if url is None:
+                counters["documents_dropped.filtered"] += 1
+            elif url in known:
+                counters["documents_dropped.duplicate"] += 1
+            elif host_of(url) != host:
+                counters["documents_dropped.external"] += 1
+            else:
+                known.add(url)
+                kept.append(replace(parse, url=url))
+        counters["documents_inside"] += len(kept) - 1
+        return kept
+
+    def _accepted(self, url: str, counters: Counters) -> str | None:
+        """A redirect's target or a document's URL in normal form, if it may be crawled."""
+        normal = self._parsing.redirects.normalize(url, counters)
+        if normal is None or self._parsing.filters.rejection(normal, counters) is not None:
+            return None
+        return normal
+
+    def _finished(
+        self,
+        page: Page,
+        source: Content,
+        parse: Parse,
+        charset: str,
+        inside: bool,
+        counters: Counters,
+    ) -> Document:
+        parse = self._told_by_headers(source, parse)
+        for name, plugin in self._plugins.parse_filters:
+            try:
+                parse = _sound(plugin.filter(page, parse))
+            except MemoryError:
+                raise
+            except _FAULTS:
+                counters[f"plugin_errors.parsefilter.{name}"] += 1
+        if self._main_content and not inside and page.mime_type in _HTML:
+            parse = replace(parse, main_text=_main_text(page, counters))
+        signature = self._signature(source, parse, counters)
+        parse = self._scoring.after_parse(parse.url, source, parse, counters)
+        redirect = ""
+        if parse.refresh is not None and parse.refresh.url != parse.url:
+            counters["refreshes"] += 1
+            redirect = self._accepted(parse.refresh.url, counters) or ""
+            counters["refreshes_dropped"] += not redirect
+            parse = replace(parse, status=ParseStatus.REDIRECT)
+        links = len(parse.outlinks)
+        parse = self._obeyed(parse, counters)
+        counters[f"parse.{parse.status.value}"] += 1
+        counters["outlinks"] += links
+        return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)
+
+    def _told_by_headers(self, content: Content, parse: Parse) -> Parse:
+        """What the server says of the page, beside what the page says itself."""
+        asked = content.headers.get("x-robots-tag")
+        if asked:
+            directives = directives_of_header(asked.split("\n"), self._agent)
+            parse = replace(parse, directives=parse.directives | directives)
+        link = content.headers.get("link")
+        if link and not parse.canonical:
+            parse = replace(parse, canonical=canonical_of_link_header(link, content.url))
+        return parse
+
+    def _obeyed(self, parse: Parse, counters: Counters) -> Parse:
+        """What the page asks for is done."""
+        if "noindex" in parse.directives:
+            counters["directives.noindex"] += 1
+            parse = replace(parse, title="", text="", main_text=None)
+        if "nofollow" in parse.directives and parse.outlinks:
+            counters["outlinks_dropped.page_nofollow"] += len(parse.outlinks)
+            parse = replace(parse, outlinks=())
+        if "noarchive" in parse.directives:
+            counters["directives.noarchive"] += 1
+            noted = {**parse.metadata, CACHING_FORBIDDEN_KEY: self._caching_policy}
+            parse = replace(parse, metadata=noted)
+        return parse
+
+    def _signature(self, content: Content, parse: Parse | None, counters: Counters) -> bytes | None:
+        try:
+            return bytes(self._plugins.signature.calculate(content, parse))
+        except MemoryError:
+            raise
+        except _FAULTS:
+            counters[f"plugin_errors.signature.{self._parsing.signature.name}"] += 1
+            return None
+
+    def _failed(
+        self,
+        content: Content,
+        parse: Parse,
+        counters: Counters,
+        kind: str = "",
+        charset: str = "",
+    ) -> list[Document]:
+        """The record of a page that could not be parsed; its bytes still have a signature."""
+        counters[f"parse.{parse.status.value}"] += 1
+        parse = Parse(content.url, parse.status, _one_line(parse.message))
+        try:
+            signature = self._signature(content, None, counters)
+        except MemoryError:
+            signature = None
+        return [Document(content, parse, kind, charset, signature)]
+
+    # --- all pages of a batch ----------------------------------------------------------
+    def _rows(self, documents: list[Document], counters: Counters) -> ParsedBatch:
+        links: list[tuple[str, Sequence[Outlink]]] = [
+            (document.parse.url, document.parse.outlinks) for document in documents
+        ]
+        kept = keep(links, self._parsing.outlinks, counters, self._exempts(counters))
+        counters["outlinks_kept"] += len(kept.owner)
+        shares = self._shares(documents, kept, counters)
+        texts = rows.parse_text(documents if self._store_text else [])
+        return ParsedBatch(
+            rows.parse_data(documents, kept),
+            texts,
+            rows.crawl_parse(documents, kept, shares, self._notes, self._interval),
+            +counters,
+        )
+
+    def _exempts(self, counters: Counters) -> Callable[[str, str], bool]:
+        def exempts(source: str, target: str) -> bool:
+            for name, plugin in self._plugins.exemptions:
+                try:
+                    if plugin.exempts(source, target):
+                        return True
+                except _FAULTS:
+                    counters[f"plugin_errors.urlexemption.{name}"] += 1
+            return False
+
+        return exempts
+
+    def _shares(
+        self, documents: list[Document], kept: Kept, counters: Counters
+    ) -> list[Sequence[Target]] | None:
+        """What scoring gives to each document's links; None where it has no say."""
+        if not self._scoring.has_moment("distribute"):
+            return None
+        urls = kept.urls.to_pylist()
+        starts = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).tolist()
+        shares: list[Sequence[Target]] = []
+        for number, document in enumerate(documents):
+            # records are never changed, so that all links of a page can share one
+            blank = CrawlDatum(
+                Status.LINKED, document.content.fetch_time, fetch_interval=self._interval
+            )
+            targets = [(url, blank) for url in urls[starts[number] : starts[number + 1]]]
+            if targets:
+                targets = list(
+                    self._scoring.distribute(
+                        document.parse, document.content, targets, document.link_count, counters
+                    )
+                )
+            shares.append(targets)
+        return shares
+
+
+def _source_of(parse: Parse, page: Content) -> Content:
+    """A document inside a page as if it had been fetched: its text is all there is of it."""
+    return replace(page, url=parse.url, body=parse.text.encode("utf-8", "replace"))
+
+
+def _sound(parse: Parse) -> Parse:
+    """The parse, if a plugin's answer is one; ValueError where it is not."""
+    if not isinstance(parse, Parse):
+        raise ValueError(f"no parse: {type(parse).__name__}")
+    texts = (parse.url, parse.message, parse.title, parse.text, parse.canonical, parse.language)
+    if not all(type(text) is str for text in texts):
+        raise ValueError("a parse whose texts are none")
+    return parse
+
+
+def _failure(url: str, error: BaseException) -> Parse:
+    return Parse(url, ParseStatus.EXCEPTION, _one_line(f"{type(error).__name__}: {error}"))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text[: 4 * _LONGEST_MESSAGE].split())[:_LONGEST_MESSAGE]
+
+
+def _main_text(page: Page, counters: Counters) -> str | None:
+    """The page's text without menus and footers. trafilatura, because it is the best of its
+    kind in comparisons and in Python; an extra, for it brings much along."""
+    import trafilatura
+
+    try:
+        found: str | None = trafilatura.extract(page.markup, url=page.url)
+        return found
+    except MemoryError:
+        raise
+    except _FAULTS:
+        counters["main_content_errors"] += 1
+        return None

@@ -1,0 +1,133 @@
+"""Parsing: which plugins parse, and how; resolved on the driver, built where it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from crawl.config import Config
+from crawl.errors import ConfigError
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.parsefilter import ParseFilter
+from crawl.interfaces.parser import Parser
+from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.interfaces.signature import Signature
+from crawl.interfaces.urlexemption import URLExemption
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.parsing.charset import default_codec
+from crawl.parsing.settings import (
+    DB_SIGNATURE_CLASS,
+    PARSE_FILTER_URLS,
+    PARSE_NORMALIZE_URLS,
+    PARSEFILTER_ORDER,
+    PARSER_DEFAULT_CHARSET,
+    PARSER_MAIN_CONTENT,
+    PARSER_MAPPING_FILE,
+    PLUGIN_PARSER,
+    URLEXEMPTION_ORDER,
+)
+from crawl.rules.outlinks import OutlinkRules
+from crawl.urls.rule_lines import rule_lines
+
+TypeMap = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """All that a task needs to parse pages; travels as names and configuration."""
+
+    config: Config
+    parsers: tuple[Resolved, ...]
+    mapping: TypeMap
+    """Types whose parsers are named in so many words."""
+    parse_filters: tuple[Resolved, ...]
+    signature: Resolved
+    exemptions: tuple[Resolved, ...]
+    scoring: ScoringChain
+    outlinks: OutlinkRules
+    redirects: NormalizerChain
+    """For the target of a meta refresh, which is treated like any redirect's."""
+    filters: FilterChain
+
+    @classmethod
+    def from_config(
+        cls, config: Config, *, filter_urls: bool = True, normalize_urls: bool = True
+    ) -> Parsing:
+        """The configured plan. Every plugin is built once, so that what is wrong is told on
+        the driver and rule files travel with the configuration."""
+        names: tuple[str, ...] = config[PLUGIN_PARSER]
+        parsers = resolve("parser", names)
+        filters = FilterChain.from_config(config)
+        normalizers = NormalizerChain.from_config(config, Scope.OUTLINK)
+        plan = cls(
+            config=config,
+            parsers=parsers,
+            mapping=_mapping(config, names),
+            parse_filters=resolve("parsefilter", config[PARSEFILTER_ORDER]),
+            signature=resolve("signature", [config[DB_SIGNATURE_CLASS]])[0],
+            exemptions=resolve("urlexemption", config[URLEXEMPTION_ORDER]),
+            scoring=ScoringChain.from_config(config),
+            outlinks=OutlinkRules.of(
+                config,
+                normalizers if normalize_urls and config[PARSE_NORMALIZE_URLS] else None,
+                filters if filter_urls and config[PARSE_FILTER_URLS] else None,
+            ),
+            redirects=NormalizerChain.from_config(config, Scope.FETCHER),
+            filters=filters,
+        )
+        plan.build()
+        default_codec(config[PARSER_DEFAULT_CHARSET])
+        if config[PARSER_MAIN_CONTENT] and find_spec("trafilatura") is None:
+            raise ConfigError(
+                "parser.main.content needs the extra main-content: pip install"
+                " 'nutria[main-content]'"
+            )
+        return plan
+
+    def build(self) -> Plugins:
+        """The plugins, configured; raises ConfigError or PluginError."""
+        return Plugins(
+            {plugin.name: plugin.build(self.config) for plugin in self.parsers},
+            [(plugin.name, plugin.build(self.config)) for plugin in self.parse_filters],
+            self.signature.build(self.config),
+            [(plugin.name, plugin.build(self.config)) for plugin in self.exemptions],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The plugins of a plan, built in this process."""
+
+    parsers: dict[str, Parser]
+    """By name, in their order."""
+    parse_filters: list[tuple[str, ParseFilter]]
+    signature: Signature
+    exemptions: list[tuple[str, URLExemption]]
+
+    def parsers_for(self, mime_type: str, mapping: TypeMap) -> list[tuple[str, Parser]]:
+        """Who is asked about a page of that type, in order."""
+        for kind, names in mapping:
+            if kind in (mime_type, "*", "*/*"):
+                return [(name, self.parsers[name]) for name in names]
+        family = mime_type.partition("/")[0] + "/*"
+        return [
+            (name, parser)
+            for kind in (mime_type, family, "*/*")
+            for name, parser in self.parsers.items()
+            if kind in parser.mime_types
+        ]
+
+
+def _mapping(config: Config, parsers: tuple[str, ...]) -> TypeMap:
+    found: dict[str, tuple[str, ...]] = {}
+    for line in rule_lines(config, PARSER_MAPPING_FILE):
+        kind, *names = line.text.split()
+        if not names:
+            raise line.wrong(f"which parsers read {kind}?")
+        for name in names:
+            if name not in parsers:
+                raise line.wrong(f"{name!r} is not among the parsers of plugin.parser")
+        found[kind.lower()] = tuple(names)
+    # what is said of every type counts only where nothing is said of the type itself
+    return tuple(sorted(found.items(), key=lambda entry: entry[0].startswith("*")))

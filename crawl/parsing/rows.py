@@ -1,0 +1,233 @@
+"""Documents and their links as rows of parse_data, parse_text and crawl_parse, by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from crawl.interfaces.scoring import Target
+from crawl.model.datum import CrawlDatum
+from crawl.model.parse import ParseStatus
+from crawl.model.records import to_table
+from crawl.model.status import Status
+from crawl.model.tables import (
+    CRAWL_PARSE,
+    METADATA,
+    OUTLINKS,
+    PARSE_DATA,
+    PARSE_TEXT,
+    TIMESTAMP,
+    Table,
+)
+from crawl.parsing.document import PARSE_STATUS_KEY, REPRESENTATIVE_KEY, Document
+from crawl.rules.outlinks import Kept
+from crawl.rules.redirect import representative
+from crawl.urls.parse import host_of
+
+
+def parse_data(documents: Sequence[Document], kept: Kept) -> pa.Table:
+    parses = [document.parse for document in documents]
+    columns = [
+        _texts([parse.url for parse in parses]),
+        _texts([parse.status.value for parse in parses]),
+        _texts([parse.message for parse in parses]),
+        _texts([parse.title for parse in parses]),
+        _texts([document.mime_type for document in documents]),
+        _texts([document.charset for document in documents]),
+        _texts([parse.language for parse in parses]),
+        _texts([parse.canonical for parse in parses]),
+        _texts([" ".join(sorted(parse.directives)) for parse in parses]),
+        pa.array([document.signature for document in documents], pa.binary()),
+        pa.array([document.content.fetch_time for document in documents], TIMESTAMP),
+        _outlinks(documents, kept),
+        _maps([parse.metadata for parse in parses]),
+    ]
+    return _table(columns, PARSE_DATA)
+
+
+def parse_text(documents: Sequence[Document]) -> pa.Table:
+    """Texts of those that could be parsed."""
+    parses = [document.parse for document in documents if document.parse.status.is_success]
+    columns = [
+        _texts([parse.url for parse in parses]),
+        _texts([parse.text for parse in parses]),
+        _texts([parse.main_text for parse in parses]),
+    ]
+    return _table(columns, PARSE_TEXT)
+
+
+def crawl_parse(
+    documents: Sequence[Document],
+    kept: Kept,
+    shares: Sequence[Sequence[Target]] | None,
+    notes: Sequence[str],
+    interval: int,
+) -> pa.Table:
+    """What the CrawlDb is to learn: of each document itself, then of the links.
+
+    `shares` are each document's links with what scoring gives them, if it gives any; `notes`
+    are the keys of the parse's metadata that the CrawlDb wants.
+    """
+    own = to_table(_records(documents, notes, interval))
+    if not len(kept.owner):
+        return own
+    return pa.concat_tables([own, _linked(documents, kept, shares, interval)])
+
+
+def _records(
+    documents: Sequence[Document], notes: Sequence[str], interval: int
+) -> Iterator[tuple[str, str, CrawlDatum]]:
+    for document in documents:
+        parse, fetched = document.parse, document.content.fetch_time
+        url, host = parse.url, host_of(parse.url) or ""
+        if not parse.status.is_success and parse.status is not ParseStatus.TRUNCATED:
+            reason = {PARSE_STATUS_KEY: parse.status.value}
+            datum = CrawlDatum(
+                Status.PARSE_FAILED, fetched, signature=document.signature, metadata=reason
+            )
+            yield url, host, datum
+            continue
+        if document.is_inside:
+            yield url, host, CrawlDatum(Status.FETCH_SUCCESS, fetched, fetch_interval=interval)
+        if document.signature is not None:
+            yield url, host, CrawlDatum(Status.SIGNATURE, fetched, signature=document.signature)
+        noted = {key: _clean(parse.metadata[key]) for key in notes if key in parse.metadata}
+        if noted:
+            yield url, host, CrawlDatum(Status.PARSE_METADATA, fetched, metadata=noted)
+        if document.redirect and parse.refresh is not None:
+            target = document.redirect
+            name = representative(url, target, temporary=parse.refresh.temporary)
+            datum = CrawlDatum(
+                Status.LINKED,
+                fetched,
+                fetch_interval=interval,
+                metadata={REPRESENTATIVE_KEY: name} if name != target else {},
+            )
+            yield target, host_of(target) or "", datum
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What scoring gives to the links."""
+
+    rows: npt.NDArray[np.int64]
+    """Which of the kept links it leaves."""
+    scores: list[float]
+    intervals: list[int]
+    metadata: list[Any]
+
+
+def _linked(
+    documents: Sequence[Document],
+    kept: Kept,
+    shares: Sequence[Sequence[Target]] | None,
+    interval: int,
+) -> pa.Table:
+    owner, urls, hosts = kept.owner, kept.urls, kept.hosts
+    if shares is None:
+        rows = len(owner)
+        scores = pa.array(np.zeros(rows, np.float32))
+        intervals = pa.array(np.full(rows, interval, np.int32))
+        metadata = _no_maps(rows)
+    else:
+        given = _given(kept, shares)
+        rows = len(given.rows)
+        chosen = pa.array(given.rows)
+        owner, urls, hosts = owner[given.rows], urls.take(chosen), hosts.take(chosen)
+        scores = pa.array(given.scores, pa.float32())
+        intervals = pa.array(given.intervals, pa.int32())
+        metadata = _maps(given.metadata) if any(given.metadata) else _no_maps(rows)
+    fetched = np.array([document.content.fetch_time for document in documents], np.int64)
+    columns = [
+        urls,
+        hosts,
+        pa.array(np.full(rows, int(Status.LINKED), np.int8)),
+        pa.array(fetched[owner]).cast(TIMESTAMP),
+        pa.nulls(rows, TIMESTAMP),
+        intervals,
+        pa.array(np.zeros(rows, np.int16)),
+        scores,
+        pa.nulls(rows, pa.binary()),
+        metadata,
+    ]
+    return _table(columns, CRAWL_PARSE)
+
+
+def _given(kept: Kept, shares: Sequence[Sequence[Target]]) -> _Given:
+    starts = np.searchsorted(kept.owner, np.arange(len(shares) + 1)).tolist()
+    rows: list[int] = []
+    datums: list[CrawlDatum] = []
+    for number, targets in enumerate(shares):
+        start, stop = starts[number], starts[number + 1]
+        datums += [datum for _, datum in targets]
+        if len(targets) == stop - start:
+            rows += range(start, stop)
+            continue
+        left = iter(zip(range(start, stop), kept.urls[start:stop].to_pylist(), strict=True))
+        for url, _ in targets:  # in their order, some left out
+            rows.append(next(row for row, known in left if known == url))
+    return _Given(
+        np.array(rows, np.int64),
+        [datum.score for datum in datums],
+        [datum.fetch_interval for datum in datums],
+        [datum.metadata for datum in datums],
+    )
+
+
+def _outlinks(documents: Sequence[Document], kept: Kept) -> pa.Array:
+    links = [
+        documents[owner].parse.outlinks[position]
+        for owner, position in zip(kept.owner.tolist(), kept.position.tolist(), strict=True)
+    ]
+    structs = pa.StructArray.from_arrays(
+        [
+            kept.urls,
+            _texts([link.anchor for link in links]),
+            _texts([link.rel for link in links]),
+            _texts([link.tag for link in links]),
+        ],
+        fields=list(OUTLINKS.value_type),
+    )
+    offsets = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), structs).cast(OUTLINKS)
+
+
+def _table(columns: list[Any], table: Table) -> pa.Table:
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _texts(values: list[Any]) -> pa.Array:
+    """A string column; what plugins give and cannot be stored is mended."""
+    try:
+        return pa.array(values, pa.string())
+    except (UnicodeError, pa.ArrowException):
+        return pa.array([None if text is None else _clean(text) for text in values], pa.string())
+
+
+def _clean(text: object) -> str:
+    """The text as it can be stored: a lone surrogate has no bytes."""
+    return str(text).encode("utf-8", "replace").decode()
+
+
+def _no_maps(rows: int) -> pa.Array:
+    nothing = pa.array([], pa.string())
+    return pa.MapArray.from_arrays(pa.array(np.zeros(rows + 1, np.int32)), nothing, nothing)
+
+
+def _maps(values: Sequence[Any]) -> pa.Array:
+    entries = [list(value.items()) for value in values]
+    keys = [key for pairs in entries for key, _ in pairs]
+    items = [item for pairs in entries for _, item in pairs]
+    offsets = np.cumsum([0, *map(len, entries)]).astype(np.int32)
+    return pa.MapArray.from_arrays(pa.array(offsets), _texts(keys), _items(items)).cast(METADATA)
+
+
+def _items(values: list[Any]) -> pa.Array:
+    if not all(type(value) is str for value in values):
+        values = [_clean(value) for value in values]
+    return _texts(values)

@@ -1,0 +1,314 @@
+"""Which of its links a page passes on: the rules, over the links of many pages at once.
+
+A page's links are taken in document order until so many of them were found good. Whatever
+is done to URLs is done to a column of the distinct ones: the links of pages of one site
+are largely the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property, boolean, choice, integer, words
+from crawl.counters import Counters
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.model.parse import Outlink
+from crawl.urls.domains import domains_of
+from crawl.urls.hosts import hosts_of
+
+DB_MAX_OUTLINKS: Property[int] = integer(
+    "db.max.outlinks.per.page", 100, "Most links of a page that are kept; -1: all.", minimum=-1
+)
+DB_MAX_OUTLINK_LENGTH: Property[int] = integer(
+    "db.max.outlink.length", 4096, "Longer links are dropped.", unit="bytes", minimum=1
+)
+DB_IGNORE_INTERNAL: Property[bool] = boolean(
+    "db.ignore.internal.links", False, "Drop links to the page's own host (or domain)."
+)
+DB_IGNORE_EXTERNAL: Property[bool] = boolean(
+    "db.ignore.external.links", False, "Drop links to other hosts (or domains)."
+)
+DB_IGNORE_MODE: Property[str] = choice(
+    "db.ignore.external.links.mode",
+    "byHost",
+    ("byHost", "byDomain"),
+    "What internal and external links are told apart by.",
+)
+PARSE_IGNORE_REL: Property[tuple[str, ...]] = words(
+    "parse.outlinks.ignore.rel",
+    ("nofollow",),
+    "Links with one of these words in their rel are dropped; ugc and sponsored are others.",
+)
+PROPERTIES: tuple[Property[Any], ...] = (
+    DB_MAX_OUTLINKS,
+    DB_MAX_OUTLINK_LENGTH,
+    DB_IGNORE_INTERNAL,
+    DB_IGNORE_EXTERNAL,
+    DB_IGNORE_MODE,
+    PARSE_IGNORE_REL,
+)
+
+Exempts = Callable[[str, str], bool]
+_Integers = npt.NDArray[np.int64]
+_DROPPED = "outlinks_dropped."
+_FIRST_LOOK = 64
+"""Links looked at in the first round at least, so that most pages need no second."""
+
+
+@dataclass(frozen=True)
+class OutlinkRules:
+    """What is kept."""
+
+    normalizers: NormalizerChain | None
+    filters: FilterChain | None
+    max_per_page: int = 100
+    max_length: int = 4096
+    ignored_rel: frozenset[str] = frozenset({"nofollow"})
+    ignore_internal: bool = False
+    ignore_external: bool = False
+    by_domain: bool = False
+
+    @classmethod
+    def of(
+        cls, config: Config, normalizers: NormalizerChain | None, filters: FilterChain | None
+    ) -> OutlinkRules:
+        return cls(
+            normalizers,
+            filters,
+            max_per_page=config[DB_MAX_OUTLINKS],
+            max_length=config[DB_MAX_OUTLINK_LENGTH],
+            ignored_rel=frozenset(word.lower() for word in config[PARSE_IGNORE_REL]),
+            ignore_internal=config[DB_IGNORE_INTERNAL],
+            ignore_external=config[DB_IGNORE_EXTERNAL],
+            by_domain=config[DB_IGNORE_MODE] == "byDomain",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The links that were kept, page by page in document order."""
+
+    owner: _Integers
+    """The page that each belongs to."""
+    position: _Integers
+    """Its place among the page's links."""
+    urls: pa.Array
+    """In normal form."""
+    hosts: pa.Array
+    """Of the URLs; empty for none."""
+
+
+def keep(
+    pages: Sequence[tuple[str, Sequence[Outlink]]],
+    rules: OutlinkRules,
+    counters: Counters,
+    exempts: Exempts = lambda source, target: False,
+) -> Kept:
+    """The links to keep of each page (its URL and links); every drop is counted."""
+    sources = pa.array([url for url, _ in pages], pa.string())
+    scanned = np.zeros(len(pages), np.int64)
+    sizes = np.array([len(links) for _, links in pages], np.int64)
+    found = _none()
+    limit = rules.max_per_page
+    look = max(2 * limit, _FIRST_LOOK) if limit >= 0 else int(sizes.max(initial=0))
+    if limit == 0:
+        sizes[:] = 0
+    dropped = Counters()
+    waiting = np.flatnonzero(scanned < sizes)
+    while len(waiting):
+        spans = [(int(page), int(scanned[page]), int(scanned[page]) + look) for page in waiting]
+        found = _joined(found, _good(pages, sources, spans, rules, dropped, exempts))
+        scanned[waiting] = np.minimum(scanned[waiting] + look, sizes[waiting])
+        first = _distinct(found)
+        enough = np.bincount(found.owner[first], minlength=len(pages)) >= limit
+        waiting = np.flatnonzero((scanned < sizes) & ~(enough & (limit >= 0)))
+        look *= 4
+    first = _distinct(found)
+    dropped["duplicate"] += len(found.owner) - len(first)
+    kept = _within(found.owner[first], limit)
+    dropped["limit"] += len(first) - int(kept.sum())
+    dropped["limit"] += sum(len(links) for _, links in pages) - int(scanned.sum())
+    for reason, count in dropped.items():
+        if count:
+            counters[reason if reason.startswith("plugin_errors.") else _DROPPED + reason] += count
+    return _taken(found, first[kept])
+
+
+def _good(
+    pages: Sequence[tuple[str, Sequence[Outlink]]],
+    sources: pa.Array,
+    spans: list[tuple[int, int, int]],
+    rules: OutlinkRules,
+    dropped: Counters,
+    exempts: Exempts,
+) -> Kept:
+    """What is good of some links of some pages; the same URL may come twice."""
+    links: list[Outlink] = []
+    counts: list[int] = []
+    for page, start, stop in spans:
+        some = pages[page][1][start:stop]
+        links += some
+        counts.append(len(some))
+    owner = np.repeat(np.array([page for page, _, _ in spans], np.int64), counts)
+    position = np.concatenate(
+        [
+            np.arange(start, start + count)
+            for (_, start, _), count in zip(spans, counts, strict=True)
+        ]
+    )
+    urls = _texts([link.url for link in links])
+    alive = np.ones(len(links), np.bool_)
+
+    def drop(reason: str, which: npt.NDArray[np.bool_]) -> None:
+        nonlocal alive
+        which = which & alive
+        dropped[reason] += int(np.count_nonzero(which))
+        alive &= ~which
+
+    drop("malformed", _mask(pc.is_null(urls)))
+    drop("too_long", _mask(pc.greater(pc.binary_length(urls), rules.max_length)))
+    rels = [place for place, link in enumerate(links) if link.rel]
+    if rels and rules.ignored_rel:
+        for place in rels:
+            named = rules.ignored_rel.intersection(links[place].rel.split())
+            if named and alive[place]:
+                alive[place] = False
+                dropped[f"rel_{min(named)}"] += 1
+    if rules.ignore_internal or rules.ignore_external:
+        _by_place(urls, sources.take(pa.array(owner)), alive, rules, drop, exempts)
+
+    rows = np.flatnonzero(alive)
+    if not len(rows):
+        return _none()
+    coded = urls.take(pa.array(rows)).dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    told = Counters()
+    normal = coded.dictionary
+    if rules.normalizers is not None:
+        normal = rules.normalizers.normalize_batch(normal, told)
+    hosts = pc.fill_null(hosts_of(normal), "")
+    placeless = pc.and_(pc.equal(hosts, ""), pc.invert(pc.starts_with(normal, "file:")))
+    drop("malformed", _spread(pc.fill_null(placeless, True), codes, rows, len(links)))
+    if rules.filters is not None:
+        accepted = rules.filters.filter_batch(normal, told)
+        drop("filtered", _spread(pc.invert(accepted), codes, rows, len(links)))
+    for name, count in told.items():
+        if name.startswith("plugin_errors."):
+            dropped[name] += count
+
+    code_of = np.zeros(len(links), np.int64)
+    code_of[rows] = codes
+    targets = normal.take(pa.array(code_of))
+    drop("self", _mask(pc.equal(targets, sources.take(pa.array(owner)))))
+    rows = np.flatnonzero(alive)
+    chosen = pa.array(code_of[rows])
+    return Kept(owner[rows], position[rows], normal.take(chosen), hosts.take(chosen))
+
+
+def _by_place(
+    urls: pa.Array,
+    sources: pa.Array,
+    alive: npt.NDArray[np.bool_],
+    rules: OutlinkRules,
+    drop: Callable[[str, npt.NDArray[np.bool_]], None],
+    exempts: Exempts,
+) -> None:
+    """Drops links that lead away, or that do not."""
+    here, there = hosts_of(sources), hosts_of(urls)
+    drop("malformed", _mask(pc.is_null(there)))
+    if rules.by_domain:
+        here, there = domains_of(here), domains_of(there)
+    internal = _mask(pc.equal(here, there))
+    if rules.ignore_internal:
+        drop("internal", internal)
+    if rules.ignore_external:
+        external = ~internal & alive
+        for place in np.flatnonzero(external):
+            if exempts(sources[int(place)].as_py(), urls[int(place)].as_py()):
+                external[place] = False
+        drop("external", external)
+
+
+def _texts(values: list[str]) -> pa.Array:
+    """A string column; null for what cannot be stored."""
+    try:
+        return pa.array(values, pa.string())
+    except (UnicodeError, pa.ArrowException):
+        return pa.array([value if _is_text(value) else None for value in values], pa.string())
+
+
+def _is_text(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeError:
+        return False
+    return True
+
+
+def _mask(column: pa.Array) -> npt.NDArray[np.bool_]:
+    mask: npt.NDArray[np.bool_] = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _spread(
+    distinct: pa.Array, codes: npt.NDArray[np.integer[Any]], rows: _Integers, size: int
+) -> npt.NDArray[np.bool_]:
+    """An answer for the distinct URLs as one for all links."""
+    answer = np.zeros(size, np.bool_)
+    answer[rows] = distinct.to_numpy(zero_copy_only=False)[codes]
+    return answer
+
+
+def _none() -> Kept:
+    nothing = np.zeros(0, np.int64)
+    return Kept(nothing, nothing, pa.array([], pa.string()), pa.array([], pa.string()))
+
+
+def _taken(kept: Kept, rows: _Integers) -> Kept:
+    chosen = pa.array(rows)
+    return Kept(
+        kept.owner[rows], kept.position[rows], kept.urls.take(chosen), kept.hosts.take(chosen)
+    )
+
+
+def _joined(one: Kept, other: Kept) -> Kept:
+    """Both, in the order of pages and of their links."""
+    if not len(one.owner):
+        return other
+    owner = np.concatenate([one.owner, other.owner])
+    position = np.concatenate([one.position, other.position])
+    both = Kept(
+        owner,
+        position,
+        pa.concat_arrays([one.urls, other.urls]),
+        pa.concat_arrays([one.hosts, other.hosts]),
+    )
+    return _taken(both, np.lexsort((position, owner)))
+
+
+def _distinct(kept: Kept) -> _Integers:
+    """The first row of each URL of each page, in their order."""
+    if not len(kept.owner):
+        return np.zeros(0, np.int64)
+    codes = kept.urls.dictionary_encode()
+    keys = kept.owner * len(codes.dictionary) + codes.indices.to_numpy(zero_copy_only=False)
+    first = np.unique(keys, return_index=True)[1]
+    return np.sort(first)
+
+
+def _within(owner: _Integers, limit: int) -> npt.NDArray[np.bool_]:
+    """The first `limit` rows of each page; rows are in the order of pages."""
+    if limit < 0:
+        return np.ones(len(owner), np.bool_)
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    within: npt.NDArray[np.bool_] = rank < limit
+    return within

@@ -1,0 +1,36 @@
+"""What every URL exemption must keep to; subclass it in your own tests:
+
+class TestMine(URLExemptionContract):
+    plugin_class = MyExemption
+"""
+
+from __future__ import annotations
+
+from crawl.interfaces.urlexemption import URLExemption
+from crawl.testing.plugin_contract import PluginContract
+from crawl.testing.wicked_urls import wicked_urls
+
+
+class URLExemptionContract(PluginContract[URLExemption]):
+    """Tests for pytest; override `config` and `samples` to reach your plugin's own cases."""
+
+    interface = "urlexemption"
+
+    def samples(self) -> list[str]:
+        """URLs that matter to the plugin, beside the wicked ones."""
+        return []
+
+    def pairs(self) -> list[tuple[str, str]]:
+        urls = [*self.samples(), *wicked_urls()]
+        return [*zip(urls, reversed(urls), strict=True), *((url, url) for url in urls)]
+
+    def test_any_text_has_an_answer(self) -> None:
+        plugin = self.make()
+        for source, target in self.pairs():
+            assert plugin.exempts(source, target) in (True, False)
+
+    def test_same_question_same_answer(self) -> None:
+        here, again, there = self.make(), self.make(), self.make_elsewhere()
+        for source, target in self.pairs():
+            answer = here.exempts(source, target)
+            assert answer == again.exempts(source, target) == there.exempts(source, target)
