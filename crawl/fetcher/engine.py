@@ -25,8 +25,10 @@ from crawl.fetcher.queue import HostQueue
 from crawl.fetcher.queues import HostQueues, Nothing
 from crawl.fetcher.record import ETAG_KEY, FetchRecord, inherited, linked_record, record_of
 from crawl.fetcher.robots_line import RobotsLine
+from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, Request, Response
+from crawl.model.content import Content
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.robots.read import MAX_BYTES
 from crawl.robots.waits import retry_after_seconds
@@ -56,9 +58,15 @@ class Surroundings:
     chance: random.Random
     accepted: Callable[[str], tuple[str | None, str]] = lambda url: (url, "")
     """A redirect's target in normal form, or None and why it is dropped."""
+    admitted: Callable[[str], tuple[str | None, str]] | None = None
+    """The same for a URL of the list, where these are looked at once more."""
+    archive: Callable[[Content], None] | None = None
+    """Where answers to requests for robots.txt go, if they are kept."""
     owns: Callable[[str], bool] = lambda key: True
     """Whether a server is this engine's to ask: another one may have it on its list, and
     neither would know of the other's requests."""
+    elsewhere: Callable[[str], bool] = lambda key: False
+    """Whether another engine certainly asks a server."""
     address_of: Callable[[str], str | None] | None = None
     """A host's address, where servers at one address must keep apart."""
 
@@ -81,13 +89,18 @@ class FetchEngine:
         self._politeness = politeness
         self._around = around
         self._deadline = deadline
-        self._seen: set[int] = set()
+        self._seen = Seen()
         self._forget_above = _FORGET_ABOVE
         self.queues = HostQueues(politeness)
         self.counters = Counters()
         self.stopped = ""
         """Why nothing more is taken; empty while the fetch goes on."""
-        self._robots = RobotsLine(self, settings, politeness, around.clock, deadline)
+        self._robots = RobotsLine(
+            *(self, settings, politeness, around.clock),
+            deadline=deadline,
+            archive=around.archive,
+            elsewhere=around.elsewhere,
+        )
 
     # what to ask next
 
@@ -130,7 +143,7 @@ class FetchEngine:
             self._robots.wait_for_rules(item)
             return None
         pace = self.queues.queue(item.key).pace
-        if not rules.allows(item.url):
+        if rules.rules and not rules.allows(item.url):
             self.emit(record_of(item, ROBOTS_DENIED, self._around.clock.now_ms(), message=""))
             self.counters["robots_denied"] += 1
             self.queues.release(item, now, asked=False)
@@ -161,11 +174,15 @@ class FetchEngine:
             self._add(url, datum)
 
     def _add(self, url: str, datum: CrawlDatum) -> None:
-        number = hash(url)
-        if number in self._seen:
+        if self._around.admitted is not None:
+            admitted, reason = self._around.admitted(url)
+            if admitted is None:
+                self.counters[f"handed_back.{reason}"] += 1
+                return
+            url = admitted
+        if not self._seen.is_new(url):
             self.counters["already_fetched_here"] += 1
             return
-        self._seen.add(number)
         item = self.item_of(url, datum)
         if item is None:
             self.counters["no_host"] += 1
@@ -275,7 +292,8 @@ class FetchEngine:
         shown = representative(item.representative or item.url, accepted, temporary=temporary)
         host = host_of(accepted) or ""
         is_too_many = len(item.came_by) >= self._settings.redirect_max
-        if not is_too_many and not self.stopped and self._around.owns(self._around.key_of(host)):
+        may_add = not self.stopped and not self._seen.is_full
+        if may_add and not is_too_many and self._around.owns(self._around.key_of(host)):
             self._follow(item, accepted, shown)
         elif is_too_many and self._settings.redirect_max and self._settings.redirect_exceeded_skip:
             self.counters["redirects_dropped.too_many"] += 1
@@ -285,10 +303,9 @@ class FetchEngine:
 
     def _follow(self, item: FetchItem, target: str, shown: str) -> None:
         """The target waits in its own server's queue, under its own rules."""
-        if hash(target) in self._seen:
+        if not self._seen.is_new(target):
             self.counters["already_fetched_here"] += 1
             return
-        self._seen.add(hash(target))
         metadata = inherited(item.datum.metadata)  # the source's ETag is not the target's
         datum = replace(item.datum, modified_time=0, signature=None, metadata=metadata)
         found = self.item_of(target, datum)

@@ -6,20 +6,18 @@ What another attempt at the same part has committed is not fetched again.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import pyarrow.compute as pc
-
-from crawl.clock import Clock, SystemClock
+from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
 from crawl.fetcher.crew import Bandwidth, Crew, Floor
-from crawl.fetcher.dns import HostResolver
-from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.host_summary import Hosts, HostSummary
-from crawl.fetcher.output import ChunkSize, Output
+from crawl.fetcher.output import ChunkSize, Output, pages_of
+from crawl.fetcher.part_surroundings import PartFetching, surroundings
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
 from crawl.fetcher.queues import Nothing
@@ -29,45 +27,21 @@ from crawl.fetcher.settings import (
     FETCHER_BANDWIDTH_TARGET,
     FETCHER_HANG,
     FETCHER_MAX_THREADS,
-    FETCHER_QUEUE_MODE,
     FETCHER_THROUGHPUT_CHECK_AFTER,
     FETCHER_THROUGHPUT_RETRIES,
     FETCHER_THROUGHPUT_THRESHOLD,
-    HTTP_REDIRECT_MAX,
     FetchSettings,
 )
 from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
-from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, Response
-from crawl.interfaces.registry import Resolved
-from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
-from crawl.model.status import Status
 from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import FETCH, GENERATE, PartFile
-from crawl.urls.partition import Partitioner, PartitionMode
 
 __all__ = ["INTERRUPTED", "PROGRESS", "STOP", "PartFetched", "PartFetching", "fetch_part"]
-
-
-@dataclass(frozen=True)
-class PartFetching:
-    """What every task needs to know."""
-
-    segment: Folder
-    config: Config
-    protocols: tuple[Resolved, ...]
-    normalizers: NormalizerChain
-    filters: FilterChain
-    scoring: ScoringChain
-    parts: int
-    """Of the whole list: servers of other parts are not this one's to ask."""
-    deadline_ms: int | None
-    """When the job's time is up, by the wall clock: a task that is tried again has no more."""
-    clock: Clock = field(default_factory=SystemClock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +76,12 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     hosts = Hosts()
     protocols = Protocols(fetching.protocols, config)
     output = Output(
-        *(fetching.segment, file.part, log, clock, ChunkSize.of(config)),
+        *(fetching.segment, file.part, log, ChunkSize.of(config), fetching.buckets),
         counters=lambda: engine.counters,
         before_parse=lambda url, datum: fetching.scoring.before_parse(url, datum, faults),
     )
+    if output.take_over(done, {name for chunk in chunks for name in chunk.notes}):
+        chunks = log.committed()
 
     def emit(record: FetchRecord) -> None:
         latencies.take(record)
@@ -116,7 +92,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         _listed(fetching.segment, file, done),
         FetchSettings.of(config),
         Politeness.of(config),
-        _surroundings(fetching, emit, clock, file, done),
+        surroundings(fetching, emit, output, file, done, protocols.resolver),
         deadline=_deadline(fetching.deadline_ms, clock),
     )
     engine.output = output
@@ -140,6 +116,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + faults
     if is_finished:
+        output.finish()
         log.finish({"counters": dict(counters)})
     return PartFetched(
         file.part, log.committed(), counters, is_finished, latencies.sample, hosts.largest()
@@ -161,12 +138,12 @@ class _CommittingEngine(FetchEngine):
         if self._crashed:
             return None  # what the thread that died had taken is never given back
         work = super().next_work(now)
-        self.output.tick()
+        self.output.tick(now)
         return work
 
     def handle(self, work: Work, answer: Response | Failure, now: float) -> None:
         super().handle(work, answer, now)
-        self.output.tick()
+        self.output.tick(now)
 
 
 def _total(chunks: list[Chunk]) -> Counters:
@@ -183,11 +160,10 @@ def _total(chunks: list[Chunk]) -> Counters:
 def _fetched_urls(segment: Folder, chunks: list[Chunk]) -> set[str]:
     """The URLs that have a record already, beside targets left for a later round."""
     found: set[str] = set()
-    for chunk in chunks:
-        with open_table(segment.child(FETCH), chunk.pieces[FETCH].path) as source:
+    for path in [chunk.pieces[FETCH].path for chunk in chunks if FETCH in chunk.pieces]:
+        with open_table(segment.child(FETCH), path) as source:
             for rows in each_group(source, ["url", "status"]):
-                linked = pc.equal(rows["status"], int(Status.LINKED))
-                found.update(rows["url"].filter(pc.invert(linked)).to_pylist())
+                found |= pages_of(rows)
     return found
 
 
@@ -197,58 +173,6 @@ def _listed(segment: Folder, file: PartFile, done: set[str]) -> Iterator[tuple[s
             for url, datum in to_records(rows):
                 if url not in done:
                     yield url, datum
-
-
-def _surroundings(
-    fetching: PartFetching,
-    emit: Callable[[FetchRecord], None],
-    clock: Clock,
-    file: PartFile,
-    done: set[str],
-) -> Surroundings:
-    config = fetching.config
-    mode = PartitionMode(config[FETCHER_QUEUE_MODE])
-    resolver = HostResolver(config)
-
-    def address_of(host: str) -> str | None:
-        found = resolver.locate(host).addresses
-        return found[0] if found else None
-
-    partitioner = Partitioner(mode, address_of)
-    follows = config[HTTP_REDIRECT_MAX] > 0
-
-    def accepted(url: str) -> tuple[str | None, str]:
-        normal = fetching.normalizers.normalize(url)
-        if normal is None:
-            return None, "malformed"
-        if follows and normal in done:
-            return None, "already_fetched"  # by a task before this one
-        rejected = fetching.filters.rejection(normal)
-        return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
-
-    spaced = Politeness.of(config).ip_delay_s > 0
-    return Surroundings(
-        key_of=lambda host: partitioner.key_of_host(host).key,
-        emit=emit,
-        clock=clock,
-        chance=random.Random(file.part),
-        accepted=accepted,
-        owns=_owned(fetching, file, partitioner) if fetching.parts > 1 else lambda key: True,
-        address_of=address_of if spaced else None,
-    )
-
-
-def _owned(
-    fetching: PartFetching, file: PartFile, partitioner: Partitioner
-) -> Callable[[str], bool]:
-    """The servers of this part: generate gives each to one part."""
-    hosts: set[str] = set()
-    with open_table(fetching.segment.child(GENERATE), file.path, host_codes=True) as source:
-        for rows in each_group(source, ["host"]):
-            for chunk in rows["host"].chunks:
-                hosts.update(chunk.dictionary.to_pylist())
-    keys = {partitioner.key_of_host(host).key for host in hosts}
-    return keys.__contains__
 
 
 def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:

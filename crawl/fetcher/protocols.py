@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crawl.config import Config, words
+from crawl.fetcher.dns import HostResolver
 from crawl.interfaces.protocol import (
     Failure,
     FailureKind,
@@ -38,6 +39,8 @@ class Protocols:
         self._by_scheme: dict[str, FetchProtocol] = {}
         for protocol in reversed(self._built):
             self._by_scheme |= dict.fromkeys(protocol.schemes, protocol)
+        own = getattr(self._by_scheme.get("http"), "resolver", None)
+        self._resolver = own if isinstance(own, HostResolver) else HostResolver(config)
 
     def fetch(self, request: Request) -> Response | Failure:
         scheme = scheme_of(request.url) or ""
@@ -54,6 +57,12 @@ class Protocols:
         if protocol is not self._by_scheme.get("https"):
             return None
         return protocol.transfers() if isinstance(protocol, Multiplexing) else None
+
+    @property
+    def resolver(self) -> HostResolver:
+        """Where hosts are, as the web's protocol knows it: whoever else asks looks nothing
+        up a second time."""
+        return self._resolver
 
     def close(self) -> None:
         for protocol in self._built:

@@ -19,15 +19,14 @@ CODE_KEY = "nutch.protocol.code"
 CONTENT_TYPE_KEY = "Content-Type"
 ETAG_KEY = "ETag"
 ADDRESS_KEY = "_ip_"
+_OF_EACH_ANSWER = (CODE_KEY, RESPONSE_TIME_KEY, ADDRESS_KEY)
 _OF_AN_ANSWER = frozenset(
     (
+        *_OF_EACH_ANSWER,
         PROTOCOL_STATUS_KEY,
         REPRESENTATIVE_KEY,
-        RESPONSE_TIME_KEY,
-        CODE_KEY,
         CONTENT_TYPE_KEY,
         ETAG_KEY,
-        ADDRESS_KEY,
     )
 )
 
@@ -57,21 +56,22 @@ def record_of(
         said = reason_of(answer)
         if isinstance(answer, Failure) and answer.message:
             said += f": {answer.message}"
-    metadata = dict(item.datum.metadata)
+    known = item.datum
+    metadata = dict(known.metadata)
     metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_status.label}({said[:_LONGEST_VALUE]})"
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative
     content = None
-    for key in (CODE_KEY, RESPONSE_TIME_KEY, ADDRESS_KEY):
+    for key in _OF_EACH_ANSWER:
         metadata.pop(key, None)  # an earlier round's
     if isinstance(answer, Response):
         metadata[CODE_KEY] = str(answer.code)
         metadata[RESPONSE_TIME_KEY] = str(answer.elapsed_ms)
         _put(metadata, ADDRESS_KEY, answer.ip)
-        _describe(metadata, outcome.status, answer)
+        headers = _by_name(answer)
+        _describe(metadata, outcome.status, headers)
         if store_content and outcome.store:
-            content = content_of(answer, now_ms, outcome.status)
-    known = item.datum
+            content = _content(answer, headers, now_ms, outcome.status)
     datum = CrawlDatum(  # `replace` takes three times as long, and this is made for every URL
         outcome.status,
         now_ms,
@@ -85,21 +85,26 @@ def record_of(
     return FetchRecord(item.url, item.host, datum, content)
 
 
-def _describe(metadata: dict[str, str], status: Status, answer: Response) -> None:
+def _by_name(answer: Response) -> dict[str, str]:
+    """The last value of each header, under its lower-case name."""
+    return {name.lower(): value for name, value in answer.headers}
+
+
+def _describe(metadata: dict[str, str], status: Status, headers: Mapping[str, str]) -> None:
     """The page's type and version. A page that did not change has those it had, unless the
     server says otherwise, and a server in trouble says nothing about the page."""
     if status is Status.FETCH_RETRY:
         return
-    version = answer.header("etag")
-    is_page = status in (Status.FETCH_SUCCESS, Status.FETCH_NOTMODIFIED)
+    version = headers.get("etag", "")
+    is_page = status is Status.FETCH_SUCCESS or status is Status.FETCH_NOTMODIFIED
     if not is_page or len(version) > _LONGEST_VALUE:
         version = ""  # of an error's text; and a part of one would be another one
-    for key, value in ((CONTENT_TYPE_KEY, answer.header("content-type")), (ETAG_KEY, version)):
+    for key, value in ((CONTENT_TYPE_KEY, headers.get("content-type")), (ETAG_KEY, version)):
         if value or status is not Status.FETCH_NOTMODIFIED:
             _put(metadata, key, value)
 
 
-def _put(metadata: dict[str, str], key: str, value: str) -> None:
+def _put(metadata: dict[str, str], key: str, value: str | None) -> None:
     if value:
         metadata[key] = value[:_LONGEST_VALUE]
     else:
@@ -110,19 +115,26 @@ _LONGEST_VALUE = 1000
 """A server decides on these texts, and they are kept for every URL."""
 
 
-def content_of(answer: Response, now_ms: int, status: Status) -> Content:
+def content_of(answer: Response, now_ms: int, status: Status | None = None) -> Content:
+    """The answer as it is kept; without a status it is no page, and nobody parses it."""
+    return _content(answer, _by_name(answer), now_ms, status)
+
+
+def _content(
+    answer: Response, headers: Mapping[str, str], now_ms: int, status: Status | None
+) -> Content:
     return Content(
-        url=answer.url,
-        body=answer.body,
-        content_type=answer.header("content-type")[:_LONGEST_VALUE],
-        code=answer.code,
-        fetch_time=now_ms,
-        ip=answer.ip,
-        truncated=answer.truncated.value,
-        version=answer.version,
-        cipher=answer.cipher,
-        headers={name.lower(): value for name, value in answer.headers},
-        status=int(status),
+        answer.url,
+        answer.body,
+        headers.get("content-type", "")[:_LONGEST_VALUE],
+        answer.code,
+        now_ms,
+        answer.ip,
+        answer.truncated.value,
+        answer.version,
+        answer.cipher,
+        headers,
+        0 if status is None else int(status),
         request_headers=answer.request_headers,
         response_headers=answer.response_headers,
     )

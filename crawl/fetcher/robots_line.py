@@ -7,6 +7,7 @@ own server's queue.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -17,10 +18,11 @@ from crawl.fetcher.outcome import outcome_of
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queue import HostQueue
 from crawl.fetcher.queues import HostQueues
-from crawl.fetcher.record import FetchRecord, record_of
+from crawl.fetcher.record import FetchRecord, content_of, record_of
 from crawl.fetcher.robots_cache import RobotsCache
 from crawl.fetcher.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, FailureKind, Response
+from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.robots.answer import Deferred, rules_from
 from crawl.robots.rules import Basis, RobotRules, allow_all
@@ -57,13 +59,18 @@ class RobotsLine:
         settings: FetchSettings,
         politeness: Politeness,
         clock: Clock,
-        deadline: float | None,
+        *,
+        deadline: float | None = None,
+        archive: Callable[[Content], None] | None = None,
+        elsewhere: Callable[[str], bool] = lambda key: False,
     ) -> None:
         self._fetching = fetching
         self._settings = settings
         self._politeness = politeness
         self._clock = clock
         self._deadline = deadline
+        self._archive = archive
+        self._elsewhere = elsewhere
         self._cache = RobotsCache(settings.robots_expire_s)
 
     def rules_of(self, item: FetchItem, now: float) -> RobotRules | None:
@@ -108,6 +115,8 @@ class RobotsLine:
     def handle(self, item: FetchItem, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request for a robots.txt."""
         self._fetching.counters["robots_requests"] += 1
+        if self._archive is not None and isinstance(answer, Response):
+            self._archive(content_of(answer, self._clock.now_ms()))
         if self._fetching.stopped:
             return  # nobody waits for them any more
         origin = self._origin_queue(item.robots_for)
@@ -181,7 +190,7 @@ class RobotsLine:
 
     def _follow(self, item: FetchItem, answer: Response | Failure) -> bool:
         """Asks for the robots.txt that this one redirects to, in that server's queue; says
-        whether there is one to ask for."""
+        whether there is one."""
         if not isinstance(answer, Response) or answer.code not in _REDIRECTS:
             return False
         target = resolve(item.url, answer.header("location"))
@@ -193,6 +202,12 @@ class RobotsLine:
         found = self._fetching.item_of(target, item.datum)
         if found is None:
             return False
+        if self._elsewhere(found.key):
+            # two tasks that ask one server know nothing of each other's pauses, and without
+            # the file nobody knows what is allowed: the host has its turn another time
+            self._fetching.counters["robots_elsewhere"] += 1
+            self.give_up(item.robots_for)
+            return True
         self._fetching.line_up(
             replace(
                 found,

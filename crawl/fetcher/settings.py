@@ -24,6 +24,19 @@ FETCHER_QUEUE_DEPTH = integer(
 FETCHER_STORE_CONTENT = boolean(
     "fetcher.store.content", True, "Keep the bytes of pages in the segment."
 )
+FETCHER_STORE_ROBOTS = boolean(
+    "fetcher.store.robotstxt",
+    False,
+    "Keep the answers to requests for robots.txt too, as content that is not parsed.",
+)
+FETCHER_NORMALIZE_URLS = boolean(
+    "fetcher.normalize.urls",
+    False,
+    "Normalize the URLs of the list (scope default) before they are fetched.",
+)
+FETCHER_FILTER_URLS = boolean(
+    "fetcher.filter.urls", False, "Filter the URLs of the list before they are fetched."
+)
 FETCHER_TIMELIMIT = duration(
     "fetcher.timelimit.mins",
     -1.0,
@@ -75,14 +88,22 @@ HTTP_ROBOTS_ALLOWLIST = words(
 FETCHER_CHECKPOINT_RECORDS = integer(
     "fetcher.checkpoint.records",
     5_000,
-    "What is fetched is committed after so many records: a crash loses no more than these.",
+    "What is fetched is committed, as one file, after so many records.",
     minimum=1,
 )
 FETCHER_CHECKPOINT_BYTES = size(
     "fetcher.checkpoint.bytes", 64 << 20, "Or after so much content.", minimum=1
 )
 FETCHER_CHECKPOINT_SECONDS = duration(
-    "fetcher.checkpoint.seconds", 60.0, "Or after so long.", unit="s"
+    "fetcher.checkpoint.seconds", 300.0, "Or after so long.", unit="s"
+)
+FETCHER_JOURNAL_SECONDS = duration(
+    "fetcher.journal.seconds",
+    1.0,
+    "What waits for longer to be committed is noted in a journal: a crash has no page asked"
+    " for again but those of so many seconds, and those under way. -1: no journal.",
+    unit="s",
+    minimum=-1,
 )
 FETCHER_PROGRESS_INTERVAL = duration(
     "fetcher.progress.interval",
@@ -140,6 +161,9 @@ PROPERTIES = (
     FETCHER_QUEUE_MODE,
     FETCHER_QUEUE_DEPTH,
     FETCHER_STORE_CONTENT,
+    FETCHER_STORE_ROBOTS,
+    FETCHER_NORMALIZE_URLS,
+    FETCHER_FILTER_URLS,
     FETCHER_TIMELIMIT,
     FETCHER_THROUGHPUT_THRESHOLD,
     FETCHER_THROUGHPUT_RETRIES,
@@ -151,6 +175,7 @@ PROPERTIES = (
     FETCHER_CHECKPOINT_RECORDS,
     FETCHER_CHECKPOINT_BYTES,
     FETCHER_CHECKPOINT_SECONDS,
+    FETCHER_JOURNAL_SECONDS,
     FETCHER_PROGRESS_INTERVAL,
     HTTP_ROBOTS_ALLOWLIST,
     HTTP_REDIRECT_MAX,

@@ -117,7 +117,7 @@ class _Watch:
     def __call__(self, engine: FetchEngine, busy: int) -> str:
         """Called under the engine's lock: the store, which may be slow, is asked by another
         thread, and its answer is taken at the next call."""
-        self._output.tick()
+        self._output.tick(self._clock.monotonic())
         if self._answer is not None:
             if not self._answer.done():
                 return ""

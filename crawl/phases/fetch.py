@@ -17,13 +17,17 @@ import numpy as np
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
+from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import UsageError
 from crawl.fetcher.host_summary import MOST_HOSTS
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols, resolved_protocols
-from crawl.fetcher.settings import FETCHER_TIMELIMIT
+from crawl.fetcher.settings import (
+    FETCHER_FILTER_URLS,
+    FETCHER_NORMALIZE_URLS,
+    FETCHER_TIMELIMIT,
+)
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
@@ -59,6 +63,7 @@ def check(config: Config) -> None:
     NormalizerChain.from_config(config, Scope.FETCHER)
     FilterChain.from_config(config)
     ScoringChain.from_config(config)
+    _list_normalizers(config)
 
 
 def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
@@ -116,8 +121,11 @@ def run(
             normalizers=NormalizerChain.from_config(config, Scope.FETCHER),
             filters=FilterChain.from_config(config),
             scoring=ScoringChain.from_config(config),
-            parts=len(lists),
+            buckets=_buckets(crawl_dir, config),
+            lists=tuple(lists),
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
+            list_normalizers=_list_normalizers(config),
+            list_filters=_list_filters(config),
             clock=clock,
         )
         with timed(report, "fetch", clock):
@@ -132,6 +140,22 @@ def run(
             segment.publish(table, manifest)
         segment.folder.delete(STOP)
         return Fetched(segment.name, report, complete, lock.took_over)
+
+
+def _buckets(crawl_dir: CrawlDir, config: Config) -> int:
+    """Those of the CrawlDb; or of the one that there may be, where a segment is all there is."""
+    crawldb = crawl_dir.crawldb.current()
+    return config[CRAWLDB_BUCKETS] if crawldb is None else crawldb.buckets
+
+
+def _list_normalizers(config: Config) -> NormalizerChain | None:
+    if not config[FETCHER_NORMALIZE_URLS]:
+        return None
+    return NormalizerChain.from_config(config, Scope.DEFAULT)
+
+
+def _list_filters(config: Config) -> FilterChain | None:
+    return FilterChain.from_config(config) if config[FETCHER_FILTER_URLS] else None
 
 
 def _manifest(

@@ -43,6 +43,8 @@ class Chunk:
 
     pieces: dict[str, Piece] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """What of the fetch's journal it contains."""
 
 
 class ChunkLog:
@@ -50,14 +52,15 @@ class ChunkLog:
 
     def __init__(self, segment: Folder, part: int) -> None:
         self._folder = segment.child(f"{CHUNKS}/part-{part:05d}")
-        self._token = uuid.uuid4().hex
+        self.token = uuid.uuid4().hex
+        """Whose marks they are."""
         self._next = 0
 
     def claim(self, now_ms: int) -> int | None:
         """Makes this task the only one that may commit; when the task before it claimed
         the part, None for the first."""
         raw = self._folder.read(OWNER)
-        claim = json.dumps({"token": self._token, "claimed_ms": now_ms})
+        claim = json.dumps({"token": self.token, "claimed_ms": now_ms})
         self._folder.write(OWNER, claim.encode())
         if raw is None:
             return None
@@ -69,7 +72,7 @@ class ChunkLog:
     def is_ours(self) -> bool:
         """Whether no other task has claimed the part since."""
         raw = self._folder.read(OWNER)
-        return raw is not None and self._token.encode() in raw
+        return raw is not None and self.token.encode() in raw
 
     def committed(self) -> list[Chunk]:
         """All chunks so far; what is committed next comes after them."""
@@ -78,7 +81,7 @@ class ChunkLog:
             try:
                 content = json.loads(raw)
                 pieces = {name: Piece(**piece) for name, piece in content["pieces"].items()}
-                chunks.append(Chunk(pieces, content["counters"]))
+                chunks.append(Chunk(pieces, content["counters"], content.get("notes", [])))
             except (ValueError, TypeError, KeyError, AttributeError):
                 # a mark that its writer died in commits nothing: it is written over
                 if self.is_ours():

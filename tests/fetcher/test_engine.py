@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from crawl.fetcher.engine import FetchEngine, Surroundings
 from crawl.fetcher.politeness import Pace, Politeness
+from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FetchSettings
 from crawl.fetcher.virtual import Sent, VirtualClock
 from crawl.interfaces.protocol import Failure, FailureKind
+from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from tests.fetcher.small_web import DUE, REFUSED, SmallWeb, fetch
@@ -299,3 +301,66 @@ def test_the_target_of_a_redirect_that_is_not_served_is_left_for_later() -> None
     done = fetch(SmallWeb(pages), ["http://a.org/1"], redirect_max=5, deadline=60.0)
     assert done.statuses["http://b.org/x"] is Status.LINKED
     assert not any("handed_back" in reason for reason in done.engine.counters)
+
+
+def test_a_robots_redirect_to_a_server_of_another_part_is_not_followed() -> None:
+    pages = host("a.org", 2, (301, {"Location": "http://www.a.org/robots.txt"}))
+    pages |= {"http://www.a.org/robots.txt": "User-agent: *\nDisallow: /"}
+    pages |= host("b.org", 1)
+    asked_elsewhere = {"elsewhere": lambda key: key == "www.a.org"}
+    done = fetch(SmallWeb(pages), [*urls_of(pages)], around=asked_elsewhere)
+    assert "http://www.a.org/robots.txt" not in {each.url for each in done.run.sent}
+    assert done.statuses == {"http://b.org/p0": Status.FETCH_SUCCESS}
+    assert done.engine.counters["handed_back.robots_deferred"] == 2
+    assert done.engine.counters["robots_elsewhere"] == 1
+
+
+def test_the_urls_of_the_list_can_be_looked_at_once_more() -> None:
+    pages = host("a.org", 3)
+
+    def admitted(url: str) -> tuple[str | None, str]:
+        match url[-1]:
+            case "x":
+                return None, "filtered.regex"
+            case "2":
+                return "http://a.org/p1", ""
+        return url, ""
+
+    urls = [*urls_of(pages), "http://a.org/x"]
+    done = fetch(SmallWeb(pages), urls, around={"admitted": admitted})
+    assert sorted(done.statuses) == ["http://a.org/p0", "http://a.org/p1"]
+    assert done.engine.counters["handed_back.filtered.regex"] == 1
+    assert done.engine.counters["already_fetched_here"] == 1
+
+
+def test_answers_to_robots_requests_are_archived_where_wanted() -> None:
+    kept: list[Content] = []
+    pages = host("a.org", 1, (302, {"Location": "/rules.txt", "X": "1"}))
+    pages["http://a.org/rules.txt"] = "User-agent: *\nDisallow: /x"
+    pages["http://b.org/robots.txt"] = REFUSED
+    done = fetch(
+        SmallWeb(pages),
+        ["http://a.org/p0", "http://b.org/"],
+        around={"archive": kept.append},
+        robots_defer_retries=0,
+    )
+    assert [(each.url, each.code, each.status) for each in kept] == [
+        ("http://a.org/robots.txt", 302, 0),
+        ("http://a.org/rules.txt", 200, 0),
+    ]
+    assert kept[1].body == b"User-agent: *\nDisallow: /x"
+    assert done.engine.counters["records"] == len(done.records) == 1
+
+
+def test_when_memory_is_full_targets_are_left_for_later_instead_of_fetched_twice() -> None:
+    pages: dict[str, object] = {
+        "http://a.org/0": (302, {"Location": "http://a.org/there"}),
+        "http://a.org/there": "x",
+    }
+    done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
+    assert done.statuses["http://a.org/there"] is Status.FETCH_SUCCESS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("crawl.fetcher.engine.Seen", lambda: Seen(1))
+        done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
+    assert done.statuses["http://a.org/there"] is Status.LINKED
+    assert done.engine.counters["redirects_left_for_later"] == 1

@@ -104,7 +104,8 @@ class Part:
             normalizers=NormalizerChain.from_config(config, Scope.FETCHER),
             filters=FilterChain.from_config(config),
             scoring=ScoringChain.from_config(config),
-            parts=1,
+            buckets=4,
+            lists=(self.file,),
             deadline_ms=None,
         )
 

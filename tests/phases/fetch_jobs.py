@@ -22,6 +22,7 @@ def fetch_by(clock: Clock, address: str, settings: Settings) -> Fetched:
         Web(settings),
         fetcher__server__delay=0,
         fetcher__checkpoint__records=CHUNK,
+        fetcher__journal__seconds=0,
         fetcher__progress__interval=0.1,
     )
     return fetch.run(InProcess(2), CrawlDir(address), config, FetchOptions(), clock)
