@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rollback": ("crawl.cli.rollback", "make an older state of the CrawlDb current"),
     "gc": ("crawl.cli.gc", "forget old snapshots and delete stray files"),
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
+    "explain": ("crawl.cli.explain", "everything known of one URL, and what happens to it next"),
     "filterchecker": ("crawl.cli.filterchecker", "which URLs the filters accept, and why not"),
     "normalizerchecker": ("crawl.cli.normalizerchecker", "URLs in normal form, step by step"),
     "robotsparser": ("crawl.cli.robotsparser", "which URLs a robots.txt allows"),

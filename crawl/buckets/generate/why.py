@@ -1,0 +1,203 @@
+"""Why generate would or would not select one URL: the steps of `scan.select`, one by one.
+
+Each is asked whatever the others say, so that a person sees all that stands in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from crawl.buckets.generate.ranking import keys_of
+from crawl.buckets.generate.scan import BELOW_TOP_N, PER_HOST_OVERFLOW, Selection, select
+from crawl.clock import as_text
+from crawl.counters import Counters
+from crawl.interfaces.chain_steps import filter_steps
+from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
+from crawl.model.records import to_records
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import open_table, read_groups
+from crawl.storage.snapshot import BucketFile
+from crawl.urls.domains import registered_domain
+from crawl.urls.parse import host_of
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateStep:
+    """One step's word."""
+
+    reason: str
+    """The counter under which generate rejects by it."""
+    passes: bool | None
+    """None where that cannot be told of one URL alone."""
+    detail: str
+    """One line for people."""
+
+
+def generate_steps(
+    selection: Selection, row: pa.Table, crawldb: Folder, bucket: BucketFile
+) -> tuple[GenerateStep, ...]:
+    """The steps in generate's order for one record, a row of the bucket with all columns."""
+    ((url, datum),) = to_records(row)
+    steps = list(_own_steps(selection, row, url, datum))
+    is_candidate = all(step.passes is not False for step in steps)
+    steps.append(_cap(selection, row, is_candidate, crawldb, bucket))
+    steps.append(
+        GenerateStep(BELOW_TOP_N, None, "hangs on all other candidates, where --top-n is given")
+    )
+    return tuple(steps)
+
+
+def rejection_of(steps: tuple[GenerateStep, ...]) -> GenerateStep | None:
+    """The first step that rejects."""
+    return next((step for step in steps if step.passes is False), None)
+
+
+def _own_steps(
+    selection: Selection, row: pa.Table, url: str, datum: CrawlDatum
+) -> Iterator[GenerateStep]:
+    now, faults = selection.now_ms, Counters()
+    yield _filtered(selection, url)
+    due = bool(selection.schedule.due(row, now, faults)[0].as_py())
+    yield GenerateStep("schedule_rejected", due, _due(datum.fetch_time, now, due))
+    yield _reserved(selection, datum)
+    yield GenerateStep("expr_rejected", None, "--expr is evaluated by generate alone")
+    wanted = selection.restrict_status
+    yield GenerateStep(
+        "status_rejected",
+        wanted is None or datum.status is wanted,
+        f"{datum.status.label}; "
+        + ("any will do" if wanted is None else f"only {wanted.label} (generate.restrict.status)"),
+    )
+    value = float(selection.scoring.sort_values(row, faults)[0].as_py())
+    yield GenerateStep("score_not_a_number", not np.isnan(value), f"sort value {value:g}")
+    yield GenerateStep(
+        "score_too_low",
+        value >= selection.min_score,
+        f"sort value {value:g}, at least {selection.min_score:g} (generate.min.score)",
+    )
+    most = selection.min_interval_s
+    yield GenerateStep(
+        "interval_rejected",
+        most < 0 or datum.fetch_interval <= most,
+        f"interval {datum.fetch_interval:,} s; "
+        + ("any will do" if most < 0 else f"at most {most:,} s (generate.min.interval)"),
+    )
+
+
+def _filtered(selection: Selection, url: str) -> GenerateStep:
+    if selection.filters is None:
+        return GenerateStep("url_filters_rejected", True, "not asked (generate.filter)")
+    steps = filter_steps(selection.filters, url)
+    for step in steps:
+        if step.reason is not None:
+            return GenerateStep("url_filters_rejected", False, f"{step.plugin}: {step.reason}")
+    names = ", ".join(step.plugin for step in steps) or "no filter is active"
+    return GenerateStep("url_filters_rejected", True, f"accepted: {names}")
+
+
+def _due(fetch_time: int, now: int, due: bool) -> str:
+    told = f"due {moment(fetch_time)}, {span(abs(fetch_time - now))}"
+    if fetch_time <= now:
+        return f"{told} ago" + ("" if due else ", but the schedule says no")
+    return f"{told} from now" + (", but the schedule does not wait for that" if due else "")
+
+
+def _reserved(selection: Selection, datum: CrawlDatum) -> GenerateStep:
+    mark = datum.metadata.get(GENERATE_TIME_KEY)
+    if mark is None:
+        return GenerateStep("wait_for_update", True, "not marked by a generate")
+    if not (mark.isascii() and mark.isdigit() and len(mark) <= 18):
+        return GenerateStep("wait_for_update", True, f"{GENERATE_TIME_KEY}={mark} is no time")
+    until = int(mark) + selection.reserved_ms
+    is_over = until <= selection.now_ms
+    told = f"selected {moment(int(mark))}, {'was' if is_over else 'is'} reserved until"
+    return GenerateStep("wait_for_update", is_over, f"{told} {moment(until)} (crawl.gen.delay)")
+
+
+def _cap(
+    selection: Selection,
+    row: pa.Table,
+    is_candidate: bool,
+    crawldb: Folder,
+    bucket: BucketFile,
+) -> GenerateStep:
+    most = selection.most_per_group
+    if most <= 0:
+        return GenerateStep(PER_HOST_OVERFLOW, True, "no limit (generate.max.count)")
+    if not is_candidate:
+        return GenerateStep(PER_HOST_OVERFLOW, None, "not counted: rejected before")
+    host = row["host"][0].as_py()
+    if selection.by_domain:
+        told = f"counted with the other hosts of {registered_domain(host)}"
+        return GenerateStep(PER_HOST_OVERFLOW, None, told)
+    counted_as = selection.counting and selection.counting.normalize(f"http://{host}/")
+    if counted_as and host_of(counted_as) not in (None, host):
+        told = f"counted under another name: {host_of(counted_as)}"
+        return GenerateStep(PER_HOST_OVERFLOW, None, told)
+    rank, candidates = _rank(selection, row["url"][0].as_py(), host, crawldb, bucket)
+    return GenerateStep(
+        PER_HOST_OVERFLOW,
+        rank <= most,
+        f"number {rank:,} of {candidates:,} candidates of {host}, at most {most:,}"
+        " (generate.max.count)",
+    )
+
+
+def _rank(
+    selection: Selection, url: str, host: str, crawldb: Folder, bucket: BucketFile
+) -> tuple[int, int]:
+    """The URL's place among its host's candidates, from 1, and how many there are."""
+    mine: np.uint64 | None = None
+    keys = []
+    start = 0
+    with open_table(crawldb, bucket.path) as source:
+        for group in range(source.num_row_groups):
+            about = source.metadata.row_group(group)
+            place = np.arange(start, start + about.num_rows, dtype=np.int64)
+            start += about.num_rows
+            if not _may_hold(about, host):
+                continue
+            rows = read_groups(source, [group])
+            own = np.asarray(rows["host"].to_numpy() == host)
+            rows, place = rows.filter(pa.array(own)), place[own]
+            if not rows.num_rows:
+                continue
+            alive, values = select(selection, rows, None, Counters())
+            found = keys_of(values[alive], bucket.bucket, place[alive])
+            keys.append(found)
+            is_this = rows["url"].to_numpy()[alive] == url
+            if is_this.any():
+                mine = found[is_this][0]
+    every = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
+    above = 0 if mine is None else int(np.count_nonzero(every > mine))
+    return above + 1, len(every)
+
+
+_HOST_COLUMN = 1
+
+
+def _may_hold(group: pa.parquet.RowGroupMetaData, host: str) -> bool:
+    statistics = group.column(_HOST_COLUMN).statistics
+    if statistics is None or not statistics.has_min_max:
+        return True
+    return bool(statistics.min.encode() <= host.encode() <= statistics.max.encode())
+
+
+def moment(time_ms: int) -> str:
+    """A time as text; a number where no calendar has it."""
+    try:
+        return as_text(time_ms)
+    except (ValueError, OverflowError, OSError):
+        return f"{time_ms} ms"
+
+
+def span(ms: int) -> str:
+    """A length of time in the unit that fits it."""
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
+        if ms >= size:
+            return f"{ms / size:.1f} {unit}"
+    return f"{ms} ms"

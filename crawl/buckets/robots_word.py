@@ -1,0 +1,60 @@
+"""What robots.txt says of one URL: remembered by segments, or asked for now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from crawl.buckets.mentions import Mention
+from crawl.config import Config
+from crawl.fetcher.record import PROTOCOL_STATUS_KEY
+from crawl.fetcher.single import Means, rules_for
+from crawl.model.protocol_status import ProtocolStatus
+from crawl.robots.answer import Deferred
+from crawl.storage.segments import FETCH
+
+_DENIED = ProtocolStatus.ROBOTS_DENIED.label
+_ASKED = frozenset(
+    status.label
+    for status in (
+        *(ProtocolStatus.SUCCESS, ProtocolStatus.NOTMODIFIED, ProtocolStatus.MOVED),
+        *(ProtocolStatus.TEMP_MOVED, ProtocolStatus.NOTFOUND, ProtocolStatus.GONE),
+    )
+)
+"""What only a page that was asked for can come to."""
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsWord:
+    """A verdict, as far as known."""
+
+    allowed: bool | None
+    """None where nobody has asked."""
+    told: str
+    """One line for people."""
+    crawl_delay_s: float | None = None
+
+
+def remembered(mentions: Iterable[Mention]) -> RobotsWord:
+    """The newest fetch's word."""
+    known = RobotsWord(None, "not known")
+    for mention in mentions:
+        for record in mention.records if mention.part == FETCH else ():
+            status = record.metadata.get(PROTOCOL_STATUS_KEY, "").partition("(")[0]
+            when = f"when segment {mention.segment} was fetched"
+            if status == _DENIED:
+                known = RobotsWord(False, f"not allowed {when}")
+            elif status in _ASKED:
+                known = RobotsWord(True, f"allowed {when}")
+    return known
+
+
+def asked_now(url: str, config: Config, means: Means) -> RobotsWord:
+    """The host's own word; one polite request, or a few where it redirects."""
+    rules = rules_for(url, config, means)
+    if isinstance(rules, Deferred):
+        detail = f" ({rules.detail})" if rules.detail else ""
+        return RobotsWord(False, f"cannot be had for now: {rules.reason}{detail}")
+    allowed = rules.allows(url)
+    told = f"{'allowed' if allowed else 'not allowed'} ({rules.basis})"
+    return RobotsWord(allowed, told, rules.crawl_delay_s)

@@ -1,0 +1,230 @@
+"""crawl explain."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from crawl.buckets.dump import as_paragraph, as_record
+from crawl.buckets.explain import Explanation, Past, explain
+from crawl.buckets.generate.why import GenerateStep, moment
+from crawl.buckets.mentions import Mention
+from crawl.buckets.robots_word import RobotsWord, asked_now, remembered
+from crawl.cli.lines import as_text, printable
+from crawl.cli.network import asking
+from crawl.cli.options import crawl_dir_argument, json_option, with_config
+from crawl.cli.output import print_json, print_table, remark
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.fetcher.record import PROTOCOL_STATUS_KEY
+from crawl.model.datum import CrawlDatum
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import CONTENT, PARSE_DATA
+
+UNKNOWN = 1
+
+
+@click.command("explain")
+@crawl_dir_argument
+@click.argument("url")
+@click.option("--robots", "with_robots", is_flag=True, help="Ask the host's robots.txt, politely.")
+@click.option(
+    "--inlinks",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="At most so many pages that link to it.",
+)
+@json_option
+@with_config
+def command(
+    crawl_dir: str, url: str, with_robots: bool, inlinks: int, as_json: bool, config: Config
+) -> int:
+    """Tell everything that CRAWL_DIR knows of a URL, and what happens to it next.
+
+    Its record and how it came to be, what segments say of it, what normalizers and filters
+    make of it, when it is due and why generate would select it or not, who links to it.
+    Nothing is sent unless --robots is given. Exit code 1: nothing is known of the URL.
+
+    \b
+    Examples:
+      crawl explain mycrawl https://example.org/
+      crawl explain mycrawl https://example.org/ --robots -D http.agent.name=mybot
+      crawl explain mycrawl https://example.org/ -D generate.min.score=0.5 --json
+    """
+    directory = CrawlDir(crawl_dir)
+    found = explain(
+        *(directory, as_text(url), config, SystemClock().now_ms()),
+        applied=_applied(directory),
+        most_inlinks=inlinks,
+    )
+    robots = remembered(found.segments)
+    if with_robots:
+        with asking("explain", config) as means:
+            robots = asked_now(found.url, config, means)
+    if as_json:
+        print_json(_as_json(found, robots))
+    else:
+        _show(found, robots)
+    if not found.is_known:
+        remark(f"explain: nothing is known of {printable(found.url)}")
+    return 0 if found.is_known else UNKNOWN
+
+
+def _applied(directory: CrawlDir) -> frozenset[str]:
+    return frozenset()
+
+
+# for people
+
+
+def _show(found: Explanation, robots: RobotsWord) -> None:
+    if found.record is not None:
+        for line in as_paragraph(found.url, found.record).splitlines():
+            click.echo(printable(line))
+    else:
+        click.echo(f"{printable(found.url)}\n  not in the CrawlDb")
+    click.echo(f"  next            {printable(found.prospect)}")
+    delay = "" if robots.crawl_delay_s is None else f", Crawl-delay {robots.crawl_delay_s:g} s"
+    hint = "; --robots asks" if robots.allowed is None else ""
+    click.echo(f"  robots.txt      {printable(robots.told)}{delay}{hint}")
+    if any(past.record is not None for past in found.history):
+        _table(
+            "CrawlDb by snapshot",
+            ["snapshot", "written", "by", "status", "due", "interval", "retries", "score"],
+            [_past(past) for past in found.history],
+        )
+    _table(
+        "segments",
+        ["segment", "part", "what"],
+        [[mention.segment, mention.part, _told(mention)] for mention in found.segments],
+    )
+    _table(
+        "links to it",
+        ["segment", "linked from", "anchor"],
+        [[link.segment, link.url, link.anchor] for link in found.inlinks],
+    )
+    _table(
+        "normalizers",
+        ["round", "normalizer", "makes"],
+        [
+            [step.round, step.plugin, _made(step.url, step.changed, step.fault)]
+            for step in found.normalizing
+        ],
+    )
+    _table(
+        "filters",
+        ["filter", "says"],
+        [[step.plugin, step.fault or step.reason or "accepted"] for step in found.filtering],
+    )
+    _table(
+        "generate",
+        ["generate's step", "passes", "because"],
+        [[step.reason, _passes(step), step.detail] for step in found.generating],
+    )
+
+
+def _table(title: str, columns: list[str], rows: list[list[object]]) -> None:
+    if rows:
+        shown = [
+            [printable(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+        ]
+        print_table(title, columns, shown, first=False)
+
+
+def _past(past: Past) -> list[object]:
+    when: list[object] = [past.snapshot, moment(past.created_ms), past.phase]
+    datum = past.record
+    if datum is None:
+        return [*when, "not there", "", "", "", ""]
+    return [
+        *when,
+        datum.status.label,
+        moment(datum.fetch_time),
+        f"{datum.fetch_interval / 86_400:.3g} d",
+        datum.retries,
+        datum.score,
+    ]
+
+
+def _made(url: str | None, changed: bool, fault: str) -> str:
+    if fault:
+        return f"nothing, it failed: {fault}"
+    if url is None:
+        return "no URL"
+    return url if changed else "no change"
+
+
+def _passes(step: GenerateStep) -> str:
+    return {True: "yes", False: "NO", None: "?"}[step.passes]
+
+
+def _told(mention: Mention) -> str:
+    facts = mention.facts
+    if mention.part == CONTENT:
+        truncated = f", truncated ({facts['truncated']})" if facts["truncated"] else ""
+        fetched = moment(facts["fetch_time"])
+        return f"{facts['code']} {facts['content_type']}, {fetched}{truncated}"
+    if mention.part == PARSE_DATA:
+        words = [facts["status"], facts["message"], facts["mime_type"], facts["language"]]
+        words += [facts["directives"], f"{facts['outlinks']} links", repr(facts["title"])]
+        return ", ".join(word for word in words if word)
+    told = [_record_told(datum) for datum in mention.records]
+    if mention.links:
+        told[-1] += f" by {mention.links:,} pages, the best of them"
+    return "; ".join(told)
+
+
+def _record_told(datum: CrawlDatum) -> str:
+    status = datum.metadata.get(PROTOCOL_STATUS_KEY)
+    words = [datum.status.label, f"score {datum.score:g}"]
+    if datum.status.is_fetch:
+        words.append(moment(datum.fetch_time))
+    return ", ".join([*words, status] if status else words)
+
+
+# for programs
+
+
+def _as_json(found: Explanation, robots: RobotsWord) -> dict[str, Any]:
+    return {
+        "asked": found.asked,
+        "url": found.url,
+        "known": found.is_known,
+        "record": _record(found.url, found.record),
+        "next": found.prospect,
+        "robots": asdict(robots),
+        "history": [
+            {
+                "snapshot": past.snapshot,
+                "created": moment(past.created_ms),
+                "phase": past.phase,
+                "record": _record(found.url, past.record),
+            }
+            for past in found.history
+        ],
+        "segments": [
+            {
+                "segment": mention.segment,
+                "part": mention.part,
+                "records": [as_record(found.url, datum) for datum in mention.records],
+                "links": mention.links,
+                "facts": {name: _plain(value) for name, value in mention.facts.items()},
+            }
+            for mention in found.segments
+        ],
+        "inlinks": [asdict(link) for link in found.inlinks],
+        "normalizers": [asdict(step) for step in found.normalizing],
+        "filters": [asdict(step) for step in found.filtering],
+        "generate": [asdict(step) for step in found.generating],
+    }
+
+
+def _record(url: str, datum: CrawlDatum | None) -> dict[str, Any] | None:
+    return None if datum is None else as_record(url, datum)
+
+
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
