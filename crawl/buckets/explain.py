@@ -5,6 +5,7 @@ Reads the URL's own bucket of the CrawlDb and what segments say of it; sends not
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -77,10 +78,9 @@ def explain(
     config: Config,
     now_ms: int,
     *,
-    applied: frozenset[str] = frozenset(),
     most_inlinks: int = 5,
 ) -> Explanation:
-    """`applied` are the segments that the CrawlDb has taken in."""
+    """As of `now_ms`; of pages that link to it, only so many."""
     current = directory.require_crawldb()
     chain = NormalizerChain.from_config(config)
     normalizing = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
@@ -109,7 +109,7 @@ def explain(
         inlinks=tuple(_inlinks(segments, mentions, known_as, most_inlinks)),
         generating=steps,
         prospect=(
-            _prospect_of_segments(segments, mentions, applied)
+            _prospect_of_segments(segments, mentions, current.applied)
             or (_prospect_of_record(steps, row) if row is not None else "")
             or _prospect_of_stranger(normal, filtering)
         ),
@@ -166,7 +166,7 @@ def _inlinks(
 
 
 def _prospect_of_segments(
-    segments: list[Segment], mentions: tuple[Mention, ...], applied: frozenset[str]
+    segments: list[Segment], mentions: tuple[Mention, ...], applied: Container[str]
 ) -> str:
     """What the oldest segment whose round is not closed has in store for the URL."""
     for segment in segments:

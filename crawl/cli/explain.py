@@ -54,11 +54,8 @@ def command(
       crawl explain mycrawl https://example.org/ --robots -D http.agent.name=mybot
       crawl explain mycrawl https://example.org/ -D generate.min.score=0.5 --json
     """
-    directory = CrawlDir(crawl_dir)
     found = explain(
-        *(directory, as_text(url), config, SystemClock().now_ms()),
-        applied=_applied(directory),
-        most_inlinks=inlinks,
+        CrawlDir(crawl_dir), as_text(url), config, SystemClock().now_ms(), most_inlinks=inlinks
     )
     robots = remembered(found.segments)
     if with_robots:
@@ -71,10 +68,6 @@ def command(
     if not found.is_known:
         remark(f"explain: nothing is known of {printable(found.url)}")
     return 0 if found.is_known else UNKNOWN
-
-
-def _applied(directory: CrawlDir) -> frozenset[str]:
-    return frozenset()
 
 
 # for people

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from crawl.buckets.explain import Explanation, explain
+from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import NoSnapshot
+from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
@@ -92,7 +94,15 @@ def test_what_a_segment_has_in_store(directory: CrawlDir) -> None:
     make_segment(directory, FIRST, generate=records, fetch=fetched, parse=[])
     expected = f"taken into the CrawlDb with segment {FIRST} (`crawl updatedb`)"
     assert _explain(directory).prospect == expected
-    applied = _explain(directory, applied=frozenset([FIRST]))
+    with directory.writing_crawldb("updatedb", Config(), SystemClock()) as transaction:
+        base = directory.require_crawldb()
+        transaction.publish(
+            *(base.files, Report("updatedb", NOW, "")),
+            buckets=base.buckets,
+            keep=3,
+            applying=[FIRST],
+        )
+    applied = _explain(directory)
     assert applied.prospect.startswith("may be selected by generate from")
     assert [mention.part for mention in applied.segments] == [GENERATE, FETCH]
 
