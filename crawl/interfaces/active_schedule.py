@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_SCHEDULE_CLASS
@@ -86,6 +87,27 @@ class ActiveSchedule:
                 counters[self._error] += 1
                 answers.append(True)
         return pa.array(answers, pa.bool_())
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the schedule has a say in the order of what is due."""
+        return type(self.schedule).urgency_batch is not FetchSchedule.urgency_batch
+
+    def ranked(self, datums: pa.Table, values: pa.Array, now: int, counters: Counters) -> pa.Array:
+        """generate's ranks times the schedule's urgency; after a fault as scoring has them."""
+        if not self.ranks:
+            return values
+        try:
+            urgency = self.schedule.urgency_batch(datums, now)
+            if urgency is None or len(urgency) != len(values) or urgency.null_count:
+                raise ValueError(f"no urgency for each of {len(values)} rows")
+            urgency = urgency.cast(pa.float32())
+            if pc.any(pc.or_(pc.is_nan(urgency), pc.less(urgency, 0.0))).as_py():
+                raise ValueError("an urgency below 0, or no number")
+            return pc.multiply(values, urgency)
+        except Exception:
+            counters[self._error] += datums.num_rows
+            return values
 
     # --- a URL enters ------------------------------------------------------------------
     def initialize(self, url: str, datum: CrawlDatum, now: int, counters: Counters) -> CrawlDatum:

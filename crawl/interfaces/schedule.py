@@ -46,6 +46,17 @@ class FetchSchedule(Protocol):
         as a boolean array; None where the schedule can only answer by row."""
         return None
 
+    def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
+        """How much a fetch at `now` is worth beside the score: generate's rank is scoring's
+        times this. Not negative; 1 where the schedule has no say, as for a URL that was never
+        fetched."""
+        return 1.0
+
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array | None:
+        """`urgency` for a table of CrawlDb columns (`url` and `signature` may be missing), as
+        a float array. A schedule that overrides `urgency` overrides this too."""
+        return None
+
     def after_fetch(
         self,
         url: str,

@@ -1,0 +1,158 @@
+"""adaptive: a page that has changed is due sooner than before, one that has not, later.
+
+Nutch's AdaptiveFetchSchedule and its MimeAdaptive in one: bounds can be set for single
+hosts and rates for single MIME types. A `fixedInterval` in the metadata is left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from crawl.config import Config, Property, boolean, duration, file, number
+from crawl.errors import ConfigError
+from crawl.interfaces.schedule import PageChange
+from crawl.model.datum import CrawlDatum
+from crawl.plugins.schedule.adaptive_rules import Bounds, Rates, host_bounds, mime_rates
+from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, fixed_interval
+from crawl.urls.parse import host_of
+
+INC_RATE = number(
+    "db.fetch.schedule.adaptive.inc_rate",
+    0.4,
+    "By how much of itself an interval grows when the page has not changed.",
+    minimum=0,
+)
+DEC_RATE = number(
+    "db.fetch.schedule.adaptive.dec_rate",
+    0.2,
+    "By how much of itself an interval shrinks when the page has changed.",
+    minimum=0,
+    maximum=0.999,
+)
+MIN_INTERVAL = duration(
+    "db.fetch.schedule.adaptive.min_interval",
+    60,
+    "Shortest interval.",
+    unit="s",
+    minimum=1,
+    maximum=LONGEST_S,
+)
+MAX_INTERVAL = duration(
+    "db.fetch.schedule.adaptive.max_interval",
+    31536000,
+    "Longest interval.",
+    unit="s",
+    minimum=1,
+    maximum=LONGEST_S,
+)
+SYNC_DELTA = boolean(
+    "db.fetch.schedule.adaptive.sync_delta",
+    True,
+    "An interval is no shorter than the time since the page last changed, and the next fetch"
+    " is moved towards that time.",
+)
+SYNC_DELTA_RATE = number(
+    "db.fetch.schedule.adaptive.sync_delta_rate",
+    0.3,
+    "By how much of the time since the last change the next fetch is moved.",
+    minimum=0,
+    maximum=1,
+)
+HOSTS_FILE = file(
+    "db.fetch.schedule.adaptive.hosts.file",
+    "adaptive-host-specific-intervals.txt",
+    "Bounds of the adaptive schedule for single hosts.",
+)
+MIME_FILE = file(
+    "db.fetch.schedule.mime.file",
+    "adaptive-mimetypes.txt",
+    "Rates of the adaptive schedule by MIME type.",
+)
+_MIME_KEY = "Content-Type"
+
+
+class AdaptiveFetchSchedule(BaseFetchSchedule):
+    """Intervals follow the changes that were seen."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (
+        *BaseFetchSchedule.properties,
+        INC_RATE,
+        DEC_RATE,
+        MIN_INTERVAL,
+        MAX_INTERVAL,
+        SYNC_DELTA,
+        SYNC_DELTA_RATE,
+        HOSTS_FILE,
+        MIME_FILE,
+    )
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self._rates = Rates(config[INC_RATE], config[DEC_RATE])
+        self._bounds = Bounds(config[MIN_INTERVAL], config[MAX_INTERVAL])
+        if self._bounds.shortest > self._bounds.longest:
+            raise ConfigError(f"{MIN_INTERVAL.name} is longer than {MAX_INTERVAL.name}")
+        self._sync = config[SYNC_DELTA]
+        self._sync_rate = config[SYNC_DELTA_RATE]
+        self._host_bounds = host_bounds(config, HOSTS_FILE, self._bounds)
+        self._mime_rates = mime_rates(config, MIME_FILE)
+
+    def after_fetch(
+        self,
+        url: str,
+        datum: CrawlDatum,
+        *,
+        previous_modified: int,
+        fetched: int,
+        modified: int,
+        change: PageChange,
+    ) -> CrawlDatum:
+        fixed = fixed_interval(datum)
+        if fixed is not None:
+            return replace(
+                datum,
+                retries=0,
+                fetch_interval=fixed,
+                fetch_time=fetched + fixed * 1000,
+                modified_time=modified,
+            )
+        modified = fetched if modified <= 0 or change is PageChange.MODIFIED else modified
+        bounds = self._bounds_of(url)
+        interval = self._adapted(datum, change)
+        offset_ms = 0.0
+        if self._sync:
+            unchanged_ms = max(fetched - modified, 0)
+            interval = max(interval, unchanged_ms / 1000)
+            offset_ms = unchanged_ms * self._sync_rate
+            if offset_ms > bounds.longest * 1000:
+                # in Nutch an integer division makes this 0
+                offset_ms = self._sync_rate * bounds.longest * 1000
+        interval = min(max(interval, bounds.shortest), bounds.longest)
+        return replace(
+            datum,
+            retries=0,
+            fetch_interval=round(interval),
+            fetch_time=max(fetched + round(interval * 1000 - offset_ms), fetched),
+            modified_time=modified,
+        )
+
+    def _adapted(self, datum: CrawlDatum, change: PageChange) -> float:
+        interval = float(datum.fetch_interval or self._default)
+        rates = self._rates_of(datum)
+        if change is PageChange.MODIFIED:
+            return interval * (1 - rates.dec)
+        if change is PageChange.NOTMODIFIED:
+            return interval * (1 + rates.inc)
+        return interval
+
+    def _rates_of(self, datum: CrawlDatum) -> Rates:
+        if not self._mime_rates:
+            return self._rates
+        mime = datum.metadata.get(_MIME_KEY, "").partition(";")[0].strip().lower()
+        return self._mime_rates.get(mime, self._rates)
+
+    def _bounds_of(self, url: str) -> Bounds:
+        if not self._host_bounds:
+            return self._bounds
+        return self._host_bounds.get(host_of(url) or "", self._bounds)

@@ -1,0 +1,90 @@
+"""What all built-in schedules share (Nutch's AbstractFetchSchedule), and the keys of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property
+from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL_MAX
+from crawl.interfaces.active_schedule import with_times
+from crawl.interfaces.schedule import FetchSchedule
+from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
+from crawl.model.status import Status
+from crawl.model.tables import TIMESTAMP
+
+DAY_MS = 86_400_000
+LONGEST_S = 2**31 - 1
+"""The longest interval that the CrawlDb's column can hold."""
+
+
+class BaseFetchSchedule(FetchSchedule):
+    """Everything but what follows from a fetch."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (
+        DB_FETCH_INTERVAL_DEFAULT,
+        DB_FETCH_INTERVAL_MAX,
+    )
+
+    def __init__(self, config: Config) -> None:
+        self._default = int(config[DB_FETCH_INTERVAL_DEFAULT])
+        self._max = int(config[DB_FETCH_INTERVAL_MAX])
+
+    def initialize(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
+        return replace(datum, fetch_time=now, fetch_interval=self._default, retries=0)
+
+    def initialize_batch(self, datums: pa.Table, now: int) -> pa.Table:
+        return with_times(datums, now, self._default)
+
+    def should_fetch(self, url: str, datum: CrawlDatum, now: int) -> bool:
+        # a due time beyond the longest interval was set under other settings: mend it
+        return datum.fetch_time <= now or datum.fetch_time - now > self._max * 1000
+
+    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array:
+        due = datums["fetch_time"].combine_chunks()
+        beyond = now + self._max * 1000
+        return pc.or_(
+            pc.less_equal(due, pa.scalar(now, TIMESTAMP)),
+            pc.greater(due, pa.scalar(beyond, TIMESTAMP)),
+        )
+
+    def after_gone(self, url: str, datum: CrawlDatum, *, fetched: int) -> CrawlDatum:
+        longer = int(datum.fetch_interval * 1.5)
+        interval = longer if longer < self._max else int(self._max * 0.9)
+        return replace(datum, fetch_interval=interval, fetch_time=fetched + interval * 1000)
+
+    def after_retry(self, url: str, datum: CrawlDatum, *, fetched: int) -> CrawlDatum:
+        return replace(datum, fetch_time=fetched + DAY_MS, retries=datum.retries + 1)
+
+    def last_fetch_time(self, datum: CrawlDatum) -> int:
+        if datum.status is Status.DB_UNFETCHED:
+            return 0
+        return datum.fetch_time - datum.fetch_interval * 1000
+
+    def force_refetch(self, url: str, datum: CrawlDatum, now: int, *, asap: bool) -> CrawlDatum:
+        within = datum.fetch_interval <= self._max
+        return replace(
+            datum,
+            status=Status.DB_UNFETCHED,
+            fetch_interval=datum.fetch_interval if within else int(self._max * 0.9),
+            fetch_time=now if asap else datum.fetch_time,
+            retries=0,
+            signature=None,
+            modified_time=0,
+        )
+
+
+def fixed_interval(datum: CrawlDatum) -> int | None:
+    """The interval that a seed line insists on, in seconds; None where it does not."""
+    text = datum.metadata.get(FIXED_INTERVAL_KEY)
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return round(seconds) if math.isfinite(seconds) and 1 <= seconds <= LONGEST_S else None

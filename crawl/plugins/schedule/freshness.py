@@ -1,0 +1,101 @@
+"""Which visits buy the most freshness (after Cho and Garcia-Molina, 2003).
+
+Visited every t days, a page is fresh for a share F(t) = 1/t ∫₀ᵗ p(s) ds of the time, where
+p(s) is the chance that it has not changed s days after a visit. What one visit more a day
+adds is ∫₀ᵗ p - t·p(t), its *worth*, in days. Under a budget the sum of all F is largest when
+the last visit to each page is worth the same: the *price*. So a page is due when its visit
+is worth the price; and where not all that is due can be had, the worthiest come first. A
+page that changes faster than the price allows is worth little at any age: it would be stale
+again at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from crawl.plugins.schedule.change_rate import Belief
+
+_NEAR_ONE = 1e-6
+_HALVINGS = 40
+_GRID = 4000
+
+
+def worth(belief: Belief, age: float) -> float:
+    """What a visit is worth at that age, in days of freshness."""
+    log_grown = math.log1p(age / belief.days)
+    excess = belief.shape - 1
+    if abs(excess) < _NEAR_ONE:
+        excess = _NEAR_ONE
+    fresh = belief.days * -math.expm1(-excess * log_grown) / excess
+    return max(fresh - age * math.exp(-belief.shape * log_grown), 0.0)
+
+
+def worths(
+    shape: npt.NDArray[np.float64], days: npt.NDArray[np.float64], age: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """`worth` of many pages."""
+    log_grown = np.log1p(age / days)
+    excess = np.where(np.abs(shape - 1) < _NEAR_ONE, _NEAR_ONE, shape - 1)
+    fresh = days * -np.expm1(-excess * log_grown) / excess
+    added: npt.NDArray[np.float64] = fresh - age * np.exp(-shape * log_grown)
+    return np.maximum(added, 0.0)
+
+
+def days_until_worth(belief: Belief, price: float, shortest: float, longest: float) -> float:
+    """The age at which a visit is worth the price, within bounds."""
+    if worth(belief, longest) <= price:
+        return longest
+    if worth(belief, shortest) >= price:
+        return shortest
+    low, high = math.log(shortest), math.log(longest)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if worth(belief, math.exp(middle)) < price:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def price_of(prior: Belief, mean_interval: float, shortest: float, longest: float) -> float:
+    """The price at which pages whose rates are spread as the prior are visited every
+    `mean_interval` days on average, once their rates are known."""
+    rate, weight = _spread(prior)
+    low, high = math.log(1e-9), math.log(1e6)
+    for _ in range(2 * _HALVINGS):
+        middle = (low + high) / 2
+        visits = float((weight / _intervals(rate, math.exp(middle), shortest, longest)).sum())
+        if visits > 1 / mean_interval:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def _spread(prior: Belief) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Rates, evenly by their logarithm, and how much of the distribution lies at each."""
+    log_rate = np.linspace(-30, 12, _GRID) + math.log(prior.rate)
+    rate = np.exp(log_rate)
+    log_density = prior.shape * log_rate - prior.days * rate
+    weight = np.exp(log_density - log_density.max())
+    return rate, weight / weight.sum()
+
+
+_CHANGES = np.logspace(-4, 1.5, _GRID)
+"""Changes that are expected between two visits."""
+_LOST = -np.expm1(-_CHANGES) - _CHANGES * np.exp(-_CHANGES)
+"""What a visit is then worth, in units of the time between two changes."""
+
+
+def _intervals(
+    rate: npt.NDArray[np.float64], price: float, shortest: float, longest: float
+) -> npt.NDArray[np.float64]:
+    """The best interval of pages whose rate is known."""
+    small = np.sqrt(2 * price * rate)  # where the table begins, to which it tends
+    changes = np.where(
+        price * rate < _LOST[0], small, np.interp(price * rate, _LOST, _CHANGES, right=np.inf)
+    )
+    return np.clip(changes / rate, shortest, longest)

@@ -1,0 +1,199 @@
+"""poisson: visits go where they buy the most freshness for the fetches that can be paid.
+
+Each page's rate of change is estimated from all its visits (`change_rate.py`); a page is
+due when a visit is worth the price at which the visits of all pages meet the budget
+(`freshness.py`), and generate takes the worthiest first. Slowly changing pages are visited
+seldom, quicker ones more often, and those that change faster than the budget can follow
+seldom again.
+
+What is known of a page stands in its metadata under `_visits_`: the last visit in seconds
+since 1970, then the two numbers of the belief.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config, Property, duration, integer, number
+from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL_MAX
+from crawl.errors import ConfigError
+from crawl.interfaces.schedule import PageChange
+from crawl.model.datum import CrawlDatum
+from crawl.model.metadata import lookup
+from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, fixed_interval
+from crawl.plugins.schedule.change_rate import Belief
+from crawl.plugins.schedule.freshness import days_until_worth, price_of, worth, worths
+
+VISITS_KEY = "_visits_"
+_DAY_S = 86_400
+_NUMBER = "[0-9]{1,15}[.][0-9]{1,9}"
+_STATE = f"(?P<visited>[0-9]{{1,12}}) (?P<shape>{_NUMBER}) (?P<days>{_NUMBER})"
+_TEXT = re.compile(_STATE)
+_COLUMN = rf"\A{_STATE}\z"
+_LEAST = 1e-6
+
+MEAN_INTERVAL = duration(
+    "db.fetch.schedule.poisson.mean_interval",
+    DB_FETCH_INTERVAL_DEFAULT,
+    "How often a page can be fetched on average: the budget.",
+    unit="s",
+    minimum=1,
+    maximum=LONGEST_S,
+)
+CHANGE_INTERVAL = duration(
+    "db.fetch.schedule.poisson.change_interval",
+    1296000,
+    "How long pages of which nothing is known yet stay unchanged: one over their mean rate.",
+    unit="s",
+    minimum=60,
+    maximum=LONGEST_S,
+)
+SHAPE = number(
+    "db.fetch.schedule.poisson.shape",
+    0.5,
+    "How alike the pages' rates of change are: the shape of their Gamma distribution.",
+    minimum=0.05,
+    maximum=100,
+)
+MIN_INTERVAL = duration(
+    "db.fetch.schedule.poisson.min_interval",
+    3600,
+    "Shortest interval.",
+    unit="s",
+    minimum=1,
+    maximum=LONGEST_S,
+)
+MAX_INTERVAL = duration(
+    "db.fetch.schedule.poisson.max_interval",
+    DB_FETCH_INTERVAL_MAX,
+    "Longest interval; one above db.fetch.interval.max is cut to it.",
+    unit="s",
+    minimum=1,
+    maximum=LONGEST_S,
+)
+MEMORY = integer(
+    "db.fetch.schedule.poisson.memory",
+    50,
+    "After so many visits an observation counts a third, for pages change their habits; 0:"
+    " nothing is forgotten.",
+    unit="visits",
+    minimum=0,
+)
+
+
+class PoissonFetchSchedule(BaseFetchSchedule):
+    """Intervals and order that maximise the share of pages that are fresh."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (
+        *BaseFetchSchedule.properties,
+        MEAN_INTERVAL,
+        CHANGE_INTERVAL,
+        SHAPE,
+        MIN_INTERVAL,
+        MAX_INTERVAL,
+        MEMORY,
+    )
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self._shortest = config[MIN_INTERVAL] / _DAY_S
+        # beyond db.fetch.interval.max updatedb would forget the page
+        self._longest = min(config[MAX_INTERVAL], self._max) / _DAY_S
+        if self._shortest > self._longest:
+            raise ConfigError(f"{MIN_INTERVAL.name} is longer than {MAX_INTERVAL.name}")
+        shape = config[SHAPE]
+        self.prior = Belief(shape, shape * config[CHANGE_INTERVAL] / _DAY_S)
+        memory = config[MEMORY]
+        self._kept = 1 - 1 / (memory + 1) if memory else 1.0
+        self.price = price_of(
+            self.prior, config[MEAN_INTERVAL] / _DAY_S, self._shortest, self._longest
+        )
+        """In days: what a visit must be worth."""
+
+    def after_fetch(
+        self,
+        url: str,
+        datum: CrawlDatum,
+        *,
+        previous_modified: int,
+        fetched: int,
+        modified: int,
+        change: PageChange,
+    ) -> CrawlDatum:
+        belief = self._learned(datum, fetched, change)
+        interval = fixed_interval(datum)
+        if interval is None:
+            days = days_until_worth(belief, self.price, self._shortest, self._longest)
+            interval = max(round(days * _DAY_S), 1)
+        return replace(
+            datum,
+            retries=0,
+            fetch_interval=interval,
+            fetch_time=fetched + interval * 1000,
+            modified_time=fetched if modified <= 0 or change is PageChange.MODIFIED else modified,
+            metadata={**datum.metadata, VISITS_KEY: _text(fetched, belief)},
+        )
+
+    def _learned(self, datum: CrawlDatum, fetched: int, change: PageChange) -> Belief:
+        known = _known(datum)
+        if known is None:
+            return self.prior
+        visited, belief = known
+        days = (fetched // 1000 - visited) / _DAY_S
+        if change is PageChange.UNKNOWN or days <= 0:
+            return belief
+        seen = belief.changed(days) if change is PageChange.MODIFIED else belief.unchanged(days)
+        return seen.faded(self.prior, self._kept)
+
+    def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
+        known = _known(datum)
+        if known is None:
+            return 1.0
+        visited, belief = known
+        return worth(belief, max(now // 1000 - visited, 0) / _DAY_S) / self.price
+
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array:
+        texts = pa.concat_arrays(
+            [lookup(chunk, VISITS_KEY) for chunk in datums["metadata"].chunks]
+            or [pa.array([], pa.string())]
+        )
+        urgency = np.ones(len(texts))
+        if texts.null_count < len(texts):
+            parts = pc.extract_regex(texts, _COLUMN)
+            known = pc.is_valid(parts).to_numpy(zero_copy_only=False)
+            parts = parts.filter(pa.array(known))
+            age = np.maximum(now // 1000 - _column(parts, "visited"), 0) / _DAY_S
+            shape = np.maximum(_column(parts, "shape"), _LEAST)
+            days = np.maximum(_column(parts, "days"), _LEAST)
+            urgency[known] = worths(shape, days, age) / self.price
+        return pa.array(urgency)
+
+
+def _text(fetched: int, belief: Belief) -> str:
+    shape = min(max(belief.shape, _LEAST), 1e9)
+    days = min(max(belief.days, _LEAST), 1e9)
+    return f"{max(fetched, 0) // 1000} {shape:.6f} {days:.6f}"
+
+
+def _known(datum: CrawlDatum) -> tuple[int, Belief] | None:
+    """The last visit and what is believed since; None for a page of which nothing is known."""
+    found = _TEXT.fullmatch(datum.metadata.get(VISITS_KEY, ""))
+    if found is None:
+        return None
+    shape = max(float(found["shape"]), _LEAST)
+    days = max(float(found["days"]), _LEAST)
+    return int(found["visited"]), Belief(shape, days)
+
+
+def _column(parts: pa.StructArray, name: str) -> npt.NDArray[np.float64]:
+    column: npt.NDArray[np.float64] = (
+        pc.struct_field(parts, name).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    )
+    return column
