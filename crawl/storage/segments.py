@@ -4,7 +4,9 @@
                                            report.json, manifest.json
 
 A part is there when its manifest is: the manifest is the done-mark, written last, and
-names the one committed file of each piece.
+names the one committed file of each piece. The manifests of what a parse writes stand
+together in one file, SEGMENT/PARSED: a segment can be parsed again, and then all three
+parts must change at one moment.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from crawl.clock import as_segment_name
 from crawl.errors import NoSnapshot
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
+from crawl.storage.pointer import Pointer
 from crawl.storage.snapshot import MANIFEST, REPORT
 
 GENERATE = "crawl_generate"
@@ -26,6 +29,8 @@ CONTENT = "content"
 PARSE = "crawl_parse"
 PARSE_DATA = "parse_data"
 PARSE_TEXT = "parse_text"
+PARSED = (PARSE, PARSE_DATA, PARSE_TEXT)
+"""The parts that one parse writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,16 @@ class Segment:
     def __init__(self, folder: Folder, name: str) -> None:
         self.folder = folder.child(name)
         self.name = name
+        self._parsed = Pointer(self.folder, "PARSED")
 
     def part_folder(self, part: str) -> Folder:
         return self.folder.child(part)
 
     def manifest(self, part: str) -> PartManifest | None:
         """What the part consists of; None while it is not finished."""
+        if part in PARSED:
+            content = self.parsed().get(part)
+            return None if content is None else PartManifest.of_dict(content)
         raw = self.folder.read(f"{part}/{MANIFEST}")
         try:
             return PartManifest.of_dict(json.loads(raw)) if raw else None
@@ -95,7 +104,19 @@ class Segment:
         content: dict[str, Any] = json.loads(raw) if raw else {}
         return content
 
+    def parsed(self) -> dict[str, Any]:
+        """The manifests of what a parse wrote, of one moment; `manifest` gives a single one."""
+        return self._parsed.read() or {}
+
+    def publish_parsed(self, manifests: Mapping[str, PartManifest]) -> None:
+        """Makes these the parts of the segment's parse, all at once, in place of any before."""
+        content = {part: manifest.as_dict() for part, manifest in manifests.items()}
+        self._parsed.write(content)
+
     def publish(self, part: str, manifest: PartManifest) -> None:
+        if part in PARSED:
+            self._parsed.write({**self.parsed(), part: manifest.as_dict()})
+            return
         self.folder.write(f"{part}/{MANIFEST}", json.dumps(manifest.as_dict()).encode())
 
 

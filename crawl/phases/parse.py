@@ -1,0 +1,162 @@
+"""parse: a segment's content becomes parse_data, parse_text and crawl_parse.
+
+One task for some content files, each with a child process that does the parsing. All that
+the tasks wrote becomes the segment's state by one write (Segment.publish_parsed); so a
+segment that is parsed again shows its old parse until then, and never parts of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from crawl.buckets.runner import Runner
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
+from crawl.errors import UsageError
+from crawl.model.report import Report
+from crawl.parsing.part import PartParsed, PartParsing, parse_part
+from crawl.parsing.plan import Parsing
+from crawl.phases.timing import timed
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import held
+from crawl.storage.segments import (
+    CONTENT,
+    FETCH,
+    PARSE,
+    PARSED,
+    PartFile,
+    PartManifest,
+    Segment,
+)
+
+_TASK_BYTES = 8 << 20
+"""Smaller files are parsed by one task: starting a parser is worth some thousand pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """What the command line says."""
+
+    segment: str | None = None
+    reparse: bool = False
+    filter_urls: bool = True
+    normalize_urls: bool = True
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The segment's new state."""
+
+    segment: str
+    report: Report
+    took_over: str | None
+
+
+def check(config: Config) -> None:
+    """Raises what is wrong with the settings, before anything is started."""
+    Parsing.from_config(config)
+
+
+def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> Segment:
+    """The named segment, or the oldest that is fetched and not parsed."""
+    where = crawl_dir.address
+    if name is not None:
+        segment = crawl_dir.segments.segment(name.rstrip("/").rpartition("/")[2])
+        if not segment.require(FETCH).complete:
+            raise UsageError(
+                f"{segment.folder.address} is not wholly fetched: go on with"
+                f" `crawl fetch {where} {segment.name}`"
+            )
+        if segment.is_done(PARSE) and not reparse:
+            raise UsageError(
+                f"{segment.folder.address} is parsed already: --reparse parses it again"
+            )
+        return segment
+    if reparse:
+        raise UsageError("--reparse needs the name of the segment that is to be parsed again")
+    for segment in crawl_dir.segments.generated():
+        fetched = segment.manifest(FETCH)
+        if fetched is not None and fetched.complete and not segment.is_done(PARSE):
+            return segment
+    raise UsageError(f"{where} has no segment that is fetched and not parsed")
+
+
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: ParseOptions, clock: Clock
+) -> Parsed:
+    """Parses the segment and publishes what came of it."""
+    segment = choose(crawl_dir, options.segment, reparse=options.reparse)
+    report = Report("parse", clock.now_ms(), config.digest(), asdict(options))
+    parsing = Parsing.from_config(
+        config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls
+    )
+    with held(
+        segment.folder,
+        "parse",
+        clock,
+        stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
+        heartbeat_s=config[LOCK_HEARTBEAT],
+        force=options.force,
+    ) as lock:
+        choose(crawl_dir, segment.name, reparse=options.reparse)  # nobody was quicker
+        snapshot = crawl_dir.crawldb.current()
+        buckets = config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets
+        task = PartParsing(segment.folder, parsing, buckets)
+        groups = grouped(segment.require(CONTENT).files)
+        with timed(report, "parse", clock):
+            parts = runner.run(partial(parse_part, task), groups, "parse")
+        for part in parts:
+            report.counters.update(part.counters)
+        report.finished_ms = clock.now_ms()
+        lock.verify()
+        publish(segment, parts, report, clock)
+        return Parsed(segment.name, report, lock.took_over)
+
+
+def grouped(files: Iterable[PartFile]) -> list[tuple[PartFile, ...]]:
+    """Files that one task parses, the largest tasks first; files of one fetch list part stay
+    together as far as they fit."""
+    groups: list[list[PartFile]] = []
+    room = 0
+    for file in sorted(files, key=lambda file: (file.part, file.path)):
+        if not groups or file.bytes > room:
+            groups.append([])
+            room = _TASK_BYTES
+        groups[-1].append(file)
+        room -= file.bytes
+    return sorted(map(tuple, groups), key=lambda group: -sum(file.bytes for file in group))
+
+
+def publish(segment: Segment, parts: Iterable[PartParsed], report: Report, clock: Clock) -> None:
+    """Makes the files of these parts the segment's parse."""
+    ordered = sorted(parts, key=lambda part: part.part)
+    now = clock.now_ms()
+    manifests = {
+        table: PartManifest(
+            tuple(
+                PartFile(part.part, piece.path, piece.rows, piece.bytes)
+                for part in ordered
+                if (piece := part.pieces.get(table)) is not None
+            ),
+            now,
+        )
+        for table in PARSED
+    }
+    segment.write_report(PARSE, report)
+    segment.publish_parsed(manifests)
+    for table, manifest in manifests.items():
+        _sweep(segment, table, manifest)
+
+
+def _sweep(segment: Segment, table: str, manifest: PartManifest) -> None:
+    """Deletes the parse before and what tasks that died had written: whoever reads the folder
+    without the manifest must not find a URL twice."""
+    folder = segment.part_folder(table)
+    kept = {file.path for file in manifest.files}
+    for name in folder.names():
+        if name.endswith(".parquet") and name not in kept:
+            folder.delete(name)

@@ -1,0 +1,27 @@
+"""The parse that kill tests run in a child process, over pages in the line language."""
+
+from __future__ import annotations
+
+from crawl.buckets.runner import InProcess
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.phases import parse
+from crawl.phases.parse import Parsed, ParseOptions
+from crawl.storage.crawl_dir import CrawlDir
+from tests.parsing.small_parsers import settings
+from tests.phases.fetched import NAME
+
+
+def parse_once(address: str, limit: int) -> None:
+    parse_with(address, limit)
+
+
+def parse_again(address: str, limit: int) -> None:
+    parse_with(address, limit, reparse=True)
+
+
+def parse_with(address: str, limit: int, *, reparse: bool = False) -> Parsed:
+    """`limit` links a page are kept: two parses of one segment can be told apart by it."""
+    config = Config.of(settings(db__max__outlinks__per__page=limit))
+    options = ParseOptions(NAME, reparse)
+    return parse.run(InProcess(), CrawlDir(address), config, options, SystemClock())
