@@ -185,13 +185,17 @@ class Crew:
         """Has requests under way until the engine is done."""
         try:
             while (seconds := self._begin(transfers)) is not None:
-                for work, answer in transfers.advance(seconds):
-                    assert isinstance(work, Work)
-                    with self._turn:
-                        if self._abandoned:
-                            return
+                ended = transfers.advance(seconds)
+                if not ended:
+                    continue
+                with self._turn:
+                    if self._abandoned:
+                        return
+                    now = self._clock.monotonic()
+                    for work, answer in ended:
+                        assert isinstance(work, Work)
                         self._busy -= 1
-                        self._engine.handle(work, answer, self._clock.monotonic())
+                        self._engine.handle(work, answer, now)
         except BaseException as fault:
             self._die_of(fault)
         finally:

@@ -30,6 +30,7 @@ from crawl.fetcher.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, Request, Response
 from crawl.model.content import Content
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
+from crawl.model.protocol_status import ProtocolStatus
 from crawl.robots.read import MAX_BYTES
 from crawl.robots.waits import retry_after_seconds
 from crawl.rules.redirect import representative
@@ -235,14 +236,14 @@ class FetchEngine:
     ) -> None:
         outcome = outcome_of(answer)
         now_ms = self._around.clock.now_ms()
-        self.counters[outcome.status.label] += 1
+        self.counters[outcome.label] += 1
         self.counters[f"answers.{reason_of(answer)}"] += 1
         record = record_of(
             item, outcome, now_ms, answer, store_content=self._settings.store_content
         )
         self.emit(record)
         if isinstance(answer, Response) and 300 <= answer.code < 400 and answer.code != 304:
-            temporary = outcome.protocol_status.label == "temp_moved"
+            temporary = outcome.protocol_status is ProtocolStatus.TEMP_MOVED
             self._redirect(item, answer, temporary=temporary)
         self._blame(queue, outcome.blame, answer, now)
 

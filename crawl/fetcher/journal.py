@@ -29,7 +29,7 @@ class Note:
     """One batch of answers."""
 
     name: str
-    """Of its file; empty for a batch that was not noted."""
+    """Of its file."""
     tables: Mapping[str, pa.Table]
     """By the segment part that they belong to."""
     counters: Mapping[str, int]

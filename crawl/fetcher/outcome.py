@@ -6,7 +6,7 @@ the host      nothing · a failure · a pause    whether the queue backs off
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from crawl.interfaces.protocol import Failure, FailureKind, Response
@@ -33,6 +33,14 @@ class Outcome:
     blame: Blame = Blame.NONE
     store: bool = False
     """Whether the content is kept."""
+    label: str = field(init=False)
+    """The status, as it is counted."""
+    protocol_label: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        # said for every page, and an enum takes its time to say it
+        object.__setattr__(self, "label", self.status.label)
+        object.__setattr__(self, "protocol_label", self.protocol_status.label)
 
 
 _OK = Outcome(ProtocolStatus.SUCCESS, Status.FETCH_SUCCESS, store=True)

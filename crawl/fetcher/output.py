@@ -4,9 +4,10 @@ what writes large files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -65,6 +66,8 @@ class _Batch:
     records: list[FetchRecord] = field(default_factory=list)
     archived: list[Content] = field(default_factory=list)
     begun: float | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+    """What was counted since, once it is passed on."""
 
     def __bool__(self) -> bool:
         return bool(self.records or self.archived)
@@ -91,8 +94,8 @@ class Output:
     _begun: float | None = None
     """Of the chunk: what was passed on and what is gathered."""
     _told: Counters = field(default_factory=Counters)
-    _passed_on: list[Note] = field(default_factory=list)
-    """Of the chunk; only the noting thread touches it."""
+    _passed_on: list[Note | _Batch] = field(default_factory=list)
+    """Of the chunk, noted or not; only the noting thread touches it."""
     _noting_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
     _writing_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
     _noting: Future[None] | None = None
@@ -189,9 +192,9 @@ class Output:
         total = Counters(self.counters())
         since = Counters(total)
         since.subtract(self._told)
-        told = {name: count for name, count in since.items() if count}
+        self._batch.counters = {name: count for name, count in since.items() if count}
         self._told = total
-        self._noting = self._noting_thread.submit(self._take, self._batch, told, noted)
+        self._noting = self._noting_thread.submit(self._take, self._batch, noted)
         self._batch = _Batch()
 
     def _wait(self) -> None:
@@ -199,48 +202,59 @@ class Output:
             self._writing.result().result()
             self._writing = None
 
-    def _take(self, batch: _Batch, told: dict[str, int], noted: bool) -> None:
-        tables = self._tables(batch)
-        name = self._journal.write(tables, told) if noted else ""
-        self._passed_on.append(Note(name, tables, told))
+    def _take(self, batch: _Batch, noted: bool) -> None:
+        if not noted:
+            self._passed_on.append(batch)
+            return
+        tables = {part: self._table(part, batch) for part in (FETCH, CONTENT_PART)}
+        tables = {part: table for part, table in tables.items() if table.num_rows}
+        name = self._journal.write(tables, batch.counters)
+        self._passed_on.append(Note(name, tables, batch.counters))
 
-    def _tables(self, batch: _Batch) -> dict[str, pa.Table]:
-        """A batch in the segment parts it belongs to; those without rows are left out."""
-        tables: dict[str, pa.Table] = {}
-        if batch.records:
-            tables[FETCH] = to_table(
-                (record.url, record.host, record.datum) for record in batch.records
-            )
-        contents = [
-            _with_metadata(record.content, self.before_parse(record.url, record.datum))
-            for record in batch.records
-            if record.content is not None
-        ]
-        contents += batch.archived
-        if contents:
-            tables[CONTENT_PART] = content_table(contents)
-        return tables
+    def _table(self, part: str, batch: _Batch) -> pa.Table:
+        """What of a batch belongs to the part."""
+        return pa.concat_tables(self._tables(part, batch))
+
+    def _tables(self, part: str, batch: Note | _Batch) -> Iterator[pa.Table]:
+        """The same, a group at a time: the memory of one serves the next."""
+        if isinstance(batch, Note):
+            if part in batch.tables:
+                yield batch.tables[part]
+        elif part == FETCH:
+            yield to_table((record.url, record.host, record.datum) for record in batch.records)
+        else:
+            pages = [record for record in batch.records if record.content is not None]
+            for first in range(0, len(pages), _CONTENT_GROUP_ROWS):
+                group = pages[first : first + _CONTENT_GROUP_ROWS]
+                yield content_table([self._for_parse(record) for record in group])
+            yield content_table(batch.archived)
+
+    def _for_parse(self, record: FetchRecord) -> Content:
+        """The content, with what scoring wants to know of its record."""
+        assert record.content is not None
+        return _with_metadata(record.content, self.before_parse(record.url, record.datum))
 
     def _close_chunk(self) -> Future[None]:
         notes, self._passed_on = self._passed_on, []
         return self._writing_thread.submit(self._commit, notes)
 
-    def _commit(self, notes: list[Note]) -> None:
+    def _commit(self, batches: Sequence[Note | _Batch]) -> None:
         pieces: dict[str, Piece] = {}
-        rows = _of(notes, FETCH)
-        if rows:
+        rows = [table for batch in batches for table in self._tables(FETCH, batch)]
+        if any(table.num_rows for table in rows):
             name = attempt_name(f"part-{self.part:05d}")
             folder = self.segment.child(FETCH)
             pieces[FETCH] = write_bucketed(folder, name, pa.concat_tables(rows), self.buckets)
-        contents = _of(notes, CONTENT_PART)
-        if contents:
+        contents = (table for batch in batches for table in self._tables(CONTENT_PART, batch))
+        first = next((table for table in contents if table.num_rows), None)
+        if first is not None:
             pieces[CONTENT_PART] = self._write(
-                CONTENT_PART, contents, CONTENT.schema, _CONTENT_GROUP_ROWS
+                CONTENT_PART, chain([first], contents), CONTENT.schema, _CONTENT_GROUP_ROWS
             )
         told = Counters()
-        for note in notes:
-            told.update(note.counters)
-        names = [note.name for note in notes if note.name]
+        for batch in batches:
+            told.update(batch.counters)
+        names = [batch.name for batch in batches if isinstance(batch, Note)]
         self.log.commit(Chunk(pieces, dict(told), names))
         self._journal.delete(names)
 
@@ -279,7 +293,3 @@ def _with_metadata(content: Content, metadata: Mapping[str, str]) -> Content:
         content.request_headers,
         content.response_headers,
     )
-
-
-def _of(notes: list[Note], part: str) -> list[pa.Table]:
-    return [note.tables[part] for note in notes if part in note.tables]

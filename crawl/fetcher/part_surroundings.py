@@ -69,7 +69,9 @@ def surroundings(
     several = len(fetching.lists) > 1
     looks_again = fetching.list_normalizers is not None or fetching.list_filters is not None
     return Surroundings(
-        key_of=lambda host: partitioner.key_of_host(host).key,
+        key_of=_itself
+        if mode is PartitionMode.BY_HOST
+        else lambda host: partitioner.key_of_host(host).key,
         emit=emit,
         clock=fetching.clock,
         chance=random.Random(file.part),
@@ -86,6 +88,10 @@ def surroundings(
         elsewhere=_Elsewhere(fetching, file, partitioner) if several else lambda key: False,
         address_of=address_of if spaced else None,
     )
+
+
+def _itself(host: str) -> str:
+    return host
 
 
 def _acceptance(

@@ -58,7 +58,7 @@ def record_of(
             said += f": {answer.message}"
     known = item.datum
     metadata = dict(known.metadata)
-    metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_status.label}({said[:_LONGEST_VALUE]})"
+    metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_label}({said[:_LONGEST_VALUE]})"
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative
     content = None

@@ -182,7 +182,7 @@ class RobotsLine:
         now_ms = self._clock.now_ms()
         for page in self._fetching.queues.drain(origin):
             if page.purpose is Purpose.PAGE and page.authority == item.robots_for:
-                self._fetching.counters[outcome.status.label] += 1
+                self._fetching.counters[outcome.label] += 1
                 self._fetching.counters[f"answers.{answer.kind}"] += 1
                 self._fetching.emit(record_of(page, outcome, now_ms, answer))
             else:
