@@ -47,3 +47,19 @@ def with_entry(
     return pa.MapArray.from_arrays(
         pa.array(offsets), all_keys.take(order), all_values.take(order)
     ).cast(METADATA)
+
+
+def without_entry(column: pa.Array, key: str) -> pa.Array:
+    """The column with the key taken out of every row."""
+    if not has_any(column):
+        return column
+    keys, values, owners = _flat(column)
+    stays = pc.not_equal(keys, key)
+    kept = stays.to_numpy(zero_copy_only=False)
+    if kept.all():
+        return column
+    counts = np.bincount(owners[kept], minlength=len(column))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return pa.MapArray.from_arrays(
+        pa.array(offsets), keys.filter(stays), values.filter(stays)
+    ).cast(METADATA)

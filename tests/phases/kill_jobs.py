@@ -5,9 +5,10 @@ from __future__ import annotations
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import generate, inject
+from crawl.phases import generate, inject, updatedb
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
+from crawl.phases.updatedb import UpdateOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -35,3 +36,11 @@ def generate_unmarked(address: str, top_n: int) -> None:
         SystemClock(),
         resolver=lambda host: None,
     )
+
+
+def update_db(address: str, again: bool, force: bool = False) -> None:
+    """`again`: with URLs normalised, which takes two steps more."""
+    directory = CrawlDir(address)
+    names = tuple(segment.name for segment in directory.segments.generated())
+    options = UpdateOptions(names if force else (), normalize=again, force=force)
+    updatedb.run(InProcess(), directory, Config(), options, SystemClock())

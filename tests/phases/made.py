@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,11 +14,12 @@ from crawl.model.records import to_records, to_table
 from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
+from crawl.storage.bucketed import write_bucketed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import each_group, open_table, open_writer
-from crawl.storage.segments import GENERATE
+from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest, Segment
 from crawl.storage.snapshot import BucketFile
 from crawl.urls.parse import host_of
 
@@ -62,6 +63,36 @@ def make_crawldb(
             files.append(BucketFile(bucket, path, len(rows), size))
         transaction.publish(files, Report("test", NOW, ""), buckets=buckets, keep=3)
     return directory
+
+
+Told = Sequence[tuple[str, CrawlDatum]]
+"""Rows of a segment's table, URLs repeated as may be."""
+
+
+def make_segment(
+    directory: CrawlDir,
+    name: str,
+    fetch: Told | None = None,
+    parse: Told | None = None,
+    *,
+    complete: bool = True,
+    buckets: int = 4,
+    files: int = 2,
+) -> Segment:
+    """A segment as generate, fetch and parse would leave it; None: that was not done."""
+    segment = directory.segments.segment(name)
+    segment.publish(GENERATE, PartManifest((), NOW))
+    for part, told in ((FETCH, fetch), (PARSE, parse)):
+        if told is None:
+            continue
+        written = []
+        for number in range(files):
+            rows = [(url, host_of(url) or "", each) for url, each in told[number::files]]
+            path = attempt_name(f"part-{number:05d}")
+            piece = write_bucketed(segment.part_folder(part), path, to_table(rows), buckets)
+            written.append(PartFile(number, piece.path, piece.rows, piece.bytes))
+        segment.publish(part, PartManifest(tuple(written), NOW, complete))
+    return segment
 
 
 def records_of(directory: CrawlDir) -> dict[str, CrawlDatum]:

@@ -1,0 +1,287 @@
+"""updatedb's hot path: what was told is merged into a bucket's old records as they stream.
+
+Old records of which nothing is told pass as they are. Where only links are told the score
+changes, for a whole row group at once if the scoring plugins can do that; every other
+record goes through the rules. In memory are one row group and the bucket's delta.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.merge import write_bucket
+from crawl.buckets.moved import Moving, old_rows
+from crawl.buckets.updatedb.delta import Delta
+from crawl.buckets.updatedb.told import Rows, Told, arrange
+from crawl.counters import Counters
+from crawl.interfaces.scoring_chain import Scores
+from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
+from crawl.model.metadata import without_entry
+from crawl.model.records import to_records, to_table
+from crawl.model.status import DB_STATUSES, Status
+from crawl.model.tables import CRAWLDB
+from crawl.rules.updatedb import NOT_ALLOWED, Event, Heard, Updating, updated
+from crawl.storage.snapshot import BucketFile
+from crawl.storage.split import SplitFile
+
+_REST_ROWS = 65_536
+"""URLs behind the last old record that are made at a time."""
+
+
+@dataclass(frozen=True)
+class BucketUpdating:
+    """What every task needs to know."""
+
+    updating: Updating
+    moving: Moving
+    place: str
+    group_rows: int
+    max_inlinks: int
+    purge_gone: bool
+    purge_orphans: bool
+
+    @property
+    def asks_every_record(self) -> bool:
+        """Whether a bucket of which nothing is told may change all the same."""
+        return (
+            self.purge_gone
+            or self.purge_orphans
+            or self.moving.again is not None
+            or self.updating.scoring.has_orphan_moment
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BucketUpdate:
+    """One bucket: its present file, and where rows for it are."""
+
+    bucket: int
+    base: BucketFile | None
+    delta: Delta
+    moved: Sequence[SplitFile] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BucketUpdated:
+    """The bucket's file, which may be the one before; None where no row is left."""
+
+    bucket: int
+    file: BucketFile | None
+    counters: Counters
+
+
+def update_bucket(job: BucketUpdating, work: BucketUpdate) -> BucketUpdated:
+    """Writes the bucket anew, if anything is told of its URLs."""
+    counters = Counters()
+    moving = job.moving
+    rows = work.delta.read(moving.scratch, work.bucket, moving.buckets)
+    if rows.num_rows == 0 and not work.moved and not job.asks_every_record:
+        return BucketUpdated(work.bucket, work.base, counters)
+    told = arrange(rows, job.max_inlinks, counters)
+    old = old_rows(moving, work.base, work.bucket, work.moved, counters)
+    merged = _Merge(job, told, counters).merge(old)
+    file = write_bucket(moving.crawldb, job.place, work.bucket, merged, job.group_rows)
+    return BucketUpdated(work.bucket, file, +counters)
+
+
+class _Merge:
+    """What is told meets the old records, a row group at a time."""
+
+    def __init__(self, job: BucketUpdating, told: Told, counters: Counters) -> None:
+        self._job = job
+        self._told = told
+        self._counters = counters
+        self._updating = job.updating
+        scoring = job.updating.scoring
+        self._links_by_column = scoring.can_update_by_column
+        self._new_by_column = self._links_by_column and scoring.can_start_by_column
+
+    def merge(self, groups: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        urls = self._told.urls
+        done = 0
+        for group in groups:
+            if group.num_rows == 0:
+                continue
+            last = group["url"][-1].as_py().encode()
+            upto = bisect_right(urls, last, lo=done, key=lambda url: url.as_py().encode())
+            yield self._group(group.combine_chunks(), done, upto)
+            done = upto
+        for first in range(done, len(urls), _REST_ROWS):
+            yield self._new(np.arange(first, min(first + _REST_ROWS, len(urls))))
+
+    def _group(self, group: pa.Table, first: int, end: int) -> pa.Table:
+        """The old records of a row group, with what is told of URLs `first` to `end`."""
+        told_of = _places(group["url"].chunk(0), self._told.urls.slice(first, end - first)) + first
+        told_of[told_of < first] = -1
+        group, told_of = self._purged(group, told_of)
+        known = np.flatnonzero(told_of >= 0)
+        urls = told_of[known]
+        is_new = np.ones(end - first, dtype=np.bool_)
+        is_new[urls - first] = False
+        by_row = self._told.fetch[urls] >= 0
+        if self._links_by_column:
+            group = self._linked(group, known[~by_row], urls[~by_row])
+        else:
+            by_row[:] = True
+        visited = self._by_row(group, known[by_row], self._told.heard(urls[by_row]))
+        orphans = self._silent(group, told_of < 0)
+        forgotten = self._by_row(group, orphans, repeat(Heard(), len(orphans)))
+        replaced = np.zeros(group.num_rows, dtype=np.bool_)
+        replaced[known[by_row]] = True
+        replaced[orphans] = True
+        new = self._new(np.flatnonzero(is_new) + first)
+        return _sorted_in(group, replaced, [visited, forgotten, new])
+
+    def _purged(self, group: pa.Table, told_of: Rows) -> tuple[pa.Table, Rows]:
+        """Without the records of gone pages and orphans, unless they were fetched again: of
+        those the old record is needed. A link to a purged page finds it anew."""
+        doomed = [
+            (Status.DB_GONE, self._job.purge_gone, "urls_purged_404"),
+            (Status.DB_ORPHAN, self._job.purge_orphans, "urls_purged_orphans"),
+        ]
+        for status, is_asked, counter in doomed:
+            if not is_asked:
+                continue
+            fetched = (told_of >= 0) & (_at(self._told.fetch, told_of) >= 0)
+            purged = (group["status"].to_numpy() == status) & ~fetched
+            if purged.any():
+                self._counters[counter] += int(purged.sum())
+                group, told_of = group.filter(pa.array(~purged)).combine_chunks(), told_of[~purged]
+        return group, told_of
+
+    def _linked(self, group: pa.Table, rows: Rows, urls: Rows) -> pa.Table:
+        """The group with the new scores of records to which there are links and no more."""
+        if len(rows) == 0:
+            return group
+        linked = group.take(pa.array(rows))
+        links = self._told.links_to(urls)
+        scoring = self._updating.scoring
+        scores = group["score"].to_numpy().copy()
+        scores[rows] = scoring.update_scores(linked, links, self._updating.now, self._counters)
+        self._count(Event.LINKED.value, linked["status"])
+        return _with_scores(group, scores)
+
+    def _by_row(self, group: pa.Table, rows: Rows, heard: Iterable[Heard]) -> pa.Table:
+        """The new records of old ones, by the rules."""
+        chosen = group.take(pa.array(rows))
+        return self._ruled(to_records(chosen), chosen["host"].to_pylist(), heard)
+
+    def _silent(self, group: pa.Table, is_silent: npt.NDArray[np.bool_]) -> Rows:
+        """The rows of which nothing is told, where that may mean something for them."""
+        scoring = self._updating.scoring
+        if not scoring.has_orphan_moment or group.num_rows == 0:
+            return np.empty(0, dtype=np.int64)
+        asked = scoring.orphans(group, self._updating.now, self._counters)
+        return np.flatnonzero(asked & is_silent)
+
+    def _new(self, urls: Rows) -> pa.Table:
+        """The records of URLs that the CrawlDb does not know."""
+        if not self._updating.additions:
+            self._counters[NOT_ALLOWED.reason] += len(urls)
+            urls = urls[:0]
+        by_row = self._told.fetch[urls] >= 0
+        if not self._new_by_column:
+            by_row[:] = True
+        found, ruled = self._found(urls[~by_row]), self._new_by_rules(urls[by_row])
+        self._counters["urls_new"] += found.num_rows + ruled.num_rows
+        if found.num_rows == 0 or ruled.num_rows == 0:
+            return found if ruled.num_rows == 0 else ruled
+        return _sorted_in(found, np.zeros(found.num_rows, dtype=np.bool_), [ruled])
+
+    def _new_by_rules(self, urls: Rows) -> pa.Table:
+        if len(urls) == 0:
+            return CRAWLDB.schema.empty_table()
+        names = self._told.urls.take(pa.array(urls)).to_pylist()
+        unknown: Iterator[tuple[str, CrawlDatum | None]] = ((name, None) for name in names)
+        return self._ruled(unknown, self._told.hosts_of(urls).to_pylist(), self._told.heard(urls))
+
+    def _found(self, urls: Rows) -> pa.Table:
+        """Records of URLs that only links tell of, all at once: as the rules make them."""
+        if len(urls) == 0:
+            return CRAWLDB.schema.empty_table()
+        counters, updating = self._counters, self._updating
+        rows = self._told.best_links(urls).select(CRAWLDB.names)
+        count = rows.num_rows
+        for name, column in (
+            ("status", pa.array(np.full(count, Status.DB_UNFETCHED, dtype=np.int8))),
+            ("modified_time", pa.nulls(count, CRAWLDB.schema.field("modified_time").type)),
+            ("signature", pa.nulls(count, pa.binary())),
+            ("metadata", without_entry(rows["metadata"].combine_chunks(), GENERATE_TIME_KEY)),
+        ):
+            rows = _with_column(rows, name, column)
+        rows = updating.schedule.initialize_batch(rows, updating.now, counters)
+        rows = _with_scores(rows, updating.scoring.initial_scores(rows, counters))
+        links = self._told.links_to(urls)
+        scores = updating.scoring.update_scores(rows, links, updating.now, counters)
+        self._count(Event.FOUND.value, rows["status"])
+        return _with_scores(rows, scores)
+
+    def _ruled(
+        self,
+        records: Iterable[tuple[str, CrawlDatum | None]],
+        hosts: list[str],
+        heard: Iterable[Heard],
+    ) -> pa.Table:
+        """The records that the rules make."""
+        made: list[tuple[str, str, CrawlDatum]] = []
+        for (url, old), host, said in zip(records, hosts, heard, strict=True):
+            outcome = updated(url, old, said, self._updating, self._counters)
+            self._counters[outcome.reason] += 1
+            if outcome.datum is not None:
+                made.append((url, host, outcome.datum))
+        table = to_table(made)
+        self._count(None, table["status"])
+        return table
+
+    def _count(self, event: str | None, statuses: pa.ChunkedArray) -> None:
+        """Counts records by their status, and by what happened."""
+        if event is not None:
+            self._counters[event] += len(statuses)
+        counts = np.bincount(statuses.to_numpy(), minlength=len(DB_STATUSES) + 1)
+        for status in DB_STATUSES:
+            self._counters[status.label] += int(counts[status])
+
+
+def _places(urls: pa.Array, among: pa.Array) -> Rows:
+    """Where each URL stands among others; -1 where it does not."""
+    if len(among) == 0:
+        return np.full(len(urls), -1, dtype=np.int64)
+    found = pc.index_in(urls, value_set=among)
+    places: Rows = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return places
+
+
+def _at(values: Rows, places: Rows) -> Rows:
+    """The values at these places; what stands for place -1 means nothing."""
+    return values[places] if len(values) else np.full(len(places), -1, dtype=np.int64)
+
+
+def _with_column(rows: pa.Table, name: str, column: pa.Array) -> pa.Table:
+    place = rows.schema.get_field_index(name)
+    return rows.set_column(place, rows.schema.field(place), column)
+
+
+def _with_scores(rows: pa.Table, scores: Scores) -> pa.Table:
+    return _with_column(rows, "score", pa.array(scores, pa.float32()))
+
+
+def _sorted_in(
+    rows: pa.Table, replaced: npt.NDArray[np.bool_], others: Sequence[pa.Table]
+) -> pa.Table:
+    """The rows without those replaced, and the others, in order of URL."""
+    others = [table for table in others if table.num_rows]
+    if not others:
+        return rows if not replaced.any() else rows.filter(pa.array(~replaced))
+    both = pa.concat_tables([rows, *others])
+    order = pc.sort_indices(both["url"].combine_chunks()).to_numpy()
+    stays = np.ones(both.num_rows, dtype=np.bool_)
+    stays[: rows.num_rows] = ~replaced
+    return both.combine_chunks().take(pa.array(order[stays[order]]))

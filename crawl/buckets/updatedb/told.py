@@ -1,0 +1,205 @@
+"""A bucket's delta in order of URLs: of each URL the latest fetch, what its parse says,
+and the links to it, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.counters import Counters
+from crawl.interfaces.scoring import Links
+from crawl.model.records import dicts, to_records
+from crawl.model.status import Status
+from crawl.rules.updatedb import Heard
+from crawl.storage.layout import encoded
+
+Rows = npt.NDArray[np.int64]
+"""Numbers of rows; -1 for none."""
+
+_FETCHES = [int(status) for status in Status if status.is_fetch]
+_TELLING = [*_FETCHES, int(Status.SIGNATURE), int(Status.LINKED), int(Status.PARSE_METADATA)]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """URLs of which a fetch or links are told, sorted; the rows behind each."""
+
+    rows: pa.Table
+    urls: pa.Array
+    fetch: Rows
+    signature: Rows
+    metadata: Rows
+    failed: npt.NDArray[np.bool_]
+    """Whether the parse of the fetch failed."""
+    link_rows: Rows
+    """The rows of links, those to one URL together, best score first."""
+    first_link: Rows
+    """Where the links to a URL begin among them; one more at the end."""
+
+    def link_counts(self, urls: Rows) -> Rows:
+        counts: Rows = self.first_link[urls + 1] - self.first_link[urls]
+        return counts
+
+    def links_to(self, urls: Rows) -> Links:
+        """The links to these URLs, the owners numbered in their order."""
+        counts = self.link_counts(urls)
+        owner = np.repeat(np.arange(len(urls)), counts)
+        rows = self.link_rows[_ranges(self.first_link[urls], counts)]
+        return Links(owner, self.rows["score"].chunk(0).to_numpy()[rows])
+
+    def best_links(self, urls: Rows) -> pa.Table:
+        """The row of the best link to each of these URLs."""
+        return self.rows.take(pa.array(self.link_rows[self.first_link[urls]]))
+
+    def hosts_of(self, urls: Rows) -> pa.Array:
+        links = self.first_link[urls]
+        if len(self.link_rows):
+            links = self.link_rows[np.minimum(links, len(self.link_rows) - 1)]
+        rows = np.where(self.fetch[urls] >= 0, self.fetch[urls], links)
+        return self.rows["host"].chunk(0).take(pa.array(rows))
+
+    def heard(self, urls: Rows) -> Iterator[Heard]:
+        """What was heard of each of these URLs, record by record."""
+        for first in range(0, len(urls), _AT_ONCE):
+            yield from self._heard(urls[first : first + _AT_ONCE])
+
+    def _heard(self, urls: Rows) -> Iterator[Heard]:
+        fetch = self.fetch[urls]
+        fetches = to_records(self.rows.take(pa.array(fetch[fetch >= 0])))
+        counts = self.link_counts(urls)
+        rows = self.link_rows[_ranges(self.first_link[urls], counts)]
+        links = [datum for _, datum in to_records(self.rows.take(pa.array(rows)))]
+        begin = 0
+        for is_fetch, signature, metadata, failed, count in zip(
+            (fetch >= 0).tolist(),
+            self._taken("signature", self.signature[urls]).to_pylist(),
+            self._metadata(self.metadata[urls]),
+            self.failed[urls].tolist(),
+            counts.tolist(),
+            strict=True,
+        ):
+            yield Heard(
+                next(fetches)[1] if is_fetch else None,
+                signature,
+                metadata,
+                failed,
+                links[begin : begin + count],
+            )
+            begin += count
+
+    def _taken(self, column: str, rows: Rows) -> pa.Array:
+        return self.rows[column].chunk(0).take(pa.array(rows, mask=rows < 0))
+
+    def _metadata(self, rows: Rows) -> Iterator[dict[str, str]]:
+        if (rows < 0).all():
+            return repeat({}, len(rows))
+        found = dicts(self._taken("metadata", rows[rows >= 0]))
+        return (next(found) if row >= 0 else {} for row in rows.tolist())
+
+
+_AT_ONCE = 1024
+"""URLs whose records are made at a time: those are far larger than the rows."""
+
+
+def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
+    """Puts a bucket's delta (see `delta.DELTA`) in order."""
+    rows = rows.combine_chunks() if rows.num_rows else _one_empty_chunk(rows)
+    codes = encoded(rows["url"])
+    order = pc.sort_indices(codes.dictionary)
+    urls = codes.dictionary.take(order)
+    rank = np.empty(len(urls), dtype=np.int64)
+    rank[order.to_numpy()] = np.arange(len(urls))
+    owner: Rows = rank[codes.indices.to_numpy()]
+
+    status = rows["status"].chunk(0).to_numpy()
+    origin = rows["origin"].chunk(0).to_numpy()
+    counters["records_ignored"] += int(np.count_nonzero(~np.isin(status, _TELLING)))
+    # in crawl_parse it is about a page that has a record of its fetch in crawl_fetch
+    is_failure = (status == Status.PARSE_FAILED) & (origin % 2 == 1)
+    is_fetch = np.isin(status, _FETCHES) & ~is_failure
+    times = rows["fetch_time"].chunk(0).cast(pa.int64()).to_numpy()
+    fetch = _last(np.flatnonzero(is_fetch), (origin, times), owner, len(urls))
+    counters["fetches_superseded"] += int(is_fetch.sum() - (fetch >= 0).sum())
+    # what a parse says counts only with the fetch of the page that was parsed
+    segment = np.where(fetch >= 0, origin[fetch] // 2 if len(origin) else 0, -1)
+    with_fetch = segment[owner] == origin // 2
+
+    def of_parse(wanted: npt.NDArray[np.bool_]) -> Rows:
+        return _last(np.flatnonzero(wanted & with_fetch), (origin,), owner, len(urls))
+
+    link_rows, link_counts = _links(rows, owner, status, max_inlinks, len(urls), counters)
+    told = Told(
+        rows,
+        urls,
+        fetch,
+        of_parse(status == Status.SIGNATURE),
+        of_parse(status == Status.PARSE_METADATA),
+        of_parse(is_failure) >= 0,
+        link_rows,
+        np.concatenate([[0], np.cumsum(link_counts)]),
+    )
+    return _without_lone(told, link_counts, counters)
+
+
+def _links(
+    rows: pa.Table,
+    owner: Rows,
+    status: npt.NDArray[np.int8],
+    most: int,
+    urls: int,
+    counters: Counters,
+) -> tuple[Rows, Rows]:
+    """The rows of links by URL, best score first, and how many each URL has."""
+    found = np.flatnonzero(status == Status.LINKED)
+    scores = rows["score"].chunk(0).to_numpy()
+    found = found[np.lexsort((-scores[found], owner[found]))]
+    counts = np.bincount(owner[found], minlength=urls)
+    if len(found) and counts.max() > most:
+        place = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
+        counters["inlinks_over_limit"] += int(np.count_nonzero(place >= most))
+        found, counts = found[place < most], np.minimum(counts, most)
+    return found, counts
+
+
+def _without_lone(told: Told, link_counts: Rows, counters: Counters) -> Told:
+    """Leaves out URLs of which only a parse is told: it says nothing without its fetch."""
+    is_told = (told.fetch >= 0) | (link_counts > 0)
+    lone = len(is_told) - int(np.count_nonzero(is_told))
+    counters["parses_without_fetch"] += lone
+    if not lone:
+        return told
+    return Told(
+        told.rows,
+        told.urls.filter(pa.array(is_told)),
+        told.fetch[is_told],
+        told.signature[is_told],
+        told.metadata[is_told],
+        told.failed[is_told],
+        told.link_rows,
+        np.concatenate([[0], np.cumsum(link_counts[is_told])]),
+    )
+
+
+def _last(rows: Rows, ranks: tuple[npt.NDArray[np.integer], ...], owner: Rows, urls: int) -> Rows:
+    """Of each URL the row that ranks highest; `ranks` from the least important on."""
+    ordered = rows[np.lexsort(tuple(rank[rows] for rank in ranks))]
+    found = np.full(urls, -1, dtype=np.int64)
+    found[owner[ordered]] = ordered  # of several the last stays
+    return found
+
+
+def _ranges(starts: Rows, counts: Rows) -> Rows:
+    """starts[0], starts[0]+1 … counts[0] of them, then starts[1] …"""
+    before = np.cumsum(counts) - counts
+    ranges: Rows = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
+    return ranges
+
+
+def _one_empty_chunk(rows: pa.Table) -> pa.Table:
+    return pa.table([pa.array([], field.type) for field in rows.schema], schema=rows.schema)

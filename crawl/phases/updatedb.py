@@ -1,0 +1,290 @@
+"""updatedb: what segments brought becomes the CrawlDb's next state.
+
+Steps: moved (only when old records are normalised again) → gather (only when there are
+very many files, or URLs are normalised) → merge (a task a bucket) → publish. A segment is
+applied once: the snapshot says which ones it contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import partial
+
+from crawl.buckets.moved import Again, Moving, find_moved
+from crawl.buckets.runner import Runner
+from crawl.buckets.updatedb.bucket import BucketUpdate, BucketUpdating, update_bucket
+from crawl.buckets.updatedb.delta import Delta, DeltaFile, Gathering, bundles, gather
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import (
+    CRAWLDB_BUCKETS,
+    CRAWLDB_ROW_GROUP_SIZE,
+    CRAWLDB_SNAPSHOTS_KEEP,
+    CRAWLDB_URL_FILTERS,
+    CRAWLDB_URL_NORMALIZERS,
+    DB_UPDATE_ADDITIONS_ALLOWED,
+    DB_UPDATE_MAX_INLINKS,
+    DB_UPDATE_PURGE_404,
+    DB_UPDATE_PURGE_ORPHANS,
+)
+from crawl.errors import UsageError
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.report import Report
+from crawl.phases.timing import timed
+from crawl.rules.updatedb import Updating
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import FETCH, PARSE, Segment
+from crawl.storage.snapshot import BucketFile, Snapshot, Transaction
+from crawl.storage.split import SplitFile, destinations_of
+
+_MOST_OPENINGS = 3_000
+"""Files that the buckets' tasks open between them, at the most; where there would be more,
+it is quicker to gather their rows first."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateOptions:
+    """What the command line says; None where the configuration decides."""
+
+    segments: tuple[str, ...] = ()
+    """By name; none: every segment that is parsed and not in the CrawlDb yet."""
+    additions: bool | None = None
+    filter: bool | None = None
+    normalize: bool | None = None
+    force: bool = False
+    """Takes segments again, or as far as they were fetched; and the lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class DbUpdated:
+    """The published state and what was done."""
+
+    snapshot: Snapshot
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    """Lines about segments that were passed over, or are not whole."""
+    took_over: str | None
+
+
+@dataclass(slots=True)
+class Chosen:
+    """The segments to apply, oldest first, and lines to tell about others."""
+
+    segments: list[Segment] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def applied(crawl_dir: CrawlDir) -> frozenset[str]:
+    """The names of the segments that the CrawlDb contains."""
+    snapshot = crawl_dir.crawldb.current()
+    return frozenset(snapshot.applied if snapshot else ())
+
+
+def check(config: Config, options: UpdateOptions | None = None) -> None:
+    """Raises what is wrong with the settings, before anything is started."""
+    Updating.of(config, 0)
+    _again(config, options or UpdateOptions())
+
+
+def choose(crawl_dir: CrawlDir, options: UpdateOptions) -> Chosen:
+    """The named segments, or every one that is parsed and not in the CrawlDb yet; raises
+    UsageError where there is none, or a named one cannot be meant."""
+    snapshot = crawl_dir.crawldb.current()
+    inside = snapshot.applied if snapshot else {}
+    if options.segments:
+        names = sorted({name.rstrip("/").rpartition("/")[2] for name in options.segments})
+        return _named(crawl_dir, names, inside, force=options.force)
+    return _all(crawl_dir, inside)
+
+
+def _named(
+    crawl_dir: CrawlDir, names: Iterable[str], inside: dict[str, int], *, force: bool
+) -> Chosen:
+    chosen = Chosen()
+    for name in names:
+        segment = crawl_dir.segments.segment(name)
+        if not segment.is_done(FETCH):
+            raise UsageError(
+                f"{segment.folder.address} has no finished fetch: there is nothing to apply"
+            )
+        fault = _unfinished(crawl_dir, segment)
+        if name in inside:
+            fault = f"{name} is in the CrawlDb already, since snapshot {inside[name]}"
+        if fault and not force:
+            raise UsageError(f"{fault}; --force applies it all the same")
+        if fault:
+            chosen.remarks.append(f"{fault}; applied all the same")
+        elif not segment.is_done(PARSE):
+            chosen.remarks.append(f"{name} is not parsed: applied without links and signatures")
+        chosen.segments.append(segment)
+    return chosen
+
+
+def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> Chosen:
+    chosen = Chosen()
+    for segment in crawl_dir.segments.generated():
+        if segment.name in inside or not segment.is_done(FETCH):
+            continue
+        fault = _unfinished(crawl_dir, segment)
+        if not fault and not segment.is_done(PARSE):
+            # to apply it now would be to lose its links: later it is in the CrawlDb already
+            where = crawl_dir.address
+            fault = (
+                f"{segment.name} is not parsed yet: `crawl parse {where} {segment.name}`, or"
+                f" `crawl updatedb {where} {segment.name}` to apply it without its links"
+            )
+        if fault:
+            chosen.remarks.append(f"passed over: {fault}")
+        else:
+            chosen.segments.append(segment)
+    if not chosen.segments:
+        why = chosen.remarks or ["every segment that was fetched is in the CrawlDb already"]
+        raise UsageError(f"{crawl_dir.address}: nothing to apply ({'; '.join(why)})")
+    return chosen
+
+
+def _unfinished(crawl_dir: CrawlDir, segment: Segment) -> str:
+    """Why the segment should not be applied yet; empty where nothing speaks against it."""
+    for part, command in ((FETCH, "fetch"), (PARSE, "parse")):
+        manifest = segment.manifest(part)
+        if manifest is not None and not manifest.complete:
+            go_on = f"`crawl {command} {crawl_dir.address} {segment.name}` goes on with it"
+            return f"the {command} of {segment.name} was interrupted ({go_on})"
+    return ""
+
+
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateOptions, clock: Clock
+) -> DbUpdated:
+    """Applies the segments and publishes a new snapshot of the CrawlDb."""
+    report = Report("updatedb", clock.now_ms(), config.digest(), asdict(options))
+    allowed = config[DB_UPDATE_ADDITIONS_ALLOWED]
+    updating = Updating.of(
+        config,
+        report.started_ms,
+        additions=allowed if options.additions is None else options.additions,
+    )
+    again = _again(config, options)
+    with crawl_dir.writing_crawldb("updatedb", config, clock, force=options.force) as transaction:
+        chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
+        base = transaction.base
+        moving = Moving(
+            crawldb=transaction.folder,
+            scratch=transaction.scratch,
+            buckets=base.buckets if base else config[CRAWLDB_BUCKETS],
+            again=again,
+        )
+        job = BucketUpdating(
+            updating=updating,
+            moving=moving,
+            place=transaction.place,
+            group_rows=config[CRAWLDB_ROW_GROUP_SIZE],
+            max_inlinks=config[DB_UPDATE_MAX_INLINKS],
+            purge_gone=config[DB_UPDATE_PURGE_404],
+            purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
+        )
+        step = _Step(runner, report, clock, moving)
+        files = _delta_files(chosen.segments, report)
+        merged = step.merge(transaction, job, step.moved(base), step.delta(files))
+        report.finished_ms = clock.now_ms()
+        names = tuple(segment.name for segment in chosen.segments)
+        snapshot = transaction.publish(
+            merged,
+            report,
+            buckets=moving.buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            applying=names,
+        )
+        return DbUpdated(snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over)
+
+
+def _again(config: Config, options: UpdateOptions) -> Again | None:
+    normalizes = config[CRAWLDB_URL_NORMALIZERS] if options.normalize is None else options.normalize
+    filters = config[CRAWLDB_URL_FILTERS] if options.filter is None else options.filter
+    if not normalizes and not filters:
+        return None
+    return Again(
+        NormalizerChain.from_config(config, Scope.CRAWLDB) if normalizes else None,
+        FilterChain.from_config(config) if filters else None,
+    )
+
+
+def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
+    """Every file to be applied, oldest segment first; the report tells of them."""
+    found: list[DeltaFile] = []
+    told = []
+    for number, segment in enumerate(segments):
+        rows = {FETCH: 0, PARSE: 0}
+        for place, part in enumerate((FETCH, PARSE)):
+            manifest = segment.manifest(part)
+            folder = segment.part_folder(part)
+            for file in manifest.files if manifest else ():
+                found.append(DeltaFile(folder, file.path, file.rows, 2 * number + place))
+                rows[part] += file.rows
+        told.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
+        report.counters["fetch_records"] += rows[FETCH]
+        report.counters["parse_records"] += rows[PARSE]
+    report.details["segments"] = told
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The steps of a run, which all tell the same report."""
+
+    runner: Runner
+    report: Report
+    clock: Clock
+    moving: Moving
+
+    def moved(self, base: Snapshot | None) -> list[SplitFile]:
+        """Old records whose URL is no longer in normal form, under the one that is."""
+        again = self.moving.again
+        if base is None or again is None or again.normalizers is None:
+            return []
+        work = sorted(base.files, key=lambda file: -file.rows)
+        with timed(self.report, "moved", self.clock):
+            found = self.runner.run(
+                partial(find_moved, self.moving), work, "updatedb: normalise again"
+            )
+        return [file for file in found if file is not None]
+
+    def delta(self, files: list[DeltaFile]) -> Delta:
+        moving = self.moving
+        if moving.again is None and len(files) * moving.buckets <= _MOST_OPENINGS:
+            return Delta(files=files)
+        gathering = Gathering(moving.scratch, moving.buckets, moving.again)
+        with timed(self.report, "gather", self.clock):
+            gathered = self.runner.run(
+                partial(gather, gathering), list(bundles(files)), "updatedb: gather"
+            )
+        for bundle in gathered:
+            self.report.counters += bundle.counters
+        return Delta(gathered=[bundle.file for bundle in gathered if bundle.file is not None])
+
+    def merge(
+        self, transaction: Transaction, job: BucketUpdating, moved: list[SplitFile], delta: Delta
+    ) -> list[BucketFile]:
+        """The files of all buckets; those of which nothing was told stay as they are."""
+        base = transaction.base
+        old = {file.bucket: file for file in base.files} if base else {}
+        moved_of, gathered_of = destinations_of(moved), destinations_of(delta.gathered)
+        work = [
+            BucketUpdate(
+                bucket,
+                old.get(bucket),
+                Delta(delta.files, gathered_of.get(bucket, [])),
+                moved_of.get(bucket, []),
+            )
+            for bucket in range(job.moving.buckets)
+        ]
+        work.sort(key=lambda bucket: -(bucket.base.rows if bucket.base else 0))
+        with timed(self.report, "merge", self.clock):
+            done = self.runner.run(partial(update_bucket, job), work, "updatedb: merge")
+        for bucket in done:
+            self.report.counters += bucket.counters
+        files = [bucket.file for bucket in done if bucket.file is not None]
+        return sorted(files, key=lambda file: file.bucket)

@@ -1,0 +1,473 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawl.buckets.runner import InProcess
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.errors import PluginError, UsageError
+from crawl.interfaces.scoring import ScoringFilter
+from crawl.model.answer_keys import CODE_KEY
+from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
+from crawl.model.status import DB_STATUSES, Status
+from crawl.phases import rebucket, updatedb
+from crawl.phases.updatedb import DbUpdated, UpdateOptions
+from crawl.rules.updatedb import Heard, Updating, updated
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.clock import ManualClock
+from tests.phases.made import DAY, NOW, Told, datum, make_crawldb, make_segment, records_of
+
+MONTH = 30 * DAY
+
+
+def fetched(status: Status = Status.FETCH_SUCCESS, **changes: Any) -> CrawlDatum:
+    usual: dict[str, Any] = {"status": status, "fetch_time": NOW - 1000}
+    return datum(**{**usual, "metadata": {CODE_KEY: "200"}, **changes})
+
+
+def link(score: float = 0.25, **changes: Any) -> CrawlDatum:
+    return datum(status=Status.LINKED, score=score, fetch_time=NOW - 1000, **changes)
+
+
+def signed(signature: bytes) -> CrawlDatum:
+    return datum(status=Status.SIGNATURE, signature=signature)
+
+
+class Crawl:
+    """A crawl in a temporary folder."""
+
+    def __init__(self, folder: Path, records: Mapping[str, CrawlDatum], **shape: Any) -> None:
+        self.directory = make_crawldb(str(folder / "crawl"), records, **shape)
+
+    def segment(self, name: str, fetch: Told = (), parse: Told | None = (), **how: Any) -> None:
+        make_segment(self.directory, name, fetch, parse, **how)
+
+    def update(
+        self,
+        *segments: str,
+        settings: dict[str, object] | None = None,
+        files: dict[str, str] | None = None,
+        **options: Any,
+    ) -> DbUpdated:
+        config = Config.of(settings or {}, files or {})
+        chosen = UpdateOptions(segments, **options)
+        return updatedb.run(InProcess(), self.directory, config, chosen, ManualClock(NOW))
+
+    @property
+    def records(self) -> dict[str, CrawlDatum]:
+        return records_of(self.directory)
+
+
+A, B, C = "http://a.org/", "http://b.org/", "http://c.org/"
+S1, S2, S3 = "20260101000000", "20260102000000", "20260103000000"
+
+
+def test_a_round_closes(tmp_path: Path) -> None:
+    marked = {GENERATE_TIME_KEY: "1"}
+    crawl = Crawl(tmp_path, {A: datum(metadata=marked), B: datum(), C: datum(score=0.5)})
+    crawl.segment(
+        S1,
+        [(A, fetched(metadata={CODE_KEY: "200", **marked})), (B, fetched(Status.FETCH_GONE))],
+        [
+            (A, signed(b"one")),
+            (A, datum(status=Status.PARSE_METADATA, metadata={"lang": "en"})),
+            (C, link(0.25)),
+            ("http://a.org/new", link(0.5)),
+            ("http://a.org/new", link(0.25)),
+        ],
+    )
+    done = crawl.update()
+    records = crawl.records
+    assert records[A] == fetched(
+        Status.DB_FETCHED,
+        fetch_time=NOW - 1000 + MONTH,
+        modified_time=NOW - 1000,
+        signature=b"one",
+        metadata={CODE_KEY: "200", "lang": "en"},
+    )
+    assert records[B].status is Status.DB_GONE
+    assert records[C] == datum(score=0.75)
+    assert records["http://a.org/new"] == datum(score=0.75, fetch_time=NOW)
+    assert done.segments == (S1,)
+    assert done.snapshot.applied == {S1: 2}
+    counters = done.report.counters
+    assert (counters["fetch_records"], counters["parse_records"]) == (2, 5)
+    assert (counters["fetched"], counters["gone"], counters["linked"]) == (1, 1, 1)
+    assert (counters["found"], counters["urls_new"]) == (1, 1)
+    assert (counters["db_fetched"], counters["db_gone"], counters["db_unfetched"]) == (1, 1, 2)
+    assert done.report.details["segments"] == [
+        {"segment": S1, "parsed": True, "crawl_fetch": 2, "crawl_parse": 5}
+    ]
+    assert done.report.details["contains"] == [S1]
+
+
+def test_a_segment_is_applied_once(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {A: datum()})
+    crawl.segment(S1, [(A, fetched())], [(B, link(0.5))])
+    crawl.update()
+    before = crawl.records
+    with pytest.raises(UsageError, match=f"{S1} is in the CrawlDb already, since snapshot 2; --f"):
+        crawl.update(S1)
+    with pytest.raises(UsageError, match="nothing to apply .every segment that was fetched is in"):
+        crawl.update()
+    assert crawl.records == before
+    done = crawl.update(S1, force=True)
+    assert done.remarks == (
+        f"{S1} is in the CrawlDb already, since snapshot 2; applied all the same",
+    )
+    assert crawl.records[B].score == 1.0
+    assert done.snapshot.applied == {S1: 3}
+
+
+def test_a_rollback_makes_it_applicable_again(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {A: datum()})
+    crawl.segment(S1, [(A, fetched())])
+    crawl.update()
+    assert updatedb.applied(crawl.directory) == {S1}
+    config, clock = Config(), ManualClock(NOW)
+    with crawl.directory.writing_crawldb("rollback", config, clock) as transaction:
+        transaction.roll_back(1)
+    assert updatedb.applied(crawl.directory) == frozenset()
+    assert crawl.update().snapshot.applied == {S1: 3}
+    # and whoever writes the CrawlDb afterwards hands it on
+    rebucket.run(InProcess(), crawl.directory, config, 8, clock)
+    assert updatedb.applied(crawl.directory) == {S1}
+
+
+def test_which_segments_are_taken(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {A: datum()})
+    with pytest.raises(UsageError, match="nothing to apply"):
+        crawl.update()
+    crawl.segment(S1, [(A, fetched())], [(B, link())])
+    crawl.segment(S2, [(A, fetched())], None)
+    make_segment(crawl.directory, S3)
+    crawl.segment("20260104000000", [(A, fetched())], None, complete=False)
+    done = crawl.update()
+    assert done.segments == (S1,)
+    assert [line.partition(":")[0] for line in done.remarks] == ["passed over"] * 2
+    assert f"{S2} is not parsed yet" in done.remarks[0]
+    assert "the fetch of 20260104000000 was interrupted" in done.remarks[1]
+    with pytest.raises(UsageError, match=r"nothing to apply \(passed over: 20260102000000 is not"):
+        crawl.update()
+    with pytest.raises(UsageError, match="has no finished fetch"):
+        crawl.update(S3)
+    with pytest.raises(UsageError, match="has no finished fetch"):
+        crawl.update("20990101000000")
+    with pytest.raises(UsageError, match="was interrupted .* --force applies it all the same"):
+        crawl.update("20260104000000")
+    done = crawl.update(f"{crawl.directory.address}/segments/{S2}/", S2)
+    assert done.segments == (S2,)
+    assert done.remarks == (f"{S2} is not parsed: applied without links and signatures",)
+    assert crawl.update("20260104000000", force=True).segments == ("20260104000000",)
+
+
+def test_several_segments_at_once(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {A: datum(signature=b"old"), B: datum(signature=b"old")})
+    crawl.segment(
+        S1,
+        [(A, fetched(fetch_time=NOW - 5 * DAY)), (B, fetched(fetch_time=NOW - 5 * DAY))],
+        [(A, signed(b"old")), (B, signed(b"new")), (C, link(0.25))],
+    )
+    crawl.segment(S2, [(A, fetched(fetch_time=NOW - DAY))], [(C, link(0.5))])
+    done = crawl.update()
+    assert done.segments == (S1, S2)
+    assert done.snapshot.applied == {S1: 2, S2: 2}
+    records = crawl.records
+    # the signature of an older fetch says nothing of the later one
+    assert records[A].status is Status.DB_FETCHED
+    assert records[A].fetch_time == NOW - DAY + MONTH
+    assert (records[B].status, records[B].signature) == (Status.DB_FETCHED, b"new")
+    assert records[C].score == 0.75
+    assert done.report.counters["fetches_superseded"] == 1
+
+
+def test_redirect_targets_in_crawl_fetch_are_links(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {A: datum()})
+    target = link(1.0, metadata={GENERATE_TIME_KEY: "1", "_repr_": A})
+    crawl.segment(S1, [(A, fetched(Status.FETCH_REDIR_PERM)), (B, target)])
+    crawl.update()
+    assert crawl.records[A].status is Status.DB_REDIR_PERM
+    assert crawl.records[B].status is Status.DB_UNFETCHED
+    assert crawl.records[B].metadata == {"_repr_": A}
+
+
+def test_documents_inside_pages_and_failed_parses(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {A: datum(), B: datum(signature=b"s")})
+    inside = "http://a.org/feed#1"
+    crawl.segment(
+        S1,
+        [(A, fetched()), (B, fetched())],
+        [
+            (inside, fetched(fetch_interval=0)),
+            (inside, signed(b"i")),
+            (B, datum(status=Status.PARSE_FAILED)),
+            (C, datum(status=Status.PARSE_FAILED)),
+            (C, signed(b"lone")),
+            (C, datum(status=Status.DB_FETCHED)),
+        ],
+    )
+    counters = crawl.update().report.counters
+    records = crawl.records
+    assert (records[inside].status, records[inside].signature) == (Status.DB_FETCHED, b"i")
+    assert (records[B].status, records[B].signature) == (Status.DB_PARSE_FAILED, b"s")
+    assert C not in records
+    assert (counters["parses_without_fetch"], counters["records_ignored"]) == (1, 1)
+
+
+def test_no_additions(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {A: datum()})
+    told = [(A, fetched())], [(A, link()), (B, link()), ("http://a.org/1", link())]
+    crawl.segment(S1, *told)
+    crawl.segment(S2, *told)
+    done = crawl.update(S1, additions=False)
+    assert crawl.records.keys() == {A}
+    assert done.report.counters["dropped.additions_not_allowed"] == 2
+    crawl.update(S2, settings={"db.update.additions.allowed": False})
+    assert crawl.records.keys() == {A}
+
+
+def test_the_best_links_count(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {A: datum(score=0.0)})
+    links = [(url, link(score)) for url in (A, B) for score in (1.0, 8.0, 2.0, 4.0)]
+    crawl.segment(S1, [], links, files=3)
+    done = crawl.update(settings={"db.update.max.inlinks": 2})
+    assert {url: record.score for url, record in crawl.records.items()} == {A: 12.0, B: 12.0}
+    assert done.report.counters["inlinks_over_limit"] == 4
+
+
+def test_only_touched_buckets_are_written_anew(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {f"http://h{n}.org/": datum() for n in range(30)}, buckets=8)
+    before = {file.bucket: file for file in crawl.directory.require_crawldb().files}
+    crawl.segment(S1, [("http://h3.org/", fetched())])
+    crawl.update()
+    after = {file.bucket: file for file in crawl.directory.require_crawldb().files}
+    assert after.keys() == before.keys()
+    assert len([bucket for bucket in after if after[bucket] != before[bucket]]) == 1
+
+
+def test_purging(tmp_path: Path) -> None:
+    gone, orphan = datum(status=Status.DB_GONE, signature=b"s"), datum(status=Status.DB_ORPHAN)
+    urls = {f"http://h{n}.org/": gone for n in range(6)}
+    crawl = Crawl(tmp_path, {**urls, A: gone, B: gone, C: orphan, "http://d.org/": datum()})
+    crawl.segment(S1, [(A, fetched())], [(A, signed(b"s")), (B, link(0.5))])
+    purge: dict[str, object] = {"db.update.purge.404": True, "db.update.purge.orphans": True}
+    counters = crawl.update(settings=purge).report.counters
+    records = crawl.records
+    assert records.keys() == {A, B, "http://d.org/"}
+    # back as it was; and found anew by a link
+    assert records[A].status is Status.DB_NOTMODIFIED
+    assert records[B] == datum(score=0.5, fetch_time=NOW)
+    assert (counters["urls_purged_404"], counters["urls_purged_orphans"]) == (7, 1)
+
+
+def test_filter_and_normalize(tmp_path: Path) -> None:
+    crawl = Crawl(
+        tmp_path,
+        {
+            "http://OTHER.org/x/../y": datum(score=5.0),
+            "http://a.org/old.gif": datum(),
+            "http://a.org/keep": datum(score=2.0),
+        },
+        buckets=5,
+    )
+    told: Told = [
+        ("http://a.org/new.gif", link()),
+        ("http://A.org/./keep", link(0.5)),
+        ("http://other.org/y", link(0.5)),
+        ("http://THIRD.org/z", link(0.5)),
+    ]
+    crawl.segment(S1, [("http://a.org/old.gif", fetched())], told, buckets=5)
+    settings: dict[str, object] = {"urlfilter.regex.file": "f.txt", "urlfilter.order": "regex"}
+    files = {"f.txt": "-\\.gif$\n+."}
+    done = crawl.update(settings=settings, files=files, filter=True, normalize=True)
+    assert {url: record.score for url, record in crawl.records.items()} == {
+        "http://other.org/y": 5.5,
+        "http://a.org/keep": 2.5,
+        "http://third.org/z": 0.5,
+    }
+    counters = done.report.counters
+    assert (counters["urls_moved"], counters["urls_purged_filter"]) == (1, 1)
+    assert counters["records_filtered"] == 2
+    assert "gather" in done.report.durations_s
+
+
+def test_filters_alone_by_the_configuration(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, {"http://a.org/old.gif": datum(), A: datum()})
+    crawl.segment(S1, [], [("http://a.org/new.gif", link()), ("http://A.org/./x", link())])
+    settings: dict[str, object] = {"urlfilter.regex.file": "f.txt", "urlfilter.order": "regex"}
+    crawl.update(settings={**settings, "crawldb.url.filters": True}, files={"f.txt": "-gif$\n+."})
+    assert crawl.records.keys() == {A, "http://A.org/./x"}
+
+
+def test_many_files_are_gathered_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(updatedb, "_MOST_OPENINGS", 0)
+    crawl = Crawl(tmp_path, {A: datum()})
+    crawl.segment(S1, [(A, fetched())], [(B, link()), (A, signed(b"s"))])
+    done = crawl.update()
+    assert crawl.records.keys() == {A, B}
+    assert crawl.records[A].signature == b"s"
+    assert "gather" in done.report.durations_s
+
+
+def test_the_first_state_of_a_crawl(tmp_path: Path) -> None:
+    directory = CrawlDir(str(tmp_path / "crawl"))
+    make_segment(directory, S1, [(A, fetched())], [(B, link())])
+    updatedb.run(InProcess(), directory, Config(), UpdateOptions(), ManualClock(NOW))
+    assert records_of(directory).keys() == {A, B}
+
+
+def test_wrong_settings_are_told_before_anything_starts() -> None:
+    with pytest.raises(PluginError, match="did you mean 'opic'"):
+        updatedb.check(Config.of({"scoring.filter.order": "opik"}))
+    with pytest.raises(PluginError, match="did you mean 'regex'"):
+        updatedb.check(Config.of({"urlfilter.order": "regx"}), UpdateOptions(filter=True))
+
+
+# --- against a plain model ---------------------------------------------------------------
+class Odd(ScoringFilter):
+    """A scoring that can only answer by row, and has a say in everything."""
+
+    def __init__(self, config: Config) -> None:
+        pass
+
+    def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
+        return replace(datum, score=0.5)
+
+    def update_score(
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Any, now: int
+    ) -> CrawlDatum:
+        scores = "".join(str(link.score) for link in inlinks)
+        return replace(datum, metadata={**datum.metadata, "links": scores})
+
+    def orphaned_score(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
+        return replace(datum, status=Status.DB_ORPHAN)
+
+
+CHAINS = ("opic", "tests.phases.test_updatedb:Odd")
+URLS = st.integers(0, 25).map(lambda n: f"http://h{n % 5}.org/p{n}")
+SIGNATURES = st.none() | st.sampled_from([b"1", b"2"])
+
+
+def datums(*statuses: Status) -> st.SearchStrategy[CrawlDatum]:
+    return st.builds(
+        CrawlDatum,
+        status=st.sampled_from(statuses),
+        fetch_time=st.integers(1, 6).map(lambda day: NOW - day * DAY),
+        modified_time=st.sampled_from([0, NOW - 90 * DAY]),
+        fetch_interval=st.sampled_from([0, 2_592_000, 9_000_000]),
+        retries=st.integers(0, 4),
+        score=st.sampled_from([0.0, 0.25, 1.0]),
+        signature=SIGNATURES,
+        metadata=st.dictionaries(st.sampled_from(["k", CODE_KEY, GENERATE_TIME_KEY]), st.just("v")),
+    )
+
+
+FETCHES = [status for status in Status if status.is_fetch and status is not Status.PARSE_FAILED]
+PARSES = (Status.SIGNATURE, Status.PARSE_METADATA, Status.PARSE_FAILED, Status.FETCH_SUCCESS)
+
+
+def rows(*statuses: Status) -> st.SearchStrategy[list[tuple[str, CrawlDatum]]]:
+    return st.lists(st.tuples(URLS, datums(*statuses)), max_size=12)
+
+
+SEGMENTS = st.lists(
+    st.tuples(rows(*FETCHES, Status.LINKED), st.none() | rows(*PARSES, Status.LINKED)),
+    min_size=1,
+    max_size=3,
+)
+
+
+def expected(
+    records: Mapping[str, CrawlDatum],
+    segments: list[tuple[list[tuple[str, CrawlDatum]], list[tuple[str, CrawlDatum]] | None]],
+    updating: Updating,
+) -> dict[str, CrawlDatum]:
+    """updatedb as one would write it for a small crawl."""
+    result = {}
+    urls = {url for fetch, parse in segments for url, _ in [*fetch, *(parse or [])]}
+    for url in urls | records.keys():
+        heard, latest = Heard(), -1
+        links: list[CrawlDatum] = []
+        for fetch, parse in segments:
+            links += [
+                each for name, each in [*fetch, *(parse or [])] if name == url and _link(each)
+            ]
+            told = [each for name, each in fetch if name == url and not _link(each)]
+            parsed = [each for name, each in parse or [] if name == url and not _link(each)]
+            told += [each for each in parsed if each.status is Status.FETCH_SUCCESS]
+            for each in told:
+                if each.fetch_time >= latest:
+                    heard, latest = _heard(each, parsed), each.fetch_time
+        links.sort(key=lambda each: -each.score)
+        outcome = updated(
+            url, records.get(url), replace(heard, inlinks=links), updating, Counters()
+        )
+        if outcome.datum is not None:
+            result[url] = outcome.datum
+    return result
+
+
+def _link(each: CrawlDatum) -> bool:
+    return each.status is Status.LINKED
+
+
+def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
+    heard = Heard(fetch)
+    for each in parsed:
+        if each.status is Status.SIGNATURE:
+            heard = replace(heard, signature=each.signature)
+        elif each.status is Status.PARSE_METADATA:
+            heard = replace(heard, parse_metadata=each.metadata)
+        elif each.status is Status.PARSE_FAILED:
+            heard = replace(heard, parse_failed=True)
+    return heard
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    records=st.dictionaries(URLS, datums(*DB_STATUSES), max_size=25),
+    segments=SEGMENTS,
+    chain=st.sampled_from(CHAINS),
+    additions=st.booleans(),
+    shape=st.tuples(st.integers(1, 6), st.integers(1, 9), st.integers(1, 6)),
+    gathers=st.booleans(),
+)
+def test_it_does_what_the_rules_say(
+    tmp_path_factory: pytest.TempPathFactory,
+    records: dict[str, CrawlDatum],
+    segments: list[tuple[list[tuple[str, CrawlDatum]], list[tuple[str, CrawlDatum]] | None]],
+    chain: str,
+    additions: bool,
+    shape: tuple[int, int, int],
+    gathers: bool,
+) -> None:
+    buckets, group_rows, written_for = shape
+    folder = str(tmp_path_factory.mktemp("updatedb") / "c")
+    directory = make_crawldb(folder, records, buckets=buckets, group_rows=group_rows)
+    names = [f"2026010{number}000000" for number in range(len(segments))]
+    for name, (fetch, parse) in zip(names, segments, strict=True):
+        make_segment(directory, name, fetch, parse, buckets=written_for, files=1)
+    config = Config.of({"scoring.filter.order": chain, "crawldb.row.group.size": group_rows})
+    with pytest.MonkeyPatch.context() as patch:
+        if gathers:
+            patch.setattr(updatedb, "_MOST_OPENINGS", 0)
+        done = updatedb.run(
+            InProcess(),
+            directory,
+            config,
+            UpdateOptions(tuple(names), additions=additions),
+            ManualClock(NOW),
+        )
+    wanted = expected(records, segments, Updating.of(config, NOW, additions=additions))
+    assert records_of(directory) == {
+        url: replace(each, score=float(np.float32(each.score))) for url, each in wanted.items()
+    }
+    assert done.report.counters["urls_new"] == len(wanted.keys() - records.keys())

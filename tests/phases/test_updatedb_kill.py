@@ -1,0 +1,58 @@
+"""kill -9 at every single write of updatedb."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from crawl.model.status import Status
+from crawl.phases import updatedb
+from crawl.storage.crawl_dir import CrawlDir
+from tests.phases.kill_jobs import update_db
+from tests.phases.killed import run_killed
+from tests.phases.made import NOW, datum, make_crawldb, make_segment, records_of
+from tests.phases.test_kill import assert_clean
+
+pytestmark = pytest.mark.slow
+
+SEGMENT = "20260101000000"
+KNOWN = {f"http://h{n % 5}.org/p{n}": datum(metadata={"n": str(n)}) for n in range(40)}
+FETCHED = [url for n, url in enumerate(KNOWN) if n % 3 == 0]
+LINKED = [f"http://h{n % 7}.org/new{n}" for n in range(20)]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_killed_at_every_write(tmp_path: Path, again: bool) -> None:
+    base = tmp_path / "base"
+    directory = make_crawldb(str(base), KNOWN, buckets=3)
+    make_segment(
+        directory,
+        SEGMENT,
+        [(url, datum(status=Status.FETCH_SUCCESS, fetch_time=NOW)) for url in FETCHED],
+        [(url, datum(status=Status.LINKED, score=0.5)) for url in [*LINKED, *KNOWN]],
+    )
+    at, applied_before = 1, 0
+    while True:
+        wreck = CrawlDir(str(tmp_path / f"killed-{at}"))
+        shutil.copytree(base, wreck.address)
+        killed = run_killed(update_db, wreck.address, again, at=at)
+        # wholly applied or not at all, and the snapshot says which
+        if SEGMENT in updatedb.applied(wreck):
+            applied_before += killed
+        else:
+            assert records_of(wreck) == KNOWN
+            update_db(wreck.address, again)
+        records = records_of(wreck)
+        assert records.keys() == KNOWN.keys() | set(LINKED)
+        assert {url for url in records if records[url].status is Status.DB_FETCHED} == set(FETCHED)
+        assert sum(record.score for record in records.values()) == 40 + 0.5 * 60
+        update_db(wreck.address, again, force=True)
+        assert_clean(wreck)
+        shutil.rmtree(wreck.address)
+        if not killed:
+            break
+        at += 1
+    assert at > 15
+    assert applied_before > 0
