@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from crawl.config import Config
 from crawl.errors import ConfigError
@@ -78,11 +78,8 @@ class Parsing:
         )
         plan.build()
         default_codec(config[PARSER_DEFAULT_CHARSET])
-        if config[PARSER_MAIN_CONTENT] and find_spec("trafilatura") is None:
-            raise ConfigError(
-                "parser.main.content needs the extra main-content: pip install"
-                " 'nutria[main-content]'"
-            )
+        if config[PARSER_MAIN_CONTENT]:
+            _require_main_content()
         return plan
 
     def build(self) -> Plugins:
@@ -117,6 +114,16 @@ class Plugins:
             for name, parser in self.parsers.items()
             if kind in parser.mime_types
         ]
+
+
+def _require_main_content() -> None:
+    try:
+        importlib.import_module("trafilatura")
+    except ImportError as error:
+        raise ConfigError(
+            "parser.main.content needs the extra main-content (pip install"
+            f" 'nutria[main-content]'): {' '.join(str(error).split())}"
+        ) from None
 
 
 def _mapping(config: Config, parsers: tuple[str, ...]) -> TypeMap:

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.parse import Outlink
+from crawl.rules.outlinks import Exempts, OutlinkRules, keep
+from crawl.urls.parse import host_of
+
+PAGE = "http://a.org/page"
+
+
+def rules(**changes: Any) -> OutlinkRules:
+    config = Config.of({"urlfilter.order": ["length"], "urlfilter.length.max": 100})
+    usual = {
+        "normalizers": NormalizerChain.from_config(config, Scope.OUTLINK),
+        "filters": FilterChain.from_config(config),
+    }
+    return OutlinkRules(**{**usual, **changes})
+
+
+def kept(
+    links: Sequence[str | Outlink],
+    given: OutlinkRules | None = None,
+    exempts: Exempts = lambda source, target: False,
+) -> tuple[list[str], dict[str, int]]:
+    """The URLs kept of one page, and why others were not."""
+    counters = Counters()
+    outlinks = [Outlink(link) if isinstance(link, str) else link for link in links]
+    found = keep([(PAGE, outlinks)], given or rules(), counters, exempts)
+    assert found.hosts.to_pylist() == [host_of(url) or "" for url in found.urls.to_pylist()]
+    dropped = {
+        name.removeprefix("outlinks_dropped."): count
+        for name, count in counters.items()
+        if name.startswith("outlinks_dropped.")
+    }
+    assert len(found.owner) + sum(dropped.values()) == len(links)
+    return found.urls.to_pylist(), dropped
+
+
+def test_links_are_normalised_and_filtered_in_their_order() -> None:
+    long = "http://a.org/" + "x" * 100
+    assert kept(["http://B.org/z#top", "http://a.org/b", long]) == (
+        ["http://b.org/z", "http://a.org/b"],
+        {"filtered": 1},
+    )
+
+
+def test_what_is_no_url_of_a_server_is_dropped() -> None:
+    links = ["nonsense", "mailto:a@b.org", "javascript:x()", "http://[/", "\ud800", ""]
+    assert kept(links) == ([], {"malformed": 6})
+    assert kept(links, rules(normalizers=None, filters=None)) == ([], {"malformed": 6})
+    assert kept(["file:///tmp/a"])[0] == ["file:///tmp/a"]
+
+
+def test_a_page_does_not_link_to_itself() -> None:
+    assert kept([PAGE, PAGE + "#part", "http://A.org/page"]) == ([], {"self": 3})
+
+
+def test_a_target_counts_once_with_its_first_anchor() -> None:
+    counters = Counters()
+    links = [Outlink("http://b.org/", "one"), Outlink("http://b.org/#x", "two")]
+    found = keep([(PAGE, links)], rules(), counters)
+    assert found.position.tolist() == [0]
+    assert counters == {"outlinks_dropped.duplicate": 1}
+
+
+def test_links_that_ask_not_to_be_followed() -> None:
+    links = [
+        Outlink("http://b.org/1", rel="noopener nofollow"),
+        Outlink("http://b.org/2", rel="ugc"),
+        Outlink("http://b.org/3", rel="noopener"),
+    ]
+    assert kept(links) == (["http://b.org/2", "http://b.org/3"], {"rel_nofollow": 1})
+    strict = rules(ignored_rel=frozenset(("nofollow", "ugc")))
+    assert kept(links, strict) == (["http://b.org/3"], {"rel_nofollow": 1, "rel_ugc": 1})
+    assert len(kept(links, rules(ignored_rel=frozenset()))[0]) == 3
+
+
+def test_too_long_links_are_dropped_before_anything_is_done_to_them() -> None:
+    assert kept(["http://b.org/" + "x" * 50], rules(max_length=40)) == ([], {"too_long": 1})
+
+
+def test_the_limit_counts_good_links() -> None:
+    links = ["mailto:x", "http://b.org/1", "http://b.org/1", "http://b.org/2", "http://b.org/3"]
+    urls, dropped = kept(links, rules(max_per_page=2))
+    assert urls == ["http://b.org/1", "http://b.org/2"]
+    assert dropped == {"malformed": 1, "duplicate": 1, "limit": 1}
+    assert kept(links, rules(max_per_page=0)) == ([], {"limit": 5})
+    assert len(kept(links, rules(max_per_page=-1))[0]) == 3
+
+
+def test_a_page_of_a_million_links_is_not_read_to_its_end() -> None:
+    links = [f"http://b.org/{number}" for number in range(300_000)]
+    urls, dropped = kept(links)
+    assert urls == links[:100]
+    assert dropped == {"limit": 299_900}
+    bad_first = ["mailto:x"] * 5_000 + links
+    assert kept(bad_first)[0] == links[:100]
+
+
+LINKS = [
+    "http://a.org/in",
+    "http://www.a.org/near",
+    "http://b.org/out",
+    "http://b.org/exempt.css",
+    "bad",
+]
+
+
+def test_external_links_by_host_and_by_domain() -> None:
+    urls, dropped = kept(LINKS, rules(ignore_external=True))
+    assert (urls, dropped) == (["http://a.org/in"], {"external": 3, "malformed": 1})
+    urls, dropped = kept(LINKS, rules(ignore_external=True, by_domain=True))
+    assert urls == ["http://a.org/in", "http://www.a.org/near"]
+
+
+def test_exemptions_are_asked_in_both_modes() -> None:
+    def exempts(source: str, target: str) -> bool:
+        assert source == PAGE
+        return target.endswith(".css")
+
+    for by_domain in (False, True):
+        strict = rules(ignore_external=True, by_domain=by_domain)
+        assert "http://b.org/exempt.css" in kept(LINKS, strict, exempts)[0]
+
+
+def test_internal_links_by_host_and_by_domain() -> None:
+    urls, dropped = kept(LINKS, rules(ignore_internal=True))
+    assert urls == ["http://www.a.org/near", "http://b.org/out", "http://b.org/exempt.css"]
+    assert dropped == {"internal": 1, "malformed": 1}
+    urls, _ = kept(LINKS, rules(ignore_internal=True, by_domain=True))
+    assert urls == ["http://b.org/out", "http://b.org/exempt.css"]
+
+
+def test_nothing_in_nothing_out() -> None:
+    for pages in ([], [(PAGE, [])], [(PAGE, []), ("http://b.org/", [])]):
+        found = keep(pages, rules(), Counters())
+        assert len(found.owner) == len(found.urls) == len(found.hosts) == 0
+
+
+_urls = st.sampled_from(
+    [
+        *(f"http://{host}.org/{path}" for host in "abc" for path in ("", "x", "y#z", "page")),
+        *("mailto:x", "", "http://a.org/" + "l" * 120, "HTTP://A.ORG/page", "\udfff", "file:///x"),
+    ]
+)
+_links = st.builds(Outlink, _urls, rel=st.sampled_from(["", "nofollow", "ugc nofollow", "me"]))
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(_urls.filter(lambda url: url.startswith("http:")), st.lists(_links))),
+    st.integers(-1, 5),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_many_pages_at_once_are_as_one_after_the_other(
+    pages: list[tuple[str, list[Outlink]]],
+    limit: int,
+    internal: bool,
+    external: bool,
+    by_domain: bool,
+) -> None:
+    chosen = rules(
+        max_per_page=limit, ignore_internal=internal, ignore_external=external, by_domain=by_domain
+    )
+    together, apart = Counters(), Counters()
+    found = keep(pages, chosen, together)
+    expected = []
+    for number, page in enumerate(pages):
+        one = keep([page], chosen, apart)
+        assert limit < 0 or len(one.owner) <= limit
+        expected += [
+            (number, position, url)
+            for position, url in zip(one.position.tolist(), one.urls.to_pylist(), strict=True)
+        ]
+    rows = zip(found.owner.tolist(), found.position.tolist(), found.urls.to_pylist(), strict=True)
+    assert list(rows) == expected
+    assert together == apart
+    assert len(found.owner) + sum(together.values()) == sum(len(links) for _, links in pages)
