@@ -170,6 +170,8 @@ class Ending(StrEnum):
 
     ROUNDS_DONE = "as many rounds as asked for are done"
     NOTHING_DUE = "nothing is due"
+    NOTHING_FETCHED = "what is due cannot be fetched now"
+    """Not a URL of a whole round: its servers let nobody in, and the next round's are these."""
     STOP_FILE = f"there is a file {STOP_FILE}"
     INTERRUPTED = "interrupted"
 
@@ -183,7 +185,7 @@ class Loop:
     """How long to wait where nothing is due; None to end then."""
 
     def ends(self, rounds: int) -> Ending | None:
-        """Whether so many rounds, those in which nothing was due among them, are enough."""
+        """Whether so many rounds are enough; one in which nothing was due is one, too."""
         return Ending.ROUNDS_DONE if 0 <= self.rounds <= rounds else None
 
 

@@ -1,0 +1,119 @@
+"""crawl demo."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import click
+
+from crawl.buckets.runner import InProcess
+from crawl.cli import walk
+from crawl.cli.main import COMMANDS, INTERRUPTED
+from crawl.cli.options import with_config, with_spark
+from crawl.cli.output import print_table, remark
+from crawl.cli.rounds_told import Teller
+from crawl.cli.run import walk_on_spark
+from crawl.cli.spark import SparkOptions
+from crawl.config import Config
+from crawl.errors import UsageError
+from crawl.model.status import Status
+from crawl.phases import readdb
+from crawl.rounds import Ending, Loop, RoundOptions
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
+
+ROUNDS = 2
+_SHAPE = Settings(
+    sites=8,
+    pages=160,
+    size=4000,
+    addresses=4,
+    slow=0.1,
+    crawl_delay=0.1,
+    robots=(
+        *(RobotsKind.OPEN, RobotsKind.PRIVATE, RobotsKind.MISSING, RobotsKind.DELAY),
+        *(RobotsKind.AGENTS, RobotsKind.PATTERNS, RobotsKind.MOVED, RobotsKind.CLOSED),
+    ),
+)
+
+
+@click.command("demo")
+@click.argument("crawl_dir", metavar="[CRAWL_DIR]", default="crawl-demo", required=False)
+@with_spark
+@with_config
+def command(crawl_dir: str, spark: SparkOptions, config: Config) -> int:
+    """Crawl a small synthetic web for two rounds into CRAWL_DIR (by default crawl-demo).
+
+    The web comes along and is served on loopback while the demo runs: nothing leaves this
+    machine. Some of its pages redirect, some are gone, some are closed by robots.txt.
+
+    \b
+    Examples:
+      crawl demo
+      crawl demo elsewhere
+    """
+    directory = CrawlDir(crawl_dir)
+    if directory.crawldb.current() is not None:
+        raise UsageError(f"{crawl_dir} holds a crawl already: delete it, or name another folder")
+    directory.require_writable()
+    with running(Web(_SHAPE)) as server, tempfile.TemporaryDirectory() as folder:
+        seeds = Path(folder, "seeds.txt")
+        seeds.write_text("".join(f"{url}\n" for url in server.web.seeds()))
+        config = _settings(config, server, Path(folder, "hosts.txt"))
+        options = RoundOptions(top_n=100, threads=20, time_limit_min=5)
+        walk.check(config, options, (str(seeds),))
+        remark(
+            f"demo: a web of {_SHAPE.pages} pages on {_SHAPE.sites} hosts is served on port"
+            f" {server.port} of loopback; nothing leaves this machine"
+        )
+        walked = walk_on_spark(
+            *(spark, directory, config, options, Loop(ROUNDS)),
+            seeds=(str(seeds),),
+            witness=Teller("demo", quiet=spark.quiet),
+        )
+    if walked.ending is Ending.INTERRUPTED:
+        remark(f"demo: interrupted; {crawl_dir} can be deleted")
+        return INTERRUPTED
+    _look_at(directory)
+    return 0
+
+
+def _settings(config: Config, server: WebServer, hosts: Path) -> Config:
+    """Those of a quick, polite bot that finds the web's hosts on loopback."""
+    web = server.web
+    hosts.write_text("".join(f"{web.address(host)} {host}\n" for host in web.hosts()))
+    return config.with_values(
+        {
+            "http.agent.name": "nutria-demo",
+            "http.filter.ipaddress.allow.private": True,
+            "http.resolver.hosts.file": str(hosts),
+            "fetcher.server.delay": 0.05,
+        },
+        "crawl demo",
+    )
+
+
+def _look_at(directory: CrawlDir) -> None:
+    """What the CrawlDb holds now, and how to see more of it."""
+    snapshot = directory.require_crawldb()
+    stats = readdb.stats(InProcess(), directory, snapshot, by_host=False)
+    rows = [[Status(code).label, count] for code, count in sorted(stats.statuses.items())]
+    print_table("the CrawlDb by status", ["status", "URLs"], rows, first=False)
+    (best,) = readdb.top(InProcess(), directory, snapshot, 1, 0.0)
+    where = directory.address
+    tries = (
+        ("readdb", f"{where} --stats --sort", "statistics, host by host"),
+        ("readdb", f"{where} --url {best.url}", "all that is known of the best URL"),
+        ("explain", f"{where} {best.url}", "why it is what it is, and when it is due again"),
+        ("readdb", f"{where} --dump out --format csv", "everything, for a spreadsheet"),
+        ("status", where, "how far the segments are"),
+        ("snapshots", where, "the states of the CrawlDb that are kept"),
+        ("run", "mycrawl --seeds SEEDS --rounds 3 -D http.agent.name=NAME", "the real web"),
+    )
+    program = "crawl" if shutil.which("crawl") else "./scripts/crawl"
+    remark("\ndemo: done. What to try next:")
+    for name, words, about in tries:
+        if name in COMMANDS:
+            remark(f"  {program} {name} {words:<60}  # {about}")

@@ -1,0 +1,157 @@
+"""What `crawl run` prints: its plan, a table a round, and the summary."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
+
+from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.walk import RoundDone, Walked
+from crawl.rounds import (
+    STOP_FILE,
+    UNBOUNDED,
+    Ending,
+    Loop,
+    RoundOptions,
+    SegmentState,
+    Step,
+    inject_step,
+    next_step,
+    round_of,
+)
+
+_PHASES = ("inject", "generate", "fetch", "parse", "updatedb")
+
+
+class Teller:
+    """Tells a person at a terminal how the walk goes."""
+
+    def __init__(self, command: str, *, quiet: bool, tables: bool = True) -> None:
+        self._command = command
+        self._quiet = quiet
+        self._tables = tables
+
+    def begins(self, step: Step, segments: tuple[str, ...]) -> None:
+        if not self._quiet:
+            remark(f"{self._command}: {step.name}" + "".join(f" {name}" for name in segments))
+
+    def remarks(self, step: Step, line: str) -> None:
+        remark(f"{step.name}: {line}")
+
+    def waits(self, seconds: float) -> None:
+        if not self._quiet:
+            remark(f"{self._command}: nothing to fetch now; looking again in {_duration(seconds)}")
+
+    def closes(self, done: RoundDone) -> None:
+        if not self._tables:
+            return
+        row = [str(done.number), *_row(done)]
+        print_table(f"round {done.number}", ["round", *_COLUMNS], [row], first=done.number == 1)
+
+
+def show_plan(
+    crawl_dir: str,
+    found: Iterable[SegmentState],
+    options: RoundOptions,
+    loop: Loop,
+    seeds: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    """Every step in the order in which it would be done, as the command that does the same."""
+    rows: list[tuple[str, str, list[str]]] = []
+    if seeds:
+        rows.append(("first", "inject", inject_step(seeds).words(crawl_dir)))
+    rows += [
+        ("to finish what was begun", step.name, step.words(crawl_dir, names))
+        for step, names in steps_left(list(found), options)
+    ]
+    rows += [
+        (_each_of(loop), step.name, step.words(crawl_dir, ["SEGMENT"] if step.takes else []))
+        for step in round_of(options).steps
+    ]
+    if as_json:
+        columns = ("when", "step", "command")
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        return
+    shown = [(when, step, shlex.join(["crawl", *words])) for when, step, words in rows]
+    print_table("plan", ["when", "step", "as if by"], shown)
+
+
+def steps_left(
+    found: list[SegmentState], options: RoundOptions
+) -> list[tuple[Step, tuple[str, ...]]]:
+    """What finishes the rounds that were begun."""
+    a_round = round_of(options)
+    left: list[tuple[Step, tuple[str, ...]]] = []
+    while (due := next_step(found, a_round)).segments:
+        left.append((due.step, due.segments))
+        stage = due.step.leads_to
+        assert stage is not None
+        found = [
+            replace(segment, stage=stage) if segment.name in due.segments else segment
+            for segment in found
+        ]
+    return left
+
+
+def sum_up(walked: Walked) -> None:
+    """All rounds below each other, where there is more than one, and their sum."""
+    rounds = walked.rounds
+    if len(rounds) < 2:
+        return
+    spent = {name: sum(done.seconds.get(name, 0.0) for done in rounds) for name in _PHASES}
+    total = replace(
+        rounds[-1],
+        **{
+            name: sum(getattr(done, name) for done in rounds)
+            for name in (*_COUNTS, "records", "fetch_s")
+        },
+        seconds={name: seconds for name, seconds in spent.items() if seconds},
+    )
+    rows = [[str(done.number), *_row(done)] for done in rounds]
+    print_table("all rounds", ["round", *_COLUMNS], [*rows, ["all", *_row(total)]], first=False)
+
+
+_COUNTS = ("fetched", "new", "gone", "retried", "redirects", "not_modified")
+_COLUMNS = (
+    *(name.replace("_", " ") for name in _COUNTS),
+    *("pages/s", "db URLs", "db MB", "seconds"),
+)
+
+
+def _row(done: RoundDone) -> list[object]:
+    spent = ", ".join(f"{name} {seconds:.1f}" for name, seconds in done.seconds.items())
+    return [
+        *(getattr(done, name) for name in _COUNTS),
+        *(round(done.pages_per_s, 1), done.db_urls, round(done.db_bytes / 1e6, 2), spent),
+    ]
+
+
+def last_words(crawl_dir: str, walked: Walked) -> str:
+    """How it ended, in a line."""
+    rounds = len(walked.rounds)
+    done = f"{rounds} {'round' if rounds == 1 else 'rounds'} done"
+    match walked.ending:
+        case Ending.INTERRUPTED:
+            return f"interrupted, {done}; the same command goes on where this one was"
+        case Ending.STOP_FILE:
+            return f"{crawl_dir}/{STOP_FILE} is there, {done}; delete it to go on"
+        case Ending.NOTHING_DUE if rounds:
+            return f"{done}, nothing more is due"
+        case Ending.NOTHING_FETCHED:
+            return f"{done}; the servers of what is due let nobody in for now"
+    return done if rounds else "nothing is due, nothing was done"
+
+
+def _each_of(loop: Loop) -> str:
+    if loop.rounds == UNBOUNDED:
+        return "each round"
+    return "the round" if loop.rounds == 1 else f"each of {loop.rounds} rounds"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

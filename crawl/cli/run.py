@@ -1,0 +1,244 @@
+"""crawl run."""
+
+from __future__ import annotations
+
+import _thread
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import TypeVar
+
+import click
+
+from crawl.cli import walk
+from crawl.cli.fetch import telling
+from crawl.cli.interrupt import asks_first, terminated_as_interrupted
+from crawl.cli.main import INTERRUPTED
+from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
+from crawl.cli.output import print_json, remark
+from crawl.cli.rounds_told import Teller, last_words, show_plan, sum_up
+from crawl.cli.spark import JVMDied, SparkOptions
+from crawl.cli.walk import Walk, Walked, Witness, segments_found
+from crawl.clock import SystemClock
+from crawl.config import Config, Property
+from crawl.config.config import DEFAULT_ORIGIN
+from crawl.config.properties import FETCHER_THREADS_FETCH
+from crawl.errors import EnvironmentFault, UsageError
+from crawl.fetcher.part import STOP
+from crawl.fetcher.settings import FETCHER_TIMELIMIT
+from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, seconds_of
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.seeds import plan_seeds
+from crawl.storage.segments import Segment
+from crawl.urls.resolve import system_resolver
+
+NOTHING_DONE = 1
+_USUAL = RoundOptions()
+
+
+@click.command("run")
+@crawl_dir_argument
+@click.option(
+    *("-s", "--seeds"),
+    multiple=True,
+    metavar="PATH",
+    help="Seed file or folder to inject first (repeatable).",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=UNBOUNDED),
+    help="At most this many; -1: any number (default: 1).",
+)
+@click.option("--until-empty", is_flag=True, help="Any number of rounds, until nothing is due.")
+@click.option(
+    *("--top-n", "--size-fetchlist"),
+    type=click.IntRange(min=1),
+    default=_USUAL.top_n,
+    show_default=True,
+    help="At most this many URLs a round.",
+)
+@click.option(
+    "--num-fetchers",
+    type=click.IntRange(min=1),
+    help="Parts of a fetch list, each fetched by a task (default: the cores of the cluster).",
+)
+@click.option(
+    *("--num-threads", "--threads"),
+    type=click.IntRange(min=1),
+    help=f"Threads a task (default: the configuration's, else {_USUAL.threads}).",
+)
+@click.option(
+    "--time-limit-fetch",
+    type=float,
+    metavar="MINUTES",
+    help="Of one fetch; what is left stays due; -1: none"
+    f" (default: the configuration's, else {_USUAL.time_limit_min:g}).",
+)
+@click.option(
+    *("-w", "--wait"),
+    metavar="TIME",
+    help="Where nothing is due, wait this long (30s, 10m, 2h, 1d) and look again.",
+)
+@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+@force_option
+@json_option
+@with_spark
+@with_config
+def command(
+    crawl_dir: str,
+    seeds: tuple[str, ...],
+    rounds: int | None,
+    until_empty: bool,
+    top_n: int,
+    num_fetchers: int | None,
+    num_threads: int | None,
+    time_limit_fetch: float | None,
+    wait: str | None,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+    spark: SparkOptions,
+    config: Config,
+) -> int:
+    """Crawl in rounds of generate, fetch, parse and updatedb, all in one Spark session.
+
+    A round that was interrupted, by whatever, is finished first: run the same command
+    again. A file .STOP in CRAWL_DIR ends the crawl after the step under way; Ctrl-C ends
+    it now, in good order, with exit code 130. Exit code 1: nothing was due.
+
+    \b
+    Examples:
+      crawl run mycrawl --seeds seeds.txt --rounds 3 -D http.agent.name=mybot
+      crawl run mycrawl --until-empty --top-n 10000
+      crawl run mycrawl --rounds -1 --wait 1h
+      crawl run mycrawl --dry-run
+    """
+    loop = _loop(rounds, wait, until_empty=until_empty)
+    options = RoundOptions(
+        top_n=top_n,
+        num_fetchers=num_fetchers,
+        threads=_first(num_threads, config, FETCHER_THREADS_FETCH, _USUAL.threads),
+        time_limit_min=_first(time_limit_fetch, config, FETCHER_TIMELIMIT, _USUAL.time_limit_min),
+    )
+    directory = CrawlDir(crawl_dir)
+    walk.check(config, options, seeds)
+    # what cannot be read or written is told before Spark starts
+    if seeds:
+        plan_seeds(list(seeds))
+    else:
+        directory.require_crawldb()
+    if dry_run:
+        show_plan(crawl_dir, segments_found(directory), options, loop, seeds, as_json=as_json)
+        return 0
+    if directory.folder.exists(STOP_FILE):
+        remark(f"run: {crawl_dir}/{STOP_FILE} is there: delete it and run the same command again")
+        return NOTHING_DONE
+    directory.require_writable()
+    teller = Teller("run", quiet=spark.quiet, tables=not as_json)
+    walked = walk_on_spark(
+        spark, directory, config, options, loop, seeds=seeds, witness=teller, force=force
+    )
+    if as_json:
+        rounds_done = [asdict(done) for done in walked.rounds]
+        print_json({"ending": walked.ending.name.lower(), "rounds": rounds_done})
+    else:
+        sum_up(walked)
+    remark(f"run: {last_words(crawl_dir, walked)}")
+    if walked.ending is Ending.INTERRUPTED:
+        return INTERRUPTED
+    return 0 if walked.rounds or walked.ending is Ending.STOP_FILE else NOTHING_DONE
+
+
+def walk_on_spark(
+    spark: SparkOptions,
+    directory: CrawlDir,
+    config: Config,
+    options: RoundOptions,
+    loop: Loop,
+    *,
+    seeds: tuple[str, ...],
+    witness: Witness,
+    force: bool = False,
+) -> Walked:
+    """All rounds in one session. A signal ends a fetch in good order and any other step at
+    once: those have no state but what they publish at their end."""
+    on_signal = _OnSignal(quiet=spark.quiet)
+    interrupted: Callable[[], bool] = bool  # not yet
+    turning: Walk | None = None
+    try:
+        with (
+            terminated_as_interrupted(),
+            spark.session("run", config) as session,
+            asks_first(on_signal.ask, "run") as interrupted,
+        ):
+            from crawl.spark.tasks import SparkRunner
+
+            cores = session.sparkContext.defaultParallelism
+            turning = Walk(
+                SparkRunner(session, quiet=spark.quiet),
+                directory,
+                config,
+                replace(options, num_fetchers=options.num_fetchers or cores),
+                loop,
+                SystemClock(),
+                witness,
+                resolver=system_resolver,
+                sleep=time.sleep,
+                interrupted=interrupted,
+                fetching=on_signal.fetching,
+                force=force,
+            )
+            return turning.walk(seeds)
+    except KeyboardInterrupt:
+        pass
+    except JVMDied as error:
+        if not interrupted():
+            told = "Spark's JVM died; the same command goes on where this one was"
+            raise EnvironmentFault(told) from error
+        # of the same signal, sent to all processes at once
+    return Walked(Ending.INTERRUPTED, () if turning is None else tuple(turning.rounds))
+
+
+class _OnSignal:
+    """What a signal does: asks a fetch to end, and ends anything else."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._segment: Segment | None = None
+
+    @contextmanager
+    def fetching(self, segment: Segment) -> Iterator[None]:
+        self._segment = segment
+        try:
+            with telling(segment, quiet=self._quiet):
+                yield
+        finally:
+            self._segment = None
+
+    def ask(self) -> None:
+        segment = self._segment
+        if segment is None:
+            _thread.interrupt_main()  # the second signal, as it were
+        else:
+            segment.folder.write(STOP, b"")
+
+
+def _loop(rounds: int | None, wait: str | None, *, until_empty: bool) -> Loop:
+    if until_empty and (wait is not None or rounds is not None):
+        raise UsageError("--until-empty is any number of rounds without a wait: leave the others")
+    if until_empty:
+        return Loop(UNBOUNDED)
+    if rounds == 0:
+        raise UsageError("--rounds: give a number from 1 on, or -1 for any number")
+    return Loop(1 if rounds is None else rounds, None if wait is None else seconds_of(wait))
+
+
+T = TypeVar("T", int, float)
+
+
+def _first(told: T | None, config: Config, setting: Property[T], usual: T) -> T:
+    """What the option says, else what somebody configured, else what is usual for rounds."""
+    if told is not None:
+        return told
+    return usual if config.origin(setting) == DEFAULT_ORIGIN else config[setting]

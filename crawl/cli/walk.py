@@ -1,0 +1,302 @@
+"""Walks a crawl's rounds on one Runner: whatever its folder says comes next is done, until
+something ends the loop. Beside the folder it keeps nothing, so that it may die anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from crawl.buckets.runner import Runner
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.errors import EnvironmentFault
+from crawl.fetcher.politeness import Politeness
+from crawl.phases import fetch, generate, inject, parse, updatedb
+from crawl.phases.fetch import FetchOptions
+from crawl.phases.generate import GenerateOptions
+from crawl.phases.inject import InjectOptions
+from crawl.phases.parse import ParseOptions
+from crawl.phases.updatedb import UpdateOptions
+from crawl.rounds import (
+    STOP_FILE,
+    Due,
+    Ending,
+    Loop,
+    Round,
+    RoundOptions,
+    SegmentState,
+    Stage,
+    Step,
+    inject_step,
+    next_step,
+    round_of,
+)
+from crawl.storage.chunks import CHUNKS
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import FETCH, PARSE, Segment
+from crawl.urls.partition import Resolver
+
+_LOOKS_EVERY_S = 1.0
+"""Whether it is to end, while it waits for something to be due."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundDone:
+    """What one round came to: URLs by what became of them."""
+
+    number: int
+    segments: tuple[str, ...]
+    fetched: int
+    not_modified: int
+    redirects: int
+    gone: int
+    retried: int
+    new: int
+    """URLs that the CrawlDb did not know before."""
+    records: int
+    """All that the fetches wrote down."""
+    fetch_s: float
+    """Seconds of the fetches, by their own reports."""
+    db_urls: int
+    db_bytes: int
+    seconds: dict[str, float]
+    """Spent on each step by this process."""
+
+    @property
+    def pages_per_s(self) -> float:
+        return self.records / self.fetch_s if self.fetch_s else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """How the walk ended, and the rounds that were closed on it."""
+
+    ending: Ending
+    rounds: tuple[RoundDone, ...]
+
+
+class Witness(Protocol):
+    """Whoever is told how the walk goes."""
+
+    def begins(self, step: Step, segments: tuple[str, ...]) -> None: ...
+
+    def remarks(self, step: Step, line: str) -> None: ...
+
+    def closes(self, done: RoundDone) -> None: ...
+
+    def waits(self, seconds: float) -> None: ...
+
+
+def stage_of(segment: Segment, applied: Container[str]) -> Stage:
+    """How far a segment is, by its folder and the segments that the CrawlDb has taken in."""
+    if segment.name in applied:
+        return Stage.UPDATED
+    fetched = segment.manifest(FETCH)
+    if fetched is None or not fetched.complete:
+        begun = fetched is not None or segment.folder.exists(CHUNKS)
+        return Stage.FETCHING if begun else Stage.GENERATED
+    parsed = segment.manifest(PARSE)
+    return Stage.FETCHED if parsed is None or not parsed.complete else Stage.PARSED
+
+
+def segments_found(directory: CrawlDir) -> list[SegmentState]:
+    """Every segment of the crawl, oldest first."""
+    applied = updatedb.applied(directory)
+    return [
+        SegmentState(segment.name, stage_of(segment, applied))
+        for segment in directory.segments.generated()
+    ]
+
+
+def check(config: Config, options: RoundOptions, seeds: tuple[str, ...]) -> None:
+    """Raises what is wrong with the settings of any step, before anything is started."""
+    if seeds:
+        inject.check(config, InjectOptions(seeds))
+    generate.check(config, GenerateOptions(top_n=options.top_n))
+    fetch.check(fetch_config(config, options))
+    parse.check(config)
+    updatedb.check(config)
+
+
+def fetch_config(config: Config, options: RoundOptions) -> Config:
+    """The settings of a round's fetch."""
+    return config.with_values(
+        {
+            "fetcher.threads.fetch": options.threads,
+            "fetcher.timelimit.mins": options.time_limit_min,
+        },
+        "crawl run",
+    )
+
+
+@dataclass(slots=True)
+class Walk:
+    """One walk, from wherever the crawl stands."""
+
+    runner: Runner
+    directory: CrawlDir
+    config: Config
+    options: RoundOptions
+    loop: Loop
+    clock: Clock
+    witness: Witness
+    resolver: Resolver
+    sleep: Callable[[float], None]
+    interrupted: Callable[[], bool] = lambda: False
+    """Whether somebody wants it to end: asked between the steps, and by the fetch."""
+    fetching: Callable[[Segment], AbstractContextManager[object]] = nullcontext
+    """Is around the fetch of a segment: that one can be asked to end."""
+    force: bool = False
+    rounds: list[RoundDone] = field(default_factory=list, init=False)
+    """Those that were closed so far."""
+    _round: Round = field(init=False)
+    _idle: int = field(default=0, init=False)
+    """Rounds in which nothing was due."""
+    _seconds: dict[str, float] = field(default_factory=dict, init=False)
+    _last: Due | None = field(default=None, init=False)
+    _fetched_at: float = field(default=-math.inf, init=False)
+    """When the last fetch ended, by the clock that never runs backwards."""
+
+    def __post_init__(self) -> None:
+        self._round = round_of(self.options)
+
+    def walk(self, seeds: tuple[str, ...] = ()) -> Walked:
+        """Injects the seeds, if there are any, and turns rounds until the loop ends."""
+        ending = self._asked_to_end()
+        if ending is None and seeds:
+            self._inject(seeds)
+        while ending is None:
+            ending = self._asked_to_end() or self._go_on()
+        return Walked(ending, tuple(self.rounds))
+
+    def _asked_to_end(self) -> Ending | None:
+        if self.interrupted():
+            return Ending.INTERRUPTED
+        return Ending.STOP_FILE if self.directory.folder.exists(STOP_FILE) else None
+
+    def _go_on(self) -> Ending | None:
+        """Does one step."""
+        due = next_step(segments_found(self.directory), self._round)
+        if due.step is self._round.generate:
+            return self._ended() or self._generate(due)
+        if due == self._last:
+            told = ", ".join(due.segments)
+            raise EnvironmentFault(f"{due.step.name} of {told} left it as it was")
+        self._last = due
+        if due.step is self._round.fetch:
+            return self._fetch(due)
+        if due.step is self._round.parse:
+            return self._parse(due)
+        return self._update(due)
+
+    def _ended(self) -> Ending | None:
+        return self.loop.ends(len(self.rounds) + self._idle)
+
+    def _inject(self, seeds: tuple[str, ...]) -> None:
+        options = InjectOptions(seeds, force=self.force)
+        due = Due(inject_step(seeds))
+        with self._timed(due):
+            done = inject.run(self.runner, self.directory, self.config, options, self.clock)
+        self._tell(due, done.took_over)
+
+    def _generate(self, due: Due) -> Ending | None:
+        options = GenerateOptions(
+            top_n=self.options.top_n,
+            num_fetchers=self.options.num_fetchers or 1,
+            force=self.force,
+        )
+        with self._timed(due):
+            done = generate.run(
+                *(self.runner, self.directory, self.config, options, self.clock),
+                resolver=self.resolver,
+            )
+        self._tell(due, done.took_over)
+        if done.segments:
+            return None
+        self._idle += 1
+        return self._wait_or(Ending.NOTHING_DUE)
+
+    def _wait_or(self, ending: Ending) -> Ending | None:
+        """A round now would be in vain."""
+        if self.loop.wait_s is None:
+            return ending
+        if self._ended() is None:
+            self.witness.waits(self.loop.wait_s)
+            self._pause(self.loop.wait_s)
+        return None
+
+    def _fetch(self, due: Due) -> Ending | None:
+        (name,) = due.segments
+        config = fetch_config(self.config, self.options)
+        options = FetchOptions(name, self.force)
+        # the servers that the last round asked at its end are asked first now, perhaps
+        self._pause(self._fetched_at + Politeness.of(config).usual.delay_s - self.clock.monotonic())
+        with self._timed(due), self.fetching(self.directory.segments.segment(name)):
+            done = fetch.run(
+                *(self.runner, self.directory, config, options, self.clock), self.interrupted
+            )
+        self._fetched_at = self.clock.monotonic()
+        self._tell(due, done.took_over)
+        return None if done.complete else Ending.INTERRUPTED
+
+    def _parse(self, due: Due) -> Ending | None:
+        (name,) = due.segments
+        options = ParseOptions(segment=name, force=self.force)
+        with self._timed(due):
+            done = parse.run(self.runner, self.directory, self.config, options, self.clock)
+        self._tell(due, done.took_over)
+        return None
+
+    def _update(self, due: Due) -> Ending | None:
+        options = UpdateOptions(segments=due.segments, force=self.force)
+        with self._timed(due):
+            done = updatedb.run(self.runner, self.directory, self.config, options, self.clock)
+        self._tell(due, done.took_over, *done.remarks)
+        fetches = [self.directory.segments.segment(name).report(FETCH) for name in due.segments]
+
+        def total(*names: str) -> int:
+            counts = (fetch["counters"].get(name, 0) for fetch in fetches for name in names)
+            return int(sum(counts))
+
+        closed = RoundDone(
+            number=len(self.rounds) + 1,
+            segments=due.segments,
+            fetched=total("fetch_success"),
+            not_modified=total("fetch_notmodified"),
+            redirects=total("fetch_redir_temp", "fetch_redir_perm"),
+            gone=total("fetch_gone"),
+            retried=total("fetch_retry"),
+            new=done.report.counters["found"],
+            records=total("records"),
+            fetch_s=sum(float(fetch["durations_s"].get("fetch", 0.0)) for fetch in fetches),
+            db_urls=done.snapshot.rows,
+            db_bytes=done.snapshot.bytes,
+            seconds=self._seconds,
+        )
+        self._seconds = {}
+        self.rounds.append(closed)
+        self.witness.closes(closed)
+        return None if closed.records else self._wait_or(Ending.NOTHING_FETCHED)
+
+    def _pause(self, seconds: float) -> None:
+        """Until then, or until somebody wants an end."""
+        until = self.clock.monotonic() + seconds
+        while (left := until - self.clock.monotonic()) > 0 and self._asked_to_end() is None:
+            self.sleep(min(left, _LOOKS_EVERY_S))
+
+    @contextmanager
+    def _timed(self, due: Due) -> Iterator[None]:
+        """Tells that the step begins, and measures it."""
+        self.witness.begins(due.step, due.segments)
+        began = self.clock.monotonic()
+        yield
+        spent = self.clock.monotonic() - began
+        self._seconds[due.step.name] = round(self._seconds.get(due.step.name, 0.0) + spent, 3)
+
+    def _tell(self, due: Due, *lines: str | None) -> None:
+        for line in filter(None, lines):
+            self.witness.remarks(due.step, line)

@@ -1,0 +1,282 @@
+"""crawl run through the command line, on Spark, over the synthetic web."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl.clock import SystemClock
+from crawl.phases import fetch, generate
+from crawl.phases.fetch import Fetched
+from crawl.rounds import STOP_FILE
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import held
+from crawl.testing.web import Settings, Web, WebServer, duplicates, running
+from tests.cli.calling import Caller
+from tests.phases.fetch_commands import write_conf
+from tests.phases.made import records_of
+from tests.phases.webs import listed
+
+on_spark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with running(Web(Settings.plain(3, 24, port=0, size=500))) as server:
+        yield server
+
+
+@pytest.fixture
+def conf(tmp_path: Path, server: WebServer) -> Path:
+    return write_conf(tmp_path / "conf", server)
+
+
+@pytest.fixture
+def seeds(tmp_path: Path, server: WebServer) -> Path:
+    path = tmp_path / "seeds.txt"
+    path.write_text("\n".join(server.web.seeds()))
+    return path
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(*arguments: object, **more: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("crawl.cli.spark.SparkOptions.session", started)
+
+
+class TestOnSpark:
+    pytestmark = on_spark
+
+    def test_from_seeds_until_nothing_is_due(
+        self, crawl: Caller, tmp_path: Path, server: WebServer, conf: Path, seeds: Path
+    ) -> None:
+        answer = crawl("run", tmp_path / "c", "--seeds", seeds, "--conf", conf)
+        assert answer.code == 0, answer.err
+        head, row = answer.out.splitlines()
+        assert head.split()[:4] == ["round", "fetched", "new", "gone"]
+        assert row.split()[:2] == ["1", "3"]
+        for phase in ("inject", "generate", "fetch", "parse", "updatedb"):
+            assert f"{phase} " in row
+        assert answer.err.splitlines()[-1] == "run: 1 round done"
+
+        answer = crawl("run", tmp_path / "c", "--until-empty", "--top-n", 9, "--conf", conf)
+        assert answer.code == 0, answer.err
+        assert "all rounds" not in answer.out
+        last = answer.out.splitlines()[-1].split()
+        assert last[:2] == ["all", "21"]
+        assert answer.err.splitlines()[-1].endswith("rounds done, nothing more is due")
+        assert set(records_of(CrawlDir(str(tmp_path / "c")))) == set(server.web.urls())
+        assert not duplicates(server.requests())
+
+        nothing = crawl("run", tmp_path / "c", "--rounds", 3, "--conf", conf)
+        assert (nothing.code, nothing.out) == (1, "")
+        assert nothing.err.splitlines()[-1] == "run: nothing is due, nothing was done"
+
+    def test_for_programs(self, crawl: Caller, tmp_path: Path, conf: Path, seeds: Path) -> None:
+        options = ["--seeds", seeds, "--conf", conf, "--rounds", 2, "--json", "--quiet"]
+        told = crawl("run", tmp_path / "c", *options).json
+        assert told["ending"] == "rounds_done"
+        first, second = told["rounds"]
+        assert first["fetched"] == 3
+        assert second["number"] == 2
+        assert second["db_urls"] == first["db_urls"] + second["new"]
+        assert set(second["seconds"]) == {"generate", "fetch", "parse", "updatedb"}
+
+    def test_what_other_commands_began_is_finished_first(
+        self, crawl: Caller, tmp_path: Path, server: WebServer, conf: Path
+    ) -> None:
+        directory, name = listed(str(tmp_path / "c"), server.web.seeds())
+        assert crawl("fetch", directory.address, "--conf", conf).code == 0
+        answer = crawl("run", directory.address, "--conf", conf)
+        assert answer.code == 0, answer.err
+        told = [line for line in answer.err.splitlines() if name in line or "generate" in line]
+        assert told == [f"run: parse {name}", f"run: updatedb {name}"]
+        assert not duplicates(server.requests())
+
+    def test_a_signal_ends_a_fetch_in_good_order(
+        self,
+        crawl: Caller,
+        tmp_path: Path,
+        server: WebServer,
+        conf: Path,
+        seeds: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        run = fetch.run
+
+        def signalled(*arguments: Any) -> Fetched:
+            signal.raise_signal(signal.SIGTERM)
+            return run(*arguments)
+
+        directory = tmp_path / "c"
+        with monkeypatch.context() as patched:
+            patched.setattr(fetch, "run", signalled)
+            slow = ["-D", "fetcher.server.delay=0.5"]
+            answer = crawl("run", directory, "--seeds", seeds, "--conf", conf, *slow)
+        assert answer.code == 130, answer.err
+        assert "run: ending in good order; once more to end at once" in answer.err
+        told = "run: interrupted, 0 rounds done; the same command goes on where this one was"
+        assert answer.err.splitlines()[-1] == told
+        again = crawl("run", directory, "--conf", conf)
+        assert again.code == 0, again.err
+        assert again.out.splitlines()[-1].split()[:2] == ["1", "3"]
+
+    def test_a_signal_ends_any_other_step_at_once(
+        self,
+        crawl: Caller,
+        tmp_path: Path,
+        conf: Path,
+        seeds: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        def hangs(*arguments: Any, **more: Any) -> None:
+            signal.raise_signal(signal.SIGINT)
+            signal.sigtimedwait([], 60)
+            raise AssertionError("the signal was not heard")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(generate, "run", hangs)
+            answer = crawl("run", tmp_path / "c", "--seeds", seeds, "--conf", conf)
+        assert answer.code == 130, answer.err
+        assert "interrupted, 0 rounds done" in answer.err.splitlines()[-1]
+        assert crawl("run", tmp_path / "c", "--conf", conf).code == 0
+
+    def test_a_locked_crawldb_is_one_line_and_can_be_gone_on_with(
+        self, crawl: Caller, tmp_path: Path, server: WebServer, conf: Path
+    ) -> None:
+        directory, name = listed(str(tmp_path / "c"), server.web.seeds())
+        segment = directory.segments.segment(name)
+        with held(segment.folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+            answer = crawl("run", directory.address, "--conf", conf, "--quiet")
+            assert (answer.code, answer.out) == (3, "")
+            assert "is locked: fetch by" in answer.err
+            assert answer.err.count("\n") == 1
+        assert crawl("run", directory.address, "--conf", conf).code == 0
+
+    @pytest.mark.parametrize(("signalled", "code"), [(False, 2), (True, 130)])
+    def test_a_jvm_that_dies_is_one_line(
+        self,
+        crawl: Caller,
+        tmp_path: Path,
+        conf: Path,
+        seeds: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        signalled: bool,
+        code: int,
+    ) -> None:
+        def dies(*arguments: object) -> Fetched:
+            if signalled:
+                signal.raise_signal(signal.SIGTERM)
+            raise ConnectionRefusedError("nobody there")
+
+        monkeypatch.setattr(fetch, "run", dies)
+        answer = crawl("run", tmp_path / "c", "--seeds", seeds, "--conf", conf)
+        assert answer.code == code
+        assert "the same command goes on where this one was" in answer.err.splitlines()[-1]
+
+    def test_a_stop_file_in_the_middle(
+        self,
+        crawl: Caller,
+        tmp_path: Path,
+        conf: Path,
+        seeds: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        run = fetch.run
+
+        def stopped(*arguments: Any) -> Fetched:
+            (tmp_path / "c" / STOP_FILE).touch()
+            return run(*arguments)
+
+        monkeypatch.setattr(fetch, "run", stopped)
+        answer = crawl("run", tmp_path / "c", "--seeds", seeds, "--conf", conf)
+        assert answer.code == 0, answer.err
+        told = f"run: {tmp_path}/c/{STOP_FILE} is there, 0 rounds done; delete it to go on"
+        assert answer.err.splitlines()[-1] == told
+
+
+@pytest.mark.usefixtures("no_spark")
+class TestWithoutSpark:
+    def test_the_plan_of_a_new_crawl(
+        self, crawl: Caller, tmp_path: Path, conf: Path, seeds: Path
+    ) -> None:
+        options = ["--seeds", seeds, "--rounds", 4, "--num-fetchers", 2, "--conf", conf]
+        answer = crawl("run", tmp_path / "c", *options, "--dry-run")
+        assert answer.code == 0, answer.err
+        lines = [line.split(maxsplit=6) for line in answer.out.splitlines()[1:]]
+        assert [line[4] for line in lines[1:]] == ["generate", "fetch", "parse", "updatedb"]
+        assert f"crawl inject {tmp_path}/c {seeds}" in answer.out
+        assert f"crawl generate {tmp_path}/c --top-n 50000 --num-fetchers 2" in answer.out
+        assert (
+            f"crawl fetch {tmp_path}/c SEGMENT"
+            " -D fetcher.threads.fetch=50 -D fetcher.timelimit.mins=180"
+        ) in answer.out
+        assert "each of 4 rounds" in answer.out
+        assert not (tmp_path / "c").exists()
+
+    def test_the_plan_of_a_crawl_that_was_interrupted(
+        self, crawl: Caller, tmp_path: Path, server: WebServer, conf: Path
+    ) -> None:
+        directory, name = listed(str(tmp_path / "c"), server.web.seeds())
+        plan = crawl("run", directory.address, "--conf", conf, "--dry-run", "--json").json
+        begun = [step for step in plan if step["when"] == "to finish what was begun"]
+        assert [step["step"] for step in begun] == ["fetch", "parse", "updatedb"]
+        assert all(step["command"][:3][1:] == [directory.address, name] for step in begun)
+        assert [step["step"] for step in plan[3:]] == ["generate", "fetch", "parse", "updatedb"]
+        assert not server.requests()
+
+    def test_the_configuration_goes_before_what_is_usual_and_an_option_before_both(
+        self, crawl: Caller, tmp_path: Path, conf: Path, seeds: Path
+    ) -> None:
+        def settings(*options: object) -> list[str]:
+            plan = crawl(
+                *("run", tmp_path / "c", "--seeds", seeds, "--conf", conf, "--dry-run", "--json"),
+                *options,
+            ).json
+            (words,) = [step["command"] for step in plan if step["step"] == "fetch"]
+            return [word for word in words if "=" in word]
+
+        configured = ["-D", "fetcher.threads.fetch=3", "-D", "fetcher.timelimit.mins=7"]
+        assert settings(*configured) == ["fetcher.threads.fetch=3", "fetcher.timelimit.mins=7"]
+        told = ["--num-threads", 4, "--time-limit-fetch", -1]
+        assert settings(*configured, *told) == [
+            *("fetcher.threads.fetch=4", "fetcher.timelimit.mins=-1"),
+        ]
+
+    def test_a_stop_file_from_the_start(self, crawl: Caller, made: str, conf: Path) -> None:
+        Path(made, STOP_FILE).touch()
+        answer = crawl("run", made, "--conf", conf)
+        assert (answer.code, answer.out) == (1, "")
+        assert f"{made}/{STOP_FILE} is there: delete it" in answer.err
+
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            (["--wait", "5x"], "'5x' is no time to wait"),
+            (["--until-empty", "--rounds", "3"], "--until-empty"),
+            (["--until-empty", "--wait", "3m"], "--until-empty"),
+            (["--rounds", "0"], "--rounds"),
+            (["--rounds", "-2"], "--rounds"),
+            (["--seeds", "nowhere/none.txt"], "nowhere/none.txt"),
+            (["-D", "http.agent.name="], "http.agent.name"),
+            (["-D", "fetcher.thread.fetch=3"], "fetcher.threads.fetch"),
+        ],
+    )
+    def test_what_cannot_be_meant_is_told_first(
+        self, crawl: Caller, made: str, conf: Path, options: list[str], told: str
+    ) -> None:
+        answer = crawl("run", made, "--conf", conf, *options)
+        assert (answer.code, answer.out) == (2, "")
+        assert told in answer.err
+
+    def test_neither_seeds_nor_a_crawldb(self, crawl: Caller, tmp_path: Path, conf: Path) -> None:
+        answer = crawl("run", tmp_path / "none", "--conf", conf)
+        assert (answer.code, answer.out) == (2, "")
+        assert "has no CrawlDb yet" in answer.err
+        assert not (tmp_path / "none").exists()

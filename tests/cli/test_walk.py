@@ -1,0 +1,246 @@
+"""The walk over rounds, in this process, over a web that is played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl.buckets.runner import InProcess
+from crawl.cli.walk import Walk, Walked, segments_found
+from crawl.config import Config
+from crawl.errors import EnvironmentFault, StorageError
+from crawl.fetcher.part import STOP
+from crawl.phases import fetch, parse, updatedb
+from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, Stage
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import FETCH, Segment
+from tests.phases.made import DAY, NOW, records_of
+from tests.phases.scripted_web import PLAYED, Scene, Script
+from tests.phases.walks import Diary, SetClock
+
+FRONT = "http://a.test/"
+BELOW = tuple(f"http://a.test/p{number}" for number in range(3))
+ROUND = ["generate", "fetch", "parse", "updatedb"]
+
+
+class Played:
+    """A crawl of a front page with three below it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = SetClock(NOW)
+        self.waited: list[float] = []
+        PLAYED[str(folder)] = Script(
+            {
+                FRONT: lambda now: Scene(text="front", links=BELOW),
+                **dict.fromkeys(BELOW, lambda now: Scene(text="below", links=(FRONT,))),
+            },
+            self.clock.now_ms,
+        )
+        self.directory = CrawlDir(str(folder / "crawl"))
+        self.seeds = folder / "seeds.txt"
+        self.seeds.write_text(FRONT)
+        self.config = Config.of(
+            {
+                "http.agent.name": "testbot",
+                "plugin.protocol": ["tests.phases.scripted_web:ScriptedProtocol"],
+                "test.script": str(folder),
+                "fetcher.server.delay": 0,
+                "urlfilter.order": ["length"],
+                "crawldb.buckets": 2,
+            }
+        )
+
+    def walk(
+        self, loop: Loop, *, seeded: bool = False, diary: Diary | None = None, **more: Any
+    ) -> Walked:
+        usual: dict[str, Any] = {"resolver": lambda host: None, "sleep": self._sleep}
+        walk = Walk(
+            *(InProcess(), self.directory, self.config, RoundOptions(num_fetchers=1, threads=2)),
+            *(loop, self.clock, diary or Diary()),
+            **{**usual, **more},
+        )
+        return walk.walk((str(self.seeds),) if seeded else ())
+
+    def _sleep(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+    @property
+    def stages(self) -> list[Stage]:
+        return [segment.stage for segment in segments_found(self.directory)]
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[Played]:
+    yield Played(tmp_path)
+    del PLAYED[str(tmp_path)]
+
+
+def test_rounds_until_nothing_is_due(played: Played) -> None:
+    diary = Diary()
+    walked = played.walk(Loop(UNBOUNDED), seeded=True, diary=diary)
+    assert walked.ending is Ending.NOTHING_DUE
+    assert diary.names == ["inject", *ROUND, *ROUND, "generate"]
+    assert played.stages == [Stage.UPDATED, Stage.UPDATED]
+    first, second = walked.rounds == tuple(diary.rounds) and walked.rounds
+    assert (first.number, first.fetched, first.new, first.db_urls) == (1, 1, 3, 4)
+    assert (second.number, second.fetched, second.new, second.db_urls) == (2, 3, 0, 4)
+    assert (second.gone, second.retried, second.redirects, second.not_modified) == (0, 0, 0, 0)
+    assert second.db_bytes == played.directory.require_crawldb().bytes
+    assert list(first.seconds) == ["inject", *ROUND]
+    assert list(second.seconds) == ROUND
+    assert second.records == 3
+    assert set(records_of(played.directory)) == {FRONT, *BELOW}
+
+
+def test_as_many_rounds_as_asked_for(played: Played) -> None:
+    assert played.walk(Loop(1), seeded=True).ending is Ending.ROUNDS_DONE
+    assert played.stages == [Stage.UPDATED]
+    walked = played.walk(Loop(5))
+    assert walked.ending is Ending.NOTHING_DUE
+    assert len(walked.rounds) == 1
+    assert played.walk(Loop(5)) == Walked(Ending.NOTHING_DUE, ())
+
+
+class _Dies(Exception):
+    pass
+
+
+@pytest.mark.parametrize("step", ROUND)
+def test_a_death_before_any_step_is_gone_on_from(
+    played: Played, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*arguments: Any, **more: Any) -> None:
+        raise _Dies
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"crawl.phases.{step}.run", dies)
+        with pytest.raises(_Dies):
+            played.walk(Loop(1), seeded=True)
+    diary = Diary()
+    walked = played.walk(Loop(1), diary=diary)
+    assert walked.ending is Ending.ROUNDS_DONE
+    assert diary.names == ROUND[ROUND.index(step) :]
+    assert walked.rounds[0].fetched == 1
+
+
+def test_a_fault_of_a_phase_is_told_as_it_is(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: Any) -> None:
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(parse, "run", full)
+        with pytest.raises(StorageError, match="^the disk is full$"):
+            played.walk(Loop(1), seeded=True)
+    assert played.stages == [Stage.FETCHED]
+    assert len(played.walk(Loop(1)).rounds) == 1
+
+
+def test_a_step_that_changes_nothing_is_not_done_for_ever(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse, "run", lambda *arguments: type("", (), {"took_over": None}))
+    with pytest.raises(EnvironmentFault, match=r"parse of \d{14} left it as it was"):
+        played.walk(Loop(1), seeded=True)
+
+
+def test_a_stop_file_ends_it_after_the_step_under_way(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = fetch.run
+
+    def stopped(*arguments: Any) -> Any:
+        played.directory.folder.write(STOP_FILE, b"")
+        return run(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fetch, "run", stopped)
+        assert played.walk(Loop(3), seeded=True) == Walked(Ending.STOP_FILE, ())
+    assert played.stages == [Stage.FETCHED]
+    diary = Diary()
+    assert played.walk(Loop(3), seeded=True, diary=diary).ending is Ending.STOP_FILE
+    assert diary.names == []
+    played.directory.folder.delete(STOP_FILE)
+    assert played.walk(Loop(1), diary=diary).ending is Ending.ROUNDS_DONE
+    assert diary.names == ["parse", "updatedb"]
+
+
+def test_a_fetch_that_is_asked_to_end_ends_it(played: Played) -> None:
+    signalled = False
+
+    @contextmanager
+    def fetching(segment: Segment) -> Iterator[None]:
+        nonlocal signalled
+        signalled = True
+        yield
+        assert not segment.folder.exists(STOP)
+
+    walked = played.walk(Loop(2), seeded=True, fetching=fetching, interrupted=lambda: signalled)
+    assert walked == Walked(Ending.INTERRUPTED, ())
+    (segment,) = played.directory.segments.generated()
+    manifest = segment.manifest(FETCH)
+    assert manifest is not None
+    assert played.stages == [Stage.FETCHED if manifest.complete else Stage.FETCHING]
+    assert len(played.walk(Loop(1)).rounds) == 1
+    assert records_of(played.directory)[FRONT].signature is not None
+
+
+def test_waiting_for_something_to_be_due(played: Played) -> None:
+    played.walk(Loop(2), seeded=True)
+    diary = Diary()
+    assert played.walk(Loop(3, wait_s=0.0), diary=diary) == Walked(Ending.ROUNDS_DONE, ())
+    assert diary.names == ["generate"] * 3
+    assert diary.waited == [0.0, 0.0], "after the last one nothing is to be waited for"
+
+    class Later(Diary):
+        def waits(self, seconds: float) -> None:
+            super().waits(seconds)
+            played.clock.set(played.clock.now_ms() + 31 * DAY)
+
+    later = Later()
+    walked = played.walk(Loop(2, wait_s=0.0), diary=later)
+    assert walked.ending is Ending.ROUNDS_DONE
+    assert later.names == ["generate", *ROUND]
+    assert walked.rounds[0].not_modified + walked.rounds[0].fetched == 4
+
+
+def test_a_stop_file_ends_the_waiting(played: Played) -> None:
+    played.walk(Loop(2), seeded=True)
+
+    def stop(seconds: float) -> None:
+        assert 0 < seconds <= 1
+        played.directory.folder.write(STOP_FILE, b"")
+
+    walked = played.walk(Loop(UNBOUNDED, wait_s=3600.0), sleep=stop)
+    assert walked.ending is Ending.STOP_FILE
+
+
+def test_segments_by_their_stage(played: Played) -> None:
+    directory, clock, config = played.directory, played.clock, played.config
+    assert segments_found(directory) == []
+    with pytest.raises(_Dies):
+        played.walk(Loop(1), seeded=True, fetching=_never)
+    assert played.stages == [Stage.GENERATED]
+    (segment,) = directory.segments.generated()
+    fetch.run(InProcess(), directory, config, fetch.FetchOptions(), clock, lambda: True)
+    manifest = segment.manifest(FETCH)
+    assert manifest is not None
+    if not manifest.complete:
+        assert played.stages == [Stage.FETCHING]
+        fetch.run(InProcess(), directory, config, fetch.FetchOptions(), clock)
+    assert played.stages == [Stage.FETCHED]
+    options = parse.ParseOptions(segment=segment.name)
+    parse.run(InProcess(), directory, config, options, clock)
+    assert played.stages == [Stage.PARSED]
+    update = updatedb.UpdateOptions(segments=(segment.name,))
+    updatedb.run(InProcess(), directory, config, update, clock)
+    assert played.stages == [Stage.UPDATED]
+
+
+def _never(segment: Segment) -> Any:
+    raise _Dies

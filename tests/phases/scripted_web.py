@@ -1,0 +1,84 @@
+"""A web in this process whose pages follow a script over virtual years; no byte is sent.
+
+A protocol plugin, so that all of the crawler is at work but the network; like all plugins
+it is named in the configuration, and so what it plays is found by a name, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from crawl.config import Config, text
+from crawl.interfaces.protocol import Request, Response
+
+SCRIPT = text("test.script", "", "Which script is played.")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is at a URL at a moment."""
+
+    code: int = 200
+    text: str = ""
+    links: tuple[str, ...] = ()
+    etag: str = ""
+    modified_ms: int | None = None
+    """Given as Last-Modified where there is one."""
+    target: str = ""
+
+    @property
+    def body(self) -> bytes:
+        items = "".join(f'<a href="{link}">link</a>' for link in self.links)
+        return f"<html><head><title>t</title></head><body>{self.text}{items}</body></html>".encode()
+
+
+@dataclass
+class Script:
+    """All pages, and what time it is for them."""
+
+    pages: Mapping[str, Callable[[int], Scene]]
+    now: Callable[[], int]
+    asked: list[tuple[int, str, int]] = field(default_factory=list)
+    """(when, URL, code): every request but those for robots.txt."""
+
+
+PLAYED: dict[str, Script] = {}
+
+
+def answers_unchanged(scene: Scene, etag: str, since_ms: int) -> bool:
+    """Whether a server would answer 304, by RFC 9110: an ETag goes before a date."""
+    if scene.code != 200:
+        return False
+    if etag:
+        return etag == scene.etag
+    if scene.modified_ms is None or not since_ms:
+        return False
+    return scene.modified_ms // 1000 <= since_ms // 1000
+
+
+class ScriptedProtocol:
+    schemes = ("http", "https")
+
+    def __init__(self, config: Config) -> None:
+        self._script = PLAYED[config[SCRIPT]]
+
+    def fetch(self, request: Request) -> Response:
+        now = self._script.now()
+        if request.url.endswith("/robots.txt"):
+            return Response(request.url, 404, (), b"")
+        scene = self._script.pages.get(request.url, lambda now: Scene(404))(now)
+        headers = [("Content-Type", "text/html; charset=utf-8")]
+        if scene.etag:
+            headers.append(("ETag", scene.etag))
+        if scene.target:
+            headers.append(("Location", scene.target))
+        code = scene.code
+        if answers_unchanged(scene, request.etag, request.modified_since_ms):
+            code = 304
+        self._script.asked.append((now, request.url, code))
+        body = b"" if code == 304 else scene.body
+        return Response(request.url, code, tuple(headers), body)
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,78 @@
+"""Rounds in this process, for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from crawl.buckets.runner import InProcess
+from crawl.cli.walk import RoundDone, Walk, Walked
+from crawl.clock import Clock, SystemClock
+from crawl.config import Config
+from crawl.rounds import Loop, RoundOptions, Step
+from crawl.storage.crawl_dir import CrawlDir
+
+
+class SetClock(SystemClock):
+    """Stands at one moment for whoever asks for the date, and runs for whoever waits."""
+
+    def __init__(self, now_ms: int) -> None:
+        self._now_ms = now_ms
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def set(self, now_ms: int) -> None:
+        self._now_ms = now_ms
+
+
+@dataclass
+class Diary:
+    """A witness that remembers."""
+
+    steps: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    rounds: list[RoundDone] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
+    remarked: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.steps]
+
+    def begins(self, step: Step, segments: tuple[str, ...]) -> None:
+        self.steps.append((step.name, segments))
+
+    def remarks(self, step: Step, line: str) -> None:
+        self.remarked.append(line)
+
+    def closes(self, done: RoundDone) -> None:
+        self.rounds.append(done)
+
+    def waits(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+
+def turn(
+    directory: CrawlDir,
+    config: Config,
+    clock: Clock,
+    loop: Loop,
+    *,
+    seeds: tuple[str, ...] = (),
+    parts: int = 2,
+    top_n: int = 50_000,
+    diary: Diary | None = None,
+    threads: int = 2,
+) -> Walked:
+    """Rounds of all phases."""
+    walk = Walk(
+        InProcess(threads),
+        directory,
+        config,
+        RoundOptions(top_n=top_n, num_fetchers=parts, threads=10),
+        loop,
+        clock,
+        diary or Diary(),
+        resolver=lambda host: None,
+        sleep=lambda seconds: None,
+    )
+    return walk.walk(seeds)
