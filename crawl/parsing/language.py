@@ -1,0 +1,104 @@
+"""The language of a page: what it declares, brought to one form, or what its words look like.
+
+py3langid identifies: its model is inside the package, and it is the quickest of its kind in
+pure Python (0.26 ms for 2 kB; 0.6 s and some 70 MB to load, so it is loaded when first asked).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+_TAG = re.compile(r"([a-z]{2,3}|[a-z]{5,8})(?:[-_][a-z0-9]{1,8}){0,6}", re.IGNORECASE)
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = (pair.partition("=") for pair in text.split())
+    return {key: value for key, _, value in pairs}
+
+
+_NAMES = _pairs(
+    "english=en german=de deutsch=de french=fr francais=fr spanish=es espanol=es italian=it"
+    " italiano=it portuguese=pt dutch=nl russian=ru chinese=zh japanese=ja korean=ko"
+    " arabic=ar turkish=tr polish=pl swedish=sv danish=da finnish=fi czech=cs greek=el"
+    " hungarian=hu"
+)
+"""Of those who write a name for the code."""
+_CODES = _pairs(
+    "eng=en deu=de ger=de fra=fr fre=fr spa=es ita=it por=pt nld=nl dut=nl rus=ru zho=zh"
+    " chi=zh jpn=ja kor=ko ara=ar tur=tr pol=pl swe=sv dan=da fin=fi ces=cs cze=cs ell=el"
+    " gre=el hun=hu ron=ro rum=ro ukr=uk heb=he hin=hi vie=vi tha=th ind=id nor=no"
+    " iw=he in=id ji=yi jw=jv mo=ro nb=no nn=no cn=zh jp=ja cz=cs dk=da gr=el"
+)
+"""Three letters for two (ISO 639-2), withdrawn codes for their successors, and countries that
+are often written for their language where no language has that code."""
+_UNSAID = frozenset({"und", "mul", "zxx", "mis", "xx", "xxx", "none", "null", "undefined", "lang"})
+
+_CERTAIN = 0.9
+_LIKELY = 0.2
+"""Below this even the best of all languages is a guess."""
+_FEWEST_LETTERS = 10
+
+
+def normalised(declared: str) -> str:
+    """The language of a tag as `lang` and headers have it, as a short lower-case code: `de`
+    for `de-AT`, `DE_at`, `ger` and `German`. Of a list the first; empty for none."""
+    first = declared[:200].replace(";", ",").partition(",")[0].strip().lower()
+    if first in _NAMES:
+        return _NAMES[first]
+    tag = _TAG.fullmatch(first)
+    if tag is None:
+        return ""
+    code = _CODES.get(tag[1], tag[1])
+    return "" if code in _UNSAID or len(code) > 3 else code
+
+
+def first_declared(declared: Iterable[str]) -> str:
+    """The first of the tags that names a language."""
+    return next(filter(None, map(normalised, declared)), "")
+
+
+def sample(title: str, text: str, most_bytes: int) -> str:
+    """The beginning of title and text that identification looks at; all of it for 0."""
+    if most_bytes <= 0:
+        return f"{title}\n{text}"
+    # a character has at least one byte, so that no more need be encoded
+    start = f"{title[:most_bytes]}\n{text[:most_bytes]}".encode("utf-8", "ignore")
+    return start[:most_bytes].decode("utf-8", "ignore")
+
+
+class Identifier:
+    """Tells the language of a text; of the given languages only, or of all for none."""
+
+    def __init__(self, languages: Iterable[str] = (), *, only_certain: bool = False) -> None:
+        self._languages = tuple(sorted(set(languages)))
+        self._least = _CERTAIN if only_certain else _LIKELY
+
+    def identify(self, text: str) -> str:
+        """Its code; empty where the text does not tell."""
+        if sum(map(str.isalpha, text[:200])) < _FEWEST_LETTERS and not _is_dense(text):
+            return ""
+        code, confidence = _model(self._languages).classify(text)
+        return normalised(str(code)) if confidence >= self._least else ""
+
+
+def unknown_languages(languages: Iterable[str]) -> list[str]:
+    """Those that cannot be identified."""
+    return sorted(set(languages) - set(_model(()).labels))
+
+
+def _is_dense(text: str) -> bool:
+    """Whether a few characters are words: Chinese, Japanese, Korean."""
+    return sum("\u3040" <= character <= "\ud7a3" for character in text[:200]) >= 4
+
+
+@lru_cache(maxsize=4)
+def _model(languages: tuple[str, ...]) -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    if languages:
+        model.set_languages(languages)
+    return model

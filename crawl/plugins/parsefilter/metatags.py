@@ -1,0 +1,46 @@
+"""parsefilter metatags: chosen meta tags of a page as metadata `metatag.<name>`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from crawl.config import Config, Property, words
+from crawl.interfaces.page import Page
+from crawl.interfaces.parsefilter import ParseFilter
+from crawl.model.parse import Parse
+from crawl.parsing.markup_scan import HTML_TYPES, scan
+from crawl.parsing.plain_text import MAX_VALUE
+
+NAMES: Property[tuple[str, ...]] = words(
+    "metatags.names",
+    ("description", "keywords"),
+    "Meta tags that are kept as metadata metatag.<name>; * for all of them.",
+)
+
+_MOST_NAMES = 200
+_SEPARATOR = ", "
+
+
+class MetatagsParseFilter(ParseFilter):
+    """What several tags of one name say stands in one value."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (NAMES,)
+
+    def __init__(self, config: Config) -> None:
+        names = {name.lower() for name in config[NAMES]}
+        self._all = "*" in names
+        self._names = names
+
+    def filter(self, page: Page, parse: Parse) -> Parse:
+        # what is inside a page is not what its tags are about
+        if page.mime_type not in HTML_TYPES or parse.url != page.url:
+            return parse
+        found: dict[str, str] = {}
+        for name, content in scan(page.markup).metas:
+            key = f"metatag.{name}"
+            if key in found:
+                found[key] = (found[key] + _SEPARATOR + content)[:MAX_VALUE]
+            elif (self._all or name in self._names) and len(found) < _MOST_NAMES:
+                found[key] = content
+        return replace(parse, metadata={**parse.metadata, **found}) if found else parse

@@ -1,0 +1,187 @@
+"""parser feed: RSS, Atom and RDF: entries become links, or documents of their own.
+
+feedparser because it knows every dialect. It is given a mended, bounded copy, so that it
+never needs its tolerant reader, which takes quadratic time; and a stream, since it would
+open what looks like the name of a file or a URL.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import feedparser
+
+from crawl.config import Config, Property, boolean, integer
+from crawl.interfaces.page import Page
+from crawl.interfaces.parser import Parser
+from crawl.model.parse import Outlink, Parse
+from crawl.parsing.feed_tree import is_feed, small_feed
+from crawl.parsing.links_in_text import MAX_URL
+from crawl.parsing.markup_scan import scan
+from crawl.parsing.plain_text import facts, invalid, one_line, storable
+from crawl.parsing.safe_xml import BadXml
+from crawl.urls.domains import domain_of
+from crawl.urls.parse import resolve
+
+ENTRIES_AS_DOCUMENTS: Property[bool] = boolean(
+    "parser.feed.entries.as.documents",
+    False,
+    "Make each entry of a feed a document under its link, where that is of the feed's domain.",
+)
+MAX_ENTRIES: Property[int] = integer(
+    "parser.feed.max.entries", 1000, "Most entries read of one feed.", unit="entries", minimum=1
+)
+
+_MAX_TEXT = 200_000
+"""Characters of one entry."""
+_MOST_LINKS = 20
+_MOST_TAGS = 50
+_FEED_TYPES = ("application/rss+xml", "application/atom+xml")
+
+
+class FeedParser(Parser):
+    """Feeds of any dialect."""
+
+    mime_types: ClassVar[tuple[str, ...]] = (
+        *_FEED_TYPES,
+        *("application/rdf+xml", "application/xml", "text/xml", "text/rss+xml", "text/rss"),
+        *("application/x-rss+xml", "text/atom+xml", "application/rss"),
+    )
+    properties: ClassVar[tuple[Property[Any], ...]] = (ENTRIES_AS_DOCUMENTS, MAX_ENTRIES)
+
+    def __init__(self, config: Config) -> None:
+        self._with_documents = config[ENTRIES_AS_DOCUMENTS]
+        self._max_entries = config[MAX_ENTRIES]
+
+    def parse(self, page: Page) -> Sequence[Parse] | None:
+        if not is_feed(page.markup):
+            if page.mime_type not in _FEED_TYPES:
+                return None
+            return (invalid(page.url, "no feed: its root is none of rss, feed or rdf"),)
+        try:
+            written = small_feed(page.markup, self._max_entries)
+        except BadXml as error:
+            return (invalid(page.url, str(error)),)
+        found = feedparser.parse(
+            io.BytesIO(written),
+            response_headers={
+                "content-type": "application/xml; charset=utf-8",
+                "content-location": page.url,
+            },
+            sanitize_html=False,
+            resolve_relative_uris=False,
+        )
+        entries = [_Entry(entry, page.url) for entry in found.entries[: self._max_entries]]
+        parses = [_feed(page.url, found, entries)]
+        if self._with_documents:
+            parses += _documents(page.url, entries)
+        return parses
+
+
+class _Entry:
+    """One entry, read carefully: any of it may be missing or of another kind."""
+
+    def __init__(self, entry: Mapping[str, Any], feed_url: str) -> None:
+        self.title = one_line(_bare(_text(entry, "title")))
+        contents = [_text(part, "value") for part in _dicts(entry, "content")]
+        self._markup = next(filter(None, contents), "") or _text(entry, "summary")
+        # `link` is the one for readers; the others are attachments and the like
+        targets = [(_text(entry, "link"), "")]
+        for link in _dicts(entry, "links")[:_MOST_LINKS]:
+            targets.append((_text(link, "href"), _text(link, "rel")))
+        rels: dict[str, str] = {}
+        for target, rel in targets:
+            url = _resolved(feed_url, target)
+            if url is not None:
+                rels.setdefault(url, one_line(rel.lower(), 100))
+        self.url = next(iter(rels), None)
+        self.links = tuple(Outlink(url, self.title, rel, "entry") for url, rel in rels.items())
+        self.metadata = facts(
+            {
+                "author": _authors(entry),
+                "tags": _tags(entry),
+                "published": _text(entry, "published"),
+                "updated": _text(entry, "updated"),
+            }
+        )
+
+    @property
+    def text(self) -> str:
+        return storable(_bare(self._markup[:_MAX_TEXT]))
+
+
+def _feed(url: str, found: Any, entries: Sequence[_Entry]) -> Parse:
+    about = found.feed
+    own = _resolved(url, _text(about, "link"))
+    links = [Outlink(own, one_line(_bare(_text(about, "title"))), "", "feed")] if own else []
+    for entry in entries:
+        links += entry.links
+    lines = [_bare(_text(about, "subtitle")), *(entry.title for entry in entries)]
+    return Parse(
+        url,
+        title=one_line(_bare(_text(about, "title"))),
+        text=storable("\n".join(filter(None, lines))),
+        outlinks=tuple(links),
+        language=one_line(_text(about, "language"), 35),
+        metadata=facts(
+            {
+                "feed.version": found.get("version", ""),
+                "feed.entries": len(entries),
+                "author": _authors(about),
+                "tags": _tags(about),
+                "published": _text(about, "published"),
+                "updated": _text(about, "updated"),
+                "description": one_line(_bare(_text(about, "subtitle"))),
+            }
+        ),
+    )
+
+
+def _documents(url: str, entries: Sequence[_Entry]) -> Iterator[Parse]:
+    """A feed may speak for pages of its own domain only: else anybody could write anybody's."""
+    domain = domain_of(url)
+    seen = {url}
+    for entry in entries:
+        if entry.url is None or entry.url in seen or domain_of(entry.url) != domain:
+            continue
+        seen.add(entry.url)
+        yield Parse(
+            entry.url,
+            title=entry.title,
+            text=entry.text,
+            metadata=entry.metadata | facts({"feed": url}),
+        )
+
+
+def _text(values: Mapping[str, Any], key: str) -> str:
+    # not values.get(), by which the library answers with a similar key instead
+    value = dict.get(values, key) if isinstance(values, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _dicts(values: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    members = values.get(key)
+    return [each for each in members if isinstance(each, Mapping)] if members else []
+
+
+def _bare(markup: str) -> str:
+    return scan(markup).text if "<" in markup or "&" in markup else markup
+
+
+def _resolved(base: str, target: str) -> str | None:
+    target = target.strip()
+    return resolve(base, target) if 0 < len(target) <= MAX_URL else None
+
+
+def _authors(values: Mapping[str, Any]) -> str:
+    named = [_text(author, "name") for author in _dicts(values, "authors")[:_MOST_TAGS]]
+    return ", ".join(dict.fromkeys(filter(None, named))) or _text(values, "author")
+
+
+def _tags(values: Mapping[str, Any]) -> str:
+    terms = [
+        _text(tag, "term") or _text(tag, "label") for tag in _dicts(values, "tags")[:_MOST_TAGS]
+    ]
+    return ", ".join(dict.fromkeys(filter(None, terms)))

@@ -1,0 +1,78 @@
+"""parser js: links that a script carries in its string literals. They are hints, not links:
+a script is not run, and no text is taken from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, ClassVar
+
+from crawl.config import Config, Property, boolean
+from crawl.interfaces.page import Page
+from crawl.interfaces.parser import Parser
+from crawl.model.parse import Outlink, Parse
+from crawl.parsing.links_in_text import MAX_LINKS, link_of
+from crawl.urls.parse import resolve
+
+RELATIVE: Property[bool] = boolean(
+    "parser.js.relative.links",
+    True,
+    "Take strings such as '/a/b' and 'page.html' for links, beside whole URLs.",
+)
+
+# A literal that is not closed on its line ends with it, so that each character is read once.
+_LITERAL = re.compile(
+    r'"((?:[^"\\\n]++|\\.)*+)"?' r"|'((?:[^'\\\n]++|\\.)*+)'?" r"|`((?:[^`\\\n]++|\\.)*+)`?"
+)
+_MAX_LITERAL = 2000
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_IN_A_PATH = r"[\w\-.~%@:!*+,;=&$]"
+_PATH = re.compile(
+    rf"(?:\.{{0,2}}/)(?:[A-Za-z_~%]{_IN_A_PATH}*+)(?:/{_IN_A_PATH}*+)*+(?:\?[^\s<>\"'`{{}}|\\^]*+)?+"
+)
+_FILE = re.compile(
+    r"[\w\-][\w\-./]{0,300}\.(?:html?|xhtml|php|aspx?|jspx?|json|xml|pdf|txt|rss)"
+    r"(?:\?[^\s<>\"'`{}|\\^]*+)?+",
+    re.IGNORECASE,
+)
+
+
+class JsParser(Parser):
+    """JavaScript."""
+
+    mime_types: ClassVar[tuple[str, ...]] = (
+        *("application/javascript", "text/javascript", "application/x-javascript"),
+        *("application/ecmascript", "text/ecmascript", "text/x-javascript"),
+    )
+    properties: ClassVar[tuple[Property[Any], ...]] = (RELATIVE,)
+
+    def __init__(self, config: Config) -> None:
+        self._relative = config[RELATIVE]
+
+    def parse(self, page: Page) -> Sequence[Parse]:
+        found = dict.fromkeys(islice(self._links(page), MAX_LINKS))
+        return (Parse(page.url, outlinks=tuple(Outlink(url, tag="script") for url in found)),)
+
+    def _links(self, page: Page) -> Iterator[str]:
+        for match in _LITERAL.finditer(page.markup):
+            literal = match[match.lastindex or 1] or ""
+            if not 3 < len(literal) <= _MAX_LITERAL:
+                continue
+            literal = _ESCAPE.sub(_unescaped, literal) if "\\" in literal else literal
+            url = link_of(literal)
+            if url is None and literal.startswith("//"):
+                url = resolve(page.url, literal) if link_of("http:" + literal) else None
+            if url is None and self._relative and _is_relative(literal):
+                url = resolve(page.url, literal)
+            if url is not None:
+                yield url
+
+
+def _is_relative(literal: str) -> bool:
+    return bool(_PATH.fullmatch(literal) or _FILE.fullmatch(literal))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2]
+    return chr(int(code, 16)) if code else escape[3]

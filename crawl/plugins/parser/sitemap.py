@@ -1,0 +1,88 @@
+"""parser sitemap: sitemaps and their indexes that are met as pages; what they list become
+links. Asked before feed and xml, since only the root element tells them apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, ClassVar
+
+from crawl.config import Config, Property, integer
+from crawl.interfaces.page import Page
+from crawl.interfaces.parser import Parser
+from crawl.model.parse import Outlink, Parse
+from crawl.parsing.links_in_text import MAX_LINKS
+from crawl.parsing.plain_text import facts, invalid
+from crawl.parsing.safe_xml import BadXml
+from crawl.parsing.sitemaps import Sitemap, SitemapKind, read_sitemap
+from crawl.urls.parse import parse as parse_url
+
+MAX_URLS: Property[int] = integer(
+    "parser.sitemap.max.urls",
+    50_000,
+    "Most entries read of one sitemap; the standard allows 50,000.",
+    unit="URLs",
+    minimum=1,
+)
+
+
+class SitemapParser(Parser):
+    """sitemaps.org: urlset, sitemapindex, and lists of links named as sitemaps are."""
+
+    mime_types: ClassVar[tuple[str, ...]] = ("application/xml", "text/xml", "text/plain")
+    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_URLS,)
+
+    def __init__(self, config: Config) -> None:
+        self._most = config[MAX_URLS]
+
+    def parse(self, page: Page) -> Sequence[Parse] | None:
+        if page.mime_type == "text/plain" and not _is_named_so(page.url):
+            return None
+        try:
+            sitemap = read_sitemap(page.url, page.markup, self._most)
+        except BadXml as error:
+            return (invalid(page.url, str(error)),)
+        if sitemap is None:
+            return None
+        links = tuple(islice(_links(sitemap), MAX_LINKS))
+        return (Parse(page.url, outlinks=links, metadata=_summary(sitemap)),)
+
+
+def _is_named_so(url: str) -> bool:
+    """Any text may be a list of links; one called `sitemap…` is meant as one."""
+    parts = parse_url(url)
+    return parts is not None and "sitemap" in parts.path.rpartition("/")[2].lower()
+
+
+def _links(sitemap: Sitemap) -> Iterator[Outlink]:
+    tag = "sitemap" if sitemap.kind is SitemapKind.INDEX else "url"
+    for entry in sitemap.entries:
+        yield Outlink(entry.url, entry.title, "", tag)
+        yield from entry.extras
+
+
+def _summary(sitemap: Sitemap) -> dict[str, str]:
+    """What the entries say, taken together: a line for each would be a second sitemap."""
+    # dates of the standard sort as text, as far as they are equally precise
+    dates = sorted(entry.lastmod for entry in sitemap.entries if entry.lastmod)
+    paces = Counter(entry.changefreq.lower() for entry in sitemap.entries if entry.changefreq)
+    priorities = Counter(entry.priority for entry in sitemap.entries if entry.priority)
+    return facts(
+        {
+            "sitemap.kind": sitemap.kind,
+            "sitemap.entries": len(sitemap.entries),
+            "sitemap.bad": sitemap.bad or None,
+            "sitemap.cut": "true" if sitemap.cut else None,
+            "sitemap.lastmod.first": dates[0] if dates else None,
+            "sitemap.lastmod.last": dates[-1] if dates else None,
+            "sitemap.changefreq": _counted(paces),
+            "sitemap.priority": _counted(priorities),
+        }
+    )
+
+
+def _counted(values: Counter[str]) -> str:
+    """`daily 12, weekly 3`: the most frequent first."""
+    ranked = sorted(values.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{value} {count}" for value, count in ranked[:10])

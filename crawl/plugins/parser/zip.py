@@ -1,0 +1,174 @@
+"""parser zip: archives (zip) and packed files (gzip): the text and links of the readable
+members as one document.
+
+Python's own zipfile and zlib, which can be asked for a bounded number of bytes: what a
+member says of its size is not believed, so that a bomb is only ever unpacked up to there.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from mimetypes import MimeTypes
+from typing import Any, ClassVar
+
+from crawl.config import Config, Property, integer, size
+from crawl.interfaces.page import Page
+from crawl.interfaces.parser import Parser
+from crawl.model.parse import Outlink, Parse
+from crawl.parsing.links_in_text import MAX_LINKS
+from crawl.parsing.plain_text import facts, invalid, one_line, storable
+from crawl.plugins.parser.inner_parsers import InnerParsers
+from crawl.urls.parse import parse as parse_url
+
+MAX_SIZE: Property[int] = size(
+    "parser.zip.max.size", 32 << 20, "Bytes unpacked of one archive; the rest is left out."
+)
+MAX_MEMBERS: Property[int] = integer(
+    "parser.zip.max.members", 1000, "Members read of one archive.", unit="members", minimum=1
+)
+MAX_RATIO: Property[int] = integer(
+    "parser.zip.max.ratio",
+    400,
+    "How many times its packed size a member may unpack to; beyond it is a bomb.",
+    minimum=1,
+)
+
+_SMALL = 1 << 16
+"""Bytes that any member may unpack to."""
+_DIRECTORY_ENTRY = b"PK\x01\x02"
+_MOST_ENTRIES = 100_000
+_READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The others can be made to ask for gigabytes of memory before the first byte."""
+_INSIDE = "member:"
+"""Scheme of the members' URLs: what is relative inside an archive leads nowhere outside."""
+_FAULTS = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError),
+    *(NotImplementedError, IndexError, KeyError, OverflowError),
+)
+
+
+class _Bomb(Exception):
+    """It unpacks to far more than it is."""
+
+
+class ZipParser(Parser):
+    """zip and gzip."""
+
+    mime_types: ClassVar[tuple[str, ...]] = (
+        *("application/zip", "application/x-zip-compressed", "application/x-zip"),
+        *("application/gzip", "application/x-gzip"),
+    )
+    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_SIZE, MAX_MEMBERS, MAX_RATIO)
+
+    def __init__(self, config: Config) -> None:
+        self._max_size = config[MAX_SIZE]
+        self._max_members = config[MAX_MEMBERS]
+        self._max_ratio = config[MAX_RATIO]
+        self._inner = InnerParsers(config, without=ZipParser)
+        self._by_suffix = MimeTypes(filenames=())
+
+    def parse(self, page: Page) -> Sequence[Parse]:
+        try:
+            if page.body[:2] == b"\x1f\x8b":
+                return self._unpacked(page)
+            return (self._archive(page),)
+        except _Bomb as bomb:
+            return (invalid(page.url, str(bomb)),)
+        except _FAULTS as error:
+            return (invalid(page.url, f"no archive that can be read: {error}"),)
+
+    def _unpacked(self, page: Page) -> Sequence[Parse]:
+        """A packed file is the file: its links count from where it lies."""
+        body = self._gunzip(page.body)
+        bare = _without_suffix(page.url)
+        parses = self._inner.parse(page.url, body, self._type_of(bare, body))
+        if not parses:
+            return (Parse(page.url, metadata=facts({"gzip.size": len(body)})),)
+        return (replace(parses[0], url=page.url), *parses[1:])
+
+    def _type_of(self, name: str, body: bytes) -> str:
+        """By its name where that is one we can read; otherwise its bytes have to tell."""
+        kind = self._by_suffix.guess_type(name.rpartition("/")[2] or "x")[0]
+        return kind if kind and self._inner.can_read(kind) and b"\0" not in body[:64] else ""
+
+    def _gunzip(self, packed: bytes) -> bytes:
+        """All members of the file, one after the other (RFC 1952)."""
+        pieces: list[bytes] = []
+        total = 0
+        while packed[:2] == b"\x1f\x8b" and total <= self._max_size:
+            inner = zlib.decompressobj(31)
+            pieces.append(inner.decompress(packed, self._max_size - total + 1))
+            total += len(pieces[-1])
+            self._check(total, len(packed))
+            if not total and not inner.eof:
+                raise EOFError("it ends before anything is in it")
+            packed = inner.unused_data
+        return b"".join(pieces)[: self._max_size]
+
+    def _archive(self, page: Page) -> Parse:
+        if page.body.count(_DIRECTORY_ENTRY) > _MOST_ENTRIES:
+            raise _Bomb(f"an archive of more than {_MOST_ENTRIES} members")
+        found = _Found()
+        with zipfile.ZipFile(io.BytesIO(page.body)) as archive:
+            members = [info for info in archive.infolist() if not info.is_dir()]
+            for info in members[: self._max_members]:
+                if found.unpacked >= self._max_size:
+                    break
+                self._member(archive, info, found)
+        return Parse(
+            page.url,
+            text=storable("\n\n".join(found.texts)),
+            outlinks=tuple(found.links)[:MAX_LINKS],
+            metadata=facts({"zip.members": len(members), "zip.members.read": found.read}),
+        )
+
+    def _member(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, found: _Found) -> None:
+        kind = self._by_suffix.guess_type(info.filename.rpartition("/")[2])
+        is_closed = info.flag_bits & 1 or info.compress_type not in _READ_METHODS
+        if kind[0] is None or kind[1] or is_closed or not self._inner.can_read(kind[0]):
+            return
+        left = self._max_size - found.unpacked
+        try:
+            with archive.open(info) as packed:
+                body = packed.read(left + 1)
+        except _FAULTS:
+            return  # the others may be whole
+        found.unpacked += len(body)
+        self._check(len(body), info.compress_size)
+        if len(body) > left:
+            return
+        parses = self._inner.parse(f"{_INSIDE}//archive/{found.read}", body, kind[0])
+        if parses and parses[0].status.is_success:
+            found.add(info.filename, parses[0])
+
+    def _check(self, unpacked: int, packed: int) -> None:
+        if unpacked > max(_SMALL, packed * self._max_ratio):
+            raise _Bomb(f"unpacks to more than {self._max_ratio} times its size")
+
+
+class _Found:
+    """What the members come to, taken together."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.links: dict[Outlink, None] = {}
+        self.unpacked = 0
+        self.read = 0
+
+    def add(self, name: str, parse: Parse) -> None:
+        self.read += 1
+        self.texts += filter(None, (one_line(name, 200), parse.title, parse.text))
+        for link in parse.outlinks:
+            if len(self.links) < MAX_LINKS and not link.url.startswith(_INSIDE):
+                self.links[link] = None
+
+
+def _without_suffix(url: str) -> str:
+    """The path of the URL as it was before it was packed."""
+    parts = parse_url(url)
+    path = parts.path if parts else ""
+    return path[:-3] if path.lower().endswith(".gz") else path

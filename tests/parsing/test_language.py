@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl.parsing.language import (
+    Identifier,
+    first_declared,
+    normalised,
+    sample,
+    unknown_languages,
+)
+
+TEXTS = {
+    "en": "The weather will be fine tomorrow, with some clouds in the afternoon.",
+    "de": "Das Wetter wird morgen schön, mit einigen Wolken am Nachmittag.",
+    "fr": "Le temps sera beau demain, avec quelques nuages dans l'après-midi.",
+    "es": "Mañana hará buen tiempo, con algunas nubes por la tarde.",
+    "ru": "Завтра будет хорошая погода, днём немного облаков.",
+    "ja": "明日は天気が良く、午後は少し雲が出るでしょう。",
+    "zh": "明天天气晴朗，下午有一些云。",
+    "ko": "내일은 날씨가 맑고 오후에는 구름이 조금 끼겠습니다.",
+    "el": "Αύριο ο καιρός θα είναι καλός, με λίγα σύννεφα το απόγευμα.",
+    "pl": "Jutro będzie ładna pogoda, po południu trochę chmur.",
+}
+
+
+@pytest.mark.parametrize(
+    ("declared", "code"),
+    [
+        ("de", "de"),
+        ("DE-at", "de"),
+        (" en_US ", "en"),
+        ("en-GB,en;q=0.7", "en"),
+        ("fr; q=1", "fr"),
+        ("zh-Hant-TW-x-private", "zh"),
+        ("ger", "de"),
+        ("German", "de"),
+        ("iw", "he"),
+        ("jp", "ja"),
+        ("nb-NO", "no"),
+        ("gsw", "gsw"),
+        ("", ""),
+        ("und", ""),
+        ("x-default", ""),
+        ("de-", ""),
+        ("klingonish", ""),
+        ("volapuk", ""),
+        ("<script>", ""),
+        ("e", ""),
+        ("1en", ""),
+        ("日本語", ""),
+    ],
+)
+def test_declared_languages_in_one_form(declared: str, code: str) -> None:
+    assert normalised(declared) == code
+
+
+@given(st.text())
+def test_a_code_is_two_or_three_letters_or_nothing(declared: str) -> None:
+    code = normalised(declared)
+    assert code == "" or (code.isascii() and code.islower() and len(code) in (2, 3))
+    assert normalised(code) == code
+
+
+def test_the_first_that_says_something() -> None:
+    assert first_declared(["", "und", "de-AT", "fr"]) == "de"
+    assert first_declared([]) == ""
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_languages_are_identified(language: str) -> None:
+    assert Identifier().identify(TEXTS[language]) == language
+    # in so few words, Chinese might be Wu as well
+    certain = Identifier(only_certain=True).identify(TEXTS[language])
+    assert certain == ("" if language == "zh" else language)
+
+
+@pytest.mark.parametrize("text", ["", "12345 67,8 €", "a b", "\0\0\0", "?!.. --", "😀😀😀"])
+def test_what_does_not_tell_is_not_guessed(text: str) -> None:
+    assert Identifier().identify(text) == ""
+
+
+def test_only_some_languages() -> None:
+    assert Identifier(["en", "fr"]).identify(TEXTS["es"]) in ("en", "fr", "")
+    assert Identifier().identify(TEXTS["es"]) == "es"
+    assert unknown_languages(["de", "xx", "aa"]) == ["aa", "xx"]
+
+
+@given(st.text(), st.text(), st.integers(0, 50))
+def test_a_sample_has_no_more_bytes(title: str, text: str, most: int) -> None:
+    taken = sample(title, text, most)
+    whole = f"{title}\n{text}"
+    assert whole.startswith(taken) or len(title) > most
+    assert most == 0 or len(taken.encode()) <= most
+    assert most or taken == whole
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=200))
+def test_any_text_has_a_language_or_none(text: str) -> None:
+    assert isinstance(Identifier().identify(sample("", text, 2048)), str)

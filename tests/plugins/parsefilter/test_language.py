@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from crawl.config import Config
+from crawl.errors import ConfigError
+from crawl.interfaces.page import Page
+from crawl.model.content import Content
+from crawl.model.parse import Parse
+from crawl.plugins.parsefilter.language import LanguageParseFilter
+from crawl.testing.parsefilter_contract import ParseFilterContract, a_page
+
+GERMAN = "Das Wetter wird morgen schön, mit einigen Wolken am Nachmittag."
+PAGE = a_page("")  # its header says en-GB
+
+
+def found(parse: Parse, **settings: object) -> Parse:
+    named = {f"lang.{key.replace('_', '.')}": value for key, value in settings.items()}
+    return LanguageParseFilter(Config.of(named)).filter(PAGE, parse)
+
+
+class TestContract(ParseFilterContract):
+    plugin_class = LanguageParseFilter
+
+
+class TestIdentifyContract(ParseFilterContract):
+    plugin_class = LanguageParseFilter
+
+    def config(self) -> Config:
+        settings = {"lang.extraction.policy": ["identify"], "lang.analyze.max.length": 300}
+        return Config.of(settings)
+
+
+@pytest.mark.parametrize(
+    ("parse", "language"),
+    [
+        (Parse("u", text=GERMAN, language="fr-CA"), "fr"),
+        (Parse("u", text=GERMAN, metadata={"dc.language": "Spanish", "og:locale": "it_IT"}), "es"),
+        (Parse("u", text=GERMAN, metadata={"metatag.content-language": "it"}), "it"),
+        (Parse("u", text=GERMAN, language="und"), "en"),
+    ],
+)
+def test_what_is_declared_counts_first(parse: Parse, language: str) -> None:
+    parsed = found(parse)
+    assert parsed.language == language
+    assert parsed.metadata == {**parse.metadata, "language": language}
+
+
+def test_words_tell_where_nothing_is_declared() -> None:
+    parse = Parse("u", title="Wetter", text=GERMAN)
+    plain = LanguageParseFilter(Config.of()).filter(_page_without_header(), parse)
+    assert (plain.language, plain.metadata) == ("de", {"language": "de"})
+
+
+def test_the_policy_is_an_order() -> None:
+    parse = Parse("u", text=GERMAN, language="fr")
+    assert found(parse, extraction_policy="identify,detect").language == "de"
+    assert found(parse, extraction_policy="detect").language == "fr"
+    assert found(Parse("u", text="123"), extraction_policy="identify,detect").language == "en"
+    nothing = Parse("u", text="123", language="")
+    assert found(nothing, extraction_policy="identify") is nothing
+
+
+def test_only_the_beginning_is_looked_at() -> None:
+    parse = Parse("u", text=GERMAN + " The rest of it is English, all of it." * 50)
+    assert found(parse, extraction_policy="identify", analyze_max_length=60).language == "de"
+    assert found(parse, extraction_policy="identify", analyze_max_length=0).language == "en"
+
+
+def test_settings_that_cannot_be_meant() -> None:
+    with pytest.raises(ConfigError, match="^lang.extraction.policy: expected detect and identify"):
+        found(Parse("u"), extraction_policy="detect,guess")
+    with pytest.raises(ConfigError, match="^lang.identification.languages: cannot identify xx$"):
+        found(Parse("u"), identification_languages="de,xx")
+
+
+def _page_without_header() -> Page:
+    return Page(Content("u", b""), "text/html")
