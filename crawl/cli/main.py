@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("crawl.cli.explain", "everything known of one URL, and what happens to it next"),
     "filterchecker": ("crawl.cli.filterchecker", "which URLs the filters accept, and why not"),
     "normalizerchecker": ("crawl.cli.normalizerchecker", "URLs in normal form, step by step"),
+    "parsechecker": ("crawl.cli.parsechecker", "fetch and parse a page, and tell all about it"),
     "robotsparser": ("crawl.cli.robotsparser", "which URLs a robots.txt allows"),
     "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
     "testweb": ("crawl.cli.testweb", "serve a synthetic web to test settings against"),

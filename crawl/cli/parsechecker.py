@@ -1,0 +1,181 @@
+"""crawl parsechecker."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from crawl.cli.lines import (
+    as_text,
+    asked_urls,
+    lines_json_option,
+    printable,
+    say_json,
+    stdin_option,
+)
+from crawl.cli.network import asking
+from crawl.cli.options import with_config
+from crawl.cli.output import remark
+from crawl.cli.page_told import Looked, as_object, show
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.errors import StorageError, UsageError
+from crawl.fetcher.settings import HTTP_REDIRECT_MAX
+from crawl.fetcher.single import Visit, visit_each
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+from crawl.parsing.check import Checked, ParseChecker
+
+NOT_PARSED = 1
+_REDIRECTS = 5
+_MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+", re.IGNORECASE)
+
+
+@click.command("parsechecker")
+@click.argument("urls", nargs=-1, metavar="[URL]...")
+@click.option("--normalize", is_flag=True, help="Ask for URLs in their normal form.")
+@click.option(
+    "--follow-redirects",
+    is_flag=True,
+    help=f"Follow redirects: as many as http.redirect.max allows, or {_REDIRECTS}.",
+)
+@click.option("--dump-text", is_flag=True, help="Print the text too.")
+@click.option("--force-as", default="", metavar="MIME", help="Take every page for this type.")
+@click.option(
+    "--md",
+    "metadata",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Metadata of the URLs, as a seed line would give it (repeatable).",
+)
+@click.option("--file", "path", metavar="PATH", help="Parse this file; nothing is sent.")
+@click.option("--url", "file_url", metavar="URL", help="With --file: where it were found.")
+@stdin_option
+@lines_json_option
+@with_config
+def command(
+    urls: tuple[str, ...],
+    normalize: bool,
+    follow_redirects: bool,
+    dump_text: bool,
+    force_as: str,
+    metadata: tuple[str, ...],
+    path: str | None,
+    file_url: str | None,
+    from_stdin: bool,
+    as_json: bool,
+    config: Config,
+) -> int:
+    """Fetch and parse pages, and tell all that the crawl would make of them: type, charset,
+    title, language, signature, directives, metadata, and of each link whether it is kept.
+
+    A page is fetched as `crawl fetch` would: robots.txt is asked first and obeyed, and pauses
+    are kept, also between URLs of one host (fetcher.server.delay). For hosts of your own see
+    http.robot.rules.allowlist. Exit code 1: a page could not be fetched or parsed.
+
+    \b
+    Examples:
+      crawl parsechecker https://example.org/ -D http.agent.name=mybot
+      crawl parsechecker https://example.org/a.pdf --dump-text -D http.agent.name=mybot
+      crawl parsechecker --file page.html --url https://example.org/ --force-as text/html
+      crawl parsechecker --stdin --json < urls.txt -D plugin.parser=html-soup
+    """
+    if force_as and not _MIME_TYPE.fullmatch(force_as):
+        raise UsageError(f"--force-as {force_as!r} is no MIME type, such as text/html")
+    if path is not None and (urls or from_stdin):
+        raise UsageError("--file goes without URLs and --stdin")
+    if path is None and file_url is not None:
+        raise UsageError("--url goes with --file")
+    given = _pairs(metadata)
+    with ParseChecker(config, force_as=force_as) as checker:
+        looking = _Looking(config, checker, dump_text=dump_text, as_json=as_json)
+        if path is not None:
+            looking.look_at_file(path, file_url, given)
+            return looking.code
+        asked: Iterator[str] = filter(str.strip, asked_urls(urls, from_stdin=from_stdin))
+        if normalize:
+            asked = looking.normalized(asked)
+        redirects = (config[HTTP_REDIRECT_MAX] or _REDIRECTS) if follow_redirects else 0
+        with asking("parsechecker", config) as means:
+            visit_each(
+                *(asked, config, means, looking.look_at_visit), redirects=redirects, metadata=given
+            )
+    return looking.code
+
+
+def _pairs(metadata: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in metadata:
+        key, sign, value = as_text(text).partition("=")
+        if not sign or not key:
+            raise UsageError(f"--md {text}: expected KEY=VALUE")
+        pairs[key] = value
+    return pairs
+
+
+class _Looking:
+    """Looks at pages one by one and tells of each; remembers whether all went well."""
+
+    def __init__(
+        self, config: Config, checker: ParseChecker, *, dump_text: bool, as_json: bool
+    ) -> None:
+        self._checker = checker
+        self._scoring = ScoringChain.from_config(config)
+        self._filters = FilterChain.from_config(config)
+        self._normalizers = NormalizerChain.from_config(config)
+        self._dump_text = dump_text
+        self._as_json = as_json
+        self.code = 0
+
+    def normalized(self, urls: Iterator[str]) -> Iterator[str]:
+        for url in urls:
+            normal = self._normalizers.normalize(url)
+            if normal is None:
+                remark(f"parsechecker: {printable(url)} is no URL")
+                self.code = NOT_PARSED
+            else:
+                yield normal
+
+    def look_at_visit(self, visit: Visit) -> None:
+        pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
+        content = pages[-1].content if pages else None
+        if content is not None:
+            content = self._as_kept(content, pages[-1].datum)
+        self._tell(visit.url, visit, content)
+
+    def look_at_file(self, path: str, url: str | None, metadata: dict[str, str]) -> None:
+        try:
+            body = Path(path).read_bytes()
+            where = Path(path).absolute().as_uri() if url is None else url
+        except (OSError, ValueError) as error:
+            raise StorageError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        now_ms = SystemClock().now_ms()
+        status = Status.FETCH_SUCCESS
+        content = Content(where, body, code=200, fetch_time=now_ms, status=int(status))
+        datum = CrawlDatum(status, now_ms, score=1.0, metadata=metadata)
+        self._tell(where, None, self._as_kept(content, datum))
+
+    def _as_kept(self, content: Content, datum: CrawlDatum) -> Content:
+        """With what scoring has a fetch keep for the parse."""
+        kept = self._scoring.before_parse(content.url, datum, Counters())
+        return replace(content, metadata=kept)
+
+    def _tell(self, url: str, visit: Visit | None, content: Content | None) -> None:
+        checked = Checked(()) if content is None else self._checker.check(content)
+        looked = Looked(url, visit, content, checked, self._filters.rejection(url))
+        if not looked.is_parsed:
+            self.code = NOT_PARSED
+        if self._as_json:
+            say_json(as_object(looked, dump_text=self._dump_text))
+        else:
+            show(looked, dump_text=self._dump_text)
+            sys.stdout.flush()

@@ -1,0 +1,202 @@
+"""Parses one page for a person to look at: what parse would write of it, and of every link
+whether it is kept, as what, and if not, why.
+
+The page is parsed in the sandbox by the configured plan, but for the rules about links:
+those are asked here, link by link, and so can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any
+
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.model.content import Content
+from crawl.model.parse import Outlink
+from crawl.model.tables import PARSE_DATA
+from crawl.parsing.plan import Parsing
+from crawl.parsing.sandbox import Sandbox
+from crawl.parsing.settings import MIME_TYPE_MAGIC
+from crawl.rules.outlinks import OutlinkRules, keep
+
+MOST_LINKS = 10_000
+"""Of a page; those beyond are not looked at."""
+_MOST_REASONS = 1_000
+"""Dropped links that are asked for their reason one by one."""
+_DROPPED = "outlinks_dropped."
+_PARSED_BY = "parsed_by."
+_ALL_LINKS = OutlinkRules(
+    None, None, max_per_page=MOST_LINKS, max_length=2**31 - 1, ignored_rel=frozenset()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLink:
+    """A link of the page and what becomes of it."""
+
+    link: Outlink
+    """As the page has it, its target absolute."""
+    kept_as: str = ""
+    """In normal form; empty where it is dropped."""
+    reason: str = ""
+    """Why it is dropped, as counted: `filtered`, `limit` …; `?` where nobody asked."""
+    detail: str = ""
+    """Of `filtered`: the filter and its own reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDocument:
+    """The page, or a document inside it."""
+
+    url: str
+    status: str
+    message: str
+    title: str
+    mime_type: str
+    charset: str
+    language: str
+    canonical: str
+    directives: str
+    signature: bytes | None
+    metadata: Mapping[str, str]
+    text: str
+    main_text: str | None
+    links: tuple[CheckedLink, ...]
+
+    @property
+    def is_parsed(self) -> bool:
+        return self.status.startswith("success")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """All that came of a page."""
+
+    documents: tuple[CheckedDocument, ...]
+    """The page itself first; none where its answer is not one to be parsed."""
+    parsers: tuple[str, ...] = ()
+    """Who read it."""
+    counters: Counters = field(default_factory=Counters)
+    """Of links dropped before they could be looked at (`outlinks_dropped.malformed` …), and
+    of plugins that failed."""
+
+
+class ParseChecker:
+    """Parses page after page; to be closed."""
+
+    def __init__(self, config: Config, *, force_as: str = "") -> None:
+        """Raises what is wrong with the settings. `force_as` is a MIME type that every page
+        is taken for."""
+        self._force_as = force_as
+        if force_as:
+            config = config.with_values({MIME_TYPE_MAGIC.name: False}, "--force-as")
+        self._parsing = Parsing.from_config(config)
+        self._exemptions = self._parsing.build().exemptions
+        self._sandbox = Sandbox(replace(self._parsing, outlinks=_ALL_LINKS))
+
+    def check(self, content: Content) -> Checked:
+        if self._force_as:
+            parameters = content.content_type.partition(";")[2]
+            declared = f"{self._force_as};{parameters}" if parameters else self._force_as
+            content = replace(content, content_type=declared)
+        batch = self._sandbox.parse([content])
+        texts = {row["url"]: row for row in batch.parse_text.to_pylist()}
+        documents = tuple(
+            self._document(row, texts.get(row["url"], {})) for row in batch.parse_data.to_pylist()
+        )
+        told = {
+            name: count
+            for name, count in batch.counters.items()
+            if name.startswith((_DROPPED, "plugin_errors."))
+        }
+        parsers = tuple(
+            name.removeprefix(_PARSED_BY) for name in batch.counters if name.startswith(_PARSED_BY)
+        )
+        return Checked(documents, parsers, Counters(told))
+
+    def close(self) -> None:
+        self._sandbox.close()
+
+    def __enter__(self) -> ParseChecker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _document(self, row: dict[str, Any], texts: Mapping[str, Any]) -> CheckedDocument:
+        told = {name: row[name] for name in _TOLD}
+        outlinks = [Outlink(**link) for link in row["outlinks"]]
+        links = checked_links(row["url"], outlinks, self._parsing.outlinks, self._exempts)
+        return CheckedDocument(
+            **told,
+            metadata=dict(row["metadata"]),
+            text=texts.get("text", ""),
+            main_text=texts.get("main_text"),
+            links=links,
+        )
+
+    def _exempts(self, source: str, target: str) -> bool:
+        for _, plugin in self._exemptions:
+            with suppress(Exception):  # one that fails has no say
+                if plugin.exempts(source, target):
+                    return True
+        return False
+
+
+_TOLD = tuple(
+    name for name in PARSE_DATA.names if name not in ("outlinks", "metadata", "fetch_time")
+)
+
+
+def checked_links(
+    page: str,
+    links: Sequence[Outlink],
+    rules: OutlinkRules,
+    exempts: Callable[[str, str], bool] = lambda source, target: False,
+) -> tuple[CheckedLink, ...]:
+    """What the rules make of the links of a page, in their order."""
+    kept = keep([(page, links)], rules, Counters(), exempts)
+    kept_as = dict(zip(kept.position.tolist(), kept.urls.to_pylist(), strict=True))
+    found = set(kept_as.values())
+    checked: list[CheckedLink] = []
+    asked = 0
+    for place, link in enumerate(links):
+        if place in kept_as:
+            checked.append(CheckedLink(link, kept_as[place]))
+            continue
+        asked += 1
+        reason = "?" if asked > _MOST_REASONS else _reason(page, link, rules, exempts, found)
+        detail = _filter_of(link, rules) if reason == "filtered" else ""
+        checked.append(CheckedLink(link, reason=reason, detail=detail))
+    return tuple(checked)
+
+
+def _filter_of(link: Outlink, rules: OutlinkRules) -> str:
+    url = link.url if rules.normalizers is None else rules.normalizers.normalize(link.url)
+    rejection = rules.filters.rejection(url) if rules.filters is not None and url else None
+    return ": ".join(rejection) if rejection is not None else ""
+
+
+def _reason(
+    page: str,
+    link: Outlink,
+    rules: OutlinkRules,
+    exempts: Callable[[str, str], bool],
+    found: set[str],
+) -> str:
+    """Asks the rules about this link alone; what they would keep then is one too many."""
+    dropped = Counters()
+    alone = keep([(page, [link])], replace(rules, max_per_page=1), dropped, exempts)
+    if len(alone.urls):
+        return "duplicate" if alone.urls[0].as_py() in found else "limit"
+    reasons = (name.removeprefix(_DROPPED) for name in dropped if name.startswith(_DROPPED))
+    return next(reasons, "?")
