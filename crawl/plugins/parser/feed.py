@@ -11,8 +11,6 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-import feedparser
-
 from crawl.config import Config, Property, boolean, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
@@ -64,6 +62,8 @@ class FeedParser(Parser):
             written = small_feed(page.markup, self._max_entries)
         except BadXml as error:
             return (invalid(page.url, str(error)),)
+        import feedparser  # it is slow to import
+
         found = feedparser.parse(
             io.BytesIO(written),
             response_headers={
