@@ -25,7 +25,7 @@ from crawl.rules.outlinks import OutlinkRules, keep
 
 MOST_LINKS = 10_000
 """Of a page; those beyond are not looked at."""
-_MOST_REASONS = 1_000
+_MOST_REASONS = 300
 """Dropped links that are asked for their reason one by one."""
 _DROPPED = "outlinks_dropped."
 _PARSED_BY = "parsed_by."

@@ -80,7 +80,7 @@ def test_no_links_may_be_kept() -> None:
 def test_reasons_are_not_sought_without_end() -> None:
     links = [Outlink(f"http://a.org/{n}.gif") for n in range(1200)]
     fates = _fates(links, _rules())
-    assert (fates.count("filtered"), fates.count("?")) == (1000, 200)
+    assert (fates.count("filtered"), fates.count("?")) == (300, 900)
 
 
 def _content(body: bytes, content_type: str = "text/plain", **more: Any) -> Content:
