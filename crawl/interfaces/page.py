@@ -37,10 +37,8 @@ class Page:
 
     @cached_property
     def soup(self) -> BeautifulSoup:
-        """The page as a BeautifulSoup tree, for plugins that look for something in it.
+        """The page as a BeautifulSoup tree, for plugins that look for something in it: the
+        tree that browsers make of it."""
+        from crawl.interfaces.soup import soup_of
 
-        lxml builds it: of those that BeautifulSoup can use, it alone is quick.
-        """
-        from bs4 import BeautifulSoup
-
-        return BeautifulSoup(self.markup, "lxml")
+        return soup_of(self.markup)

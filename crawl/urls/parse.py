@@ -7,6 +7,7 @@ all parts of a URL in 1.1 µs where `ada-url` needs 10.7. Nothing else imports i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import url as _library
@@ -74,6 +75,22 @@ def resolve(base: str, reference: str) -> str | None:
         return str(_parse(base).join(reference))
     except _NOT_A_URL:
         return None
+
+
+def resolver(base: str) -> Callable[[str], str | None]:
+    """`resolve` for the many links of one page: half the time for each."""
+    try:
+        join = _parse(base).join
+    except _NOT_A_URL:
+        return lambda reference: None
+
+    def resolved(reference: str) -> str | None:
+        try:
+            return str(join(reference))
+        except _NOT_A_URL:
+            return None
+
+    return resolved
 
 
 def scheme_of(url: str) -> str | None:

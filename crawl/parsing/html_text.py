@@ -1,0 +1,58 @@
+"""Which text of an HTML page its readers see, and where its lines end."""
+
+from __future__ import annotations
+
+LINE = "\x1e"
+"""Stands between lines until the text is whole. str.split takes it for white space, so that
+a title or an anchor may be cut out of the pieces before; a page that has it has a line end."""
+
+BREAKS: dict[str, str] = {
+    **dict.fromkeys(("td", "th", "rt", "rp"), " "),
+    **dict.fromkeys(
+        (
+            *("address", "article", "aside", "blockquote", "body", "br", "button", "caption"),
+            *("center", "dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset"),
+            *("figcaption", "figure", "footer", "form", "frameset", "h1", "h2", "h3", "h4", "h5"),
+            *("h6", "header", "hgroup", "hr", "legend", "li", "listing", "main", "menu", "nav"),
+            *("ol", "optgroup", "option", "p", "plaintext", "pre", "search", "section", "select"),
+            *("summary", "table", "tbody", "textarea", "tfoot", "thead", "tr", "ul", "xmp"),
+        ),
+        LINE,
+    ),
+}
+"""Elements around which a line ends, or a blank is; all others leave the text as it is."""
+
+UNSEEN = frozenset(
+    (
+        *("annotation", "audio", "canvas", "datalist", "desc", "iframe", "noembed", "noframes"),
+        *("script", "style", "template", "title", "video"),
+    )
+)
+"""Elements whose text is not shown in the page, or only by browsers that cannot show the
+element itself. `noscript` is not one: a crawler is a reader without scripts."""
+
+
+_BLANKS = "".join(
+    char for char in map(chr, range(0x3001)) if char.isspace() and char not in (" ", LINE)
+)
+_ASCII_BLANKS = "".join(filter(str.isascii, _BLANKS))
+
+
+def collapsed(text: str, limit: int) -> str:
+    """On one line, one blank between words, no longer than `limit`."""
+    text = " ".join(text[: 4 * limit].split())
+    return text if len(text) <= limit else text[:limit].rstrip()
+
+
+def lines(text: str) -> str:
+    """The lines that have words, one blank between words.
+
+    By replacements, whose cost is that of the blanks that are wrong, and not, as with
+    str.split, of all words: a quarter of the time.
+    """
+    for blank in _ASCII_BLANKS if text.isascii() else _BLANKS:
+        if blank in text:
+            text = text.replace(blank, " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return "\n".join(filter(None, [line.strip(" ") for line in text.split(LINE)]))
