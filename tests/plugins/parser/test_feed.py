@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from crawl.config import Config
 from crawl.model.parse import Outlink, ParseStatus
 from crawl.plugins.parser.feed import FeedParser
+from crawl.testing.parser_contract import ParserContract
 from tests.parsing.test_safe_xml import LAUGHS, QUADRATIC
 from tests.plugins.parser.pages import only, page, refusal, targets
 
@@ -38,6 +39,18 @@ ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>An Atom</title>
 RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
   xmlns="http://purl.org/rss/1.0/"><channel rdf:about="x"><title>R</title></channel>
   <item rdf:about="y"><title>I</title><link>http://www.example.com/r</link></item></rdf:RDF>"""
+
+
+class TestContract(ParserContract):
+    plugin_class = FeedParser
+
+    def samples(self) -> list[bytes]:
+        return [RSS.encode(), ATOM.encode(), RDF.encode(), RSS.encode()[:900]]
+
+
+class TestDocumentsContract(TestContract):
+    def config(self) -> Config:
+        return Config.of({"parser.feed.entries.as.documents": True})
 
 
 def test_rss_entries_become_links_with_titles_as_anchors() -> None:

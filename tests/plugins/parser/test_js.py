@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from crawl.config import Config
 from crawl.plugins.parser.js import JsParser
+from crawl.testing.parser_contract import ParserContract
 from crawl.urls.parse import canonical
 from tests.plugins.parser.pages import only, page, targets
 
@@ -15,6 +16,13 @@ JS = "application/javascript"
 
 def found(source: str) -> list[str]:
     return targets(only(PARSER, page(source, JS, "http://a.com/js/x.js")))
+
+
+class TestContract(ParserContract):
+    plugin_class = JsParser
+
+    def samples(self) -> list[bytes]:
+        return [b"go('/a/b', \"\\ud800/x.html\")", b"'"]
 
 
 @pytest.mark.parametrize(

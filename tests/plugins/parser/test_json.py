@@ -8,10 +8,18 @@ from hypothesis import strategies as st
 
 from crawl.config import Config
 from crawl.plugins.parser.json import JsonParser
+from crawl.testing.parser_contract import ParserContract
 from tests.plugins.parser.pages import only, page, refusal, targets
 
 PARSER = JsonParser(Config.of())
 JSON = "application/json"
+
+
+class TestContract(ParserContract):
+    plugin_class = JsonParser
+
+    def samples(self) -> list[bytes]:
+        return [b'{"url": "/x", "t": "\\ud800 http://a.com/"}', b"[" * 5000]
 
 
 def test_strings_are_text_and_urls_are_links() -> None:

@@ -4,9 +4,14 @@ import pytest
 
 from crawl.config import Config
 from crawl.plugins.parser.metadata import MetadataParser
+from crawl.testing.parser_contract import ParserContract
 from tests.plugins.parser.pages import only, page
 
 PARSER = MetadataParser(Config.of())
+
+
+class TestContract(ParserContract):
+    plugin_class = MetadataParser
 
 
 def test_type_length_and_name() -> None:

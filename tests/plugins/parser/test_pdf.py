@@ -7,11 +7,19 @@ import pytest
 from crawl.config import Config
 from crawl.model.parse import ParseStatus
 from crawl.plugins.parser.pdf import PdfParser
+from crawl.testing.parser_contract import ParserContract
 from tests.plugins.parser.pages import only, page, refusal, targets
 from tests.plugins.parser.small_pdf import encrypted_pdf, small_pdf
 
 PARSER = PdfParser(Config.of())
 PDF = "application/pdf"
+
+
+class TestContract(ParserContract):
+    plugin_class = PdfParser
+
+    def samples(self) -> list[bytes]:
+        return [small_pdf(3), encrypted_pdf("secret"), encrypted_pdf(""), small_pdf()[:-300]]
 
 
 def test_text_facts_and_links() -> None:

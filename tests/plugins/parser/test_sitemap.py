@@ -4,6 +4,7 @@ import pytest
 
 from crawl.config import Config
 from crawl.plugins.parser.sitemap import SitemapParser
+from crawl.testing.parser_contract import ParserContract
 from crawl.testing.web.plan import Plan
 from crawl.testing.web.settings import Settings
 from crawl.testing.web.sitemap import listed, sitemap
@@ -15,6 +16,13 @@ PARSER = SitemapParser(Config.of())
 
 def urls(*entries: str) -> str:
     return "<urlset>" + "".join(f"<url>{entry}</url>" for entry in entries) + "</urlset>"
+
+
+class TestContract(ParserContract):
+    plugin_class = SitemapParser
+
+    def samples(self) -> list[bytes]:
+        return [urls("<loc>http://a/1</loc>", "<loc>/b</loc>").encode(), b"<urlset><url><loc>x"]
 
 
 def test_entries_become_links_and_their_facts_a_summary() -> None:

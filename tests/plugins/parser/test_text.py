@@ -2,9 +2,17 @@ from __future__ import annotations
 
 from crawl.config import Config
 from crawl.plugins.parser.text import TextParser
+from crawl.testing.parser_contract import ParserContract
 from tests.plugins.parser.pages import only, page, targets
 
 PARSER = TextParser(Config.of())
+
+
+class TestContract(ParserContract):
+    plugin_class = TextParser
+
+    def samples(self) -> list[bytes]:
+        return [b"see http://a.com/, \xff\x00", b"", "日本 http://a.jp/。".encode()]
 
 
 def test_text_stays_and_links_are_found() -> None:

@@ -9,6 +9,7 @@ from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.model.parse import Parse, ParseStatus
 from crawl.plugins.parser.tika import TikaParser
+from crawl.testing.parser_contract import ParserContract
 from tests.plugins.parser.pages import only, page, refusal, targets
 from tests.plugins.parser.small_tika import SmallTika, small_tika
 
@@ -32,6 +33,10 @@ def failed(parser: TikaParser) -> Parse:
     assert not parses[0].status.is_success
     assert parses[0].message and "\n" not in parses[0].message
     return parses[0]
+
+
+class TestContract(ParserContract):
+    plugin_class = TikaParser
 
 
 def test_without_a_server_it_is_for_others() -> None:

@@ -5,10 +5,18 @@ import pytest
 from crawl.config import Config
 from crawl.model.parse import Outlink
 from crawl.plugins.parser.xml import XmlParser
+from crawl.testing.parser_contract import ParserContract
 from tests.parsing.test_safe_xml import LAUGHS, QUADRATIC
 from tests.plugins.parser.pages import only, page, refusal, targets
 
 PARSER = XmlParser(Config.of())
+
+
+class TestContract(ParserContract):
+    plugin_class = XmlParser
+
+    def samples(self) -> list[bytes]:
+        return [LAUGHS.encode(), b"<a href='x'>y</a>", QUADRATIC.encode()]
 
 
 def test_text_title_and_links() -> None:

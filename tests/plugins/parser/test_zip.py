@@ -11,6 +11,7 @@ import pytest
 from crawl.config import Config
 from crawl.model.parse import ParseStatus
 from crawl.plugins.parser.zip import ZipParser
+from crawl.testing.parser_contract import ParserContract
 from tests.plugins.parser.pages import only, page, refusal, targets
 from tests.plugins.parser.small_pdf import small_pdf
 
@@ -27,6 +28,13 @@ def archive(members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED)
         for name, body in members.items():
             written.writestr(name, body)
     return out.getvalue()
+
+
+class TestContract(ParserContract):
+    plugin_class = ZipParser
+
+    def samples(self) -> list[bytes]:
+        return [archive({"a.txt": "http://a.com/", "b.json": "{"}), gzip.compress(b"x"), b"PK\3\4"]
 
 
 def test_members_are_read_by_the_other_parsers_into_one_document() -> None:
