@@ -1,20 +1,21 @@
-"""Records on their way to disk: gathered, noted in the journal, written as a chunk now and
-then, committed. Two threads do it while the fetch goes on: what notes must not wait for
-what writes large files."""
+"""Records on their way to disk: gathered in batches, noted in the journal, written to the
+files of a chunk, which is committed now and then. A thread does it while the fetch goes on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.fetcher.journal import Journal, Note
+from crawl.fetcher.chunk_files import GROUP_ROWS, PARTS, ChunkFiles
+from crawl.fetcher.journal import Journal
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import (
     FETCHER_CHECKPOINT_BYTES,
@@ -27,16 +28,13 @@ from crawl.model.contents import content_table
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import Status
-from crawl.model.tables import CONTENT
-from crawl.storage.bucketed import write_bucketed
-from crawl.storage.chunks import Chunk, ChunkLog, Piece
-from crawl.storage.folder import Folder, attempt_name
-from crawl.storage.parquet import open_writer
-from crawl.storage.segments import CONTENT as CONTENT_PART
+from crawl.storage.chunks import Chunk, ChunkLog
+from crawl.storage.folder import Folder
 from crawl.storage.segments import FETCH
 
-_CONTENT_GROUP_ROWS = 256
-"""Pages in one row group: a reader that wants one page unpacks no more than these."""
+_BATCH_BYTES = 8 << 20
+_MOST_WAITING = 4
+"""Full batches that may wait for the thread; then the fetch waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +63,25 @@ class _Batch:
 
     records: list[FetchRecord] = field(default_factory=list)
     archived: list[Content] = field(default_factory=list)
+    bytes: int = 0
     begun: float | None = None
     counters: dict[str, int] = field(default_factory=dict)
     """What was counted since, once it is passed on."""
 
-    def __bool__(self) -> bool:
-        return bool(self.records or self.archived)
+    @property
+    def rows(self) -> int:
+        return len(self.records) + len(self.archived)
+
+
+@dataclass(slots=True)
+class _Filling:
+    """The chunk that is being filled, as the fetch sees it."""
+
+    rows: int = 0
+    bytes: int = 0
+    begun: float | None = None
+    has_unnoted: bool = False
+    """Whether a batch of it was passed on without a note."""
 
 
 @dataclass(slots=True)
@@ -89,184 +100,158 @@ class Output:
     before_parse: Callable[[str, CrawlDatum], Mapping[str, str]] = lambda url, datum: {}
     """What of a page's record its content keeps for the parse."""
     _batch: _Batch = field(default_factory=_Batch)
-    _rows: int = 0
-    _bytes: int = 0
-    _begun: float | None = None
-    """Of the chunk: what was passed on and what is gathered."""
+    _filling: _Filling = field(default_factory=_Filling)
+    _is_fast: bool = False
+    """The last chunk was full before anything of it was due to be noted."""
     _told: Counters = field(default_factory=Counters)
-    _passed_on: list[Note | _Batch] = field(default_factory=list)
-    """Of the chunk, noted or not; only the noting thread touches it."""
-    _noting_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
-    _writing_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
-    _noting: Future[None] | None = None
-    _writing: Future[Future[None]] | None = None
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _waiting: deque[Future[None]] = field(default_factory=deque)
+    _closing: Future[None] | None = None
     _journal: Journal = field(init=False)
+    _files: ChunkFiles = field(init=False)
+    """From here on down: the thread's."""
+    _notes: list[str] = field(default_factory=list)
+    _counted: Counters = field(default_factory=Counters)
 
     def __post_init__(self) -> None:
         self._journal = Journal(self.segment, self.part, self.log.token)
+        self._files = self._new_files()
 
     def add(self, record: FetchRecord) -> None:
         self._batch.records.append(record)
-        self._rows += 1
-        self._bytes += len(record.content.body) if record.content else 0
-        if self._rows >= 2 * self.size.records:
+        self._gather(len(record.content.body) if record.content else 0)
+        if self._filling.rows >= 2 * self.size.records:
             self.flush()  # a host of many pages, refused all at once
 
     def archive(self, content: Content) -> None:
         """Keeps an answer that is nobody's record."""
         self._batch.archived.append(content)
-        self._rows += 1
-        self._bytes += len(content.body)
+        self._gather(len(content.body))
 
     def tick(self, now: float) -> None:
         """To be called where all records of an answer have been added, and now and then:
         records must not wait for long because no others come."""
-        size, batch = self.size, self._batch
-        if batch and batch.begun is None:
-            batch.begun = now
-            if self._begun is None:
-                self._begun = now
-        if self._begun is None:
+        size, batch, chunk = self.size, self._batch, self._filling
+        if not chunk.rows:
             return
+        if chunk.begun is None:
+            chunk.begun = now
+        if batch.begun is None:
+            batch.begun = now
+        age = now - chunk.begun
+        is_old = 0 <= size.journal_seconds <= age
         if (
-            self._rows >= size.records
-            or self._bytes >= size.bytes
-            or now - self._begun >= size.seconds
+            chunk.rows >= size.records
+            or chunk.bytes >= size.bytes
+            or age >= size.seconds
+            or (is_old and chunk.has_unnoted)  # it was fast, and is no longer
         ):
+            self._is_fast = not is_old
             self.flush()
-        elif batch.begun is not None and 0 <= size.journal_seconds <= now - batch.begun:
-            self._note()
+        elif batch.rows >= GROUP_ROWS or batch.bytes >= _BATCH_BYTES:
+            self._pass_on(noted=size.journal_seconds >= 0 and not self._is_fast)
+        elif batch.rows and 0 <= size.journal_seconds <= now - batch.begun and self._is_idle:
+            self._pass_on(noted=True)
 
     def flush(self) -> None:
         """Has what has gathered written and committed, while the fetch goes on; waits for
-        the chunk before, so that there are never more than two in memory."""
-        self._wait()
-        if not self._rows:
+        the chunk before."""
+        if self._closing is not None:
+            self._closing.result()
+        if not self._filling.rows:
             return
         self._pass_on(noted=False)
-        self._writing = self._noting_thread.submit(self._close_chunk)
-        self._rows, self._bytes, self._begun = 0, 0, None
+        self._closing = self._thread.submit(self._commit)
+        self._filling = _Filling()
 
     def take_over(self, fetched: set[str], contained: set[str]) -> bool:
         """Commits what those before this task had noted and not committed; says whether
         there was anything. Of a note with a page that has a record, written by a task given
         up for dead, nothing is taken: its other pages are asked for again."""
-        notes = self._journal.left(contained.__contains__)
-        taken = []
-        for note in notes:
+        left = self._journal.left(contained.__contains__)
+        for note in left:
             urls = pages_of(note.tables[FETCH]) if FETCH in note.tables else set()
             if fetched.isdisjoint(urls):
-                taken.append(note)
                 fetched |= urls
-        if taken:
-            self._commit(taken)
-        self._journal.delete([note.name for note in notes])
-        return bool(taken)
+                self._write(note.tables, note.counters, note.name)
+        was_any = bool(self._notes)
+        if was_any:
+            self._commit()
+        self._journal.delete([note.name for note in left])
+        return was_any
 
     def close(self) -> None:
         """Writes the last chunk; everything that was added is committed then."""
         try:
             self.flush()
-            self._wait()
+            if self._closing is not None:
+                self._closing.result()
         finally:
-            self._noting_thread.shutdown()
-            self._writing_thread.shutdown()
+            self._thread.shutdown()
 
     def finish(self) -> None:
         """The part is finished: its journal goes."""
         self._journal.clear()
 
-    def _note(self) -> None:
-        """Passes a batch on, to be noted; where the last one is still under way, it waits and
-        grows."""
-        if self._noting is not None and not self._noting.done():
-            return
-        self._pass_on(noted=True)
+    @property
+    def _is_idle(self) -> bool:
+        """Whether the thread has nothing to do; while it has, a batch may as well grow."""
+        return not self._waiting or self._waiting[-1].done()
+
+    def _gather(self, size: int) -> None:
+        self._batch.bytes += size
+        self._filling.bytes += size
+        self._filling.rows += 1
 
     def _pass_on(self, *, noted: bool) -> None:
-        if self._noting is not None:
-            self._noting.result()
-            self._noting = None
-        if not self._batch:
+        """Gives the batch to the thread, which may be busy with others."""
+        while self._waiting and (self._waiting[0].done() or len(self._waiting) >= _MOST_WAITING):
+            self._waiting.popleft().result()
+        if not self._batch.rows:
             return
         total = Counters(self.counters())
         since = Counters(total)
         since.subtract(self._told)
         self._batch.counters = {name: count for name, count in since.items() if count}
         self._told = total
-        self._noting = self._noting_thread.submit(self._take, self._batch, noted)
+        self._filling.has_unnoted |= not noted
+        self._waiting.append(self._thread.submit(self._take, self._batch, noted))
         self._batch = _Batch()
 
-    def _wait(self) -> None:
-        if self._writing is not None:
-            self._writing.result().result()
-            self._writing = None
+    # in the thread
 
     def _take(self, batch: _Batch, noted: bool) -> None:
-        if not noted:
-            self._passed_on.append(batch)
-            return
-        tables = {part: self._table(part, batch) for part in (FETCH, CONTENT_PART)}
-        tables = {part: table for part, table in tables.items() if table.num_rows}
-        name = self._journal.write(tables, batch.counters)
-        self._passed_on.append(Note(name, tables, batch.counters))
+        tables = {part: self._table(part, batch) for part in PARTS}
+        name = self._journal.write(tables, batch.counters) if noted else ""
+        self._write(tables, batch.counters, name)
 
     def _table(self, part: str, batch: _Batch) -> pa.Table:
         """What of a batch belongs to the part."""
-        return pa.concat_tables(self._tables(part, batch))
-
-    def _tables(self, part: str, batch: Note | _Batch) -> Iterator[pa.Table]:
-        """The same, a group at a time: the memory of one serves the next."""
-        if isinstance(batch, Note):
-            if part in batch.tables:
-                yield batch.tables[part]
-        elif part == FETCH:
-            yield to_table((record.url, record.host, record.datum) for record in batch.records)
-        else:
-            pages = [record for record in batch.records if record.content is not None]
-            for first in range(0, len(pages), _CONTENT_GROUP_ROWS):
-                group = pages[first : first + _CONTENT_GROUP_ROWS]
-                yield content_table([self._for_parse(record) for record in group])
-            yield content_table(batch.archived)
-
-    def _for_parse(self, record: FetchRecord) -> Content:
-        """The content, with what scoring wants to know of its record."""
-        assert record.content is not None
-        return _with_metadata(record.content, self.before_parse(record.url, record.datum))
-
-    def _close_chunk(self) -> Future[None]:
-        notes, self._passed_on = self._passed_on, []
-        return self._writing_thread.submit(self._commit, notes)
-
-    def _commit(self, batches: Sequence[Note | _Batch]) -> None:
-        pieces: dict[str, Piece] = {}
-        rows = [table for batch in batches for table in self._tables(FETCH, batch)]
-        if any(table.num_rows for table in rows):
-            name = attempt_name(f"part-{self.part:05d}")
-            folder = self.segment.child(FETCH)
-            pieces[FETCH] = write_bucketed(folder, name, pa.concat_tables(rows), self.buckets)
-        contents = (table for batch in batches for table in self._tables(CONTENT_PART, batch))
-        first = next((table for table in contents if table.num_rows), None)
-        if first is not None:
-            pieces[CONTENT_PART] = self._write(
-                CONTENT_PART, chain([first], contents), CONTENT.schema, _CONTENT_GROUP_ROWS
-            )
-        told = Counters()
-        for batch in batches:
-            told.update(batch.counters)
-        names = [batch.name for batch in batches if isinstance(batch, Note)]
-        self.log.commit(Chunk(pieces, dict(told), names))
-        self._journal.delete(names)
+        if part == FETCH:
+            return to_table((record.url, record.host, record.datum) for record in batch.records)
+        contents = [
+            _with_metadata(record.content, self.before_parse(record.url, record.datum))
+            for record in batch.records
+            if record.content is not None
+        ]
+        return content_table([*contents, *batch.archived])
 
     def _write(
-        self, part: str, tables: Iterable[pa.Table], schema: pa.Schema, group_rows: int
-    ) -> Piece:
-        folder = self.segment.child(part)
-        name = attempt_name(f"part-{self.part:05d}")
-        with open_writer(folder, name, schema, group_rows) as writer:
-            for table in tables:
-                writer.write(table)
-        return Piece(name, writer.rows, folder.size(name) or 0)
+        self, tables: Mapping[str, pa.Table], counters: Mapping[str, int], note: str
+    ) -> None:
+        for part, rows in tables.items():
+            self._files.write(part, rows)
+        self._counted.update(counters)
+        if note:
+            self._notes.append(note)
+
+    def _commit(self) -> None:
+        self.log.commit(Chunk(self._files.finish(), dict(self._counted), self._notes))
+        self._journal.delete(self._notes)
+        self._files, self._notes, self._counted = self._new_files(), [], Counters()
+
+    def _new_files(self) -> ChunkFiles:
+        return ChunkFiles(self.segment, self.part, self.buckets)
 
 
 def pages_of(rows: pa.Table) -> set[str]:

@@ -58,15 +58,20 @@ class Made:
 
     def committed(self) -> list[list[str]]:
         """The URLs of each chunk."""
-        self.output._wait()
+        self.settle()
         return [
             self.read("crawl_fetch", chunk.pieces["crawl_fetch"].path)
             for chunk in ChunkLog(self.segment, 2).committed()
         ]
 
+    def settle(self) -> None:
+        """Until the thread has nothing to do."""
+        for each in (*self.output._waiting, self.output._closing):
+            if each is not None:
+                each.result()
+
     def notes(self) -> list[str]:
-        if self.output._noting is not None:
-            self.output._noting.result()
+        self.settle()
         return self.segment.names("crawl_fetch/journal/part-00002")
 
     def read(self, table: str, path: str) -> list[str]:
@@ -221,7 +226,7 @@ def test_a_chunk_takes_its_notes_with_it(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize(records=4, journal_seconds=0))
     for number in range(3):
         made.add(record(number))
-        made.output._noting.result()  # type: ignore[union-attr]
+        made.settle()
     assert len(made.notes()) == 3
     made.add(record(3))
     assert made.committed() == [[url_of(number) for number in range(4)]]
@@ -235,7 +240,7 @@ def test_a_note_that_a_chunk_contains_is_not_taken_again(tmp_path: Path) -> None
     """Its writer died between the commit and the deletion."""
     made = Made(tmp_path, ChunkSize(journal_seconds=0))
     made.add(record(1))
-    made.output._noting.result()  # type: ignore[union-attr]
+    made.settle()
     (path,) = tmp_path.rglob("*.arrow")
     data = path.read_bytes()
     made.output.close()
@@ -250,7 +255,7 @@ def test_a_note_that_a_chunk_contains_is_not_taken_again(tmp_path: Path) -> None
 def test_nothing_of_a_note_with_a_page_that_has_a_record_is_taken(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize(journal_seconds=0))
     made.add(record(1), record(2))
-    made.output._noting.result()  # type: ignore[union-attr]
+    made.settle()
     after = Made(tmp_path, ChunkSize())
     fetched = {url_of(2)}
     assert not after.output.take_over(fetched, set())
@@ -263,7 +268,7 @@ def test_targets_left_for_later_are_no_pages_of_a_note(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize(journal_seconds=0))
     target = replace(DUE, status=Status.LINKED)
     made.add(record(1), FetchRecord(url_of(2), "a.org", target))
-    made.output._noting.result()  # type: ignore[union-attr]
+    made.settle()
     fetched = {url_of(2)}
     assert Made(tmp_path, ChunkSize()).output.take_over(fetched, set())
     assert fetched == {url_of(1), url_of(2)}
@@ -286,3 +291,21 @@ def test_an_answer_that_is_no_record_is_content_only(tmp_path: Path) -> None:
     (chunk,) = ChunkLog(made.segment, 2).committed()
     assert list(chunk.pieces) == ["content"]
     assert made.read("content", chunk.pieces["content"].path) == ["http://a.org/robots.txt"]
+
+
+def test_while_chunks_fill_at_once_nothing_is_noted_and_a_lull_commits_what_was_not(
+    tmp_path: Path,
+) -> None:
+    made = Made(tmp_path, ChunkSize(records=300, journal_seconds=1.0))
+    made.add(*(record(number) for number in range(300)))
+    assert [len(chunk) for chunk in made.committed()] == [300]
+    made.add(*(record(number) for number in range(300, 570)))
+    assert made.notes() == []
+    made.add(record(570))
+    made.clock.advance(1.0)
+    made.tick()
+    assert [len(chunk) for chunk in made.committed()] == [300, 271]
+    made.add(*(record(number) for number in range(600, 870)))
+    assert len(made.notes()) == 1  # slow by now
+    made.output.close()
+    assert [len(chunk) for chunk in made.committed()] == [300, 271, 270]

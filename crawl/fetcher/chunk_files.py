@@ -1,0 +1,60 @@
+"""The files of one chunk while it grows: large rows go to disk as they come, small ones are
+gathered, for they are sorted by bucket at the end."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pyarrow as pa
+
+from crawl.model.tables import CONTENT
+from crawl.storage.bucketed import write_bucketed
+from crawl.storage.chunks import Piece
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import TableWriter, open_writer
+from crawl.storage.segments import CONTENT as CONTENT_PART
+from crawl.storage.segments import FETCH
+
+BUCKETED = (FETCH,)
+STREAMED = {CONTENT_PART: CONTENT}
+PARTS = (*BUCKETED, *STREAMED)
+
+GROUP_ROWS = 256
+"""Pages in one row group: a reader that wants one page unpacks no more than these."""
+
+
+class ChunkFiles:
+    """Used by one thread. What is not `finish`ed is nobody's, and will be swept."""
+
+    def __init__(self, segment: Folder, part: int, buckets: int) -> None:
+        self._segment = segment
+        self._stem = f"part-{part:05d}"
+        self._buckets = buckets
+        self._stack = ExitStack()
+        self._open: dict[str, tuple[str, TableWriter]] = {}
+        self._gathered: dict[str, list[pa.Table]] = {}
+
+    def write(self, part: str, rows: pa.Table) -> None:
+        """Adds rows to a segment part."""
+        if rows.num_rows == 0:
+            return
+        if part in BUCKETED:
+            self._gathered.setdefault(part, []).append(rows)
+            return
+        if part not in self._open:
+            name = attempt_name(self._stem)
+            opened = open_writer(self._segment.child(part), name, STREAMED[part].schema, GROUP_ROWS)
+            self._open[part] = name, self._stack.enter_context(opened)
+        self._open[part][1].write(rows)
+
+    def finish(self) -> dict[str, Piece]:
+        """Writes all there is to write; the files by segment part."""
+        pieces = {}
+        for part, tables in self._gathered.items():
+            rows, folder = pa.concat_tables(tables), self._segment.child(part)
+            pieces[part] = write_bucketed(folder, attempt_name(self._stem), rows, self._buckets)
+        self._stack.close()
+        for part, (name, writer) in self._open.items():
+            size = self._segment.child(part).size(name) or 0
+            pieces[part] = Piece(name, writer.rows, size)
+        return pieces
