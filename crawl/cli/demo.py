@@ -113,7 +113,10 @@ def _look_at(directory: CrawlDir) -> None:
         ("run", "mycrawl --seeds SEEDS --rounds 3 -D http.agent.name=NAME", "the real web"),
     )
     program = "crawl" if shutil.which("crawl") else "./scripts/crawl"
+    lines = [
+        (f"{program} {name} {words}", about) for name, words, about in tries if name in COMMANDS
+    ]
+    width = max(len(line) for line, _ in lines)
     remark("\ndemo: done. What to try next:")
-    for name, words, about in tries:
-        if name in COMMANDS:
-            remark(f"  {program} {name} {words:<60}  # {about}")
+    for line, about in lines:
+        remark(f"  {line:<{width}}  # {about}")

@@ -13,6 +13,7 @@ from typing import Protocol
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.counters import Counters
 from crawl.errors import EnvironmentFault
 from crawl.fetcher.politeness import Politeness
 from crawl.phases import fetch, generate, inject, parse, updatedb
@@ -35,6 +36,7 @@ from crawl.rounds import (
     next_step,
     round_of,
 )
+from crawl.rules.updatedb import Event
 from crawl.storage.chunks import CHUNKS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, Segment
@@ -52,6 +54,7 @@ class RoundDone:
     segments: tuple[str, ...]
     fetched: int
     not_modified: int
+    """By the server's word, or because the page was the same."""
     redirects: int
     gone: int
     retried: int
@@ -257,21 +260,17 @@ class Walk:
             done = updatedb.run(self.runner, self.directory, self.config, options, self.clock)
         self._tell(due, done.took_over, *done.remarks)
         fetches = [self.directory.segments.segment(name).report(FETCH) for name in due.segments]
-
-        def total(*names: str) -> int:
-            counts = (fetch["counters"].get(name, 0) for fetch in fetches for name in names)
-            return int(sum(counts))
-
+        counted = done.report.counters
         closed = RoundDone(
             number=len(self.rounds) + 1,
             segments=due.segments,
-            fetched=total("fetch_success"),
-            not_modified=total("fetch_notmodified"),
-            redirects=total("fetch_redir_temp", "fetch_redir_perm"),
-            gone=total("fetch_gone"),
-            retried=total("fetch_retry"),
-            new=done.report.counters["found"],
-            records=total("records"),
+            fetched=_total(counted, Event.FETCHED, Event.CHANGED, Event.UNPARSABLE),
+            not_modified=_total(counted, Event.UNCHANGED, Event.NOT_MODIFIED),
+            redirects=_total(counted, Event.MOVED, Event.MOVED_FOR_NOW),
+            gone=_total(counted, Event.GONE, Event.GIVEN_UP),
+            retried=_total(counted, Event.FAILED),
+            new=_total(counted, Event.FOUND),
+            records=sum(int(fetch["counters"].get("records", 0)) for fetch in fetches),
             fetch_s=sum(float(fetch["durations_s"].get("fetch", 0.0)) for fetch in fetches),
             db_urls=done.snapshot.rows,
             db_bytes=done.snapshot.bytes,
@@ -300,3 +299,7 @@ class Walk:
     def _tell(self, due: Due, *lines: str | None) -> None:
         for line in filter(None, lines):
             self.witness.remarks(due.step, line)
+
+
+def _total(counters: Counters, *events: Event) -> int:
+    return sum(counters[event.value] for event in events)

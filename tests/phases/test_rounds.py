@@ -1,0 +1,174 @@
+"""Three rounds over the synthetic web come to exactly what its truth predicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+from crawl.rounds import Loop
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.web import Kind, RobotsKind, Settings, Web, WebServer, running
+from tests.phases.made import NOW, records_of
+from tests.phases.round_model import DAY, ROBOTS_SAY_NO, Answer, Model, Record
+from tests.phases.walks import Diary, SetClock, turn
+from tests.phases.webs import AGENT, web_config
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = 3
+SHAPE = Settings(
+    sites=13,
+    seed=1,
+    pages=300,
+    size=1500,
+    fanout=5,
+    external=0.3,
+    odd=0.5,
+    slow=0.05,
+    crawl_delay=0.05,
+    # a robots.txt on a server that another part of the fetch list asks is left for later:
+    # which one that is depends on how many parts there are
+    robots=tuple(kind for kind in RobotsKind if kind is not RobotsKind.AWAY),
+)
+SHUT = (RobotsKind.UNAVAILABLE, RobotsKind.THROTTLED)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with running(Web(SHAPE)) as server:
+        yield server
+
+
+def truth(web: Web, url: str, _: Record) -> Answer | None:
+    """What a visit to a URL of the web brings."""
+    host = url.split("/")[2].partition(":")[0]
+    if web.robots(host) in SHUT:
+        return None
+    if not web.allowed(url, AGENT):
+        return Answer(ROBOTS_SAY_NO)
+    page = web.expected(url)
+    links = page.links if page.code == 200 else ()
+    return Answer(page.code, links, page.target, bytes.fromhex(page.digest))
+
+
+def predicted(web: Web) -> Model:
+    model = Model()
+    model.inject(web.seeds(), NOW)
+    for number in range(ROUNDS):
+        model.turn(NOW + number * DAY, lambda url, record: truth(web, url, record))
+    return model
+
+
+def crawled(
+    folder: Path, server: WebServer, *, parts: int, diary: Diary | None = None, **settings: object
+) -> dict[str, CrawlDatum]:
+    """Three rounds, each a day after the other, so that what failed is tried again."""
+    seeds = folder / "seeds.txt"
+    folder.mkdir()
+    seeds.write_text("\n".join(server.web.seeds()))
+    directory = CrawlDir(str(folder / "crawl"))
+    config = web_config(
+        server.web,
+        fetcher__server__delay=0,
+        fetcher__max__exceptions__per__queue=-1,
+        **settings,
+    )
+    clock = SetClock(NOW)
+    for number in range(ROUNDS):
+        clock.set(NOW + number * DAY)
+        walked = turn(
+            *(directory, config, clock, Loop(1)),
+            seeds=(str(seeds),) if number == 0 else (),
+            parts=parts,
+            diary=diary,
+        )
+        assert len(walked.rounds) == 1
+    return records_of(directory)
+
+
+def as_record(datum: CrawlDatum) -> Record:
+    return Record(
+        *(datum.status, datum.fetch_time, datum.fetch_interval, datum.modified_time),
+        *(datum.retries, datum.score, datum.signature),
+    )
+
+
+@pytest.fixture(scope="module")
+def diary() -> Diary:
+    return Diary()
+
+
+@pytest.fixture(scope="module")
+def usual(
+    tmp_path_factory: pytest.TempPathFactory, server: WebServer, diary: Diary
+) -> dict[str, CrawlDatum]:
+    """The records after three rounds in two parts."""
+    return crawled(tmp_path_factory.mktemp("usual") / "c", server, parts=2, diary=diary)
+
+
+def test_the_state_is_what_the_web_predicts(
+    server: WebServer, usual: dict[str, CrawlDatum], diary: Diary
+) -> None:
+    web, found = server.web, usual
+    expected = predicted(web).records
+    assert set(found) == set(expected)
+    for url, datum in found.items():
+        wanted = expected[url]
+        assert replace(as_record(datum), score=0.0) == replace(wanted, score=0.0), url
+        assert datum.score == pytest.approx(wanted.score, rel=1e-5), url
+    counted = Counter(record.status for record in expected.values())
+    last = diary.rounds[-1]
+    assert last.db_urls == len(expected)
+    assert sum(done.fetched for done in diary.rounds) == counted[Status.DB_FETCHED]
+    assert sum(done.gone for done in diary.rounds) == counted[Status.DB_GONE]
+    moved = counted[Status.DB_REDIR_TEMP] + counted[Status.DB_REDIR_PERM]
+    assert sum(done.redirects for done in diary.rounds) == moved
+    assert sum(done.new for done in diary.rounds) == len(expected) - len(web.seeds())
+
+
+def test_the_web_was_worth_it(server: WebServer) -> None:
+    """Nothing is asserted about nothing: all kinds of pages were met, and of the copies of a
+    page several."""
+    web = server.web
+    expected = predicted(web).records
+    assert {record.status for record in expected.values()} == {
+        *(Status.DB_UNFETCHED, Status.DB_FETCHED, Status.DB_GONE),
+        *(Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM),
+    }
+    assert {web.expected(url).kind for url in expected} == set(Kind)
+    assert max(record.retries for record in expected.values()) > 1
+    copies = Counter(record.signature for record in expected.values() if record.signature)
+    assert sum(count > 1 for count in copies.values()) > 2
+    scores = [record.score for record in expected.values()]
+    assert len({round(score, 9) for score in scores}) > len(scores) / 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "parser"), [(1, "html"), (4, "html"), (1, "html-soup"), (2, "html-soup")]
+)
+def test_neither_the_parts_nor_the_parser_make_a_difference(
+    tmp_path: Path,
+    server: WebServer,
+    usual: dict[str, CrawlDatum],
+    parts: int,
+    parser: str,
+) -> None:
+    """To the last bit of every record, but for how long an answer took."""
+    settings = {"plugin.parser": [parser]}
+    assert timeless(crawled(tmp_path / "c", server, parts=parts, **settings)) == timeless(usual)
+
+
+def timeless(records: dict[str, CrawlDatum]) -> dict[str, CrawlDatum]:
+    return {
+        url: replace(
+            datum,
+            metadata={key: value for key, value in datum.metadata.items() if key != "_rs_"},
+        )
+        for url, datum in records.items()
+    }
