@@ -165,8 +165,9 @@ def _told(mention: Mention) -> str:
         words += [facts["directives"], f"{facts['outlinks']} links", repr(facts["title"])]
         return ", ".join(word for word in words if word)
     told = [_record_told(datum) for datum in mention.records]
-    if mention.links:
-        told[-1] += f" by {mention.links:,} pages, the best of them"
+    if mention.links:  # the last record is the best of them
+        pages = "1 page" if mention.links == 1 else f"{mention.links:,} pages"
+        told[-1] = f"linked from {pages}, best score {mention.records[-1].score:g}"
     return "; ".join(told)
 
 

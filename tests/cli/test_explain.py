@@ -60,7 +60,7 @@ def test_for_people(crawl: Caller, crawled: str) -> None:
     assert told["crawl_fetch"].endswith(", 2027-01-15 08:00:00 UTC, success(http_200)")
     assert told["content"] == "200 text/html, 2027-01-15 08:00:00 UTC, truncated (length)"
     assert told["parse_data"].startswith("success, text/html, en, 1 links, ")
-    assert told["crawl_parse"] == "linked, score 1 by 3 pages, the best of them"
+    assert told["crawl_parse"] == "linked from 3 pages, best score 1"
     assert told[URL] == "see\\tthere"
     assert "\x1b" not in answer.out
     assert any(line.split()[:2] == ["schedule_rejected", "NO"] for line in lines)

@@ -72,7 +72,7 @@ def _own_steps(
         f"{datum.status.label}; "
         + ("any will do" if wanted is None else f"only {wanted.label} (generate.restrict.status)"),
     )
-    value = float(selection.scoring.sort_values(row, faults)[0].as_py())
+    value = float(select(selection, row, None, faults)[1][0])
     yield GenerateStep("score_not_a_number", not np.isnan(value), f"sort value {value:g}")
     yield GenerateStep(
         "score_too_low",
