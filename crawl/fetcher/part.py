@@ -13,6 +13,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
+from crawl.fetcher.collecting import rarely_collected
 from crawl.fetcher.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.host_summary import Hosts, HostSummary
@@ -109,7 +110,8 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             transfers=protocols.transfers(),
         )
         try:
-            crew.run()
+            with rarely_collected():
+                crew.run()
             output.close()
         finally:
             protocols.close()
