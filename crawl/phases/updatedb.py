@@ -39,9 +39,10 @@ from crawl.storage.segments import FETCH, PARSE, Segment
 from crawl.storage.snapshot import BucketFile, Snapshot, Transaction
 from crawl.storage.split import SplitFile, destinations_of
 
-_MOST_OPENINGS = 3_000
-"""Files that the buckets' tasks open between them, at the most; where there would be more,
-it is quicker to gather their rows first."""
+_ROWS_AN_OPENING = 3_000
+"""To open a file for one bucket takes as long as to gather so many rows (measured)."""
+_FEW_OPENINGS = 500
+"""That many files are not worth a step of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,9 @@ class _Step:
 
     def delta(self, files: list[DeltaFile]) -> Delta:
         moving = self.moving
-        if moving.again is None and len(files) * moving.buckets <= _MOST_OPENINGS:
+        openings = len(files) * moving.buckets
+        worth = _FEW_OPENINGS + sum(file.rows for file in files) // _ROWS_AN_OPENING
+        if moving.again is None and openings <= worth:
             return Delta(files=files)
         gathering = Gathering(moving.scratch, moving.buckets, moving.again)
         with timed(self.report, "gather", self.clock):

@@ -1,4 +1,4 @@
-"""inject, generate and readdb on a made CrawlDb, beside DuckDB doing the same work on the
+"""inject, updatedb, generate and readdb on a made CrawlDb, beside DuckDB doing the same work on the
 same files in the same run. See README.md beside this file."""
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rich.table import Table
 
 STEPS: dict[str, tuple[str, ...]] = {
     "inject": (f"inject {SORTED}", f"inject {UNSORTED}"),
+    "updatedb": (f"updatedb {SORTED}", f"updatedb {UNSORTED}"),
     "generate": ("generate",),
     "generate --no-filter": ("generate --no-filter",),
     "readdb --stats": ("readdb --stats",),
@@ -115,6 +116,8 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--hosts", type=int, default=50_000)
     parser.add_argument("--buckets", type=int, default=64)
     parser.add_argument("--seeds", type=int, help="seed lines (default: a 40th of the URLs)")
+    parser.add_argument("--fetched", type=int, help="pages of the segment (default: a 40th)")
+    parser.add_argument("--links", type=int, help="links in the segment (default: a quarter)")
     parser.add_argument("--top-n", type=int, help="URLs to generate (default: a 20th)")
     parser.add_argument("--max-count", type=int, default=1000, help="generate.max.count")
     parser.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
@@ -150,6 +153,8 @@ def _measure(options: argparse.Namespace, urls: int, work: Path, console: Consol
         hosts=options.hosts,
         buckets=options.buckets,
         seeds=options.seeds or urls // 40,
+        fetched=options.fetched or urls // 40,
+        links=options.links or urls // 4,
         seed=options.seed,
     )
     console.print(f"[dim]making a CrawlDb of {urls:,} URLs on {options.hosts:,} hosts…")
@@ -220,6 +225,7 @@ def _differences(step: str, ours: dict[str, Any], theirs: dict[str, Any]) -> lis
     """Where the two sides did not come to the same."""
     exact = {
         "inject": ("rows", "sorted"),
+        "updatedb": ("rows", "sorted", "contents"),
         "generate": ("rows", "distinct", "unmarked", "lowest", "parts"),
         "generate --no-filter": ("rows", "distinct", "unmarked", "lowest", "parts"),
         "readdb --stats": ("urls", "statuses"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+
+from crawl.model.tables import CRAWLDB, TIMESTAMP
 
 
 def of_crawldb(files: Sequence[str]) -> dict[str, Any]:
@@ -22,6 +25,26 @@ def of_crawldb(files: Sequence[str]) -> dict[str, Any]:
         rows += table.num_rows
         total += float(table["score"].to_numpy().sum(dtype=np.float64))
     return {"rows": rows, "score_sum": total, "sorted": is_sorted}
+
+
+def of_updated(files: Sequence[str]) -> dict[str, Any]:
+    """What an update has to agree on: every column, by sums that are the same in any order."""
+    found: Counter[str] = Counter()
+    for path in files:
+        table = pq.read_table(path, columns=[name for name in CRAWLDB.names if name != "url"])
+        for status in table["status"].value_counts().to_pylist():
+            found[f"status {status['values']}"] += status["counts"]
+        for name in ("fetch_time", "modified_time"):
+            times = table[name].cast(TIMESTAMP, safe=False)  # DuckDB's are microseconds
+            found[name] += pc.sum(pc.divide(times.cast(pa.int64()), 1000)).as_py() or 0
+        for name in ("fetch_interval", "retries"):
+            found[name] += pc.sum(table[name].cast(pa.int64())).as_py()
+        signatures = table["signature"].drop_null()
+        found["signatures"] += len(signatures)
+        found["first bytes of signatures"] += sum(each[0] for each in signatures.to_pylist())
+        for key in pc.value_counts(table["metadata"].combine_chunks().keys).to_pylist():
+            found[f"key {key['values']}"] += key["counts"]
+    return {**of_crawldb(files), "contents": dict(sorted(found.items()))}
 
 
 def of_lists(files: Sequence[str]) -> dict[str, Any]:

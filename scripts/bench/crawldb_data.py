@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import crawldb_segment
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -38,12 +39,14 @@ NOW_MS = 1_794_700_800_000
 """The benchmark's now (2026-11-15): data and runs agree on it."""
 
 DAY_MS = 86_400_000
-VERSION = 3
+VERSION = 4
 """Raised whenever other data come out, so that no older files are reused."""
 
 SEEDS = "seeds.txt"
 SEED_BUCKETS = "seed_hosts.parquet"
 PROBES = "probes.parquet"
+SEGMENTS = "told"
+HOST_BUCKETS = "hosts.parquet"
 _KNOWN_PROBES = 4
 """URLs of each bucket kept for looking up."""
 
@@ -66,6 +69,8 @@ class Shape:
     hosts: int
     buckets: int
     seeds: int
+    fetched: int
+    links: int
     seed: int
     giant: float = 0.10
     version: int = VERSION
@@ -89,6 +94,16 @@ class Made:
     def seed_buckets(self) -> str:
         return str(self.folder / SEED_BUCKETS)
 
+    @property
+    def host_buckets(self) -> str:
+        """The bucket of every host that the segment knows."""
+        return str(self.folder / HOST_BUCKETS)
+
+    @property
+    def segments(self) -> str:
+        """The folder with the one segment that is to be applied."""
+        return str(self.folder / SEGMENTS)
+
     def probes(self) -> tuple[list[str], list[str]]:
         """URLs that the CrawlDb knows, and as many that it does not."""
         table = pq.read_table(self.folder / PROBES)
@@ -109,7 +124,8 @@ def make(folder: Path, shape: Shape, processes: int) -> Made:
     crawl_dir, config, clock = CrawlDir(made.crawl), Config.of({}), BenchClock()
     report = Report("inject", clock.now_ms(), config.digest())
     with crawl_dir.writing_crawldb("bench", config, clock) as transaction:
-        task = partial(_make_bucket, shape, transaction.folder, transaction.place)
+        scratch = Folder(str(folder / "scratch"))
+        task = partial(_make_bucket, shape, transaction.folder, transaction.place, scratch)
         hosts = _hosts(shape)
         order = np.argsort(-np.bincount(hosts.bucket, hosts.counts, shape.buckets))
         with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
@@ -117,6 +133,12 @@ def make(folder: Path, shape: Shape, processes: int) -> Made:
         files = sorted((made_bucket.file for made_bucket in results), key=lambda f: f.bucket)
         transaction.publish(files, report, buckets=shape.buckets, keep=1)
     os.sync()  # only clean pages can be dropped from the cache, for cold reads
+    told = [made_bucket.told for made_bucket in results]
+    chunks, buckets = _chunks(shape), shape.buckets
+    crawldb_segment.assemble(folder / SEGMENTS, scratch, told, chunks, buckets, processes)
+    scratch.delete("")
+    named = pa.table({"host": hosts.names.tolist(), "bucket": hosts.bucket.tolist()})
+    pq.write_table(named, folder / HOST_BUCKETS)
     _write_seeds(folder, shape, results)
     _write_probes(folder, results)
     mark.write_text(wanted)
@@ -242,9 +264,16 @@ class _MadeBucket:
     new: list[str]
     probes: list[str]
     absent: list[str]
+    told: crawldb_segment.Told
 
 
-def _make_bucket(shape: Shape, folder: Folder, place: str, bucket: int) -> _MadeBucket:
+def _chunks(shape: Shape) -> int:
+    return -(-shape.fetched // crawldb_segment.PAGES_A_CHUNK)
+
+
+def _make_bucket(
+    shape: Shape, folder: Folder, place: str, scratch: Folder, bucket: int
+) -> _MadeBucket:
     pa.set_cpu_count(1)
     rng = np.random.default_rng([shape.seed, 2, bucket])
     hosts = _hosts(shape)
@@ -262,6 +291,7 @@ def _make_bucket(shape: Shape, folder: Folder, place: str, bucket: int) -> _Made
     with open_writer(folder, path, CRAWLDB.schema) as writer:
         writer.write(table)
 
+    told = _tell(shape, scratch, table, host, counts, mine, rng)
     half = round(shape.seeds / 2 * len(host) / shape.urls)
     known = urls.take(pa.array(rng.choice(len(host), half, replace=False)))
     chosen = rng.choice(host, half)
@@ -275,6 +305,38 @@ def _make_bucket(shape: Shape, folder: Folder, place: str, bucket: int) -> _Made
         fresh.to_pylist(),
         probes.to_pylist(),
         absent.to_pylist(),
+        told,
+    )
+
+
+def _tell(
+    shape: Shape,
+    scratch: Folder,
+    table: pa.Table,
+    host: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    mine: npt.NDArray[np.int64],
+    rng: np.random.Generator,
+) -> crawldb_segment.Told:
+    """The bucket's share of the segment; every new URL has about three links."""
+    hosts = _hosts(shape)
+    share = len(host) / shape.urls
+    chosen = rng.choice(host, 1 + round(shape.links * share) // 18)
+    prefixes = pa.array(hosts.prefixes[mine].tolist(), pa.string())
+    # numbers that no seed has
+    fresh = _urls(prefixes, chosen, counts[chosen] + shape.seeds + np.arange(len(chosen)), rng)
+    names = pa.array(hosts.names[mine].tolist(), pa.string()).take(pa.array(chosen))
+    return crawldb_segment.tell(
+        scratch,
+        table,
+        pa.table(
+            [fresh, names], schema=pa.schema([CRAWLDB.schema.field(0), CRAWLDB.schema.field(1)])
+        ),
+        fetched=round(shape.fetched * share),
+        links=round(shape.links * share),
+        chunks=_chunks(shape),
+        now_ms=NOW_MS,
+        rng=rng,
     )
 
 

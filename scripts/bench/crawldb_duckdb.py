@@ -16,6 +16,7 @@ from typing import Any
 import crawldb_check
 import duckdb
 from crawldb_data import NOW_MS
+from crawldb_duckdb_update import Update
 from crawldb_ours import Workload, drop_from_cache
 
 from crawl.config.properties import (
@@ -63,6 +64,7 @@ class DuckDB:
         self._snapshot = crawl.require_crawldb()
         self._files = [crawl.crawldb.folder.path(file.path) for file in self._snapshot.files]
         self._base = f"read_parquet({self._files})"
+        self._update = Update(workload.made, self._config)
         self._copy = (
             "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3,"
             f" ROW_GROUP_SIZE {self._config[CRAWLDB_ROW_GROUP_SIZE]}"
@@ -89,6 +91,10 @@ class DuckDB:
                     return self._inject_sorted(connection)
                 case "inject unsorted":
                     return self._inject_unsorted(connection)
+                case "updatedb sorted by bucket":
+                    return self._update_sorted(connection)
+                case "updatedb unsorted":
+                    return self._update_unsorted(connection)
                 case "generate":
                     return self._generate(connection, _FILTERS)
                 case "generate --no-filter":
@@ -105,6 +111,9 @@ class DuckDB:
             return {**crawldb_check.of_crawldb(files), "sorted": True}
         if step.startswith("inject"):
             return crawldb_check.of_crawldb(files)
+        if step.startswith("updatedb"):
+            told = crawldb_check.of_updated(files)
+            return {**told, "sorted": True} if step == "updatedb unsorted" else told
         return crawldb_check.of_lists(files) if step.startswith("generate") else {}
 
     def _seeds(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -168,6 +177,24 @@ class DuckDB:
                 TO '{self._output}/{file.bucket:05d}.parquet' ({self._copy})
                 """
             )
+        return {}
+
+    def _update_unsorted(self, connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+        """One file, rows in any order."""
+        connection.execute("SET preserve_insertion_order = false")
+        connection.execute(self._update.told(tell_buckets=False))
+        query = self._update.query(self._base, "told")
+        connection.execute(f"COPY ({query}) TO '{self._output}/all.parquet' ({self._copy})")
+        return {}
+
+    def _update_sorted(self, connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+        """As ours: a file a bucket, sorted by URL."""
+        connection.execute(self._update.told(tell_buckets=True))
+        for file, path in zip(self._snapshot.files, self._files, strict=True):
+            told = f"(SELECT * EXCLUDE (bucket) FROM told WHERE bucket = {file.bucket})"
+            query = f"{self._update.query(repr(path), told)} ORDER BY url"
+            place = f"{self._output}/{file.bucket:05d}.parquet"
+            connection.execute(f"COPY ({query}) TO '{place}' ({self._copy})")
         return {}
 
     def _generate(self, connection: duckdb.DuckDBPyConnection, filters: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import tempfile
 import time
@@ -19,7 +20,7 @@ from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.registry import plugin_properties
 from crawl.interfaces.urlnormalizer import Scope
-from crawl.phases import generate, inject, readdb
+from crawl.phases import generate, inject, readdb, updatedb
 from crawl.spark.session import open_session
 from crawl.spark.tasks import SparkRunner
 from crawl.storage.crawl_dir import CrawlDir
@@ -66,6 +67,9 @@ class Ours:
 
     def prepare(self, step: str) -> None:
         self._restore()
+        if step == "updatedb":
+            segments = f"{self._work.made.crawl}/segments"
+            shutil.copytree(self._work.made.segments, segments, copy_function=os.link)
 
     def run(self, step: str) -> dict[str, Any]:
         match step:
@@ -73,6 +77,10 @@ class Ours:
                 options = inject.InjectOptions((self._work.made.seeds,))
                 done = inject.run(self._runner, self._crawl, self._config, options, self._clock)
                 return done.report.durations_s
+            case "updatedb":
+                chosen = updatedb.UpdateOptions()
+                told = updatedb.run(self._runner, self._crawl, self._config, chosen, self._clock)
+                return told.report.durations_s
             case "generate":
                 return self._generate(filtering=True)
             case "generate --no-filter":
@@ -94,9 +102,10 @@ class Ours:
 
     def facts(self, step: str) -> dict[str, Any]:
         folder = self._crawl.crawldb.folder
-        if step == "inject":
+        if step in ("inject", "updatedb"):
             snapshot = self._crawl.require_crawldb()
-            return crawldb_check.of_crawldb([folder.path(file.path) for file in snapshot.files])
+            check = crawldb_check.of_updated if step == "updatedb" else crawldb_check.of_crawldb
+            return check([folder.path(file.path) for file in snapshot.files])
         if step.startswith("generate"):
             (segment,) = self._crawl.segments.generated()
             place = segment.part_folder(GENERATE)

@@ -308,7 +308,7 @@ def test_filters_alone_by_the_configuration(tmp_path: Path) -> None:
 
 
 def test_many_files_are_gathered_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(updatedb, "_MOST_OPENINGS", 0)
+    monkeypatch.setattr(updatedb, "_FEW_OPENINGS", -1)
     crawl = Crawl(tmp_path, {A: datum()})
     crawl.segment(S1, [(A, fetched())], [(B, link()), (A, signed(b"s"))])
     done = crawl.update()
@@ -458,7 +458,7 @@ def test_it_does_what_the_rules_say(
     config = Config.of({"scoring.filter.order": chain, "crawldb.row.group.size": group_rows})
     with pytest.MonkeyPatch.context() as patch:
         if gathers:
-            patch.setattr(updatedb, "_MOST_OPENINGS", 0)
+            patch.setattr(updatedb, "_FEW_OPENINGS", -1)
         done = updatedb.run(
             InProcess(),
             directory,
