@@ -8,16 +8,17 @@ from contextlib import ExitStack
 import pyarrow as pa
 
 from crawl.model.tables import CONTENT
+from crawl.model.tables import PARSE_DATA as DATA_TABLE
+from crawl.model.tables import PARSE_TEXT as TEXT_TABLE
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import TableWriter, open_writer
 from crawl.storage.segments import CONTENT as CONTENT_PART
-from crawl.storage.segments import FETCH
+from crawl.storage.segments import FETCH, PARSE, PARSE_DATA, PARSE_TEXT
 
-BUCKETED = (FETCH,)
-STREAMED = {CONTENT_PART: CONTENT}
-PARTS = (*BUCKETED, *STREAMED)
+_BUCKETED = (FETCH, PARSE)
+_STREAMED = {CONTENT_PART: CONTENT, PARSE_DATA: DATA_TABLE, PARSE_TEXT: TEXT_TABLE}
 
 GROUP_ROWS = 256
 """Pages in one row group: a reader that wants one page unpacks no more than these."""
@@ -38,12 +39,14 @@ class ChunkFiles:
         """Adds rows to a segment part."""
         if rows.num_rows == 0:
             return
-        if part in BUCKETED:
+        if part in _BUCKETED:
             self._gathered.setdefault(part, []).append(rows)
             return
         if part not in self._open:
             name = attempt_name(self._stem)
-            opened = open_writer(self._segment.child(part), name, STREAMED[part].schema, GROUP_ROWS)
+            opened = open_writer(
+                self._segment.child(part), name, _STREAMED[part].schema, GROUP_ROWS
+            )
             self._open[part] = name, self._stack.enter_context(opened)
         self._open[part][1].write(rows)
 

@@ -13,7 +13,7 @@ under rules that allow it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from crawl.clock import Clock
@@ -28,9 +28,11 @@ from crawl.fetcher.robots_line import RobotsLine
 from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, Request, Response
+from crawl.interfaces.scoring import Target
 from crawl.model.content import Content
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.model.protocol_status import ProtocolStatus
+from crawl.model.status import Status
 from crawl.robots.read import MAX_BYTES
 from crawl.robots.waits import retry_after_seconds
 from crawl.rules.redirect import representative
@@ -316,6 +318,26 @@ class FetchEngine:
         self.counters["redirects_followed"] += 1
         self.line_up(replace(found, came_by=(*item.came_by, item.url), representative=shown))
 
+    def follow(self, targets: Iterable[Target], depth: int) -> None:
+        """Links of a page are asked for in this run, in their own servers' queues and under
+        their own rules. They are left for later where that cannot be: the CrawlDb hears of
+        them by the page's parse."""
+        for url, datum in targets:
+            host = host_of(url) or ""
+            if self.stopped or self._seen.is_full:
+                reason = self.stopped or "too_many"
+            elif not self._around.owns(self._around.key_of(host)):
+                reason = "server_of_another_part"
+            elif not self._seen.is_new(url):
+                reason = "already_fetched"
+            elif (item := self.item_of(url, replace(datum, status=Status.DB_UNFETCHED))) is None:
+                reason = "no_host"
+            else:
+                self.counters["outlinks_followed"] += 1
+                self.line_up(replace(item, depth=depth))
+                continue
+            self.counters[f"outlinks_not_followed.{reason}"] += 1
+
     # the end
 
     def stop(self, reason: str) -> None:
@@ -331,7 +353,8 @@ class FetchEngine:
 
     def hand_back(self, items: list[FetchItem], reason: str) -> None:
         """URLs of the list that are not served stay due in the CrawlDb; they are counted, not
-        recorded. The CrawlDb may not know a redirect's target: it is left for later."""
+        recorded. The CrawlDb may not know a redirect's target: it is left for later. It hears of
+        a followed link by the parse of the page that has it."""
         pages = 0
         for item in items:
             if item.purpose is not Purpose.PAGE:
@@ -340,6 +363,8 @@ class FetchEngine:
             if item.came_by:
                 shown = item.representative or item.url
                 self.emit(linked_record(item.url, item.host, item, shown))
+            elif item.depth:
+                self.counters[f"outlinks_not_served.{reason}"] += 1
             else:
                 self.counters[f"handed_back.{reason}"] += 1
         if pages < len(items) and not self.stopped:

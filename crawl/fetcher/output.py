@@ -1,11 +1,12 @@
-"""Records on their way to disk: gathered in batches, noted in the journal, written to the
-files of a chunk, which is committed now and then. A thread does it while the fetch goes on.
+"""Records on their way to disk: gathered in batches, noted in the journal, parsed where that
+is asked for, written to the files of a chunk, which is committed now and then. A thread
+does it while the fetch goes on.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -14,8 +15,9 @@ import pyarrow.compute as pc
 
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.fetcher.chunk_files import GROUP_ROWS, PARTS, ChunkFiles
+from crawl.fetcher.chunk_files import GROUP_ROWS, ChunkFiles
 from crawl.fetcher.journal import Journal
+from crawl.fetcher.parse_line import Found, ParseLine
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import (
     FETCHER_CHECKPOINT_BYTES,
@@ -30,7 +32,7 @@ from crawl.model.records import to_table
 from crawl.model.status import Status
 from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
-from crawl.storage.segments import FETCH
+from crawl.storage.segments import CONTENT, FETCH
 
 _BATCH_BYTES = 8 << 20
 _MOST_WAITING = 4
@@ -99,6 +101,9 @@ class Output:
     """The engine's, to be committed along with the records they count."""
     before_parse: Callable[[str, CrawlDatum], Mapping[str, str]] = lambda url, datum: {}
     """What of a page's record its content keeps for the parse."""
+    line: ParseLine | None = None
+    """Parses what is fetched; None where that is left to a later phase."""
+    keep_content: bool = True
     _batch: _Batch = field(default_factory=_Batch)
     _filling: _Filling = field(default_factory=_Filling)
     _is_fast: bool = False
@@ -112,6 +117,8 @@ class Output:
     """From here on down: the thread's."""
     _notes: list[str] = field(default_factory=list)
     _counted: Counters = field(default_factory=Counters)
+    parse_counters: Counters = field(default_factory=Counters)
+    """Of this run, to be asked for at the end."""
 
     def __post_init__(self) -> None:
         self._journal = Journal(self.segment, self.part, self.log.token)
@@ -127,6 +134,26 @@ class Output:
         """Keeps an answer that is nobody's record."""
         self._batch.archived.append(content)
         self._gather(len(content.body))
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether pages come faster than they are parsed: nothing more should be asked for,
+        rather than wait for the parser with requests under way."""
+        if self.line is None:
+            return False
+        return sum(not batch.done() for batch in self._waiting) >= _MOST_WAITING - 1
+
+    def found(self) -> Iterator[Found]:
+        """Links that are to be followed."""
+        return iter(()) if self.line is None else self.line.found()
+
+    def awaits_links(self) -> bool:
+        """Whether pages are being parsed whose links may be followed; has the others parsed."""
+        if self.line is None or not self.line.follows:
+            return False
+        if self._is_idle:
+            self._pass_on(noted=self.size.journal_seconds >= 0)
+        return not self._is_idle or self.line.has_found
 
     def tick(self, now: float) -> None:
         """To be called where all records of an answer have been added, and now and then:
@@ -173,7 +200,7 @@ class Output:
             urls = pages_of(note.tables[FETCH]) if FETCH in note.tables else set()
             if fetched.isdisjoint(urls):
                 fetched |= urls
-                self._write(note.tables, note.counters, note.name)
+                self._write(note.tables, note.counters, note.name, {})
         was_any = bool(self._notes)
         if was_any:
             self._commit()
@@ -188,6 +215,8 @@ class Output:
                 self._closing.result()
         finally:
             self._thread.shutdown()
+            if self.line is not None:
+                self.line.close()
 
     def finish(self) -> None:
         """The part is finished: its journal goes."""
@@ -221,9 +250,10 @@ class Output:
     # in the thread
 
     def _take(self, batch: _Batch, noted: bool) -> None:
-        tables = {part: self._table(part, batch) for part in PARTS}
+        tables = {part: self._table(part, batch) for part in (FETCH, CONTENT)}
         name = self._journal.write(tables, batch.counters) if noted else ""
-        self._write(tables, batch.counters, name)
+        depths = {record.url: record.depth for record in batch.records}
+        self.parse_counters.update(self._write(tables, batch.counters, name, depths))
 
     def _table(self, part: str, batch: _Batch) -> pa.Table:
         """What of a batch belongs to the part."""
@@ -237,13 +267,25 @@ class Output:
         return content_table([*contents, *batch.archived])
 
     def _write(
-        self, tables: Mapping[str, pa.Table], counters: Mapping[str, int], note: str
-    ) -> None:
+        self,
+        tables: Mapping[str, pa.Table],
+        counters: Mapping[str, int],
+        note: str,
+        depths: Mapping[str, int],
+    ) -> Counters:
+        """Writes a batch, and what its parse adds to it: a note is not parsed yet. Returns
+        what the parse counted."""
+        parsed = Counters()
+        if self.line is not None:
+            tables, parsed = self.line.parse(tables, depths)
         for part, rows in tables.items():
-            self._files.write(part, rows)
+            if part != CONTENT or self.keep_content:
+                self._files.write(part, rows)
         self._counted.update(counters)
+        self._counted.update(parsed)
         if note:
             self._notes.append(note)
+        return parsed
 
     def _commit(self) -> None:
         self.log.commit(Chunk(self._files.finish(), dict(self._counted), self._notes))

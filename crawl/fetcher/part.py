@@ -18,6 +18,7 @@ from crawl.fetcher.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.host_summary import Hosts, HostSummary
 from crawl.fetcher.output import ChunkSize, Output, pages_of
+from crawl.fetcher.parse_line import ParseLine
 from crawl.fetcher.part_surroundings import PartFetching, surroundings
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
@@ -28,10 +29,12 @@ from crawl.fetcher.settings import (
     FETCHER_BANDWIDTH_TARGET,
     FETCHER_HANG,
     FETCHER_MAX_THREADS,
+    FETCHER_STORE_CONTENT,
     FETCHER_THROUGHPUT_CHECK_AFTER,
     FETCHER_THROUGHPUT_RETRIES,
     FETCHER_THROUGHPUT_THRESHOLD,
     FetchSettings,
+    following_of,
 )
 from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
 from crawl.interfaces.protocol import Failure, Response
@@ -41,6 +44,9 @@ from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import FETCH, GENERATE, PartFile
+
+_BREATH_S = 0.05
+"""Until pages that are being parsed are looked for again."""
 
 __all__ = ["INTERRUPTED", "PROGRESS", "STOP", "PartFetched", "PartFetching", "fetch_part"]
 
@@ -62,7 +68,7 @@ class PartFetched:
 
 def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     """Fetches what is not fetched yet, and commits it piece by piece."""
-    clock, config = fetching.clock, fetching.config
+    clock, config, parsing = fetching.clock, fetching.config, fetching.parsing
     log = ChunkLog(fetching.segment, file.part)
     finished = log.finished()
     if finished is not None:
@@ -80,6 +86,8 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         *(fetching.segment, file.part, log, ChunkSize.of(config), fetching.buckets),
         counters=lambda: engine.counters,
         before_parse=lambda url, datum: fetching.scoring.before_parse(url, datum, faults),
+        line=None if parsing is None else ParseLine(parsing, following_of(config)),
+        keep_content=config[FETCHER_STORE_CONTENT],
     )
     if output.take_over(done, {name for chunk in chunks for name in chunk.notes}):
         chunks = log.committed()
@@ -116,7 +124,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         finally:
             protocols.close()
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
-    counters = _total(chunks) + engine.counters + faults
+    counters = _total(chunks) + engine.counters + output.parse_counters + faults
     if is_finished:
         output.finish()
         log.finish({"counters": dict(counters)})
@@ -139,8 +147,14 @@ class _CommittingEngine(FetchEngine):
     def next_work(self, now: float) -> Work | Nothing | None:
         if self._crashed:
             return None  # what the thread that died had taken is never given back
+        for found in self.output.found():
+            self.follow(found.targets, found.depth)
+        if self.output.is_behind and not self.stopped:
+            return Nothing(now + _BREATH_S)
         work = super().next_work(now)
         self.output.tick(now)
+        if work is None and not self.stopped and self.output.awaits_links():
+            return Nothing(now + _BREATH_S)
         return work
 
     def handle(self, work: Work, answer: Response | Failure, now: float) -> None:

@@ -21,6 +21,7 @@ from crawl.fetcher.settings import (
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import Resolved
 from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.parsing.plan import Parsing
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, PartFile
@@ -43,6 +44,8 @@ class PartFetching:
     """All parts of the fetch list: servers of others are not this one's to ask."""
     deadline_ms: int | None
     """When the job's time is up, by the wall clock: a task that is tried again has no more."""
+    parsing: Parsing | None = None
+    """How pages are parsed while they are fetched; None where they are not."""
     list_normalizers: NormalizerChain | None = None
     list_filters: FilterChain | None = None
     """For the URLs of the list; None where they are taken as they are."""

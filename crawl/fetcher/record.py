@@ -39,6 +39,8 @@ class FetchRecord:
     host: str
     datum: CrawlDatum
     content: Content | None = None
+    depth: int = 0
+    """How many links were followed within this run to come here."""
 
 
 def record_of(
@@ -82,7 +84,7 @@ def record_of(
         None,
         metadata,
     )
-    return FetchRecord(item.url, item.host, datum, content)
+    return FetchRecord(item.url, item.host, datum, content, item.depth)
 
 
 def _by_name(answer: Response) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from crawl.config import Config, boolean, choice, duration, integer, number, size, text, words
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.robots.answer import RobotsPolicy
+from crawl.rules.follow import Following
 from crawl.urls.partition import PartitionMode
 
 FETCHER_QUEUE_MODE = choice(
@@ -36,6 +37,31 @@ FETCHER_NORMALIZE_URLS = boolean(
 )
 FETCHER_FILTER_URLS = boolean(
     "fetcher.filter.urls", False, "Filter the URLs of the list before they are fetched."
+)
+FETCHER_PARSE = boolean(
+    "fetcher.parse", False, "Parse pages while fetching; a parse phase is not needed then."
+)
+FETCHER_FOLLOW_DEPTH = integer(
+    "fetcher.follow.outlinks.depth",
+    -1,
+    "With fetcher.parse: links of pages are followed at once to this depth; -1: not at all.",
+    minimum=-1,
+    maximum=100,
+)
+FETCHER_FOLLOW_LINKS = integer(
+    "fetcher.follow.outlinks.num.links",
+    4,
+    "Links followed of one page: divisor x num.links / depth, rounded down.",
+    minimum=0,
+)
+FETCHER_FOLLOW_DIVISOR = integer(
+    "fetcher.follow.outlinks.depth.divisor",
+    2,
+    "See fetcher.follow.outlinks.num.links: the deeper a page, the fewer of its links.",
+    minimum=1,
+)
+FETCHER_FOLLOW_IGNORE_EXTERNAL = boolean(
+    "fetcher.follow.outlinks.ignore.external", True, "Follow links to the page's own host only."
 )
 FETCHER_TIMELIMIT = duration(
     "fetcher.timelimit.mins",
@@ -201,6 +227,7 @@ class FetchSettings:
     threads: int = 10
     depth: int = 50
     store_content: bool = True
+    """Whether records are to bear what came back: to be stored or to be parsed."""
     redirect_max: int = 0
     redirect_exceeded_skip: bool = False
     robots: RobotsPolicy = _OWN_NAME
@@ -217,7 +244,7 @@ class FetchSettings:
         return cls(
             threads=config[FETCHER_THREADS_FETCH],
             depth=config[FETCHER_QUEUE_DEPTH],
-            store_content=config[FETCHER_STORE_CONTENT],
+            store_content=config[FETCHER_STORE_CONTENT] or config[FETCHER_PARSE],
             redirect_max=config[HTTP_REDIRECT_MAX],
             redirect_exceeded_skip=config[HTTP_REDIRECT_EXCEEDED_SKIP],
             robots=RobotsPolicy(
@@ -231,3 +258,13 @@ class FetchSettings:
             robots_redirect_max=config[HTTP_ROBOTS_REDIRECT_MAX],
             robots_expire_s=config[HTTP_ROBOTS_EXPIRE] * 3600,
         )
+
+
+def following_of(config: Config) -> Following:
+    """Which links are followed at once."""
+    return Following(
+        depth=config[FETCHER_FOLLOW_DEPTH],
+        links=config[FETCHER_FOLLOW_LINKS],
+        divisor=config[FETCHER_FOLLOW_DIVISOR],
+        same_host=config[FETCHER_FOLLOW_IGNORE_EXTERNAL],
+    )

@@ -18,24 +18,36 @@ from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
-from crawl.errors import UsageError
+from crawl.errors import ConfigError, UsageError
 from crawl.fetcher.host_summary import MOST_HOSTS
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols, resolved_protocols
 from crawl.fetcher.settings import (
     FETCHER_FILTER_URLS,
+    FETCHER_FOLLOW_DEPTH,
     FETCHER_NORMALIZE_URLS,
+    FETCHER_PARSE,
     FETCHER_TIMELIMIT,
 )
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.parsing.plan import Parsing
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
-from crawl.storage.segments import CONTENT, FETCH, GENERATE, PartFile, PartManifest, Segment
+from crawl.storage.segments import (
+    CONTENT,
+    FETCH,
+    GENERATE,
+    PARSE,
+    PARSED,
+    PartFile,
+    PartManifest,
+    Segment,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,7 @@ def check(config: Config) -> None:
     FilterChain.from_config(config)
     ScoringChain.from_config(config)
     _list_normalizers(config)
+    _parsing(config)
 
 
 def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
@@ -124,6 +137,7 @@ def run(
             buckets=_buckets(crawl_dir, config),
             lists=tuple(lists),
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
+            parsing=_parsing(config),
             list_normalizers=_list_normalizers(config),
             list_filters=_list_filters(config),
             clock=clock,
@@ -134,10 +148,17 @@ def run(
         lock.verify()
         complete = all(part.finished for part in fetched)
         segment.write_report(FETCH, report)
-        for table in (CONTENT, FETCH):
-            manifest = _manifest(fetched, table, clock, complete=complete)
+        manifests = {
+            table: _manifest(fetched, table, clock, complete=complete)
+            for table in (*PARSED, CONTENT, FETCH)
+        }
+        for table, manifest in manifests.items():
             _sweep(segment, table, manifest)
-            segment.publish(table, manifest)
+        if fetching.parsing is not None and _is_parsed(fetched):
+            segment.write_report(PARSE, report)
+            segment.publish_parsed({table: manifests[table] for table in PARSED})
+        for table in (CONTENT, FETCH):
+            segment.publish(table, manifests[table])
         segment.folder.delete(STOP)
         return Fetched(segment.name, report, complete, lock.took_over)
 
@@ -146,6 +167,14 @@ def _buckets(crawl_dir: CrawlDir, config: Config) -> int:
     """Those of the CrawlDb; or of the one that there may be, where a segment is all there is."""
     crawldb = crawl_dir.crawldb.current()
     return config[CRAWLDB_BUCKETS] if crawldb is None else crawldb.buckets
+
+
+def _parsing(config: Config) -> Parsing | None:
+    if config[FETCHER_PARSE]:
+        return Parsing.from_config(config)
+    if config[FETCHER_FOLLOW_DEPTH] > 0:
+        raise ConfigError("fetcher.follow.outlinks.depth needs fetcher.parse=true")
+    return None
 
 
 def _list_normalizers(config: Config) -> NormalizerChain | None:
@@ -168,6 +197,13 @@ def _manifest(
         if (piece := chunk.pieces.get(table)) is not None
     ]
     return PartManifest(tuple(files), clock.now_ms(), complete)
+
+
+def _is_parsed(fetched: list[PartFetched]) -> bool:
+    """Whether all content was parsed as it was fetched: a fetch that was begun without is
+    left to the parse phase as a whole."""
+    chunks = [chunk for part in fetched for chunk in part.chunks]
+    return all(PARSE in chunk.pieces for chunk in chunks if CONTENT in chunk.pieces)
 
 
 def _sweep(segment: Segment, table: str, manifest: PartManifest) -> None:
