@@ -14,9 +14,13 @@ def declared_properties() -> Iterator[Property[Any]]:
     from crawl.fetcher import politeness, protocols, settings
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
+    from crawl.parsing import settings as parsing
+    from crawl.rules import outlinks
 
     yield from chains.PROPERTIES
     yield from politeness.PROPERTIES
     yield from settings.PROPERTIES
     yield protocols.PLUGIN_PROTOCOL
+    yield from parsing.PROPERTIES
+    yield from outlinks.PROPERTIES
     yield from plugin_properties()
