@@ -13,7 +13,7 @@ from collections import Counter
 
 import numpy as np
 
-from crawl.interfaces.html_tokens import Token, is_empty, tokens
+from crawl.interfaces.html_tokens import Token, attribute_count, is_empty, tokens
 
 _FEW_TAGS = 1_200
 """At worst a third of a million elements."""
@@ -22,8 +22,9 @@ _MAX_WORK = 200_000_000
 _MAX_ELEMENTS = 1_000_000
 _MAX_DEPTH = 500
 _MAX_ATTRIBUTES = 4_000
-_LONG_TAG = 16_384
-"""Bytes; below it, attributes are too few to hurt."""
+_MAX_ROOTS = 200
+_WINDOW = 8_192
+"""Bytes; a tag that fills none has too few attributes to hurt."""
 
 _FORMATTING = frozenset(
     (
@@ -35,7 +36,6 @@ _ALIKE = 3 * len(_FORMATTING)
 """Of formatting elements that are alike, three are kept open, says the HTML standard."""
 _WITH_ATTRIBUTES = re.compile(rb"<(?:[bisu]|big|code|em|font|small|strike|strong|tt)[\s/]", re.I)
 _TAG_START = re.compile(rb"<[a-zA-Z]")
-_ATTRIBUTE_START = re.compile(rb"[\s/\"'][^\s/\"'>=]")
 
 _UNCLOSED = frozenset(
     (
@@ -48,9 +48,12 @@ _UNCLOSED = frozenset(
 
 def is_tame(data: bytes) -> bool:
     """Whether a page, in UTF-8, can be given to an HTML parser."""
-    octets = np.frombuffer(data, np.uint8)
-    if len(octets) >= _LONG_TAG and _may_have_crowded_tag(data, octets):
+    if any(
+        data.find(b">", start, start + _WINDOW) < 0
+        for start in range(0, len(data) - _WINDOW, _WINDOW)
+    ) and _may_have_crowded_tag(data):
         return False
+    octets = np.frombuffer(data, np.uint8)
     behind = octets[np.flatnonzero(octets[:-1] == ord("<")) + 1] | 0x20
     tags = int(np.count_nonzero((behind >= ord("a")) & (behind <= ord("z"))))
     if tags * len(behind) <= _MAX_WORK:
@@ -62,26 +65,27 @@ def is_tame(data: bytes) -> bool:
     return _is_shallow(data.decode("utf-8", "replace"))
 
 
-def _may_have_crowded_tag(data: bytes, octets: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> bool:
+def _may_have_crowded_tag(data: bytes) -> bool:
     """Whether a tag may have thousands of attributes."""
-    ends = np.flatnonzero(octets == ord(">"))
-    starts = np.concatenate(([0], ends + 1))
-    lengths = np.diff(np.append(starts, len(data)))
-    for which in np.flatnonzero(lengths >= _LONG_TAG):
-        piece = data[starts[which] : starts[which] + lengths[which]]
-        tag = _TAG_START.search(piece)
-        if tag is not None:
-            crowd = sum(1 for _ in _ATTRIBUTE_START.finditer(piece, tag.end()))
-            if crowd > _MAX_ATTRIBUTES:
-                return True
+    for piece in data.split(b">"):
+        if len(piece) > _WINDOW:
+            tag = _TAG_START.search(piece)
+            if tag is not None:
+                written = piece[tag.end() :].decode("latin-1")
+                if attribute_count(written) > _MAX_ATTRIBUTES:
+                    return True
     return False
 
 
 def _is_shallow(markup: str) -> bool:
     """Keeps count of what is open, tag by tag."""
     opened: Counter[str] = Counter()
-    depth = formatting = elements = 0
+    depth = formatting = elements = roots = 0
     for what, name, written in tokens(markup):
+        if name in ("html", "body"):  # each adds its attributes to those of the first
+            roots += 1
+            if roots > _MAX_ROOTS:
+                return False
         if what is Token.TEXT or name in _UNCLOSED:
             elements += formatting if what is Token.START else 0
             continue

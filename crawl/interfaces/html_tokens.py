@@ -105,6 +105,11 @@ def attributes_of(written: str) -> dict[str, str | None]:
     return found
 
 
+def attribute_count(written: str) -> int:
+    """How many attributes a tag has."""
+    return sum(1 for _ in _ATTRIBUTES.finditer(written))
+
+
 def is_empty(tag: str, written: str) -> bool:
     """Whether a start tag opens nothing."""
     return tag in VOID or (tag in _SHAPES and written.endswith("/"))

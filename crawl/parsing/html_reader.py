@@ -1,8 +1,8 @@
 """HtmlReader: makes a Parse of an HTML page that is given to it in document order.
 
 It knows neither the page's bytes nor who parsed them, so that every HTML parser comes to the
-same title, text and links. One who wants to be quick looks into `BREAKS`, `starts` and `ends`
-which elements matter, and does without asking for the others' attributes.
+same title, text and links. One who wants to be quick looks into `actions` which elements
+matter, and does without asking for the others' attributes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from crawl.config import Config, Property, boolean, integer, words
 from crawl.interfaces.html_tokens import VOID, Attributes
@@ -62,6 +63,19 @@ class HtmlSettings:
         return cls(agent, config[FORM_ACTIONS], ignored, config[MAX_OUTLINKS])
 
 
+class Action(NamedTuple):
+    """What is to be done at an element. A tuple, because it is unpacked at every one."""
+
+    text: str | None
+    """To be added at its start and at its end."""
+    start: Callable[[Attributes], None] | None
+    end: Callable[[], object] | None
+
+
+_NOTHING = Action(None, None, None)
+_BREAKS_ALONE = {tag: Action(text, None, None) for tag, text in BREAKS.items()}
+
+
 class HtmlReader:
     """Takes one page: `start`, `text` and `end` in document order, then `parse`.
 
@@ -93,14 +107,16 @@ class HtmlReader:
         self._drawings = 0
         self.text: Callable[[str], None] = self._pieces.append
         """Takes a piece of text."""
-        self.starts: dict[str, Callable[[Attributes], None]] = {
+        self.actions: dict[str, Action] = {**_BREAKS_ALONE, **self._actions()}
+        """What is to be done at the elements that matter."""
+
+    def _actions(self) -> dict[str, Action]:
+        starts: dict[str, Callable[[Attributes], None]] = {
             **dict.fromkeys(UNSEEN, self._cut),
             **{
-                tag: partial(self._element, tag)
-                for tag in LINK_ATTRIBUTES.keys() - UNSEEN
-                if tag not in settings.ignored_tags
+                tag: partial(self._unseen if tag in UNSEEN else self._element, tag)
+                for tag in LINK_ATTRIBUTES
             },
-            **{tag: partial(self._unseen, tag) for tag in LINK_ATTRIBUTES.keys() & UNSEEN},
             "a": self._a,
             "area": self._area,
             "base": self._base,
@@ -114,8 +130,7 @@ class HtmlReader:
             "noscript": self._noscript,
             "svg": self._svg,
         }
-        """What is to be done at the start of an element."""
-        self.ends: dict[str, Callable[[], object]] = {
+        ends: dict[str, Callable[[], object]] = {
             **dict.fromkeys(UNSEEN, self._taken),
             "a": self._a_end,
             "noscript": self._noscript_end,
@@ -123,29 +138,29 @@ class HtmlReader:
             "svg": self._svg_end,
             "title": self._title_end,
         }
-        """What is to be done at its end."""
+        return {tag: Action(BREAKS.get(tag), at, ends.get(tag)) for tag, at in starts.items()}
 
     def start(self, tag: str, attributes: Attributes) -> None:
         """Takes the start of any element."""
-        if tag in BREAKS:
-            self.text(BREAKS[tag])
+        action = self.actions.get(tag, _NOTHING)
+        if action.text is not None:
+            self.text(action.text)
         if tag not in VOID:
             self._is_hidden.append("hidden" in attributes)
             if self._is_hidden[-1]:
                 self.hide()
-        handler = self.starts.get(tag)
-        if handler is not None:
-            handler(attributes)
+        if action.start is not None:
+            action.start(attributes)
 
     def end(self, tag: str) -> None:
         """Takes its end."""
-        handler = self.ends.get(tag)
-        if handler is not None:
-            handler()
+        action = self.actions.get(tag, _NOTHING)
+        if action.end is not None:
+            action.end()
         if self._is_hidden.pop():
             self.show()
-        if tag in BREAKS:
-            self.text(BREAKS[tag])
+        if action.text is not None:
+            self.text(action.text)
 
     def hide(self) -> None:
         """The text up to the matching `show` is none of the page's; links are."""
@@ -189,8 +204,9 @@ class HtmlReader:
         return number
 
     def _element(self, tag: str, attributes: Attributes, rel: str = "") -> None:
-        for reference in references(tag, attributes):
-            self._add(tag, reference, rel)
+        if tag not in self._settings.ignored_tags:
+            for reference in references(tag, attributes):
+                self._add(tag, reference, rel)
 
     def _cut(self, attributes: Attributes) -> None:
         self.hide()
@@ -200,8 +216,7 @@ class HtmlReader:
         if tag == "script":
             kind = attributes.get("type")
             self._is_json_ld = kind is not None and kind.strip().lower() == "application/ld+json"
-        if tag not in self._settings.ignored_tags:
-            self._element(tag, attributes)
+        self._element(tag, attributes)
 
     def _taken(self) -> str:
         text = "".join(self._pieces[self._marks[-1] :])
@@ -233,12 +248,10 @@ class HtmlReader:
             known = self._alternatives.get(number, "")
             if len(known) < _MAX_ANCHOR:
                 self._alternatives[number] = f"{known} {attributes.get('alt') or ''}"
-        if "img" not in self._settings.ignored_tags:
-            self._element("img", attributes)
+        self._element("img", attributes)
 
     def _area(self, attributes: Attributes) -> None:
-        if "area" not in self._settings.ignored_tags:
-            self._element("area", attributes, rel_of(attributes))
+        self._element("area", attributes, rel_of(attributes))
 
     def _form(self, attributes: Attributes) -> None:
         if self._settings.form_actions and "form" not in self._settings.ignored_tags:
@@ -249,7 +262,7 @@ class HtmlReader:
     def _link(self, attributes: Attributes) -> None:
         rel = rel_of(attributes)
         self._facts.link(attributes, rel, self._is_head)
-        if is_document(rel) and "link" not in self._settings.ignored_tags:
+        if is_document(rel):
             self._element("link", attributes, rel)
 
     def _base(self, attributes: Attributes) -> None:

@@ -10,8 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl.interfaces.html_guard import is_tame
 from crawl.interfaces.html_tokens import VOID, feed
-from crawl.parsing.html_reader import HtmlReader
-from crawl.parsing.html_text import BREAKS
+from crawl.parsing.html_reader import Action, HtmlReader
 
 _TEXT = "-text"
 
@@ -28,30 +27,37 @@ def read(markup: str, reader: HtmlReader) -> None:
 def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:
     """Without recursion: a page may be deeper than Python's stack."""
     hidden = {node.mem_id for node in tree.css("[hidden]") if node.tag not in VOID}
-    text, starts, ends, breaks = reader.text, reader.starts, reader.ends, BREAKS
+    text, action_of = reader.text, reader.actions.get
+    above: list[tuple[LexborNode, Action | None]] = []
     node = tree.root
-    above: list[tuple[LexborNode, str]] = []
     while node is not None:
         tag = node.tag or ""
         if tag == _TEXT:
-            text(node.text_content)  # type: ignore[arg-type]  # None only for other nodes
+            text(node.text_content or "")
             following = node.next
         else:
-            if tag in breaks:
-                text(breaks[tag])
+            action = action_of(tag)
             if hidden and node.mem_id in hidden:
                 reader.hide()
-            if tag in starts:
-                starts[tag](node.attributes)
-            above.append((node, tag))
+            if action is not None:
+                around, start, _ = action
+                if around is not None:
+                    text(around)
+                if start is not None:
+                    start(node.attributes)
+            above.append((node, action))
             following = node.first_child
         while following is None and above:
-            node, tag = above.pop()
-            if tag in ends:
-                ends[tag]()
+            node, action = above.pop()
+            if action is not None:
+                around, _, end = action
+                if end is not None:
+                    end()
+                if around is not None:
+                    text(around)
             if hidden and node.mem_id in hidden:
                 reader.show()
-            if tag in breaks:
-                text(breaks[tag])
+                if action is not None and action.text is not None:
+                    text(action.text)  # those around it were inside
             following = node.next if above else None
         node = following
