@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -218,6 +219,46 @@ def test_a_stop_file_ends_the_waiting(played: Played) -> None:
 
     walked = played.walk(Loop(UNBOUNDED, wait_s=3600.0), sleep=stop)
     assert walked.ending is Ending.STOP_FILE
+
+
+def test_servers_have_their_pause_between_two_rounds_too(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page that was asked last may link to its server, which is asked first then."""
+    run, clock = fetch.run, played.clock
+    begun: list[float] = []
+    ended: list[float] = []
+
+    def timed(*arguments: Any) -> Any:
+        begun.append(clock.monotonic())
+        try:
+            return run(*arguments)
+        finally:
+            ended.append(clock.monotonic())
+
+    monkeypatch.setattr(fetch, "run", timed)
+    played.config = played.config.with_values({"fetcher.server.delay": 3})
+    played.config = played.config.with_values({"http.robot.rules.allowlist": ["a.test"]})
+    PLAYED[str(played.seeds.parent)].pages[FRONT] = lambda now: Scene(links=BELOW[:1])
+    assert len(played.walk(Loop(2), seeded=True, sleep=time.sleep).rounds) == 2
+    assert begun[1] - ended[0] >= 3
+
+
+def test_what_nobody_lets_us_fetch_does_not_keep_us_busy(played: Played) -> None:
+    """Its records stay due; without an end the next round would be the same at once."""
+    script = PLAYED[str(played.seeds.parent)]
+    script.robots_code = 503
+    played.config = played.config.with_values({"http.robots.503.defer.visits.retries": 0})
+    walked = played.walk(Loop(UNBOUNDED), seeded=True)
+    assert walked.ending is Ending.NOTHING_FETCHED
+    (only,) = walked.rounds
+    assert (only.fetched, only.records, only.db_urls) == (0, 0, 1)
+    diary = Diary()
+    assert len(played.walk(Loop(2, wait_s=0.0), diary=diary).rounds) == 2
+    assert diary.waited == [0.0]
+    script.robots_code = 404
+    assert played.walk(Loop(UNBOUNDED)).ending is Ending.NOTHING_DUE
+    assert len(records_of(played.directory)) == 4
 
 
 def test_segments_by_their_stage(played: Played) -> None:

@@ -6,7 +6,7 @@ it is named in the configuration, and so what it plays is found by a name, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crawl.config import Config, text
@@ -37,8 +37,9 @@ class Scene:
 class Script:
     """All pages, and what time it is for them."""
 
-    pages: Mapping[str, Callable[[int], Scene]]
+    pages: dict[str, Callable[[int], Scene]]
     now: Callable[[], int]
+    robots_code: int = 404
     asked: list[tuple[int, str, int]] = field(default_factory=list)
     """(when, URL, code): every request but those for robots.txt."""
 
@@ -66,7 +67,7 @@ class ScriptedProtocol:
     def fetch(self, request: Request) -> Response:
         now = self._script.now()
         if request.url.endswith("/robots.txt"):
-            return Response(request.url, 404, (), b"")
+            return Response(request.url, self._script.robots_code, (), b"")
         scene = self._script.pages.get(request.url, lambda now: Scene(404))(now)
         headers = [("Content-Type", "text/html; charset=utf-8")]
         if scene.etag:
