@@ -12,6 +12,7 @@ import logging
 import mmap
 import os
 import pickle
+import select
 import signal
 import sys
 import warnings
@@ -38,6 +39,7 @@ from crawl.parsing.plan import Parsing
 from crawl.parsing.settings import PARSER_MEMORY_LIMIT, PARSER_TIMEOUT
 
 READY = b"ready"
+_IDLE_S = 300
 
 
 def main(progress: int) -> None:
@@ -58,6 +60,8 @@ def main(progress: int) -> None:
         send(answers, [READY])
         _silence()
         while True:
+            if not _is_wanted(orders):
+                return
             request = receive(orders)
             try:
                 answer = _answer(pipeline, request, begins, memory)
@@ -68,6 +72,13 @@ def main(progress: int) -> None:
             del request, answer
     except Hangup:
         return
+
+
+def _is_wanted(orders: IO[bytes]) -> bool:
+    """Whether an order comes, or an end; nobody who has waited so long will be missed."""
+    poll = select.poll()
+    poll.register(orders, select.POLLIN)
+    return bool(poll.poll(_IDLE_S * 1000))
 
 
 def _answer(

@@ -7,20 +7,10 @@ parses may have threads, and may be a Spark worker.
 
 from __future__ import annotations
 
-import json
-import mmap
-import os
 import pickle
-import select
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -30,12 +20,10 @@ from crawl.clock import Clock, SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.model.content import Content
 from crawl.model.contents import content_table
-from crawl.model.parse import ParseStatus
 from crawl.model.tables import CONTENT
 from crawl.parsing.document import ParsedBatch, Verdict, joined
 from crawl.parsing.frames import (
     NO_PAGE,
-    PROGRESS,
     Hangup,
     Refused,
     pack_request,
@@ -43,28 +31,13 @@ from crawl.parsing.frames import (
     send,
     unpack_reply,
 )
+from crawl.parsing.parser_process import ParserProcess, borrow, give_back
 from crawl.parsing.plan import Parsing
 from crawl.parsing.settings import PARSER_TIMEOUT
 
 _BATCH_PAGES = 64
 _BATCH_BYTES = 8 << 20
 """A batch is what is parsed again when its child dies: not too much."""
-_GRACE_S = 5.0
-"""The child's own alarm comes first; this is for a child that has switched it off."""
-_LOOK_EVERY_S = 1.0
-_PATIENCE_S = 2.0
-
-_START = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
-    " from crawl.parsing.child import main; main(int(sys.argv[2]))"
-)
-_ENVIRONMENT = {
-    # the address space is limited: allocators and threads must not reserve it in advance
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_ARENA_MAX": "2",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +56,9 @@ class Sandbox:
         self._plan = pickle.dumps(parsing)
         self._timeout: float = parsing.config[PARSER_TIMEOUT]
         self._clock = clock or SystemClock()
-        self._child: _Child | None = None
-        self.starts = 0
-        """How often a child was started."""
+        self._child: ParserProcess | None = None
+        self._is_waiting = False
+        """For an answer: a child that owes one is of no use to anybody else."""
 
     def parse(self, contents: Sequence[Content]) -> ParsedBatch:
         """The rows of all pages, in their order; those that ended a child among them."""
@@ -97,9 +70,18 @@ class Sandbox:
         return joined([self._settled(batch, {}) for batch in _batches(contents)])
 
     def close(self) -> None:
-        if self._child is not None:
-            self._child.end()
-            self._child = None
+        """The child is left to whoever parses next in this process by the same plan."""
+        child, self._child = self._child, None
+        if child is not None:
+            if self._is_waiting:
+                child.end()
+            else:
+                give_back(child)
+
+    def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            child.end()
 
     def __enter__(self) -> Sandbox:
         return self
@@ -140,101 +122,29 @@ class Sandbox:
 
     def _exchange(self, batch: pa.Table, condemned: dict[int, Verdict]) -> ParsedBatch | _Fault:
         if self._child is None:
-            self._child = _Child(self._plan, self._clock)
-            self.starts += 1
+            self._child = borrow(self._plan, self._clock)
         child = self._child
+        self._is_waiting = True
         try:
             child.forget()
             send(child.orders, pack_request(batch, condemned))
             child.wait(self._timeout)
             reply = unpack_reply(receive(child.answers))
         except Refused as refused:
-            self.close()
+            self._end()
             return _Fault(refused.verdict, None)
         except (Hangup, OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             # dead, or beside itself: what it says cannot be understood
             self._child = None
             page = child.progress()[0]
+            if page == NO_PAGE and child.has_answered:
+                return self._exchange(batch, condemned)  # it died while it had nothing to do
             return _Fault(child.verdict(), page if 0 <= page < batch.num_rows else None)
+        self._is_waiting = False
+        child.has_answered = True
         if reply.is_worn:
-            self.close()
+            self._end()
         return reply.batch
-
-
-class _Child:
-    """The process and the pipes to it."""
-
-    def __init__(self, plan: bytes, clock: Clock) -> None:
-        self._clock = clock
-        self._asked = clock.monotonic()
-        self._is_late = False
-        with tempfile.TemporaryFile() as shared, tempfile.TemporaryFile() as complaints:
-            shared.write(PROGRESS.pack(NO_PAGE, 0.0))
-            shared.flush()
-            self._progress = mmap.mmap(shared.fileno(), PROGRESS.size)
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, json.dumps(sys.path), str(shared.fileno())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                pass_fds=[shared.fileno()],
-                env={**os.environ, **_ENVIRONMENT},
-            )
-            assert self._process.stdin is not None and self._process.stdout is not None
-            self.orders: IO[bytes] = self._process.stdin
-            self.answers: IO[bytes] = self._process.stdout
-            try:
-                send(self.orders, [plan])
-                receive(self.answers)
-            except Hangup:
-                self.end()
-                complaints.seek(0)
-                told = complaints.read().decode(errors="replace").strip().split("\n")[-1]
-                raise EnvironmentFault(f"the parser's process cannot be started: {told}") from None
-
-    def forget(self) -> None:
-        """Before a batch: no page is under way."""
-        self._asked = self._clock.monotonic()
-        PROGRESS.pack_into(self._progress, 0, NO_PAGE, self._asked)
-
-    def progress(self) -> tuple[int, float]:
-        """The page under way and when it began."""
-        page, began = PROGRESS.unpack_from(self._progress)
-        return page, began
-
-    def wait(self, timeout: float) -> None:
-        """Until there is an answer or an end."""
-        poll = select.poll()
-        poll.register(self.answers, select.POLLIN)
-        while not poll.poll(_LOOK_EVERY_S * 1000):
-            began = max(self.progress()[1], self._asked)
-            if timeout > 0 and self._clock.monotonic() - began > timeout + _GRACE_S:
-                self._is_late = True
-                self._process.kill()
-
-    def verdict(self) -> Verdict:
-        """Why it ended; sees to it that it does."""
-        code = self.end()
-        if self._is_late or code == -signal.SIGALRM:
-            return Verdict(ParseStatus.TIMEOUT, "the parser did not come to an end in time")
-        if code == -signal.SIGKILL:
-            return Verdict(ParseStatus.MEMORY, "the system was short of memory")
-        if code is None:
-            return Verdict(ParseStatus.CRASHED, "the parser's process went astray")
-        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return Verdict(ParseStatus.CRASHED, f"the parser's process died ({name})")
-
-    def end(self) -> int | None:
-        """Lets it go; its exit code, None where it had to be killed."""
-        for pipe in (self.orders, self.answers):
-            with suppress(OSError):
-                pipe.close()
-        try:
-            return self._process.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-            return None
 
 
 def _needed(contents: pa.Table) -> pa.Table:

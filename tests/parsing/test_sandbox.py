@@ -14,6 +14,7 @@ from _pytest.monkeypatch import MonkeyPatch
 
 from crawl.errors import EnvironmentFault
 from crawl.model.content import Content
+from crawl.parsing import parser_process
 from crawl.parsing import sandbox as module
 from crawl.parsing.document import ParsedBatch
 from crawl.parsing.pipeline import parse_batch
@@ -38,7 +39,6 @@ def test_the_result_is_that_of_the_pipeline_alone() -> None:
     with Sandbox(made) as sandbox:
         found = sandbox.parse(given)
         assert sandbox.parse([]).parse_data.num_rows == 0
-        assert sandbox.starts == 1
     expected = parse_batch(made, given)
     assert found.parse_data.equals(expected.parse_data)
     assert found.parse_text.equals(expected.parse_text)
@@ -79,14 +79,13 @@ def test_a_wicked_page_costs_itself_alone(deed: str, status: str, message: str) 
 def test_a_page_that_hangs_is_stopped_by_the_alarm() -> None:
     with Sandbox(plan(parser__timeout="300ms")) as sandbox:
         batch = sandbox.parse([*pages(2), content("http://a.org/bad", "do hang x")])
-        assert sandbox.starts == 2
     assert outcome(batch)[-1] == ("bad", "failed_timeout")
     assert batch.counters["parse.success"] == 2
 
 
 def test_a_page_that_switches_the_alarm_off_is_stopped_too(monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GRACE_S", 0.1)
-    monkeypatch.setattr(module, "_LOOK_EVERY_S", 0.1)
+    monkeypatch.setattr(parser_process, "_GRACE_S", 0.1)
+    monkeypatch.setattr(parser_process, "_LOOK_EVERY_S", 0.1)
     with Sandbox(plan(parser__timeout="300ms")) as sandbox:
         batch = sandbox.parse([content("http://a.org/bad", "do hang deaf"), *pages(2)])
     assert outcome(batch) == [("bad", "failed_timeout"), ("0", "success"), ("1", "success")]
@@ -139,7 +138,8 @@ def test_pages_are_sent_in_batches_of_some_bytes(monkeypatch: MonkeyPatch) -> No
 
 
 def test_a_child_that_cannot_start_is_one_line(monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_START", "raise ValueError('no way')")
+    parser_process.end_idle()
+    monkeypatch.setattr(parser_process, "_START", "raise ValueError('no way')")
     with (
         Sandbox(plan()) as sandbox,
         pytest.raises(EnvironmentFault, match="cannot be started: ValueError: no way"),
@@ -189,11 +189,48 @@ def _ends(process: int) -> bool:
     return False
 
 
+def _process(sandbox: Sandbox) -> int:
+    sandbox.parse(pages(1))
+    child = sandbox._child
+    assert child is not None
+    return child._process.pid
+
+
+def test_a_child_waits_for_the_next_task_of_the_same_plan() -> None:
+    made, other = plan(), plan(db__max__outlinks__per__page=1)
+    with Sandbox(made) as sandbox:
+        first = _process(sandbox)
+    with Sandbox(made) as sandbox, Sandbox(made) as beside:
+        assert _process(sandbox) == first
+        assert _process(beside) != first
+    with Sandbox(other) as sandbox:
+        assert _process(sandbox) != first
+    assert _ends(first)
+
+
 def test_closing_twice_and_parsing_after_it() -> None:
     sandbox = Sandbox(plan())
     assert sandbox.parse(pages(1)).parse_data.num_rows == 1
     sandbox.close()
     sandbox.close()
     assert sandbox.parse(pages(2)).parse_data.num_rows == 2
-    assert sandbox.starts == 2
     sandbox.close()
+
+
+def test_a_child_that_died_while_it_waited_costs_no_page() -> None:
+    with Sandbox(plan()) as sandbox:
+        os.kill(_process(sandbox), signal.SIGKILL)
+        batch = sandbox.parse(pages(1))
+        assert outcome(batch) == [("0", "success")]
+        waiting = _process(sandbox)
+    os.kill(waiting, signal.SIGKILL)
+    with Sandbox(plan()) as sandbox:
+        assert outcome(sandbox.parse(pages(1))) == [("0", "success")]
+
+
+def test_a_child_that_owes_an_answer_is_not_left_to_others() -> None:
+    sandbox = Sandbox(plan())
+    child = _process(sandbox)
+    sandbox._is_waiting = True  # as after an interruption
+    sandbox.close()
+    assert _ends(child)
