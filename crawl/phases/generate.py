@@ -26,6 +26,7 @@ from crawl.buckets.generate.lists import (
     write_list,
 )
 from crawl.buckets.generate.scan import BucketScan, Scanning, Selection, scan_bucket
+from crawl.buckets.generate.selection import selection_of
 from crawl.buckets.generate.shards import (
     Ranking,
     Shard,
@@ -37,30 +38,18 @@ from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
-    CRAWL_GEN_DELAY,
     CRAWLDB_ROW_GROUP_SIZE,
     CRAWLDB_SNAPSHOTS_KEEP,
     FETCHER_SERVER_DELAY,
     FETCHER_THREADS_FETCH,
-    GENERATE_COUNT_MODE,
     GENERATE_EXPECTED_LATENCY,
-    GENERATE_FILTER,
     GENERATE_MAX_COUNT,
     GENERATE_MAX_NUM_SEGMENTS,
-    GENERATE_MIN_INTERVAL,
-    GENERATE_MIN_SCORE,
-    GENERATE_NORMALISE,
-    GENERATE_RESTRICT_STATUS,
     GENERATE_UPDATE_CRAWLDB,
     PARTITION_URL_MODE,
 )
 from crawl.errors import NoSnapshot
-from crawl.interfaces.active_schedule import ActiveSchedule
-from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
-from crawl.model.status import Status
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -133,25 +122,13 @@ def _segments_wanted(config: Config, options: GenerateOptions) -> int:
 
 
 def _selection(config: Config, options: GenerateOptions, started: int) -> Selection:
-    segments = _segments_wanted(config, options)
-    filtering = config[GENERATE_FILTER] if options.filter is None else options.filter
-    normalizing = config[GENERATE_NORMALISE] if options.normalize is None else options.normalize
-    status = config[GENERATE_RESTRICT_STATUS]
-    return Selection(
-        now_ms=started + round(options.add_days * _DAY_MS),
-        filters=FilterChain.from_config(config) if filtering else None,
-        schedule=ActiveSchedule.from_config(config),
-        scoring=ScoringChain.from_config(config),
-        reserved_ms=int(config[CRAWL_GEN_DELAY]),
-        restrict_status=Status.of_label(status) if status else None,
-        min_score=config[GENERATE_MIN_SCORE],
-        min_interval_s=int(config[GENERATE_MIN_INTERVAL]),
-        by_domain=config[GENERATE_COUNT_MODE] == "domain",
-        counting=(
-            NormalizerChain.from_config(config, Scope.GENERATE_HOST_COUNT) if normalizing else None
-        ),
-        most_per_group=max(0, config[GENERATE_MAX_COUNT]) * segments,
-        most=None if options.top_n is None else options.top_n * segments,
+    return selection_of(
+        config,
+        started + round(options.add_days * _DAY_MS),
+        filtering=options.filter,
+        normalizing=options.normalize,
+        segments=options.max_num_segments,
+        top_n=options.top_n,
     )
 
 

@@ -159,7 +159,8 @@ def select(
         require(_mask(accepted), "url_filters_rejected")
     require(_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
     require(~_reserved(selection, rows), "wait_for_update")
-    values = selection.scoring.sort_values(rows, counters).to_numpy(zero_copy_only=False)
+    by_score = selection.scoring.sort_values(rows, counters)
+    values = by_score.to_numpy(zero_copy_only=False)
     if matches is not None:
         require(matches, "expr_rejected")
     if selection.restrict_status is not None:
@@ -168,6 +169,9 @@ def select(
     require(values >= selection.min_score, "score_too_low")
     if selection.min_interval_s >= 0:
         require(rows["fetch_interval"].to_numpy() <= selection.min_interval_s, "interval_rejected")
+    if selection.schedule.ranks:  # rarely: most schedules only say what is due
+        by_score = selection.schedule.ranked(rows, by_score, selection.now_ms, counters)
+        values = by_score.to_numpy(zero_copy_only=False)
     return alive, values
 
 
