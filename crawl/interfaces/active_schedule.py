@@ -91,7 +91,8 @@ class ActiveSchedule:
     @property
     def ranks(self) -> bool:
         """Whether the schedule has a say in the order of what is due."""
-        return type(self.schedule).urgency_batch is not FetchSchedule.urgency_batch
+        unsaid = FetchSchedule.urgency_batch
+        return getattr(type(self.schedule), "urgency_batch", unsaid) is not unsaid
 
     def ranked(self, datums: pa.Table, values: pa.Array, now: int, counters: Counters) -> pa.Array:
         """generate's ranks times the schedule's urgency; after a fault as scoring has them."""
