@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.model.metadata import has_any, lookup, with_entry
+from crawl.model.metadata import has_any, lookup, with_entry, without_entry
 from crawl.model.tables import METADATA
 
 keys = st.sampled_from(["_ngt_", "a", "b", ""])
@@ -91,3 +91,13 @@ def test_the_column_of_an_empty_table() -> None:
     assert not has_any(column)
     assert lookup(column, "a").to_pylist() == []
     assert with_entry(column, "a", "1").to_pylist() == []
+
+
+@given(rows, slices, keys)
+def test_without_entry(dicts: Rows, where: tuple[int, int], key: str) -> None:
+    expected, column = cut(dicts, where)
+    found = without_entry(column, key)
+    assert found.type == METADATA
+    assert as_dicts(found) == [
+        {name: value for name, value in entries.items() if name != key} for entries in expected
+    ]

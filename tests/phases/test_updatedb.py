@@ -243,6 +243,17 @@ def test_the_best_links_count(tmp_path: Path) -> None:
     assert done.report.counters["inlinks_over_limit"] == 4
 
 
+def test_of_equal_links_the_same_one_is_best_in_any_order(tmp_path: Path) -> None:
+    links = [(A, link(0.5, metadata={"from": str(n), "x": ""})) for n in range(5)]
+    seen = []
+    for place, (told, files) in enumerate(((links, 1), (links[::-1], 1), (links, 3))):
+        crawl = Crawl(tmp_path / str(place), {B: datum()})
+        crawl.segment(S1, [], told, files=files)
+        crawl.update()
+        seen.append(crawl.records[A].metadata)
+    assert seen == [{"from": "0", "x": ""}] * 3
+
+
 def test_only_touched_buckets_are_written_anew(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, {f"http://h{n}.org/": datum() for n in range(30)}, buckets=8)
     before = {file.bucket: file for file in crawl.directory.require_crawldb().files}

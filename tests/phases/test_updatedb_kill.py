@@ -14,6 +14,7 @@ from tests.phases.kill_jobs import update_db
 from tests.phases.killed import run_killed
 from tests.phases.made import NOW, datum, make_crawldb, make_segment, records_of
 from tests.phases.test_kill import assert_clean
+from tests.phases.test_kill_spark import MOMENTS, finish, kill_at_work, start
 
 pytestmark = pytest.mark.slow
 
@@ -56,3 +57,25 @@ def test_killed_at_every_write(tmp_path: Path, again: bool) -> None:
         at += 1
     assert at > 15
     assert applied_before > 0
+
+
+@pytest.mark.spark
+def test_killed_on_spark(tmp_path: Path) -> None:
+    known = {f"http://h{n % 50}.org/p{n}": datum() for n in range(2000)}
+    directory = make_crawldb(str(tmp_path / "c"), known, buckets=16)
+    links = [(f"http://h{n % 70}.org/new{n}", datum(status=Status.LINKED)) for n in range(3000)]
+    make_segment(directory, SEGMENT, [], links, buckets=16)
+    command = ["updatedb", directory.address]
+    killed = 0
+    for _ in range(3):
+        if SEGMENT in updatedb.applied(directory):
+            break
+        killed += kill_at_work(start(*command), directory, MOMENTS.uniform(0, 1.5))
+        assert len(records_of(directory)) in (2000, 5000)
+    if SEGMENT not in updatedb.applied(directory):
+        finish(*command)
+    assert len(records_of(directory)) == 5000
+    assert {record.score for record in records_of(directory).values()} == {1.0}
+    finish(*command, SEGMENT, "--force")
+    assert not directory.crawldb.folder.exists("scratch")
+    assert killed > 0

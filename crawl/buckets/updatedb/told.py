@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from crawl.counters import Counters
 from crawl.interfaces.scoring import Links
+from crawl.model.metadata import has_any
 from crawl.model.records import dicts, to_records
 from crawl.model.status import Status
 from crawl.rules.updatedb import Heard
@@ -158,7 +159,9 @@ def _links(
     """The rows of links by URL, best score first, and how many each URL has."""
     found = np.flatnonzero(status == Status.LINKED)
     scores = rows["score"].chunk(0).to_numpy()
-    found = found[np.lexsort((-scores[found], owner[found]))]
+    # of equal scores by content: files come in another order if partitions are others
+    contents = _ranks_of(rows["metadata"].chunk(0).take(pa.array(found)))
+    found = found[np.lexsort((contents, -scores[found], owner[found]))]
     counts = np.bincount(owner[found], minlength=urls)
     if len(found) and counts.max() > most:
         place = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -191,6 +194,19 @@ def _last(rows: Rows, ranks: tuple[npt.NDArray[np.integer], ...], owner: Rows, u
     ordered = rows[np.lexsort(tuple(rank[rows] for rank in ranks))]
     found = np.full(urls, -1, dtype=np.int64)
     found[owner[ordered]] = ordered  # of several the last stays
+    return found
+
+
+def _ranks_of(metadata: pa.Array) -> Rows:
+    """Numbers that order rows by their metadata, whatever that order may mean."""
+    if not has_any(metadata):
+        return np.zeros(len(metadata), dtype=np.int64)
+    entries = pc.binary_join_element_wise(metadata.keys, metadata.items, "\0")
+    texts = pc.binary_join(pa.ListArray.from_arrays(metadata.offsets, entries), "\0")
+    codes = texts.dictionary_encode()
+    ranks = np.empty(len(codes.dictionary), dtype=np.int64)
+    ranks[pc.sort_indices(codes.dictionary).to_numpy()] = np.arange(len(ranks))
+    found: Rows = ranks[codes.indices.to_numpy()]
     return found
 
 
