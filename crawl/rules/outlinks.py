@@ -121,6 +121,7 @@ def keep(
     if limit == 0:
         sizes[:] = 0
     dropped = Counters()
+    first = _distinct(found)
     waiting = np.flatnonzero(scanned < sizes)
     while len(waiting):
         spans = [(int(page), int(scanned[page]), int(scanned[page]) + look) for page in waiting]
@@ -130,7 +131,6 @@ def keep(
         enough = np.bincount(found.owner[first], minlength=len(pages)) >= limit
         waiting = np.flatnonzero((scanned < sizes) & ~(enough & (limit >= 0)))
         look *= 4
-    first = _distinct(found)
     dropped["duplicate"] += len(found.owner) - len(first)
     kept = _within(found.owner[first], limit)
     dropped["limit"] += len(first) - int(kept.sum())

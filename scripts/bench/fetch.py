@@ -80,7 +80,7 @@ def main() -> int:
     finally:
         if not options.work:
             shutil.rmtree(work, ignore_errors=True)
-    _show_goals(goals, console)
+    show_goals(goals, console)
     told["goals"] = [asdict(goal) | {"met": goal.met} for goal in goals]
     if options.json:
         Path(options.json).write_text(json.dumps(told, indent=1))
@@ -219,7 +219,7 @@ def _show_polite(
     console.print(table)
 
 
-def _show_goals(goals: list[Goal], console: Console) -> None:
+def show_goals(goals: list[Goal], console: Console) -> None:
     table = Table(title="goals")
     table.add_column("")
     for column in ("reached", "wanted", ""):

@@ -135,11 +135,17 @@ def has_wrk() -> bool:
 
 def measured(command: list[str]) -> Measured:
     """Runs a contestant, whose last line is JSON."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     begun = time.monotonic()
+    found = told(command)
+    found["with_start_s"] = time.monotonic() - begun
+    return Measured(found["seconds"], found["cpu_s"], found["pages"], found)
+
+
+def told(command: list[str]) -> dict[str, Any]:
+    """What the last line of a program says, which is JSON."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise SystemExit(f"bench: {Path(command[1]).name}: {done.stderr.strip()[-2000:]}")
-    told = json.loads(done.stdout.splitlines()[-1])
-    told["with_start_s"] = time.monotonic() - begun
-    return Measured(told["seconds"], told["cpu_s"], told["pages"], told)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found

@@ -34,14 +34,14 @@ def main(address: str, settings: str) -> None:
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "pages": counters["fetch_success"],
         "bytes": counters["bytes"],
-        "peak_mib": _peak_mib(),
+        "peak_mib": peak_mib(),
         "counters": dict(counters),
         "latency_ms": done.report.details["latency_ms"],
     }
     print(json.dumps(told))
 
 
-def _peak_mib() -> float:
+def peak_mib() -> float:
     """Of this process: getrusage's begins with what the parent had."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024

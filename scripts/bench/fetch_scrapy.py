@@ -41,34 +41,37 @@ class Spider(scrapy.Spider):
         COUNTED["bytes"] += len(response.body)
 
 
+def settings(concurrent: int, per_host: int, delay: float) -> dict[str, Any]:
+    """Everything off that the comparison does not need."""
+    return {
+        "USER_AGENT": PLAN["agent"],
+        "ROBOTSTXT_OBEY": True,
+        "CONCURRENT_REQUESTS": concurrent,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": per_host,
+        "DOWNLOAD_DELAY": delay,
+        "RANDOMIZE_DOWNLOAD_DELAY": False,
+        "DNS_RESOLVER": LoopbackResolver,
+        "LOG_ENABLED": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "COOKIES_ENABLED": False,
+        "RETRY_ENABLED": False,
+        "REDIRECT_ENABLED": False,
+        "EXTENSIONS": {
+            "scrapy.extensions.corestats.CoreStats": None,
+            "scrapy.extensions.logstats.LogStats": None,
+            "scrapy.extensions.memusage.MemoryUsage": None,
+        },
+        "SPIDER_MIDDLEWARES": {
+            "scrapy.spidermiddlewares.referer.RefererMiddleware": None,
+            "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
+            "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
+        },
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
+    }
+
+
 def main(concurrent: str, per_host: str, delay: str) -> None:
-    process = CrawlerProcess(
-        {
-            "USER_AGENT": PLAN["agent"],
-            "ROBOTSTXT_OBEY": True,
-            "CONCURRENT_REQUESTS": int(concurrent),
-            "CONCURRENT_REQUESTS_PER_DOMAIN": int(per_host),
-            "DOWNLOAD_DELAY": float(delay),
-            "RANDOMIZE_DOWNLOAD_DELAY": False,
-            "DNS_RESOLVER": LoopbackResolver,
-            "LOG_ENABLED": False,
-            "TELNETCONSOLE_ENABLED": False,
-            "COOKIES_ENABLED": False,
-            "RETRY_ENABLED": False,
-            "REDIRECT_ENABLED": False,
-            "EXTENSIONS": {
-                "scrapy.extensions.corestats.CoreStats": None,
-                "scrapy.extensions.logstats.LogStats": None,
-                "scrapy.extensions.memusage.MemoryUsage": None,
-            },
-            "SPIDER_MIDDLEWARES": {
-                "scrapy.spidermiddlewares.referer.RefererMiddleware": None,
-                "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
-                "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
-            },
-            "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
-        }
-    )
+    process = CrawlerProcess(settings(int(concurrent), int(per_host), float(delay)))
     process.crawl(Spider)
     before, begun = resource.getrusage(resource.RUSAGE_SELF), time.monotonic()
     process.start()
