@@ -3,6 +3,7 @@ mistakes are mended, entities are gone, and what is beyond the bounds is left ou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -17,6 +18,8 @@ _ENTRIES = frozenset({"item", "entry"})
 _RSS_1 = ("http://purl.org/rss/1.0", "http://my.netscape.com/rdf/simple/0.9", "channel.netscape")
 _ATOM = ("http://www.w3.org/2005/Atom", "http://purl.org/atom/ns")
 _HEAD = 8192
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
+_NAMELESS = "x"
 
 
 def is_feed(text: str) -> bool:
@@ -63,9 +66,10 @@ class _Builder:
         self._elements += 1
         if self._elements > MAX_ELEMENTS:
             raise _Enough
-        kept = {_bound(key): value for key, value in attributes.items()}
-        self._tree.start(_bound(name), kept)
-        self._open.append(_bound(name))
+        bound = _bound(name) or _NAMELESS
+        kept = {known: value for key, value in attributes.items() if (known := _bound(key))}
+        self._tree.start(bound, kept)
+        self._open.append(bound)
 
     def data(self, text: str) -> None:
         if not self._skipped:
@@ -88,5 +92,10 @@ class _Builder:
 
 
 def _bound(name: str) -> str:
-    """The name as it stands, or without the prefix that nothing explains."""
-    return name if name.startswith("{") else name.rpartition(":")[2]
+    """The name as it stands, or without the prefix that nothing explains; empty for what
+    is no name at all."""
+    namespace, brace, local = name.rpartition("}")
+    local = local.rpartition(":")[2]
+    if not _NAME.fullmatch(local):
+        return ""
+    return local if "}" in namespace else namespace + brace + local

@@ -17,6 +17,12 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def storable(text: str) -> str:
     """The text with U+FFFD for what a column cannot hold."""
+    # almost every text is whole, which is quicker to see than to search for what is not
+    try:
+        if "\0" not in text and (text.isascii() or text.encode("utf-8")):
+            return text
+    except UnicodeEncodeError:
+        pass
     return _UNSTORABLE.sub("\ufffd", text)
 
 

@@ -16,6 +16,7 @@ from lxml import etree
 
 MAX_DEPTH = 200
 """Elements inside each other; deeper ones are no document."""
+MAX_ELEMENTS = 1_000_000
 
 _PIECE = 1 << 16
 _SPACE = re.compile(r"\s*+")
@@ -24,6 +25,8 @@ _NAME = re.compile(r"<([^\s<>/!?&\"'=]{1,200})")
 _REFERENCE = re.compile(r"&(?:#?\w{1,31};)?+")
 _XML_NAMES = frozenset({"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"})
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_BLANKS = bytes(octet if octet >= 0x20 or octet in b"\t\n\r" else 0x20 for octet in range(256))
+"""For control characters, which XML has not."""
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -57,7 +60,7 @@ def root_name(text: str) -> str:
 def prepared(text: str) -> str:
     """The document from its root on, without what only a DTD could explain: HTML's named
     characters are written out, and a lone ampersand means itself."""
-    text = _NOT_IN_XML.sub(" ", text[_root(text) :])
+    text = text[_root(text) :]
     if "&" not in text:
         return text
     pieces: list[str] = []
@@ -83,7 +86,8 @@ def read(text: str, handler: Handler) -> None:
         no_network=True,
         huge_tree=False,
     )
-    data = prepared(text).encode("utf-8", "replace")
+    data = prepared(text).encode("utf-8", "replace").translate(_BLANKS)
+    data = data.replace(b"\xef\xbf\xbe", b" ").replace(b"\xef\xbf\xbf", b" ")
     try:
         for start in range(0, len(data), _PIECE):
             parser.feed(data[start : start + _PIECE])
@@ -107,6 +111,8 @@ class _Target:
         self.elements += 1
         if self.depth > MAX_DEPTH:
             raise BadXml(f"more than {MAX_DEPTH} elements inside each other")
+        if self.elements > MAX_ELEMENTS:
+            raise BadXml(f"more than {MAX_ELEMENTS} elements")
         self.start_(name, attributes)
 
     def end(self, name: str) -> None:

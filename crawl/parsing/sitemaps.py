@@ -137,8 +137,9 @@ class _Reader:
             self.bad += 1
             return
         said = {
-            key: one_line(self._facts.get(key, ""), _LONGEST_FACT)
+            key: one_line(self._facts[key], _LONGEST_FACT)
             for key in ("lastmod", "changefreq", "priority")
+            if key in self._facts
         }
         title = one_line(self._facts.get("news.title") or self._facts.get("video.title") or "")
         self.entries.append(SitemapEntry(url, **said, title=title, extras=tuple(self._extras)))

@@ -21,17 +21,21 @@ QUADRATIC = (
 class Heard:
     def __init__(self) -> None:
         self.starts: list[tuple[str, dict[str, str]]] = []
-        self.text = ""
+        self.pieces: list[str] = []
         self.ends: list[str] = []
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self.starts.append((name, dict(attributes)))
 
     def data(self, text: str) -> None:
-        self.text += text
+        self.pieces.append(text)
 
     def end(self, name: str) -> None:
         self.ends.append(name)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
 
 
 def heard(text: str) -> Heard:

@@ -6,7 +6,6 @@ does not know (look-around, backreferences) is left to Python and the beginning 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -89,5 +88,5 @@ def _search(line: RuleLine, expression: str, max_length: int) -> Callable[[str],
 
 
 def _found_by_re2(expression: str, searched: str) -> bool:
-    column = pa.array([re.sub("[\ud800-\udfff]", "\ufffd", storable(searched))], pa.large_string())
+    column = pa.array([storable(searched)], pa.large_string())
     return bool(pc.match_substring_regex(column, expression)[0].as_py())

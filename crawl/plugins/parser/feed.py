@@ -16,6 +16,7 @@ from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
 from crawl.parsing.feed_tree import is_feed, small_feed
+from crawl.parsing.language import normalised
 from crawl.parsing.links_in_text import MAX_URL
 from crawl.parsing.markup_scan import scan
 from crawl.parsing.plain_text import facts, invalid, one_line, storable
@@ -124,7 +125,7 @@ def _feed(url: str, found: Any, entries: Sequence[_Entry]) -> Parse:
         title=one_line(_bare(_text(about, "title"))),
         text=storable("\n".join(filter(None, lines))),
         outlinks=tuple(links),
-        language=one_line(_text(about, "language"), 35),
+        language=normalised(_text(about, "language")),
         metadata=facts(
             {
                 "feed.version": found.get("version", ""),

@@ -33,6 +33,8 @@ _LINK_KEYS = frozenset({"url", "href", "link", "src", "@id", "contenturl", "embe
 """Names under which a link may stand without its host."""
 _TITLE_KEYS = ("title", "name", "headline")
 _MAX_REFERENCE = 2000
+_MAX_VALUES = 2_000_000
+"""Each takes some 60 bytes of memory, however short it is."""
 
 
 class JsonParser(Parser):
@@ -51,6 +53,9 @@ class JsonParser(Parser):
         self._max_strings = config[MAX_STRINGS]
 
     def parse(self, page: Page) -> Sequence[Parse]:
+        # nothing but these comes between two values
+        if page.markup.count(",") + page.markup.count("[") > _MAX_VALUES:
+            return (invalid(page.url, f"JSON of more than {_MAX_VALUES} values"),)
         if _depth(page.markup) > self._max_depth:
             return (invalid(page.url, f"JSON more than {self._max_depth} levels deep"),)
         try:

@@ -19,6 +19,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse, ParseStatus
+from crawl.parsing.language import normalised
 from crawl.parsing.links_in_text import links_in_text
 from crawl.parsing.plain_text import facts, invalid, one_line, storable
 from crawl.urls.parse import parse as parse_url
@@ -142,7 +143,7 @@ def _parse_of(url: str, documents: Sequence[Mapping[str, Any]]) -> Parse:
         title=one_line(_first(whole, ("dc:title", "title"))),
         text=read,
         outlinks=links_in_text(read),
-        language=one_line(_first(whole, ("dc:language", "language")), 35),
+        language=normalised(_first(whole, ("dc:language", "language"))),
         metadata=facts((name, _first(whole, keys)) for name, keys in _NAMES.items()),
     )
 

@@ -9,6 +9,7 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
+from crawl.parsing.language import normalised
 from crawl.parsing.links_in_text import MAX_LINKS, MAX_URL
 from crawl.parsing.plain_text import facts, invalid, one_line, storable
 from crawl.parsing.safe_xml import BadXml, local_name, read
@@ -47,7 +48,7 @@ class XmlParser(Parser):
                 title=one_line("".join(document.title or ())),
                 text=storable(document.text()),
                 outlinks=tuple(document.links),
-                language=one_line(document.language, 35),
+                language=normalised(document.language),
                 metadata=facts({"xml.root": document.root}),
             ),
         )

@@ -56,7 +56,7 @@ class TestDocumentsContract(TestContract):
 def test_rss_entries_become_links_with_titles_as_anchors() -> None:
     parse = only(PARSER, page(RSS, RSS_TYPE, URL))
     assert parse.title == "News & more"
-    assert parse.language == "en-GB"
+    assert parse.language == "en"
     assert parse.outlinks == (
         Outlink("http://www.example.com/", "News & more", "", "feed"),
         Outlink("http://www.example.com/1?a=1&b=2", "First & foremost", "", "entry"),

@@ -69,6 +69,10 @@ def test_strings_and_numbers_are_bounded() -> None:
     assert only(PARSER, page("[" + "9" * 100_000 + "]", JSON)).outlinks == ()
 
 
+def test_a_flood_of_values_is_not_read() -> None:
+    assert "values" in refusal(PARSER, page("[" + "1," * 2_000_001 + "1]", JSON))
+
+
 def test_half_characters_can_be_stored() -> None:
     assert only(PARSER, page('["\\ud800x"]', JSON)).text == "\ufffdx"
 

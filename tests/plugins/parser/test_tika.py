@@ -58,7 +58,7 @@ def test_title_text_links_and_facts(tika: SmallTika) -> None:
                 "X-TIKA:content": "\n\nHello http://a.com/x \ud800",
                 "Content-Type": DOC,
                 "xmpTPg:NPages": "3",
-                "dc:language": "de",
+                "dc:language": "de-AT",
             },
             {"X-TIKA:content": "inside"},
             "nonsense",
