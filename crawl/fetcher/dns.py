@@ -149,11 +149,14 @@ class HostResolver:
             self._look_up(host, running)
         return running.result()
 
-    def knows(self, host: str) -> bool:
-        """Whether `locate` can tell at once."""
+    def known(self, host: str) -> Located | None:
+        """What `locate` can tell at once; None where it would have to look the host up."""
         with self._lock:
             known = self._known.get(host)
-            return known is not None and known.until > self._monotonic()
+            if known is None or known.until <= self._monotonic():
+                return None
+            self._known.move_to_end(host)
+            return known.located
 
     def demote(self, host: str, address: str) -> None:
         """Tells that no connection came about; another address, if any, is tried next."""

@@ -102,7 +102,23 @@ class HttpSaying(HttpCase):
         assert len(server.asked) == 2
         answer = server.asked[1].header("Authorization")
         assert answer.startswith("Digest ") and 'username="me"' in answer
-        assert got.request_headers == server.asked[1].raw
+        kept = server.asked[1].raw.replace(answer.encode(), b"***")
+        assert got.request_headers == kept
+
+    def test_secrets_are_sent_and_not_kept(self, server: ScriptedServer) -> None:
+        plugin = self.plugin(
+            http_auth_file="auth.txt", http_custom_headers="Proxy-Authorization: Basic eHh4"
+        )
+        url = server.url("/", "basic.test")
+        got = self.response(plugin, url, headers=(("Cookie", "id=verysecret"),))
+        (asked,) = server.asked
+        secrets = ("Basic bWU6c2VjcmV0", "id=verysecret", "Basic eHh4")
+        for name, secret in zip(
+            ("Authorization", "Cookie", "Proxy-Authorization"), secrets, strict=True
+        ):
+            assert asked.header(name) == secret
+            assert f"{name}: ***\r\n".encode() in got.request_headers
+            assert secret.encode() not in got.request_headers
 
     def test_the_users_of_a_url_are_nobodys_business(self, server: ScriptedServer) -> None:
         self.response(self.plugin(), f"http://me:secret@a.test:{server.port}/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from email.utils import formatdate
+from itertools import count
 
 from crawl import __version__
 from crawl.config import Config, Property, boolean, file, text
@@ -23,6 +24,15 @@ AGENT_DESCRIPTION: Property[str] = text(
     "http.agent.description", "", "What the crawler is for, told in brackets."
 )
 AGENT_URL: Property[str] = text("http.agent.url", "", "A page about the crawler, told in brackets.")
+AGENT_ROTATE: Property[bool] = boolean(
+    "http.agent.rotate",
+    False,
+    "Tell the agents of http.agent.rotate.file in turn, one a request, instead of our own;"
+    " robots.txt rules are still those for http.agent.name.",
+)
+AGENT_ROTATE_FILE: Property[str] = file(
+    "http.agent.rotate.file", "agents.txt", "User agents, one a line."
+)
 AGENT_EMAIL: Property[str] = text(
     "http.agent.email", "", "Whom to write to; told in brackets and in the From header."
 )
@@ -56,6 +66,8 @@ ASKING_PROPERTIES = (
     AGENT_DESCRIPTION,
     AGENT_URL,
     AGENT_EMAIL,
+    AGENT_ROTATE,
+    AGENT_ROTATE_FILE,
     ACCEPT,
     ACCEPT_LANGUAGE,
     CUSTOM_HEADERS,
@@ -68,10 +80,20 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 
 
+_SECRET = re.compile(rb"(?im)^((?:proxy-)?authorization|cookie):[^\r\n]*")
+
+
+def redacted(head: bytes) -> bytes:
+    """A request's head as it may be kept: without passwords, tokens and cookies."""
+    return _SECRET.sub(rb"\1: ***", head)
+
+
 class RequestHeaders:
     """Headers in the forms that they are needed in; most requests share one."""
 
     __slots__ = ("lines", "pairs", "rendered")
+    rendered: bytes
+    """As they are kept."""
 
     def __init__(self, pairs: Headers) -> None:
         self.pairs = pairs
@@ -81,14 +103,15 @@ class RequestHeaders:
             for name, value in pairs
         ]
         rows = [f"{name}: {value}\r\n" if value else f"{name}:\r\n" for name, value in pairs]
-        self.rendered = "".join([*rows, "\r\n"]).encode("latin-1", "replace")
+        self.rendered = redacted("".join([*rows, "\r\n"]).encode("latin-1", "replace"))
 
 
 class Asking:
     """Makes the headers of a request."""
 
     def __init__(self, config: Config) -> None:
-        fixed = [("User-Agent", user_agent(config))]
+        agents = [user_agent(config), *_rotated(config)]
+        fixed = [("User-Agent", agents[0])]
         fixed += [("From", config[AGENT_EMAIL])] if config[AGENT_EMAIL] else []
         fixed += [("Accept", config[ACCEPT])] if config[ACCEPT] else []
         fixed += [("Accept-Language", config[ACCEPT_LANGUAGE])] if config[ACCEPT_LANGUAGE] else []
@@ -96,17 +119,25 @@ class Asking:
         custom = _custom(config[CUSTOM_HEADERS])
         replaced = {name.lower() for name, _ in custom}
         kept = [(name, value) for name, value in fixed if name.lower() not in replaced]
-        self._fixed = RequestHeaders(
-            tuple((name, _clean(value)) for name, value in [*kept, *custom])
-        )
+        pairs = tuple((name, _clean(value)) for name, value in [*kept, *custom])
+        self._fixed = RequestHeaders(pairs)
+        self._rotated = [
+            RequestHeaders(tuple((n, agent if n == "User-Agent" else v) for n, v in pairs))
+            for agent in agents[1:]
+            if "user-agent" not in replaced
+        ]
+        self._turn = count()  # its next() is one step for all threads
         self._conditional = config[CONDITIONAL]
         self._cookies_on = config[COOKIES]
         self._cookies = _cookies(config) if self._cookies_on else ByHost()
 
     def headers(self, request: Request, host: str) -> RequestHeaders:
         """All but Host and what credentials add; no value breaks its line."""
+        fixed = self._fixed
+        if self._rotated:
+            fixed = self._rotated[next(self._turn) % len(self._rotated)]
         if not (request.headers or request.etag or request.modified_since_ms or self._cookies):
-            return self._fixed
+            return fixed
         own = [(name, _clean(value)) for name, value in request.headers if _TOKEN.fullmatch(name)]
         if self._conditional and request.etag:
             own.append(("If-None-Match", _clean(request.etag)))
@@ -119,7 +150,7 @@ class Asking:
             own.append(("Cookie", cookie))
         if not self._cookies_on:
             own = [(name, value) for name, value in own if name.lower() != "cookie"]
-        kept = [pair for pair in self._fixed.pairs if pair[0].lower() not in names]
+        kept = [pair for pair in fixed.pairs if pair[0].lower() not in names]
         return RequestHeaders((*kept, *own))
 
 
@@ -137,6 +168,18 @@ def user_agent(config: Config) -> str:
     about = (config[each].strip() for each in (AGENT_DESCRIPTION, AGENT_URL, AGENT_EMAIL))
     remark = "; ".join(each for each in about if each)
     return _clean(name + (f"/{version}" if version else "") + (f" ({remark})" if remark else ""))
+
+
+def _rotated(config: Config) -> list[str]:
+    """The agents to tell in turn; ConfigError where there should be some and are none."""
+    if not config[AGENT_ROTATE]:
+        return []
+    agents = [_clean(line.text) for line in rule_lines(config, AGENT_ROTATE_FILE)]
+    if not any(agents):
+        raise ConfigError(
+            f"{AGENT_ROTATE.name} is on, but {config[AGENT_ROTATE_FILE]} names no agent"
+        )
+    return [agent for agent in agents if agent]
 
 
 def _custom(lines: str) -> list[tuple[str, str]]:

@@ -29,6 +29,8 @@ class CurlHandle:
         self.curl = pycurl.Curl()
         self.key = ""
         """What it last connected to."""
+        self.place = ("", "")
+        """The key and the address that its options are set for."""
         self.options: dict[int, object] = {}
         """What is set on it, beyond what all transfers share."""
         self.headers: object = None
@@ -39,6 +41,7 @@ class CurlHandle:
         self._monotonic = monotonic
         self._lines: list[bytes] = []
         self.begin(_NO_BODY, requests=0)
+        self.forget()
         curl = self.curl
         curl.setopt(pycurl.HEADERFUNCTION, self._lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
@@ -52,18 +55,9 @@ class CurlHandle:
             curl.setopt(pycurl.NOPROGRESS, 0)
 
     def begin(self, body: Body, *, requests: int) -> None:
-        """Clears what the last transfer left; at most so many requests may be sent."""
+        """What the next transfer brings; at most so many requests may be sent."""
         self.body = body
-        self.raw_head = b""
-        self.head: Head | None = None
-        self.stopped: FailureKind | None = None
-        self.request_head = b""
-        self.asked_at = 0.0
-        """When the request began to be sent; 0 where none was."""
-        self._lines.clear()
         self._requests_left = requests
-        self._window_from = 0.0
-        self._window_received = 0
 
     def end(self) -> None:
         """The transfer is over: reads the head where no body made that necessary."""
@@ -73,9 +67,14 @@ class CurlHandle:
     def forget(self) -> None:
         """Lets go of what the transfer brought: idle handles are many, and bodies large."""
         self.body = _NO_BODY
-        self.head = None
+        self.head: Head | None = None
         self.raw_head = self.request_head = b""
+        self.stopped: FailureKind | None = None
+        self.asked_at = 0.0
+        """When the request began to be sent; 0 where none was."""
         self._lines.clear()
+        self._window_from = 0.0
+        self._window_received = 0
 
     def set(self, option: int, value: object) -> None:
         """Sets an option where it is not set so already."""

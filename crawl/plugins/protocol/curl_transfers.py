@@ -123,9 +123,10 @@ class CurlTransfers:
     def _watch(self, what: int, number: int, _multi: object, _data: object) -> None:
         if what == pycurl.POLL_REMOVE:
             self._watched.discard(number)
-            # a socket that is closed by now has left by itself
-            with contextlib.suppress(OSError):
+            try:  # noqa: SIM105, done for every page
                 self._epoll.unregister(number)
+            except OSError:  # closed by now, it has left by itself
+                pass
         elif number in self._watched:
             self._epoll.modify(number, _EVENTS[what])
         else:

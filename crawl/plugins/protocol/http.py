@@ -20,6 +20,7 @@ from crawl.interfaces.protocol import (
     Transfers,
     Truncation,
 )
+from crawl.plugins.protocol.asking import redacted
 from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.connecting import (
     IDLE_TIME,
@@ -32,10 +33,17 @@ from crawl.plugins.protocol.curl_errors import CONNECTING, CONNECTION_LOST, kind
 from crawl.plugins.protocol.curl_handle import CurlHandle
 from crawl.plugins.protocol.curl_pool import CurlPool
 from crawl.plugins.protocol.curl_transfers import CurlTransfers, Started
-from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
+from crawl.plugins.protocol.http_base import (
+    SYSTEM,
+    UNASKED,
+    HttpBase,
+    Sending,
+    is_asked_here,
+)
 from crawl.plugins.protocol.target import target_of
 
 _TOO_SLOW = "Operation too slow"
+_USUAL = "HTTP/1.1"
 _VERSIONS = {1: "HTTP/1.0", 2: "HTTP/1.1", 3: "HTTP/2", 30: "HTTP/3"}
 
 
@@ -92,9 +100,11 @@ class HttpProtocol(HttpBase):
         target = target_of(request.url)
         if target is None or target.scheme not in self.schemes:
             return None
-        if not self.resolver.knows(target.host):
+        proxy = self.proxy_of(target)
+        located = self.resolver.known(target.host) if is_asked_here(target, proxy) else UNASKED
+        if located is None:
             return None
-        sending = self.prepare(request, target)
+        sending = self.prepare(request, target, proxy, located)
         if isinstance(sending, Failure):
             return sending
         handle = self._pool.take(_place(sending))
@@ -122,13 +132,16 @@ class HttpProtocol(HttpBase):
         if handle.headers is not sending.headers:
             handle.headers = sending.headers
             handle.curl.setopt(pycurl.HTTPHEADER, sending.headers.lines)
-        handle.set(pycurl.PROXY, sending.proxy)  # an empty one: none, whatever the environment
-        if sending.address:
+        place = (handle.key, sending.address)
+        if handle.place != place:
+            handle.place = place
+            # an empty one: none, whatever the environment
+            handle.curl.setopt(pycurl.PROXY, sending.proxy)
             bracketed = f"[{sending.address}]" if ":" in sending.address else sending.address
             # whatever libcurl reads as the host: it goes to the judged address
-            handle.set(pycurl.CONNECT_TO, [f"::{bracketed}:{target.port}"])
-        elif handle.options.pop(pycurl.CONNECT_TO, None):
-            handle.curl.setopt(pycurl.CONNECT_TO, [])
+            to = [f"::{bracketed}:{target.port}"] if sending.address else []
+            handle.curl.setopt(pycurl.CONNECT_TO, to)
+            handle.cipher = ""
         if sending.digest is not None:
             handle.set(pycurl.HTTPAUTH, pycurl.HTTPAUTH_DIGEST)
             handle.set(pycurl.USERNAME, sending.digest.user)
@@ -137,8 +150,9 @@ class HttpProtocol(HttpBase):
             for option in (pycurl.USERNAME, pycurl.PASSWORD):
                 handle.options.pop(option, None)
                 handle.curl.unsetopt(option)
-        # only what libcurl tells its log says which cipher is in use
-        handle.set(pycurl.VERBOSE, 1 if target.scheme == "https" or sending.digest else 0)
+        # only what libcurl tells its log says which cipher is in use: it is asked once
+        is_told = sending.digest is not None or (target.scheme == "https" and not handle.cipher)
+        handle.set(pycurl.VERBOSE, int(is_told))
 
     def _answer(
         self, handle: CurlHandle, sending: Sending, code: int, message: str
@@ -166,7 +180,14 @@ class HttpProtocol(HttpBase):
         if head.keep_seconds is not None:
             keep = min(keep, max(1, head.keep_seconds - 1))
         handle.set(pycurl.MAXAGE_CONN, keep)
-        version = _VERSIONS.get(curl.getinfo(pycurl.INFO_HTTP_VERSION), head.version)
+        cipher = ""
+        if sending.target.scheme == "https":
+            cipher = handle.cipher
+            if not handle.options[pycurl.VERBOSE] and curl.getinfo(pycurl.NUM_CONNECTS):
+                handle.cipher = ""  # of a connection before: it is asked for again
+        version = head.version
+        if version != _USUAL:
+            version = _VERSIONS.get(curl.getinfo(pycurl.INFO_HTTP_VERSION), version)
         return Response(
             url=sending.request.url,
             code=head.code,
@@ -175,8 +196,10 @@ class HttpProtocol(HttpBase):
             truncated=body.truncated,
             ip=sending.address,
             version=version,
-            cipher=handle.cipher if sending.target.scheme == "https" else "",
-            request_headers=handle.request_head or sending.head(version),
+            cipher=cipher,
+            request_headers=redacted(handle.request_head)
+            if handle.request_head
+            else sending.head(version),
             response_headers=handle.raw_head,
             sent=sent,
             elapsed_ms=elapsed_ms,

@@ -8,7 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from crawl.clock import SystemClock
 from crawl.config import Config, Property
-from crawl.fetcher.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
+from crawl.fetcher.dns import (
+    DNS_PROPERTIES,
+    HostResolver,
+    Located,
+    Resolve,
+    system_addresses,
+)
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
 from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking, RequestHeaders
 from crawl.plugins.protocol.connecting import CONNECTING_PROPERTIES
@@ -18,6 +24,15 @@ from crawl.plugins.protocol.proxies import PROXY_PROPERTIES, Proxies
 from crawl.plugins.protocol.target import Target, target_of
 
 SYSTEM = SystemClock()
+
+
+UNASKED = Located(("",))
+"""Where a host is that a proxy looks up."""
+
+
+def is_asked_here(target: Target, proxy: str) -> bool:
+    """Whether the host must be looked up, or its address judged, by us."""
+    return not proxy or target.is_literal
 
 
 class Sending(NamedTuple):
@@ -74,23 +89,27 @@ class HttpBase(FetchProtocol):
         target = target_of(request.url)
         if target is None or target.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
-        prepared = self.prepare(request, target)
+        proxy = self.proxy_of(target)
+        located = self.resolver.locate(target.host) if is_asked_here(target, proxy) else UNASKED
+        prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
 
-    def prepare(self, request: Request, target: Target) -> Sending | Failure:
-        """Everything before the sending; the host may have to be looked up."""
-        proxy = self._proxies.proxy_for(target.url)
-        address = ""
-        if not proxy or target.is_literal:
-            located = self.resolver.locate(target.host)
-            if not located.addresses:
-                return Failure(request.url, located.kind, located.message)
-            address = "" if proxy else located.addresses[0]
+    def proxy_of(self, target: Target) -> str:
+        """The proxy to go by, in turn where there are several; empty for none."""
+        return self._proxies.proxy_for(target.url) if self._proxies else ""
+
+    def prepare(
+        self, request: Request, target: Target, proxy: str, located: Located
+    ) -> Sending | Failure:
+        """Everything before the sending."""
+        if not located.addresses:
+            return Failure(request.url, located.kind, located.message)
         headers = self._asking.headers(request, target.host)
-        login = self._credentials.get(target.host)
+        login = self._credentials.get(target.host) if self._credentials else None
         if login is not None and login.header:
             headers = RequestHeaders((*headers.pairs, ("Authorization", login.header)))
             login = None
+        address = "" if proxy else located.addresses[0]
         return Sending(request, target, address, proxy, headers, login)
 
     @abstractmethod

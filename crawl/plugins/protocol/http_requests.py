@@ -18,6 +18,7 @@ from urllib3.exceptions import InsecureRequestWarning
 from crawl.config import Config
 from crawl.fetcher.dns import Resolve, system_addresses
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
+from crawl.plugins.protocol.asking import redacted
 from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
 from crawl.plugins.protocol.head import Head, last_head, read_head
@@ -139,7 +140,7 @@ class _Transfer:
                 ip=sending.address,
                 version=head.version,
                 cipher=self.cipher,
-                request_headers=watch.request,
+                request_headers=redacted(watch.request),
                 response_headers=self.raw_head,
                 sent=watch.sent_at,
                 elapsed_ms=elapsed_ms,

@@ -49,6 +49,9 @@ class _InTurn:
         self._urls = urls
         self._turn = count()  # its next() is one step for all threads
 
+    def __bool__(self) -> bool:
+        return bool(self._urls)
+
     def next(self) -> str:
         return self._urls[next(self._turn) % len(self._urls)] if self._urls else ""
 
@@ -66,9 +69,14 @@ class Proxies:
             place = RuleLine(PROXY_EXCEPTIONS.name, 1, entry)
             self._hosts.add(place, entry, _InTurn(()))
 
+    def __bool__(self) -> bool:
+        return bool(self._hosts or self._schemes or self._default)
+
     def proxy_for(self, url: URL) -> str:
         """The URL of the proxy to use; empty for none."""
-        rule = self._hosts.get(url.host) or self._schemes.get(url.scheme) or self._default
+        rule = self._hosts.get(url.host)
+        if rule is None:
+            rule = self._schemes.get(url.scheme, self._default)
         return rule.next()
 
     def _add(self, line: RuleLine) -> None:

@@ -5,7 +5,7 @@ import pytest
 from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Request
-from crawl.plugins.protocol.asking import Asking, user_agent
+from crawl.plugins.protocol.asking import Asking, redacted, user_agent
 from crawl.plugins.protocol.credentials import credentials
 
 NAMED = {"http.agent.name": "mybot"}
@@ -42,6 +42,48 @@ def test_switches() -> None:
     request = Request("http://a/", modified_since_ms=1, etag="x", headers=(("Cookie", "a=1"),))
     pairs = Asking(Config.of({**NAMED, **off})).headers(request, "a").pairs
     assert [name for name, _ in pairs] == ["User-Agent", "Accept-Encoding"]
+
+
+def rotating(lines: str, **others: object) -> Config:
+    return Config.of({**NAMED, "http.agent.rotate": True, **others}, {"agents.txt": lines})
+
+
+def test_agents_are_told_in_turn_where_wanted() -> None:
+    lines = "# of old\nmybot/1 (a)\n\nmybot/2\n"
+    asking = Asking(rotating(lines))
+    requests = [Request("http://a/"), Request("http://b/", etag="x"), Request("http://a/")]
+    told = [dict(asking.headers(request, "a").pairs)["User-Agent"] for request in requests]
+    assert told == ["mybot/1 (a)", "mybot/2", "mybot/1 (a)"]
+    off = Asking(Config.of(NAMED, {"agents.txt": lines}))
+    assert dict(off.headers(requests[0], "a").pairs)["User-Agent"].startswith("mybot/Nutria-")
+
+
+def test_rotation_needs_agents_and_still_a_name() -> None:
+    with pytest.raises(ConfigError, match=r"agents.txt names no agent"):
+        Asking(rotating("# none\n"))
+    with pytest.raises(ConfigError, match=r"agents.txt names no agent"):
+        Asking(Config.of({**NAMED, "http.agent.rotate": True}))  # the packaged file
+    with pytest.raises(ConfigError, match=r"http.agent.name is not set"):
+        Asking(rotating("x\n", **{"http.agent.name": ""}))
+
+
+def test_an_agent_of_ones_own_is_not_rotated_away() -> None:
+    config = rotating("a\nb\n", **{"http.custom.headers": "User-Agent: mine"})
+    pairs = Asking(config).headers(Request("http://a/"), "a").pairs
+    assert [value for name, value in pairs if name == "User-Agent"] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("head", "kept"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+        (b"G\r\nauthorization: x y\r\nB: 1\r\n", b"G\r\nauthorization: ***\r\nB: 1\r\n"),
+        (b"G\r\nX-Cookie: 1\r\nCOOKIE:a=b\r\n", b"G\r\nX-Cookie: 1\r\nCOOKIE: ***\r\n"),
+        (b"G\r\nProxy-Authorization: Basic x\r\n", b"G\r\nProxy-Authorization: ***\r\n"),
+    ],
+)
+def test_secrets_are_cut_out(head: bytes, kept: bytes) -> None:
+    assert redacted(head) == kept
 
 
 def test_custom_headers_are_checked() -> None:
