@@ -1,7 +1,7 @@
 """HtmlReader: makes a Parse of an HTML page that is given to it in document order.
 
 It knows neither the page's bytes nor who parsed them, so that every HTML parser comes to the
-same title, text and links. One who wants to be quick looks into `actions` which elements
+same title, text and links. One who wants to be quick looks into `ACTIONS` which elements
 matter, and does without asking for the others' attributes.
 """
 
@@ -63,19 +63,6 @@ class HtmlSettings:
         return cls(agent, config[FORM_ACTIONS], ignored, config[MAX_OUTLINKS])
 
 
-class Action(NamedTuple):
-    """What is to be done at an element. A tuple, because it is unpacked at every one."""
-
-    text: str | None
-    """To be added at its start and at its end."""
-    start: Callable[[Attributes], None] | None
-    end: Callable[[], object] | None
-
-
-_NOTHING = Action(None, None, None)
-_BREAKS_ALONE = {tag: Action(text, None, None) for tag, text in BREAKS.items()}
-
-
 class HtmlReader:
     """Takes one page: `start`, `text` and `end` in document order, then `parse`.
 
@@ -107,42 +94,10 @@ class HtmlReader:
         self._drawings = 0
         self.text: Callable[[str], None] = self._pieces.append
         """Takes a piece of text."""
-        self.actions: dict[str, Action] = {**_BREAKS_ALONE, **self._actions()}
-        """What is to be done at the elements that matter."""
-
-    def _actions(self) -> dict[str, Action]:
-        starts: dict[str, Callable[[Attributes], None]] = {
-            **dict.fromkeys(UNSEEN, self._cut),
-            **{
-                tag: partial(self._unseen if tag in UNSEEN else self._element, tag)
-                for tag in LINK_ATTRIBUTES
-            },
-            "a": self._a,
-            "area": self._area,
-            "base": self._base,
-            "body": self._body,
-            "frameset": self._body,
-            "form": self._form,
-            "html": self._facts.html,
-            "img": self._img,
-            "link": self._link,
-            "meta": self._meta,
-            "noscript": self._noscript,
-            "svg": self._svg,
-        }
-        ends: dict[str, Callable[[], object]] = {
-            **dict.fromkeys(UNSEEN, self._taken),
-            "a": self._a_end,
-            "noscript": self._noscript_end,
-            "script": self._script_end,
-            "svg": self._svg_end,
-            "title": self._title_end,
-        }
-        return {tag: Action(BREAKS.get(tag), at, ends.get(tag)) for tag, at in starts.items()}
 
     def start(self, tag: str, attributes: Attributes) -> None:
         """Takes the start of any element."""
-        action = self.actions.get(tag, _NOTHING)
+        action = ACTIONS.get(tag, _NOTHING)
         if action.text is not None:
             self.text(action.text)
         if tag not in VOID:
@@ -150,13 +105,13 @@ class HtmlReader:
             if self._is_hidden[-1]:
                 self.hide()
         if action.start is not None:
-            action.start(attributes)
+            action.start(self, attributes)
 
     def end(self, tag: str) -> None:
         """Takes its end."""
-        action = self.actions.get(tag, _NOTHING)
+        action = ACTIONS.get(tag, _NOTHING)
         if action.end is not None:
-            action.end()
+            action.end(self)
         if self._is_hidden.pop():
             self.show()
         if action.text is not None:
@@ -203,7 +158,7 @@ class HtmlReader:
         self._links.append((tag, reference, rel))
         return number
 
-    def _element(self, tag: str, attributes: Attributes, rel: str = "") -> None:
+    def _element(self, attributes: Attributes, tag: str, rel: str = "") -> None:
         if tag not in self._settings.ignored_tags:
             for reference in references(tag, attributes):
                 self._add(tag, reference, rel)
@@ -211,12 +166,12 @@ class HtmlReader:
     def _cut(self, attributes: Attributes) -> None:
         self.hide()
 
-    def _unseen(self, tag: str, attributes: Attributes) -> None:
+    def _unseen(self, attributes: Attributes, tag: str) -> None:
         self.hide()
         if tag == "script":
             kind = attributes.get("type")
             self._is_json_ld = kind is not None and kind.strip().lower() == "application/ld+json"
-        self._element(tag, attributes)
+        self._element(attributes, tag)
 
     def _taken(self) -> str:
         text = "".join(self._pieces[self._marks[-1] :])
@@ -248,10 +203,10 @@ class HtmlReader:
             known = self._alternatives.get(number, "")
             if len(known) < _MAX_ANCHOR:
                 self._alternatives[number] = f"{known} {attributes.get('alt') or ''}"
-        self._element("img", attributes)
+        self._element(attributes, "img")
 
     def _area(self, attributes: Attributes) -> None:
-        self._element("area", attributes, rel_of(attributes))
+        self._element(attributes, "area", rel_of(attributes))
 
     def _form(self, attributes: Attributes) -> None:
         if self._settings.form_actions and "form" not in self._settings.ignored_tags:
@@ -263,10 +218,13 @@ class HtmlReader:
         rel = rel_of(attributes)
         self._facts.link(attributes, rel, self._is_head)
         if is_document(rel):
-            self._element("link", attributes, rel)
+            self._element(attributes, "link", rel)
 
     def _base(self, attributes: Attributes) -> None:
         self._facts.base = self._facts.base or (attributes.get("href") or "")
+
+    def _html(self, attributes: Attributes) -> None:
+        self._facts.html(attributes)
 
     def _meta(self, attributes: Attributes) -> None:
         self._facts.meta(attributes, self._noscripts > 0)
@@ -296,3 +254,48 @@ class HtmlReader:
         title = collapsed(self._taken(), _MAX_TITLE)
         if not self._drawings and not self._title:
             self._title = title
+
+
+class Action(NamedTuple):
+    """What is to be done at an element. A tuple, because it is unpacked at every one."""
+
+    text: str | None
+    """To be added at its start and at its end."""
+    start: Callable[[HtmlReader, Attributes], None] | None
+    end: Callable[[HtmlReader], object] | None
+
+
+_STARTS: dict[str, Callable[[HtmlReader, Attributes], None]] = {
+    **dict.fromkeys(UNSEEN, HtmlReader._cut),
+    **{
+        tag: partial(HtmlReader._unseen if tag in UNSEEN else HtmlReader._element, tag=tag)
+        for tag in LINK_ATTRIBUTES
+    },
+    "a": HtmlReader._a,
+    "area": HtmlReader._area,
+    "base": HtmlReader._base,
+    "body": HtmlReader._body,
+    "frameset": HtmlReader._body,
+    "form": HtmlReader._form,
+    "html": HtmlReader._html,
+    "img": HtmlReader._img,
+    "link": HtmlReader._link,
+    "meta": HtmlReader._meta,
+    "noscript": HtmlReader._noscript,
+    "svg": HtmlReader._svg,
+}
+_ENDS: dict[str, Callable[[HtmlReader], object]] = {
+    **dict.fromkeys(UNSEEN, HtmlReader._taken),
+    "a": HtmlReader._a_end,
+    "noscript": HtmlReader._noscript_end,
+    "script": HtmlReader._script_end,
+    "svg": HtmlReader._svg_end,
+    "title": HtmlReader._title_end,
+}
+_NOTHING = Action(None, None, None)
+ACTIONS: dict[str, Action] = {
+    tag: Action(BREAKS.get(tag), _STARTS.get(tag), _ENDS.get(tag))
+    for tag in BREAKS.keys() | _STARTS.keys()
+}
+"""The elements that matter, for every reader: bound to one, it would be a cycle, and each
+page be left to the garbage collector."""

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl.interfaces.html_guard import is_tame
 from crawl.interfaces.html_tokens import VOID, feed
-from crawl.parsing.html_reader import Action, HtmlReader
+from crawl.parsing.html_reader import ACTIONS, Action, HtmlReader
 
 _TEXT = "-text"
 
@@ -27,7 +27,7 @@ def read(markup: str, reader: HtmlReader) -> None:
 def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:
     """Without recursion: a page may be deeper than Python's stack."""
     hidden = {node.mem_id for node in tree.css("[hidden]") if node.tag not in VOID}
-    text, action_of = reader.text, reader.actions.get
+    text, action_of = reader.text, ACTIONS.get
     above: list[tuple[LexborNode, Action | None]] = []
     node = tree.root
     while node is not None:
@@ -44,7 +44,7 @@ def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:
                 if around is not None:
                     text(around)
                 if start is not None:
-                    start(node.attributes)
+                    start(reader, node.attributes)
             above.append((node, action))
             following = node.first_child
         while following is None and above:
@@ -52,7 +52,7 @@ def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:
             if action is not None:
                 around, _, end = action
                 if end is not None:
-                    end()
+                    end(reader)
                 if around is not None:
                     text(around)
             if hidden and node.mem_id in hidden:

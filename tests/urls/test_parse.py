@@ -10,6 +10,7 @@ from crawl.urls.parse import (
     parse,
     port_of,
     resolve,
+    resolver,
     scheme_of,
     serialize,
 )
@@ -109,3 +110,9 @@ def test_canonical_is_idempotent_and_the_accessors_agree(text: str) -> None:
 def test_resolution_gives_an_absolute_url_or_none(base: str, reference: str) -> None:
     found = resolve(base, reference)
     assert found is None or canonical(found) == found
+
+
+@given(texts, texts)
+def test_many_links_of_one_page_are_resolved_as_each_alone(base: str, reference: str) -> None:
+    for page in (base, "http://a.com/b/c?d"):
+        assert resolver(page)(reference) == resolve(page, reference)
