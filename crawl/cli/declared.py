@@ -16,6 +16,7 @@ def declared_properties() -> Iterator[Property[Any]]:
     from crawl.interfaces.registry import plugin_properties
     from crawl.parsing import settings as parsing
     from crawl.rules import outlinks
+    from crawl.rules.redirect import DB_IGNORE_ALSO_REDIRECTS
 
     yield from chains.PROPERTIES
     yield from politeness.PROPERTIES
@@ -23,4 +24,5 @@ def declared_properties() -> Iterator[Property[Any]]:
     yield protocols.PLUGIN_PROTOCOL
     yield from parsing.PROPERTIES
     yield from outlinks.PROPERTIES
+    yield DB_IGNORE_ALSO_REDIRECTS
     yield from plugin_properties()

@@ -61,6 +61,8 @@ class Surroundings:
     chance: random.Random
     accepted: Callable[[str], tuple[str | None, str]] = lambda url: (url, "")
     """A redirect's target in normal form, or None and why it is dropped."""
+    astray: Callable[[str, str], str] = lambda source, target: ""
+    """Why a redirect from one URL to another is dropped; empty where it is not."""
     admitted: Callable[[str], tuple[str | None, str]] | None = None
     """The same for a URL of the list, where these are looked at once more."""
     archive: Callable[[Content], None] | None = None
@@ -291,6 +293,10 @@ class FetchEngine:
             return
         if accepted == item.url or accepted in item.came_by:
             self.counters["redirects_dropped.loop"] += 1
+            return
+        astray = self._around.astray(item.url, accepted)
+        if astray:
+            self.counters[f"redirects_dropped.{astray}"] += 1
             return
         shown = representative(item.representative or item.url, accepted, temporary=temporary)
         host = host_of(accepted) or ""

@@ -22,6 +22,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import Resolved
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.parsing.plan import Parsing
+from crawl.rules.redirect import RedirectRules
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, PartFile
@@ -83,6 +84,7 @@ def surroundings(
             fetching.filters,
             done if config[HTTP_REDIRECT_MAX] > 0 else set(),
         ),
+        astray=RedirectRules.of(config).why_dropped,
         admitted=_acceptance(fetching.list_normalizers, fetching.list_filters, done)
         if looks_again
         else None,

@@ -1,9 +1,57 @@
-"""Which of two URLs stands for a page that redirects to another."""
+"""Where a redirect may lead to, and which of its two URLs stands for the page."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from crawl.config import Config, Property, boolean
+from crawl.rules.outlinks import (
+    DB_IGNORE_EXTERNAL,
+    DB_IGNORE_INTERNAL,
+    DB_IGNORE_MODE,
+    DB_MAX_OUTLINK_LENGTH,
+)
 from crawl.urls.domains import registered_domain
-from crawl.urls.parse import URL, parse
+from crawl.urls.parse import URL, host_of, parse
+
+DB_IGNORE_ALSO_REDIRECTS: Property[bool] = boolean(
+    "db.ignore.also.redirects",
+    True,
+    "What is ignored as an internal or external link is ignored as a redirect's target too.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectRules:
+    """Which targets are dropped; the rules of links, where they are to hold for redirects."""
+
+    max_length: int = 4096
+    ignore_internal: bool = False
+    ignore_external: bool = False
+    by_domain: bool = False
+
+    @classmethod
+    def of(cls, config: Config) -> RedirectRules:
+        also = config[DB_IGNORE_ALSO_REDIRECTS]
+        return cls(
+            config[DB_MAX_OUTLINK_LENGTH],
+            also and config[DB_IGNORE_INTERNAL],
+            also and config[DB_IGNORE_EXTERNAL],
+            config[DB_IGNORE_MODE] == "byDomain",
+        )
+
+    def why_dropped(self, source: str, target: str) -> str:
+        """The reason to count; empty for a target that may be kept."""
+        if len(target) > self.max_length:
+            return "too_long"
+        if not (self.ignore_internal or self.ignore_external):
+            return ""
+        here, there = host_of(source) or "", host_of(target) or ""
+        if self.by_domain:
+            here, there = registered_domain(here), registered_domain(there)
+        if here == there:
+            return "internal" if self.ignore_internal else ""
+        return "external" if self.ignore_external else ""
 
 
 def representative(source: str, target: str, *, temporary: bool) -> str:

@@ -74,6 +74,7 @@ def fetch(
     deadline: float | None = None,
     politeness: dict[str, Any] | None = None,
     around: dict[str, Any] | None = None,
+    prepare: Callable[[FetchEngine], None] = lambda engine: None,
     **settings: Any,
 ) -> Fetched:
     """Fetches the URLs from the web in virtual time."""
@@ -94,5 +95,6 @@ def fetch(
         ),
         deadline=deadline,
     )
+    prepare(engine)
     run = run_virtual(engine, web.answer, threads, clock)
     return Fetched(run, engine, records)

@@ -19,6 +19,7 @@ from crawl.interfaces.protocol import Failure, FailureKind
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
+from crawl.rules.redirect import RedirectRules
 from tests.fetcher.small_web import DUE, REFUSED, SmallWeb, fetch
 
 
@@ -291,6 +292,56 @@ def test_hosts_on_the_allowlist_are_not_asked_for_their_rules() -> None:
     assert done.statuses["http://www.own.org/p1"] is Status.FETCH_SUCCESS
     assert done.begun("http://www.own.org/robots.txt") == []
     assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
+
+
+def test_a_redirect_that_leads_where_links_are_ignored_is_dropped() -> None:
+    pages: dict[str, object] = {
+        "http://a.org/1": (302, {"Location": "http://b.org/1"}),
+        "http://a.org/2": (302, {"Location": "/3"}),
+    }
+    rules = RedirectRules(ignore_external=True)
+    done = fetch(SmallWeb(pages), list(pages), around={"astray": rules.why_dropped})
+    assert done.engine.counters["redirects_dropped.external"] == 1
+    assert done.engine.counters["redirects_left_for_later"] == 1
+
+
+def test_followed_links_wait_in_their_own_queues_under_their_own_rules() -> None:
+    pages = host("a.org", 3) | host("b.org", 1, "User-agent: *\nDisallow: /\n")
+    link = CrawlDatum(Status.LINKED, 0)
+
+    def follow(engine: FetchEngine) -> None:
+        engine.follow([("http://a.org/p1", link), ("http://b.org/p0", link)], depth=1)
+        engine.follow([("http://a.org/p1", link), ("http://theirs.org/", link)], depth=2)
+
+    owns = {"owns": lambda key: key != "theirs.org"}
+    done = fetch(SmallWeb(pages), ["http://a.org/p0"], prepare=follow, around=owns)
+    counters = done.engine.counters
+    assert counters["outlinks_followed"] == 2
+    assert counters["outlinks_not_followed.already_fetched"] == 1
+    assert counters["outlinks_not_followed.server_of_another_part"] == 1
+    assert done.statuses == {
+        "http://a.org/p0": Status.FETCH_SUCCESS,
+        "http://a.org/p1": Status.FETCH_SUCCESS,
+        "http://b.org/p0": Status.FETCH_GONE,
+    }
+    assert {record.url: record.depth for record in done.records}["http://a.org/p1"] == 1
+    assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
+
+
+def test_followed_links_that_are_not_served_are_counted_and_leave_no_record() -> None:
+    link = CrawlDatum(Status.LINKED, 0)
+    done = fetch(
+        SmallWeb(host("a.org", 9)),
+        ["http://a.org/p0"],
+        prepare=lambda engine: engine.follow(
+            [(f"http://a.org/p{n}", link) for n in range(1, 9)], depth=1
+        ),
+        deadline=12.0,
+    )
+    counters = done.engine.counters
+    assert counters["outlinks_not_served.time_limit"] > 0
+    served = len(done.records) + counters["handed_back.time_limit"]
+    assert served + counters["outlinks_not_served.time_limit"] == 9
 
 
 def test_the_target_of_a_redirect_that_is_not_served_is_left_for_later() -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.rules.redirect import representative
+from crawl.config import Config
+from crawl.rules.redirect import RedirectRules, representative
 
 SRC, DST = "source", "target"
 
@@ -64,3 +65,33 @@ def test_it_is_always_one_of_the_two(source: str, target: str, temporary: bool) 
     for one in (source, f"http://a.com/{source}"):
         for two in (target, f"http://www.a.com/{target}"):
             assert representative(one, two, temporary=temporary) in (one, two)
+
+
+@pytest.mark.parametrize(
+    ("settings", "target", "reason"),
+    [
+        ({}, "http://b.org/", ""),
+        ({}, "http://b.org/" + "x" * 5000, "too_long"),
+        ({"db.max.outlink.length": 12}, "http://b.org/", "too_long"),
+        ({"db.ignore.external.links": True}, "http://b.org/", "external"),
+        ({"db.ignore.external.links": True}, "http://www.a.org/", "external"),
+        ({"db.ignore.external.links": True}, "http://a.org/y", ""),
+        (
+            {"db.ignore.external.links": True, "db.ignore.external.links.mode": "byDomain"},
+            "http://www.a.org/",
+            "",
+        ),
+        ({"db.ignore.internal.links": True}, "http://a.org/y", "internal"),
+        ({"db.ignore.internal.links": True}, "http://b.org/", ""),
+        (
+            {"db.ignore.external.links": True, "db.ignore.also.redirects": False},
+            "http://b.org/",
+            "",
+        ),
+    ],
+)
+def test_what_is_ignored_as_a_link_is_ignored_as_a_target(
+    settings: dict[str, object], target: str, reason: str
+) -> None:
+    rules = RedirectRules.of(Config.of(settings))
+    assert rules.why_dropped("http://a.org/x", target) == reason
