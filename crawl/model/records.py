@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise, repeat
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, pairwise, repeat
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.model.tables import CRAWLDB
+from crawl.model.tables import CRAWLDB, METADATA
 
 
 def to_table(records: Iterable[tuple[str, str, CrawlDatum]]) -> pa.Table:
     """A CrawlDb table of (url, host, datum)."""
-    columns: list[list[Any]] = [[] for _ in CRAWLDB.columns]
+    urls: list[str] = []
+    hosts: list[str] = []
+    datums: list[CrawlDatum] = []
     for url, host, datum in records:
-        values = (
-            url,
-            host,
-            int(datum.status),
-            datum.fetch_time,
-            datum.modified_time or None,
-            datum.fetch_interval,
-            datum.retries,
-            datum.score,
-            datum.signature,
-            list(datum.metadata.items()),
-        )
-        for column, value in zip(columns, values, strict=True):
-            column.append(value)
-    arrays = [
-        pa.array(column, field.type) for column, field in zip(columns, CRAWLDB.schema, strict=True)
+        urls.append(url)
+        hosts.append(host)
+        datums.append(datum)
+    columns: list[list[Any]] = [
+        urls,
+        hosts,
+        [int(datum.status) for datum in datums],
+        [datum.fetch_time for datum in datums],
+        [datum.modified_time or None for datum in datums],
+        [datum.fetch_interval for datum in datums],
+        [datum.retries for datum in datums],
+        [datum.score for datum in datums],
+        [datum.signature for datum in datums],
     ]
-    return pa.Table.from_arrays(arrays, schema=CRAWLDB.schema)
+    arrays = [pa.array(column, _TYPES[place]) for place, column in enumerate(columns)]
+    maps = _maps([datum.metadata for datum in datums])
+    return pa.Table.from_arrays([*arrays, maps], schema=CRAWLDB.schema)
+
+
+_TYPES = CRAWLDB.schema.types
+
+
+def _maps(rows: list[Mapping[str, str]]) -> pa.MapArray:
+    """A column of maps; all keys and values in one go, for pairs one by one take thrice as
+    long as the whole rest of a table."""
+    offsets = np.zeros(len(rows) + 1, dtype=np.int32)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    keys = list(chain.from_iterable(rows))
+    values = list(chain.from_iterable(row.values() for row in rows))
+    return pa.MapArray.from_arrays(
+        pa.array(offsets), pa.array(keys, pa.string()), pa.array(values, pa.string())
+    ).cast(METADATA)
 
 
 def to_records(table: pa.Table) -> Iterator[tuple[str, CrawlDatum]]:
