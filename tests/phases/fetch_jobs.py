@@ -13,17 +13,18 @@ from tests.phases.webs import web_config
 CHUNK = 5
 
 
-def fetch_in_chunks(address: str, settings: Settings) -> None:
-    fetch_by(SystemClock(), address, settings)
+def fetch_in_chunks(address: str, settings: Settings, parse: bool = False) -> None:
+    fetch_by(SystemClock(), address, settings, parse=parse)
 
 
-def fetch_by(clock: Clock, address: str, settings: Settings) -> Fetched:
+def fetch_by(clock: Clock, address: str, settings: Settings, *, parse: bool = False) -> Fetched:
     config = web_config(
         Web(settings),
         fetcher__server__delay=0,
         fetcher__checkpoint__records=CHUNK,
         fetcher__journal__seconds=0,
         fetcher__progress__interval=0.1,
+        fetcher__parse=parse,
     )
     return fetch.run(InProcess(2), CrawlDir(address), config, FetchOptions(), clock)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import shutil
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
+from crawl.storage.parquet import open_table
+from crawl.storage.segments import PARSE_DATA, Segment
 from crawl.testing.web import Settings, Web, duplicates, running
 from tests.phases.fetch_commands import assert_one_record_each
 from tests.phases.fetch_jobs import CHUNK, LaterClock, fetch_by, fetch_in_chunks
@@ -58,3 +61,36 @@ def test_a_fetch_killed_at_every_write(tmp_path: Path) -> None:
             at += 1
         assert at > 60
         assert most_repeated > 0
+
+
+def test_a_parsing_fetch_killed_at_some_writes(tmp_path: Path) -> None:
+    """Every page of the segment is parsed once: what the journal holds is not parsed yet."""
+    web = Web(Settings.plain(SITES, 44, port=0, size=500, latency=0.004))
+    with running(web) as server:
+        settings = server.web.settings
+        urls = sorted(set(server.web.urls()))
+        base, name = listed(str(tmp_path / "base"), urls, parts=2)
+        kills = 0
+        for at in itertools.count(4, 37):
+            wreck = CrawlDir(str(tmp_path / f"killed-{at}"))
+            shutil.copytree(base.address, wreck.address)
+            if not run_killed(fetch_in_chunks, wreck.address, settings, True, at=at):
+                break
+            kills += 1
+            segment = wreck.segments.segment(name)
+            manifest = segment.manifest("crawl_fetch")
+            if manifest is None or not manifest.complete:
+                done = fetch_by(LaterClock(), wreck.address, settings, parse=True)
+                assert done.complete
+                assert done.report.counters["parse.success"] == len(urls)
+            assert_one_record_each(wreck, name, urls)
+            assert sorted(parsed_urls(segment)) == urls
+        assert kills >= 3
+
+
+def parsed_urls(segment: Segment) -> list[str]:
+    found: list[str] = []
+    for file in segment.require(PARSE_DATA).files:
+        with open_table(segment.part_folder(PARSE_DATA), file.path) as source:
+            found += source.read(["url"])["url"].to_pylist()
+    return found
