@@ -48,8 +48,7 @@ class FetchSchedule(Protocol):
 
     def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
         """How much a fetch at `now` is worth beside the score: generate's rank is scoring's
-        times this. Not negative; 1 where the schedule has no say, as for a URL that was never
-        fetched."""
+        times this. Not negative; 1 at every moment where the schedule has no say."""
         return 1.0
 
     def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array | None:

@@ -6,13 +6,16 @@ class TestMine(FetchScheduleContract):
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pyarrow as pa
 
 from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
-from crawl.model.records import to_table
+from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
-from crawl.testing.odd_datums import NOW, odd_datums
+from crawl.testing.odd_datums import DAY_S, NOW, odd_datums
 from crawl.testing.plugin_contract import PluginContract
 
 URL = "http://example.com/"
@@ -43,6 +46,54 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
             assert fresh.fetch_time <= NOW
             assert plugin.should_fetch(URL, fresh, NOW)
             assert storable(fresh)
+
+    def test_the_column_of_new_urls_agrees_with_the_row(self) -> None:
+        plugin = self.make()
+        table = to_table((URL, "example.com", datum) for datum in self.datums())
+        # as stored: a score has 32 bits
+        expected = [plugin.initialize(URL, datum, NOW) for _, datum in to_records(table)]
+        for given in (table, pa.concat_tables([table.slice(0, 3), table.slice(3)])):
+            started = plugin.initialize_batch(given, NOW)
+            if started is not None:
+                assert started.schema.equals(table.schema)
+                assert [datum for _, datum in to_records(started)] == expected
+        none = plugin.initialize_batch(table.slice(0, 0), NOW)
+        assert none is None or none.num_rows == 0
+
+    def test_urgency_is_a_number_and_the_column_agrees(self) -> None:
+        plugin = self.make()
+        datums = [*self.datums(), *self.fetched()]
+        table = to_table((URL, "example.com", datum) for datum in datums)
+        chunked = pa.concat_tables([table.slice(0, 3), table.slice(3)])
+        for now in (0, NOW, NOW + 400 * DAY_S * 1000):
+            expected = [plugin.urgency(URL, datum, now) for datum in datums]
+            assert all(math.isfinite(value) and value >= 0 for value in expected)
+            for given in (table, chunked, table.drop_columns(["url", "signature"])):
+                column = plugin.urgency_batch(given, now)
+                if column is None:
+                    assert type(plugin).urgency is FetchSchedule.urgency
+                else:
+                    assert column.null_count == 0
+                    np.testing.assert_allclose(column.to_numpy(), expected, rtol=1e-6, atol=1e-9)
+        none = plugin.urgency_batch(table.slice(0, 0), NOW)
+        assert none is None or len(none) == 0
+
+    def fetched(self) -> list[CrawlDatum]:
+        """Records as the plugin leaves them after one fetch and after several."""
+        plugin = self.make()
+        left: list[CrawlDatum] = []
+        datum = CrawlDatum(Status.DB_FETCHED, NOW)
+        for visit, change in enumerate([*PageChange, *PageChange, PageChange.MODIFIED]):
+            datum = plugin.after_fetch(
+                URL,
+                datum,
+                previous_modified=datum.modified_time,
+                fetched=NOW + visit * visit * DAY_S * 1000,
+                modified=datum.modified_time,
+                change=change,
+            )
+            left.append(datum)
+        return left
 
     def test_the_column_agrees_with_the_row(self) -> None:
         plugin = self.make()

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from crawl.plugins.schedule.change_rate import Belief
 
+Floats = npt.NDArray[np.float64]
+
 _NEAR_ONE = 1e-6
 _HALVINGS = 40
 _GRID = 4000
@@ -33,14 +35,12 @@ def worth(belief: Belief, age: float) -> float:
     return max(fresh - age * math.exp(-belief.shape * log_grown), 0.0)
 
 
-def worths(
-    shape: npt.NDArray[np.float64], days: npt.NDArray[np.float64], age: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def worths(shape: Floats, days: Floats, age: Floats) -> Floats:
     """`worth` of many pages."""
     log_grown = np.log1p(age / days)
     excess = np.where(np.abs(shape - 1) < _NEAR_ONE, _NEAR_ONE, shape - 1)
     fresh = days * -np.expm1(-excess * log_grown) / excess
-    added: npt.NDArray[np.float64] = fresh - age * np.exp(-shape * log_grown)
+    added: Floats = fresh - age * np.exp(-shape * log_grown)
     return np.maximum(added, 0.0)
 
 
@@ -63,39 +63,45 @@ def days_until_worth(belief: Belief, price: float, shortest: float, longest: flo
 def price_of(prior: Belief, mean_interval: float, shortest: float, longest: float) -> float:
     """The price at which pages whose rates are spread as the prior are visited every
     `mean_interval` days on average, once their rates are known."""
-    rate, weight = _spread(prior)
+    rates, weights = _spread(prior)
+    return price_for(rates, weights, mean_interval, shortest, longest)
+
+
+def price_for(
+    rates: Floats, weights: Floats, mean_interval: float, shortest: float, longest: float
+) -> float:
+    """The price at which pages of these rates are visited that often on average."""
     low, high = math.log(1e-9), math.log(1e6)
     for _ in range(2 * _HALVINGS):
         middle = (low + high) / 2
-        visits = float((weight / _intervals(rate, math.exp(middle), shortest, longest)).sum())
-        if visits > 1 / mean_interval:
+        intervals = best_intervals(rates, math.exp(middle), shortest, longest)
+        if float((weights / intervals).sum() / weights.sum()) > 1 / mean_interval:
             low = middle
         else:
             high = middle
     return math.exp(high)
 
 
-def _spread(prior: Belief) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def best_intervals(rates: Floats, price: float, shortest: float, longest: float) -> Floats:
+    """The intervals, in days, of pages whose rates are known and not 0."""
+    worth_in_changes = price * rates
+    changes = np.where(
+        worth_in_changes < _LOST[0],
+        np.sqrt(2 * worth_in_changes),  # to which the table tends
+        np.interp(worth_in_changes, _LOST, _CHANGES, right=np.inf),
+    )
+    return np.clip(changes / rates, shortest, longest)
+
+
+def _spread(prior: Belief) -> tuple[Floats, Floats]:
     """Rates, evenly by their logarithm, and how much of the distribution lies at each."""
     log_rate = np.linspace(-30, 12, _GRID) + math.log(prior.rate)
     rate = np.exp(log_rate)
     log_density = prior.shape * log_rate - prior.days * rate
-    weight = np.exp(log_density - log_density.max())
-    return rate, weight / weight.sum()
+    return rate, np.exp(log_density - log_density.max())
 
 
 _CHANGES = np.logspace(-4, 1.5, _GRID)
 """Changes that are expected between two visits."""
 _LOST = -np.expm1(-_CHANGES) - _CHANGES * np.exp(-_CHANGES)
-"""What a visit is then worth, in units of the time between two changes."""
-
-
-def _intervals(
-    rate: npt.NDArray[np.float64], price: float, shortest: float, longest: float
-) -> npt.NDArray[np.float64]:
-    """The best interval of pages whose rate is known."""
-    small = np.sqrt(2 * price * rate)  # where the table begins, to which it tends
-    changes = np.where(
-        price * rate < _LOST[0], small, np.interp(price * rate, _LOST, _CHANGES, right=np.inf)
-    )
-    return np.clip(changes / rate, shortest, longest)
+"""What a visit is then worth, in units of the mean time between two changes."""

@@ -2,7 +2,8 @@
 
 Each page's rate of change is estimated from all its visits (`change_rate.py`); a page is
 due when a visit is worth the price at which the visits of all pages meet the budget
-(`freshness.py`), and generate takes the worthiest first. Slowly changing pages are visited
+(`freshness.py`), and generate takes the worthiest first; one never visited counts as one
+that was not for the longest interval. Slowly changing pages are visited
 seldom, quicker ones more often, and those that change faster than the budget can follow
 seldom again.
 
@@ -49,7 +50,7 @@ MEAN_INTERVAL = duration(
 )
 CHANGE_INTERVAL = duration(
     "db.fetch.schedule.poisson.change_interval",
-    1296000,
+    2592000,
     "How long pages of which nothing is known yet stay unchanged: one over their mean rate.",
     unit="s",
     minimum=60,
@@ -57,7 +58,7 @@ CHANGE_INTERVAL = duration(
 )
 SHAPE = number(
     "db.fetch.schedule.poisson.shape",
-    0.5,
+    0.25,
     "How alike the pages' rates of change are: the shape of their Gamma distribution.",
     minimum=0.05,
     maximum=100,
@@ -116,6 +117,7 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             self.prior, config[MEAN_INTERVAL] / _DAY_S, self._shortest, self._longest
         )
         """In days: what a visit must be worth."""
+        self._first_urgency = worth(self.prior, self._longest) / self.price
 
     def after_fetch(
         self,
@@ -155,7 +157,7 @@ class PoissonFetchSchedule(BaseFetchSchedule):
     def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
         known = _known(datum)
         if known is None:
-            return 1.0
+            return self._first_urgency
         visited, belief = known
         return worth(belief, max(now // 1000 - visited, 0) / _DAY_S) / self.price
 
@@ -164,7 +166,7 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             [lookup(chunk, VISITS_KEY) for chunk in datums["metadata"].chunks]
             or [pa.array([], pa.string())]
         )
-        urgency = np.ones(len(texts))
+        urgency = np.full(len(texts), self._first_urgency)
         if texts.null_count < len(texts):
             parts = pc.extract_regex(texts, _COLUMN)
             known = pc.is_valid(parts).to_numpy(zero_copy_only=False)
