@@ -7,12 +7,14 @@ from pathlib import Path
 
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
-from crawl.phases import generate, inject, readdb
+from crawl.model.status import Status
+from crawl.phases import generate, inject, readdb, updatedb
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
+from crawl.phases.updatedb import UpdateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
-from tests.phases.made import NOW, records_of, urls_of
+from tests.phases.made import NOW, datum, make_segment, records_of, urls_of
 
 
 def test_a_round_in_memory(tmp_path: Path) -> None:
@@ -35,4 +37,13 @@ def test_a_round_in_memory(tmp_path: Path) -> None:
     assert [entry.score for entry in readdb.top(InProcess(), directory, snapshot, 3, 0)] == [
         1.0
     ] * 3
+
+    fetched = [(url, datum(status=Status.FETCH_SUCCESS, fetch_time=NOW)) for url in urls[:30]]
+    links = [(f"http://new{n}.org/", datum(status=Status.LINKED)) for n in range(10)]
+    make_segment(directory, "20990101000000", fetched, links)
+    chosen = UpdateOptions(normalize=True)
+    updatedb.run(InProcess(2), directory, config, chosen, clock)
+    after = records_of(directory)
+    assert len(after) == 70
+    assert sum(record.status is Status.DB_FETCHED for record in after.values()) == 30
     assert not directory.crawldb.folder.exists("LOCK")

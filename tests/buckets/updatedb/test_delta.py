@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawl.buckets.updatedb import delta
+from crawl.buckets.updatedb.delta import DELTA, Delta, DeltaFile, Gathering, bundles, gather
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_table
+from crawl.model.status import Status
+from crawl.storage.bucketed import write_bucketed
+from crawl.storage.folder import Folder
+from crawl.storage.layout import bucket_of
+from crawl.storage.split import destinations_of
+
+BUCKETS = 4
+
+
+def written(folder: Folder, count: int) -> list[DeltaFile]:
+    """Files of several hosts' links; each row tells its file and place."""
+    files = []
+    for number in range(count):
+        rows = to_table(
+            (f"http://h{n}.org/{number}", f"h{n}.org", CrawlDatum(Status.LINKED, n, retries=number))
+            for n in range(12)
+        )
+        piece = write_bucketed(folder, f"{number}.parquet", rows, BUCKETS)
+        files.append(DeltaFile(folder, piece.path, piece.rows, origin=number))
+    return files
+
+
+def test_a_bucket_is_the_same_read_or_gathered(tmp_path: Path) -> None:
+    folder, scratch = Folder(str(tmp_path / "files")), Folder(str(tmp_path / "scratch"))
+    files = written(folder, 3)
+    gathering = Gathering(scratch, BUCKETS, None)
+    gathered = [gather(gathering, bundle).file for bundle in ([files[0]], files[1:])]
+    places = destinations_of([file for file in gathered if file is not None])
+    total = 0
+    for bucket in range(BUCKETS):
+        read = Delta(files=files).read(scratch, bucket, BUCKETS)
+        again = Delta(gathered=places.get(bucket, [])).read(scratch, bucket, BUCKETS)
+        assert read.schema.equals(DELTA) and again.equals(read)
+        assert read["origin"].to_pylist() == read["retries"].to_pylist()
+        assert {bucket_of(host, BUCKETS) for host in read["host"].to_pylist()} <= {bucket}
+        total += read.num_rows
+    assert total == 36
+
+
+def test_files_without_rows(tmp_path: Path) -> None:
+    folder = Folder(str(tmp_path))
+    write_bucketed(folder, "none.parquet", to_table([]), BUCKETS)
+    file = DeltaFile(folder, "none.parquet", 0, 0)
+    assert gather(Gathering(folder, BUCKETS, None), [file]).file is None
+    assert Delta(files=[file]).read(folder, 0, BUCKETS).num_rows == 0
+
+
+def test_bundles_are_bounded_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta, "_ROWS_AT_ONCE", 10)
+    files = [DeltaFile(Folder("x"), str(n), rows, n) for n, rows in enumerate([4, 6, 1, 50, 2, 3])]
+    assert [[file.origin for file in bundle] for bundle in bundles(files)] == [
+        [0, 1],
+        [2],
+        [3],
+        [4, 5],
+    ]
+    assert list(bundles([])) == []

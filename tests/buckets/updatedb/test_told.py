@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crawl.buckets.updatedb.delta import DELTA
+from crawl.buckets.updatedb.told import Told, arrange
+from crawl.counters import Counters
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_table
+from crawl.model.status import Status
+from crawl.rules.updatedb import Heard
+
+Row = tuple[str, int, CrawlDatum]
+
+
+def delta(*rows: Row) -> pa.Table:
+    """A delta of (url, origin, record), in two chunks."""
+    table = to_table((url, "a.org", datum) for url, _, datum in rows)
+    origins = pa.array([origin for _, origin, _ in rows], pa.int32())
+    whole = table.append_column(DELTA.field("origin"), origins)
+    return pa.concat_tables([whole.slice(0, 1), whole.slice(1)])
+
+
+def row(url: str, origin: int, status: Status, **fields: Any) -> Row:
+    return url, origin, CrawlDatum(status, **{"fetch_time": 1, **fields})
+
+
+def arranged(*rows: Row, most: int = 100) -> tuple[Told, Counters]:
+    counters = Counters()
+    return arrange(delta(*rows), most, counters), +counters
+
+
+def heard(told: Told) -> dict[str, Heard]:
+    urls = told.urls.to_pylist()
+    assert urls == sorted(set(urls))
+    return dict(zip(urls, told.heard(np.arange(len(urls))), strict=True))
+
+
+def test_nothing() -> None:
+    told, counters = arranged()
+    assert heard(told) == {} and not counters
+
+
+def test_the_latest_fetch_counts_and_what_its_own_parse_says() -> None:
+    rows = [
+        row("b", 2, Status.FETCH_SUCCESS, fetch_time=9),
+        row("b", 0, Status.FETCH_GONE, fetch_time=5),
+        row("b", 1, Status.SIGNATURE, signature=b"of segment 0"),
+        row("b", 3, Status.PARSE_METADATA, metadata={"k": "v"}),
+        row("b", 1, Status.PARSE_FAILED),
+        row("a", 0, Status.FETCH_RETRY, fetch_time=7),
+        row("a", 2, Status.FETCH_GONE, fetch_time=7),
+    ]
+    told, counters = arranged(*rows)
+    found = heard(told)
+    assert found["b"] == Heard(rows[0][2], None, {"k": "v"}, False, [])
+    assert found["a"] == Heard(rows[6][2], None, {}, False, [])
+    assert counters == {"fetches_superseded": 2}
+
+
+def test_a_failed_parse_is_a_fetch_only_where_the_fetch_says_so() -> None:
+    told, _ = arranged(
+        row("a", 0, Status.PARSE_FAILED),
+        row("b", 0, Status.FETCH_SUCCESS),
+        row("b", 1, Status.PARSE_FAILED),
+    )
+    found = heard(told)
+    assert found["a"].fetch is not None and found["a"].fetch.status is Status.PARSE_FAILED
+    assert found["b"].fetch is not None and found["b"].fetch.status is Status.FETCH_SUCCESS
+    assert (found["a"].parse_failed, found["b"].parse_failed) == (False, True)
+
+
+def test_links_best_first_and_no_more_than_allowed() -> None:
+    scores = [("b", 1.0), ("a", 2.0), ("b", 3.0), ("b", 2.0), ("c", 5.0)]
+    rows = [row(url, 1, Status.LINKED, score=score) for url, score in scores]
+    told, counters = arranged(*rows, most=2)
+    found = {url: [link.score for link in each.inlinks] for url, each in heard(told).items()}
+    assert found == {"a": [2.0], "b": [3.0, 2.0], "c": [5.0]}
+    assert counters == {"inlinks_over_limit": 1}
+    links = told.links_to(np.array([1, 2]))
+    assert links.owner.tolist() == [0, 0, 1] and links.score.tolist() == [3.0, 2.0, 5.0]
+    assert told.best_links(np.array([0, 1]))["score"].to_pylist() == [2.0, 3.0]
+
+
+def test_what_says_nothing_is_left_out() -> None:
+    told, counters = arranged(
+        row("a", 1, Status.SIGNATURE, signature=b"x"),
+        row("b", 1, Status.LINKED),
+        row("c", 1, Status.INJECTED),
+        row("d", 0, Status.DB_FETCHED),
+        row("e", 0, Status.FETCH_GONE),
+    )
+    assert told.urls.to_pylist() == ["b", "e"]
+    assert told.hosts_of(np.array([0, 1])).to_pylist() == ["a.org", "a.org"]
+    assert counters == {"parses_without_fetch": 3, "records_ignored": 2}
