@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 
 from lxml import etree
 
@@ -92,10 +93,20 @@ class _Builder:
 
 
 def _bound(name: str) -> str:
-    """The name as it stands, or without the prefix that nothing explains; empty for what
-    is no name at all."""
-    namespace, brace, local = name.rpartition("}")
+    """The name as it stands, or without a namespace that is none; empty for what is no name
+    at all."""
+    namespace, _, local = name.rpartition("}")
     local = local.rpartition(":")[2]
     if not _NAME.fullmatch(local):
         return ""
-    return local if "}" in namespace else namespace + brace + local
+    return f"{namespace}}}{local}" if namespace and _is_namespace(namespace[1:]) else local
+
+
+@lru_cache(maxsize=100)
+def _is_namespace(uri: str) -> bool:
+    """Whether lxml takes it for one."""
+    try:
+        etree.SubElement(etree.Element("x"), f"{{{uri}}}x")
+    except ValueError:
+        return False
+    return True

@@ -63,22 +63,29 @@ class FeedParser(Parser):
             written = small_feed(page.markup, self._max_entries)
         except BadXml as error:
             return (invalid(page.url, str(error)),)
-        import feedparser  # it is slow to import
-
-        found = feedparser.parse(
-            io.BytesIO(written),
-            response_headers={
-                "content-type": "application/xml; charset=utf-8",
-                "content-location": page.url,
-            },
-            sanitize_html=False,
-            resolve_relative_uris=False,
-        )
+        try:
+            found = _read(written, page.url)
+        except Exception as error:  # it stumbles over feeds that are odd enough
+            return (invalid(page.url, f"no feed that can be read: {type(error).__name__}"),)
         entries = [_Entry(entry, page.url) for entry in found.entries[: self._max_entries]]
         parses = [_feed(page.url, found, entries)]
         if self._with_documents:
             parses += _documents(page.url, entries)
         return parses
+
+
+def _read(feed: bytes, url: str) -> Any:
+    import feedparser  # it is slow to import
+
+    return feedparser.parse(
+        io.BytesIO(feed),
+        response_headers={
+            "content-type": "application/xml; charset=utf-8",
+            "content-location": url,
+        },
+        sanitize_html=False,
+        resolve_relative_uris=False,
+    )
 
 
 class _Entry:
