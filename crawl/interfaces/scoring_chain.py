@@ -304,11 +304,15 @@ def _number(value: float) -> float:
 def _some_of(targets: Sequence[Target], given: Sequence[Target]) -> Sequence[Target]:
     """`given` if it is made of the targets, in their order; a plugin adds none, for its
     URL would have passed no filter."""
-    rest = iter(targets)
-    for url, datum in given:
+    if len(given) == len(targets):
+        in_order = all(new[0] == old[0] for new, old in zip(given, targets, strict=True))
+    else:
+        rest = iter(targets)
+        in_order = all(any(url == known for known, _ in rest) for url, _ in given)
+    if not in_order:
+        raise ValueError("not the targets in their order")
+    for _, datum in given:
         _sound(datum)
-        if not any(url == known for known, _ in rest):
-            raise ValueError(f"{url} is no target, or not in order")
     return given
 
 
