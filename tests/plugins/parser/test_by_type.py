@@ -1,0 +1,51 @@
+"""The shipped parsers in their shipped order: each type finds the one that is meant."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from crawl.config import Config
+from crawl.model.content import Content
+from crawl.model.status import Status
+from crawl.parsing.pipeline import Parsing, parse_batch
+from tests.plugins.parser.small_pdf import small_pdf
+from tests.plugins.parser.test_feed import ATOM, RDF, RSS
+from tests.plugins.parser.test_zip import SITEMAP, archive
+
+PARSING = Parsing.from_config(Config.of({"http.agent.name": "test"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "mime_type", "parser", "links"),
+    [
+        ("a.txt", b"hello http://a.com/1", "text/plain", "text", 1),
+        ("sitemap.txt", b"http://a.com/1\nhttp://a.com/2", "text/plain", "sitemap", 2),
+        ("c.css", b"a { background: url(http://c.com/) }", "text/css", "text", 1),
+        ("sitemap.xml", SITEMAP.encode(), "application/xml", "sitemap", 2),
+        ("sitemap.xml.gz", gzip.compress(SITEMAP.encode()), "application/x-gzip", "zip", 2),
+        ("rss", RSS.encode(), "application/rss+xml", "feed", 5),
+        ("rss", RSS.encode(), "text/xml", "feed", 5),
+        ("atom", ATOM.encode(), "application/atom+xml", "feed", 2),
+        ("rdf", RDF.encode(), "application/rdf+xml", "feed", 1),
+        ("x", b"<doc><a href='/1'/>hi</doc>", "application/xml", "xml", 1),
+        ("x", b"<svg xmlns='http://www.w3.org/2000/svg'><title>t</title></svg>", "image/svg+xml",
+         "xml", 0),
+        ("p.pdf", small_pdf(), "application/pdf", "pdf", 1),
+        ("j", b'{"url": "http://j.com/"}', "application/json", "json", 1),
+        ("z.zip", archive({"a.html": "<a href='http://h.com/'>x</a>"}), "application/zip", "zip", 1),
+        ("s.js", b"go('/x/y')", "text/javascript", "js", 1),
+        ("i.png", b"\x89PNG\r\n\x1a\n", "image/png", "metadata", 0),
+        ("bin", b"\0\1\2", "application/octet-stream", "metadata", 0),
+    ],
+)  # fmt: skip
+def test_each_type_finds_its_parser(
+    name: str, body: bytes, mime_type: str, parser: str, links: int
+) -> None:
+    url = f"http://www.example.com/{name}"
+    content = Content(url, body, mime_type, 200, status=int(Status.FETCH_SUCCESS))
+    found = parse_batch(PARSING, [content])
+    assert found.counters[f"parsed_by.{parser}"] == 1
+    assert found.counters["outlinks"] == links
+    assert found.parse_data.column("status").to_pylist() == ["success"]
