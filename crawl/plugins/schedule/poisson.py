@@ -27,7 +27,7 @@ from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL
 from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
-from crawl.model.metadata import lookup
+from crawl.model.metadata import lookup, without_entry
 from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, fixed_interval
 from crawl.plugins.schedule.change_rate import Belief
 from crawl.plugins.schedule.freshness import days_until_worth, price_of, worth, worths
@@ -118,6 +118,21 @@ class PoissonFetchSchedule(BaseFetchSchedule):
         )
         """In days: what a visit must be worth."""
         self._first_urgency = worth(self.prior, self._longest) / self.price
+
+    def initialize(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
+        fresh = super().initialize(url, datum, now)
+        if VISITS_KEY not in datum.metadata:
+            return fresh
+        # the target of a redirect inherits metadata, but nobody has visited it yet
+        kept = {key: text for key, text in datum.metadata.items() if key != VISITS_KEY}
+        return replace(fresh, metadata=kept)
+
+    def initialize_batch(self, datums: pa.Table, now: int) -> pa.Table:
+        place = datums.schema.get_field_index("metadata")
+        kept = without_entry(datums["metadata"].combine_chunks(), VISITS_KEY)
+        return super().initialize_batch(
+            datums.set_column(place, datums.schema.field(place), kept), now
+        )
 
     def after_fetch(
         self,

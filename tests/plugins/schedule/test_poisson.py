@@ -146,6 +146,11 @@ def test_what_was_never_visited_comes_before_what_is_just_due() -> None:
     assert POISSON.urgency(URL, NEW, NOW) > 1.5
 
 
+def test_a_new_url_inherits_no_visits() -> None:
+    page = watched(POISSON, [PageChange.MODIFIED])
+    assert POISSON.initialize(URL, page, NOW).metadata == {"k": "v"}
+
+
 def test_bounds_that_contradict_each_other_are_told() -> None:
     with pytest.raises(ConfigError, match="min_interval is longer than"):
         PoissonFetchSchedule(Config.of({KEY + "min_interval": "91d"}))
