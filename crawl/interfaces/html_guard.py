@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -35,7 +36,6 @@ _FORMATTING = frozenset(
 _ALIKE = 3 * len(_FORMATTING)
 """Of formatting elements that are alike, three are kept open, says the HTML standard."""
 _WITH_ATTRIBUTES = re.compile(rb"<(?:[bisu]|big|code|em|font|small|strike|strong|tt)[\s/]", re.I)
-_TAG_START = re.compile(rb"<[a-zA-Z]")
 
 _UNCLOSED = frozenset(
     (
@@ -46,17 +46,19 @@ _UNCLOSED = frozenset(
 """Elements that the next of their kind ends: they deepen a page only inside of others."""
 
 
+Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
 def is_tame(data: bytes) -> bool:
     """Whether a page, in UTF-8, can be given to an HTML parser."""
-    if any(
-        data.find(b">", start, start + _WINDOW) < 0
-        for start in range(0, len(data) - _WINDOW, _WINDOW)
-    ) and _may_have_crowded_tag(data):
-        return False
     octets = np.frombuffer(data, np.uint8)
-    behind = octets[np.flatnonzero(octets[:-1] == ord("<")) + 1] | 0x20
-    tags = int(np.count_nonzero((behind >= ord("a")) & (behind <= ord("z"))))
-    if tags * len(behind) <= _MAX_WORK:
+    angles = np.flatnonzero(octets[:-1] == ord("<"))
+    behind = octets[angles + 1] | 0x20
+    starts = angles[(behind >= ord("a")) & (behind <= ord("z"))]
+    tags = len(starts)
+    if len(data) > _WINDOW and _has_crowded_tag(data, starts):
+        return False
+    if tags * len(angles) <= _MAX_WORK:
         if tags <= _FEW_TAGS:
             return True
         unlike = sum(1 for _ in _WITH_ATTRIBUTES.finditer(data))
@@ -65,16 +67,34 @@ def is_tame(data: bytes) -> bool:
     return _is_shallow(data.decode("utf-8", "replace"))
 
 
-def _may_have_crowded_tag(data: bytes) -> bool:
-    """Whether a tag may have thousands of attributes."""
-    for piece in data.split(b">"):
-        if len(piece) > _WINDOW:
-            tag = _TAG_START.search(piece)
-            if tag is not None:
-                written = piece[tag.end() :].decode("latin-1")
-                if attribute_count(written) > _MAX_ATTRIBUTES:
-                    return True
+def _has_crowded_tag(data: bytes, starts: Positions) -> bool:
+    """Whether a tag has thousands of attributes."""
+    behind = 0
+    for start in sorted({*_far_from_next(data, starts), *_without_end(data, starts)}):
+        if start >= behind:
+            count, behind = attribute_count(data, start)
+            if count > _MAX_ATTRIBUTES:
+                return True
     return False
+
+
+def _far_from_next(data: bytes, starts: Positions) -> Iterator[int]:
+    """Where long tags start that have no other tag in quotes."""
+    yield from map(int, starts[np.diff(starts, append=len(data)) > _WINDOW])
+
+
+def _without_end(data: bytes, starts: Positions) -> Iterator[int]:
+    """Where long tags start that have no `>` in quotes. One that has both is left to the
+    deadline."""
+    last = 0
+    for window in range(0, len(data), _WINDOW):
+        found = data.rfind(b">", window, window + _WINDOW)
+        if found < 0:
+            which = int(np.searchsorted(starts, last))
+            if which < len(starts):
+                yield int(starts[which])
+        else:
+            last = found
 
 
 def _is_shallow(markup: str) -> bool:

@@ -65,6 +65,8 @@ _TAG = re.compile(
     rf"<(/?)([a-zA-Z][^\s/>]*+)((?:{_ATTRIBUTE.format(name='?:', value='?:')})*+[\s/]*+)>?"
 )
 _ATTRIBUTES = re.compile(_ATTRIBUTE.format(name="", value=""))
+_TAG_OF_BYTES = re.compile(_TAG.pattern.encode())
+_ATTRIBUTES_OF_BYTES = re.compile(_ATTRIBUTES.pattern.encode())
 _ENDS = {tag: re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE) for tag in _VERBATIM | _ONLY_TEXT}
 
 
@@ -105,9 +107,12 @@ def attributes_of(written: str) -> dict[str, str | None]:
     return found
 
 
-def attribute_count(written: str) -> int:
-    """How many attributes a tag has."""
-    return sum(1 for _ in _ATTRIBUTES.finditer(written))
+def attribute_count(data: bytes, start: int) -> tuple[int, int]:
+    """How many attributes the tag has that starts there, and where it ends."""
+    tag = _TAG_OF_BYTES.match(data, start)
+    if tag is None:
+        return 0, start + 1
+    return sum(1 for _ in _ATTRIBUTES_OF_BYTES.finditer(tag[3])), tag.end()
 
 
 def is_empty(tag: str, written: str) -> bool:

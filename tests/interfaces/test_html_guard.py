@@ -44,6 +44,8 @@ def test_large_attributes_and_scripts_are_tame() -> None:
         b"<p>" + b"<font size=1><i id=x>" * 2_000 + b"</p><p>x" * 2_000,
         b"<a " + b" ".join(b"a%d=1" % n for n in range(20_000)) + b">",
         b"<a " + b" ".join(b"a%d" % n for n in range(20_000)),
+        b"<a " + b" ".join(b"a%d='>'" % n for n in range(20_000)) + b">",
+        b"<a " + b" ".join(b"a%d='<b'" % n for n in range(20_000)) + b">",
         b"".join(b"<html a%d=1>" % n for n in range(20_000)),
     ],
 )
