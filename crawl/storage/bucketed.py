@@ -49,15 +49,16 @@ def write_bucketed(folder: Folder, name: str, table: pa.Table, buckets: int) -> 
     present, counts = np.unique(numbers, return_counts=True)
     rows = dict(zip(present.tolist(), counts.tolist(), strict=True))
     schema = table.schema.with_metadata({_NOTE: _Buckets(buckets, rows).as_note()})
+    ordered = table.combine_chunks().take(order)
     with open_writer(folder, name, schema, 4 * _GROUP_ROWS) as writer:
         done = waiting = 0
         for count in rows.values():
-            writer.write(table.take(order.slice(done, count)))
-            done += count
             waiting += count
             if waiting >= _GROUP_ROWS:
+                writer.write(ordered.slice(done, waiting))
                 writer.end_group()
-                waiting = 0
+                done, waiting = done + waiting, 0
+        writer.write(ordered.slice(done))
     return Piece(name, writer.rows, folder.size(name) or 0)
 
 
@@ -71,7 +72,9 @@ def read_bucket(
     """
     with open_table(folder, name) as source:
         read = columns if columns is None or "host" in columns else [*columns, "host"]
-        found = [read_groups(source, [], read)]
+        schema = source.schema_arrow
+        fields = [schema.field(name) for name in read or schema.names]
+        found = [pa.schema(fields).empty_table()]
         for group, first, count, is_pure in _places(source, bucket, buckets):
             rows = read_groups(source, [group], read).slice(first, count)
             if not is_pure:

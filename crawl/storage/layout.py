@@ -8,12 +8,14 @@ puts www1, www2, www3 … of a farm into the same few buckets.)
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 
+@lru_cache(maxsize=1 << 16)
 def number_of(name: str) -> int:
     """A host's or domain's name as a 64-bit number."""
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
