@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import click
 
+from crawl.cli.fetch_progress import telling
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
@@ -17,13 +15,12 @@ from crawl.cli.spark import JVMDied, SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
-from crawl.fetcher.part import PROGRESS, STOP
+from crawl.fetcher.part import STOP
 from crawl.phases import fetch
 from crawl.phases.fetch import Fetched, FetchOptions
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.segments import GENERATE, Segment
 
-_TELL_EVERY_S = 5.0
+__all__ = ["command", "telling"]
 
 
 @click.command("fetch")
@@ -83,58 +80,6 @@ def command(
     else:
         _summarize(crawl_dir, done)
     return INTERRUPTED if interrupted() and not done.complete else 0
-
-
-def progress_of(segment: Segment) -> list[dict[str, float]]:
-    """What the parts of a running fetch last told."""
-    found = []
-    for file in segment.require(GENERATE).files:
-        raw = segment.folder.read(f"{PROGRESS}/part-{file.part:05d}.json")
-        try:
-            content = json.loads(raw) if raw else None
-        except ValueError:
-            continue  # being written at this moment
-        if isinstance(content, dict) and "told_ms" in content:
-            found.append(content)
-    return found
-
-
-def progress_line(parts: list[dict[str, float]], urls: int) -> str:
-    """All parts in one line."""
-
-    def total(name: str) -> float:
-        return sum(part[name] for part in parts)
-
-    left = max((part["longest_queue_s"] for part in parts), default=0)
-    return (
-        f"{total('done'):,.0f} of {urls:,} URLs, {total('pages_per_s'):,.0f} pages/s,"
-        f" {total('kb_per_s'):,.0f} kB/s, {total('busy_threads'):,.0f} threads busy,"
-        f" {total('waiting'):,.0f} waiting in {total('queues'):,.0f} queues,"
-        f" at least {left:,.0f} s to go"
-    )
-
-
-@contextmanager
-def telling(segment: Segment, *, quiet: bool) -> Iterator[None]:
-    """A line now and then while the fetch runs."""
-    urls = segment.require(GENERATE).rows
-    over = threading.Event()
-
-    def tell() -> None:
-        while not over.wait(_TELL_EVERY_S):
-            parts = progress_of(segment)
-            if parts:
-                remark(f"fetch: {progress_line(parts, urls)}")
-
-    teller = threading.Thread(target=tell, name="fetch-progress", daemon=True)
-    if not quiet:
-        teller.start()
-    try:
-        yield
-    finally:
-        over.set()
-        if not quiet:
-            teller.join()
 
 
 def _summarize(crawl_dir: str, done: Fetched) -> None:

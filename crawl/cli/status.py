@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.fetch import progress_line, progress_of
+from crawl.cli.fetch_progress import progress_of
 from crawl.cli.options import crawl_dir_argument, json_option
 from crawl.cli.output import print_json, print_table
 from crawl.clock import SystemClock
@@ -43,7 +43,7 @@ def command(crawl_dir: str, as_json: bool) -> None:
             state = "fetched"
         else:
             state = "interrupted" if segment.folder.exists(CHUNKS) else "generated"
-        told = progress_line(progress_of(segment), urls) if holder is not None else ""
+        told = str(progress_of(segment)) if holder is not None else ""
         rows.append(
             {
                 "segment": segment.name,

@@ -42,6 +42,18 @@ class Nothing:
     or if nothing is left at all."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """How the queues stand at a moment."""
+
+    ready: int
+    """Those that could be asked."""
+    waiting: int
+    """Those whose pause is not over, that are being asked, or whose rules are."""
+    serial_s: float
+    """How long the longest one takes at the least, by its pauses alone."""
+
+
 class HostQueues:
     """The queues by key."""
 
@@ -168,17 +180,19 @@ class HostQueues:
             if gate.busy or gate.waiting or gate.called or gate.ready_at > now
         }
 
-    def serial_seconds(self, now: float) -> float:
-        """How long the longest queue takes at the least: what an ETA rests on."""
-        return max(
-            (
-                max(0.0, queue.ready_at - now)
-                + max(0, queue.waiting - 1) * queue.pace.delay_s / queue.pace.at_once
-                for queue in self._queues.values()
-                if queue.waiting
-            ),
-            default=0.0,
-        )
+    def outlook(self, now: float) -> Outlook:
+        """How the queues stand: what people are told, and what an ETA rests on."""
+        ready = waiting = 0
+        longest = 0.0
+        for queue in self._queues.values():
+            if queue.has_work and queue.ready_at <= now:
+                ready += 1
+            elif queue.waiting or queue.in_progress:
+                waiting += 1
+            if queue.waiting:
+                pauses = max(0, queue.waiting - 1) * queue.pace.delay_s / queue.pace.at_once
+                longest = max(longest, max(0.0, queue.ready_at - now) + pauses)
+        return Outlook(ready, waiting, longest)
 
     def _offer(self, queue: HostQueue) -> None:
         if not queue.lined_up and queue.has_work:

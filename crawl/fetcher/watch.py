@@ -11,9 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.engine import FetchEngine
 from crawl.fetcher.output import Output
@@ -130,11 +132,12 @@ class _Watch:
             self._answer = self._messenger.submit(self._exchange, self._told(engine, busy, now))
         return ""
 
-    def _told(self, engine: FetchEngine, busy: int, now: float) -> dict[str, float]:
+    def _told(self, engine: FetchEngine, busy: int, now: float) -> dict[str, Any]:
         pages, amount = engine.counters["records"], engine.counters["bytes"]
         then, pages_then, amount_then = self._last
         self._last = (now, pages, amount)
         spent = max(now - then, 1e-3)
+        outlook = engine.queues.outlook(now)
         return {
             "part": self._file.part,
             "urls": self._file.rows,
@@ -144,11 +147,14 @@ class _Watch:
             "busy_threads": busy,
             "waiting": engine.queues.waiting,
             "queues": len(engine.queues),
-            "longest_queue_s": round(engine.queues.serial_seconds(now), 1),
+            "queues_ready": outlook.ready,
+            "queues_waiting": outlook.waiting,
+            "longest_queue_s": round(outlook.serial_s, 1),
+            "errors": _errors(engine.counters),
             "told_ms": self._clock.now_ms(),
         }
 
-    def _exchange(self, told: dict[str, float]) -> str:
+    def _exchange(self, told: dict[str, Any]) -> str:
         try:
             if not self._log.is_ours():
                 return SUPERSEDED
@@ -156,3 +162,13 @@ class _Watch:
             return INTERRUPTED if self._segment.exists(STOP) else ""
         except StorageError:
             return ""  # a passing fault of the store: what is fetched will tell a lasting one
+
+
+def _errors(counters: Counters) -> dict[str, int]:
+    """Answers that are no pages, by kind: `http_503`, `connect_timeout`."""
+    return {
+        kind: count
+        for name, count in counters.items()
+        if (kind := name.removeprefix("answers.")) != name
+        and not kind.startswith(("http_2", "http_3"))
+    }

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from crawl.fetcher.item import FetchItem, Purpose
 from crawl.fetcher.politeness import Pace, Politeness
-from crawl.fetcher.queues import HostQueues, Nothing
+from crawl.fetcher.queues import HostQueues, Nothing, Outlook
 from tests.fetcher.small_web import DUE
 
 _numbers = itertools.count()
@@ -103,13 +103,16 @@ def test_only_what_has_no_more_to_do_or_to_wait_for_is_forgotten() -> None:
 
 def test_the_longest_chain_is_told() -> None:
     queues = HostQueues(Politeness(Pace(5.0), hosts={"fast": Pace(2.0, at_once=4)}))
-    assert queues.serial_seconds(0.0) == 0.0
+    assert queues.outlook(0.0) == Outlook(0, 0, 0.0)
     for host, urls in (("a.org", 4), ("fast", 9)):
         for _ in range(urls):
             queues.put(item(host))
-    assert queues.serial_seconds(0.0) == 15.0
+    assert queues.outlook(0.0) == Outlook(2, 0, 15.0)
     queues.queue("fast").wait_until(20.0)
-    assert queues.serial_seconds(0.0) == 20.0 + 8 * 2.0 / 4
+    assert queues.outlook(0.0) == Outlook(1, 1, 20.0 + 8 * 2.0 / 4)
+    assert not isinstance(queues.take(0.0), Nothing)
+    assert queues.outlook(0.0).ready == 0
+    assert queues.outlook(0.0).waiting == 2
 
 
 # addresses

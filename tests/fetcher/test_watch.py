@@ -10,6 +10,7 @@ import pytest
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
+from crawl.fetcher.item import FetchItem
 from crawl.fetcher.output import ChunkSize, Output
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.queues import HostQueues
@@ -18,6 +19,7 @@ from crawl.storage.chunks import ChunkLog
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
 from crawl.testing.clock import ManualClock
+from tests.fetcher.small_web import DUE
 
 NOW = 1_800_000_000_000
 CONFIG = Config.of({"fetcher.server.delay": 5, "fetcher.progress.interval": 2})
@@ -94,8 +96,8 @@ class Watched:
         return reason or self._watch(self.engine, 3)
 
     @property
-    def told(self) -> dict[str, float]:
-        content: dict[str, float] = json.loads(self.segment.read(TOLD) or b"{}")
+    def told(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.segment.read(TOLD) or b"{}")
         return content
 
 
@@ -105,7 +107,7 @@ def watched(segment: Folder) -> Iterator[Watched]:
     clock.advance(100)
     log = ChunkLog(segment, 2)
     log.claim(NOW)
-    output = Output(segment, 2, log, clock, ChunkSize(), Counters)
+    output = Output(segment, 2, log, ChunkSize(), 4, Counters)
     file = PartFile(2, "part.parquet", 50, 0)
     with watching(segment, file, log, output, CONFIG, clock, done=7) as watch:
         yield Watched(segment, watch, log, clock)
@@ -127,6 +129,20 @@ def test_it_tells_how_far_the_part_is(watched: Watched) -> None:
     assert watched.told["done"] == 47
     assert watched.told["pages_per_s"] == 15
     assert watched.told["kb_per_s"] == 20
+    assert watched.told["errors"] == {}
+
+
+def test_it_tells_what_goes_wrong_and_how_the_queues_stand(watched: Watched) -> None:
+    watched.engine.counters |= Counters(
+        {"answers.http_200": 9, "answers.http_301": 2, "answers.http_503": 3, "answers.tls": 1}
+    )
+    for host in ("a.org", "a.org", "b.org"):
+        watched.engine.queues.put(FetchItem(f"http://{host}/", host, f"http://{host}", host, DUE))
+    watched.engine.queues.queue("b.org").wait_until(1000.0)
+    watched.look()
+    assert watched.told["errors"] == {"http_503": 3, "tls": 1}
+    assert (watched.told["queues_ready"], watched.told["queues_waiting"]) == (1, 1)
+    assert watched.told["longest_queue_s"] == 900.0
 
 
 def test_it_hears_that_it_is_to_end(watched: Watched) -> None:

@@ -1,0 +1,188 @@
+"""How far a running fetch is: a bar on a terminal, a plain line now and then elsewhere.
+
+By what its tasks last told (crawl/fetcher/watch.py), so that another shell can ask too.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol, TextIO
+
+from crawl.cli.output import remark
+from crawl.fetcher.part import PROGRESS
+from crawl.storage.segments import GENERATE, Segment
+
+_DRAW_EVERY_S = 1.0
+_LINE_EVERY_S = 5.0
+_KINDS_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """All parts together."""
+
+    parts: int
+    """That have told anything yet."""
+    urls: int
+    done: int
+    pages_per_s: float
+    kb_per_s: float
+    threads: int
+    """With a request under way."""
+    ready: int
+    """Queues that could be asked now."""
+    waiting: int
+    """Queues whose pause is not over, or that are being asked."""
+    errors: Counter[str]
+    """By kind: `http_503`, `connect_timeout`."""
+    longest_queue_s: float
+
+    @classmethod
+    def of(cls, parts: Sequence[dict[str, Any]], urls: int) -> Progress:
+        def total(name: str) -> float:
+            return float(sum(part.get(name, 0) for part in parts))
+
+        errors: Counter[str] = Counter()
+        for part in parts:
+            errors.update(part.get("errors", {}))
+        return cls(
+            len(parts),
+            urls,
+            int(total("done")),
+            total("pages_per_s"),
+            total("kb_per_s"),
+            int(total("busy_threads")),
+            int(total("queues_ready")),
+            int(total("queues_waiting")),
+            errors,
+            max((part.get("longest_queue_s", 0.0) for part in parts), default=0.0),
+        )
+
+    @property
+    def seconds_left(self) -> float:
+        """No less than the longest queue's own chain of pauses, nor than the rest takes at
+        the present pace."""
+        left = max(0, self.urls - self.done)
+        return max(self.longest_queue_s, left / self.pages_per_s if self.pages_per_s > 0 else 0.0)
+
+    @property
+    def pace(self) -> str:
+        """Everything but how many URLs are done."""
+        return (
+            f"{self.pages_per_s:,.0f} pages/s, {self.kb_per_s:,.0f} kB/s,"
+            f" {self.threads:,} threads busy, {self.ready:,} queues ready,"
+            f" {self.waiting:,} waiting, {self._errors}"
+            f"{timedelta(seconds=round(self.seconds_left))} to go"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.done:,} of {self.urls:,} URLs, {self.pace}"
+
+    @property
+    def _errors(self) -> str:
+        if not self.errors:
+            return ""
+        kinds = [f"{kind} {count:,}" for kind, count in self.errors.most_common(_KINDS_SHOWN)]
+        more = " …" if len(self.errors) > _KINDS_SHOWN else ""
+        return f"{self.errors.total():,} errors ({' '.join(kinds)}{more}), "
+
+
+def progress_of(segment: Segment) -> Progress:
+    """What a running fetch last told."""
+    generated = segment.require(GENERATE)
+    found = []
+    for file in generated.files:
+        raw = segment.folder.read(f"{PROGRESS}/part-{file.part:05d}.json")
+        try:
+            content = json.loads(raw) if raw else None
+        except ValueError:
+            continue  # being written at this moment
+        if isinstance(content, dict) and "told_ms" in content:
+            found.append(content)
+    return Progress.of(found, generated.rows)
+
+
+class _Display(Protocol):
+    every_s: float
+
+    def show(self, progress: Progress) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Lines:
+    every_s = _LINE_EVERY_S
+
+    def show(self, progress: Progress) -> None:
+        remark(f"fetch: {progress}")
+
+    def close(self) -> None:
+        return
+
+
+class _Bar:
+    """By rich, which knows terminals; drawn in place and gone at the end."""
+
+    every_s = _DRAW_EVERY_S
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as Drawn
+
+        self._drawn = Drawn(
+            TextColumn("fetch"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=Console(file=stream),
+            refresh_per_second=2,
+            transient=True,
+        )
+        self._task = self._drawn.add_task("", total=None)
+
+    def show(self, progress: Progress) -> None:
+        self._drawn.start()  # not before: a fetch of a moment shows nothing
+        done = min(progress.done, progress.urls)  # followed redirects are not on the list
+        self._drawn.update(
+            self._task, completed=done, total=progress.urls, description=progress.pace
+        )
+
+    def close(self) -> None:
+        self._drawn.stop()
+
+
+@contextmanager
+def telling(segment: Segment, *, quiet: bool, stream: TextIO | None = None) -> Iterator[None]:
+    """Shows how far the fetch is while it runs."""
+    if quiet:
+        yield
+        return
+    stream = sys.stderr if stream is None else stream
+    display: _Display = _Bar(stream) if stream.isatty() else _Lines()
+    over = threading.Event()
+
+    def tell() -> None:
+        while not over.wait(display.every_s):
+            try:
+                progress = progress_of(segment)
+            except Exception:
+                continue  # the fetch must not suffer from its display
+            if progress.parts:
+                display.show(progress)
+
+    teller = threading.Thread(target=tell, name="fetch-progress", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+        display.close()

@@ -1,0 +1,124 @@
+"""What a running fetch shows, by what its parts have told."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl.cli import fetch_progress
+from crawl.cli.fetch_progress import Progress, progress_of, telling
+from crawl.storage.segments import Segment
+from tests.phases.webs import listed
+
+TOLD: dict[str, Any] = {
+    "told_ms": 1,
+    "done": 30,
+    "pages_per_s": 2.5,
+    "kb_per_s": 100.0,
+    "busy_threads": 7,
+    "queues_ready": 1,
+    "queues_waiting": 8,
+    "longest_queue_s": 12.0,
+    "errors": {"http_503": 2, "tls": 1},
+}
+
+
+def test_the_parts_are_added_up() -> None:
+    other = TOLD | {"longest_queue_s": 3.0, "errors": {"http_503": 1, "low_speed": 1, "proxy": 1}}
+    progress = Progress.of([TOLD, other], 110)
+    assert str(progress) == (
+        "60 of 110 URLs, 5 pages/s, 200 kB/s, 14 threads busy, 2 queues ready, 16 waiting,"
+        " 6 errors (http_503 3 tls 1 low_speed 1 …), 0:00:12 to go"
+    )
+
+
+@pytest.mark.parametrize(
+    ("done", "pages_per_s", "longest_s", "left_s"),
+    [(30, 2.0, 12.0, 35.0), (30, 2.0, 50.0, 50.0), (30, 0.0, 7.0, 7.0), (200, 2.0, 0.0, 0.0)],
+)
+def test_the_time_that_is_left(
+    done: int, pages_per_s: float, longest_s: float, left_s: float
+) -> None:
+    told = TOLD | {"done": done, "pages_per_s": pages_per_s, "longest_queue_s": longest_s}
+    assert Progress.of([told], 100).seconds_left == left_s
+
+
+def test_what_older_tasks_do_not_tell_is_nought() -> None:
+    progress = Progress.of([{"told_ms": 1, "done": 3}], 9)
+    assert (progress.done, progress.ready, progress.errors.total()) == (3, 0, 0)
+
+
+@pytest.fixture
+def segment(tmp_path: Path) -> Segment:
+    directory, name = listed(str(tmp_path / "c"), ["http://a.org/1", "http://b.org/2"], parts=1)
+    return directory.segments.segment(name)
+
+
+def tell(segment: Segment, raw: bytes) -> None:
+    segment.folder.write("crawl_fetch/progress/part-00000.json", raw)
+
+
+def test_only_what_was_told_is_known(segment: Segment) -> None:
+    assert progress_of(segment) == Progress.of([], 2)
+    for torn in (b"", b"{", b"[]", b"{}"):
+        tell(segment, torn)
+        assert progress_of(segment) == Progress.of([], 2)
+    tell(segment, json.dumps(TOLD).encode())
+    assert progress_of(segment) == Progress.of([TOLD], 2)
+
+
+class Terminal(io.StringIO):
+    """Says when something was drawn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn = threading.Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if "pages/s" in text:
+            self.drawn.set()
+        return super().write(text)
+
+
+def test_a_bar_on_a_terminal(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_progress._Bar, "every_s", 0.01)
+    monkeypatch.setenv("COLUMNS", "200")
+    tell(segment, json.dumps(TOLD | {"done": 1}).encode())
+    stream = Terminal()
+    with telling(segment, quiet=False, stream=stream):
+        assert stream.drawn.wait(10)
+    shown = stream.getvalue()
+    assert "1/2" in shown
+    assert "2 pages/s, 100 kB/s, 7 threads busy" in shown
+    assert "3 errors (http_503 2 tls 1)" in shown
+
+
+def test_lines_elsewhere_and_nothing_where_it_is_to_be_quiet(
+    segment: Segment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    told = threading.Event()
+
+    def remark(message: str) -> None:
+        said.append(message)
+        told.set()
+
+    monkeypatch.setattr(fetch_progress, "remark", remark)
+    monkeypatch.setattr(fetch_progress._Lines, "every_s", 0.01)
+    tell(segment, json.dumps(TOLD).encode())
+    with telling(segment, quiet=False, stream=io.StringIO()):
+        assert told.wait(10)
+    assert said[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
+    said.clear()
+    told.clear()
+    with telling(segment, quiet=True, stream=io.StringIO()):
+        assert not told.wait(0.1)
+    assert said == []
