@@ -19,6 +19,17 @@ from crawl.config.properties import SCORING_FILTER_ORDER
 from crawl.counters import Counters
 from crawl.interfaces.registry import Resolved, resolve
 from crawl.interfaces.scoring import Links, ScoringFilter, Target
+from crawl.interfaces.scoring_answers import (
+    Scores,
+    checked,
+    number,
+    parsed,
+    ranks,
+    some_of,
+    sound,
+    stored_scores,
+    texts,
+)
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
@@ -37,7 +48,6 @@ Moment = Literal[
     "indexer_score",
 ]
 
-Scores = npt.NDArray[np.float32]
 _Value = TypeVar("_Value")
 _Named = tuple[str, ScoringFilter]
 
@@ -86,12 +96,12 @@ class ScoringChain:
 
     def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
         for named in self._at("injected_score"):
-            datum = _asked(named, counters, named[1].injected_score, _sound, datum, url, datum)
+            datum = _asked(named, counters, named[1].injected_score, sound, datum, url, datum)
         return datum
 
     def initial_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
         for named in self._at("initial_score"):
-            datum = _asked(named, counters, named[1].initial_score, _sound, datum, url, datum)
+            datum = _asked(named, counters, named[1].initial_score, sound, datum, url, datum)
         return datum
 
     @property
@@ -101,10 +111,10 @@ class ScoringChain:
 
     def initial_scores(self, datums: pa.Table, counters: Counters) -> Scores:
         """The scores of URLs that are new; only where `can_start_by_column`."""
-        scores = _stored_scores(datums)
+        scores = stored_scores(datums)
         for name, plugin in self._at("initial_score"):
             try:
-                scores = _checked(plugin.initial_scores(datums, scores), datums.num_rows)
+                scores = checked(plugin.initial_scores(datums, scores), datums.num_rows)
             except Exception:
                 counters[_error_of(name)] += datums.num_rows
         return scores
@@ -115,7 +125,7 @@ class ScoringChain:
         kept: dict[str, str] = {}
         for name, plugin in self._at("before_parse"):
             try:
-                kept.update(plugin.before_parse(url, datum))
+                kept.update(texts(plugin.before_parse(url, datum)))
             except Exception:
                 counters[_error_of(name)] += 1
         return kept
@@ -123,7 +133,7 @@ class ScoringChain:
     def after_parse(self, url: str, content: Content, parse: Parse, counters: Counters) -> Parse:
         for named in self._at("after_parse"):
             parse = _asked(
-                named, counters, named[1].after_parse, _parsed, parse, url, content, parse
+                named, counters, named[1].after_parse, parsed, parse, url, content, parse
             )
         return parse
 
@@ -139,7 +149,7 @@ class ScoringChain:
         for name, plugin in self._at("distribute"):
             try:
                 given = plugin.distribute(parse, content, targets, all_count)
-                targets = _some_of(targets, given)
+                targets = some_of(targets, given)
             except Exception:
                 counters[_error_of(name)] += 1
         return targets
@@ -156,7 +166,7 @@ class ScoringChain:
     ) -> CrawlDatum:
         for named in self._at("update_score"):
             datum = _asked(
-                named, counters, named[1].update_score, _sound, datum, url, old, datum, inlinks, now
+                named, counters, named[1].update_score, sound, datum, url, old, datum, inlinks, now
             )
         return datum
 
@@ -168,10 +178,10 @@ class ScoringChain:
     def update_scores(self, old: pa.Table, links: Links, now: int, counters: Counters) -> Scores:
         """The scores of rows to which nothing happened but links, starting from those of the
         table; only where `can_update_by_column`."""
-        scores = _stored_scores(old)
+        scores = stored_scores(old)
         for name, plugin in self._at("update_score"):
             try:
-                scores = _checked(plugin.update_scores(old, scores, links, now), old.num_rows)
+                scores = checked(plugin.update_scores(old, scores, links, now), old.num_rows)
             except Exception:
                 counters[_error_of(name)] += old.num_rows
         return scores
@@ -185,7 +195,7 @@ class ScoringChain:
         self, url: str, datum: CrawlDatum, now: int, counters: Counters
     ) -> CrawlDatum:
         for named in self._at("orphaned_score"):
-            datum = _asked(named, counters, named[1].orphaned_score, _sound, datum, url, datum, now)
+            datum = _asked(named, counters, named[1].orphaned_score, sound, datum, url, datum, now)
         return datum
 
     def orphans(self, datums: pa.Table, now: int, counters: Counters) -> npt.NDArray[np.bool_]:
@@ -209,7 +219,7 @@ class ScoringChain:
     ) -> float:
         for named in self._at("indexer_score"):
             value = _asked(
-                named, counters, named[1].indexer_score, _number, value, url, datum, parse, value
+                named, counters, named[1].indexer_score, number, value, url, datum, parse, value
             )
         return value
 
@@ -234,7 +244,7 @@ class ScoringChain:
             try:
                 column = plugin.sort_values(datums, values)
                 if column is not None:
-                    values = _ranks(column, datums.num_rows)
+                    values = ranks(column, datums.num_rows)
                     continue
             except Exception:
                 counters[_error_of(name)] += datums.num_rows
@@ -255,7 +265,7 @@ class ScoringChain:
         ranked: list[float] = []
         for (url, datum), value in zip(to_records(datums), values.to_pylist(), strict=True):
             try:
-                ranked.append(_number(plugin.sort_value(url, datum, value)))
+                ranked.append(number(plugin.sort_value(url, datum, value)))
             except Exception:
                 counters[_error_of(name)] += 1
                 ranked.append(value)
@@ -280,59 +290,6 @@ def _asked(
     except Exception:
         counters[_error_of(named[0])] += 1
         return before
-
-
-def _sound(datum: CrawlDatum) -> CrawlDatum:
-    if not isinstance(datum, CrawlDatum) or datum.score != datum.score:
-        raise ValueError(f"no record with a score: {datum!r}")
-    return datum
-
-
-def _parsed(parse: Parse) -> Parse:
-    if not isinstance(parse, Parse):
-        raise ValueError(f"no parse: {parse!r}")
-    return parse
-
-
-def _number(value: float) -> float:
-    value = float(value)
-    if value != value:
-        raise ValueError("not a number")
-    return value
-
-
-def _some_of(targets: Sequence[Target], given: Sequence[Target]) -> Sequence[Target]:
-    """`given` if it is made of the targets, in their order; a plugin adds none, for its
-    URL would have passed no filter."""
-    if len(given) == len(targets):
-        in_order = all(new[0] == old[0] for new, old in zip(given, targets, strict=True))
-    else:
-        rest = iter(targets)
-        in_order = all(any(url == known for known, _ in rest) for url, _ in given)
-    if not in_order:
-        raise ValueError("not the targets in their order")
-    for _, datum in given:
-        _sound(datum)
-    return given
-
-
-def _stored_scores(datums: pa.Table) -> Scores:
-    scores: Scores = datums["score"].to_numpy().astype(np.float32, copy=False)
-    return scores
-
-
-def _checked(scores: Scores | None, rows: int) -> Scores:
-    """The plugin's column as scores; ValueError where it does not score every row."""
-    if scores is None or scores.shape != (rows,) or np.isnan(scores).any():
-        raise ValueError(f"no {rows} scores")
-    return scores.astype(np.float32, copy=False)
-
-
-def _ranks(column: pa.Array, rows: int) -> pa.Array:
-    """The plugin's column as ranks; ValueError where it does not rank every row."""
-    if len(column) != rows or column.null_count:
-        raise ValueError(f"{len(column)} ranks for {rows} rows")
-    return column.cast(pa.float32())
 
 
 def _error_of(name: str) -> str:

@@ -209,6 +209,9 @@ def test_columns_of_several() -> None:
         None,
         "text",
         replace(PAGE, score=math.nan),
+        replace(PAGE, metadata={"depth": 3}),  # type: ignore[dict-item]
+        replace(PAGE, score="1"),  # type: ignore[arg-type]
+        replace(PARSE, metadata={"depth": None}),  # type: ignore[dict-item]
         math.nan,
         [("http://c/", LINK)],
         [TARGETS[1], TARGETS[0]],
@@ -221,6 +224,9 @@ def test_columns_of_several() -> None:
         "nothing",
         "text",
         "a score of NaN",
+        "a number in metadata",
+        "a score in words",
+        "nothing in a parse's metadata",
         "NaN",
         "a new target",
         "in another order",
@@ -266,6 +272,13 @@ def test_no_target_is_lost_where_a_plugin_fails(monkeypatch: pytest.MonkeyPatch)
     assert chain(Wrong).before_parse("u", PAGE, counters) == {}
     assert chain(Wrong).orphans(TABLE, 0, counters).tolist() == [False] * 3
     assert counters == {error_of(Wrong): 5}
+
+
+def test_content_keeps_texts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Wrong, "answer", {"depth": 3})
+    counters = Counters()
+    assert chain(Wrong).before_parse("u", PAGE, counters) == {}
+    assert counters == {error_of(Wrong): 1}
 
 
 def test_the_same_url_may_be_a_target_twice() -> None:

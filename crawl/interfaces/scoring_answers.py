@@ -1,0 +1,89 @@
+"""What a scoring filter may answer: the chain checks it before anybody builds on it.
+
+Each raises ValueError for an answer that is none, which the chain counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from crawl.interfaces.scoring import Target
+from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Parse
+
+Scores = npt.NDArray[np.float32]
+
+
+def sound(datum: CrawlDatum) -> CrawlDatum:
+    """A record with a score that is a number."""
+    if not isinstance(datum, CrawlDatum) or not isinstance(datum.score, int | float):
+        raise ValueError(f"no record with a score: {datum!r}")
+    if datum.score != datum.score:
+        raise ValueError("a score that is not a number")
+    texts(datum.metadata)
+    return datum
+
+
+def parsed(parse: Parse) -> Parse:
+    """A parse."""
+    if not isinstance(parse, Parse):
+        raise ValueError(f"no parse: {parse!r}")
+    texts(parse.metadata)
+    return parse
+
+
+def texts(metadata: Mapping[str, str]) -> Mapping[str, str]:
+    """Metadata: texts by texts."""
+    for key, value in metadata.items():
+        if type(key) is not str or type(value) is not str:
+            raise ValueError(f"no text: {key!r} = {value!r}")
+    return metadata
+
+
+def number(value: float) -> float:
+    """A number."""
+    value = float(value)
+    if value != value:
+        raise ValueError("not a number")
+    return value
+
+
+def some_of(targets: Sequence[Target], given: Sequence[Target]) -> Sequence[Target]:
+    """`given` if it is made of the targets, in their order; a plugin adds none, for its
+    URL would have passed no filter."""
+    if len(given) == len(targets):
+        in_order = all(new[0] == old[0] for new, old in zip(given, targets, strict=True))
+    else:
+        rest = iter(targets)
+        in_order = all(any(url == known for known, _ in rest) for url, _ in given)
+    if not in_order:
+        raise ValueError("not the targets in their order")
+    last = None
+    for _, datum in given:
+        if datum is not last:  # the targets of a page often share one record
+            last = sound(datum)
+    return given
+
+
+def stored_scores(datums: pa.Table) -> Scores:
+    """The table's scores, for the chain to begin with."""
+    scores: Scores = datums["score"].to_numpy().astype(np.float32, copy=False)
+    return scores
+
+
+def checked(scores: Scores | None, rows: int) -> Scores:
+    """The plugin's column as scores; ValueError where it does not score every row."""
+    if scores is None or scores.shape != (rows,) or np.isnan(scores).any():
+        raise ValueError(f"no {rows} scores")
+    return scores.astype(np.float32, copy=False)
+
+
+def ranks(column: pa.Array, rows: int) -> pa.Array:
+    """The plugin's column as ranks; ValueError where it does not rank every row."""
+    if len(column) != rows or column.null_count:
+        raise ValueError(f"{len(column)} ranks for {rows} rows")
+    return column.cast(pa.float32())
