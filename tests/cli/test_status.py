@@ -69,7 +69,9 @@ def told(part: int, done: int) -> bytes:
         "kb_per_s": 100.0,
         "busy_threads": 3,
         "waiting": 4,
-        "queues": 2,
+        "queues": 4,
+        "queues_ready": 1,
+        "queues_waiting": 3,
         "longest_queue_s": 10.0 * part,
         "told_ms": 0,
     }
@@ -88,8 +90,8 @@ def test_during_a_fetch(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
         tell(directory, name, 0, told(0, 3))
         tell(directory, name, 1, told(1, 4))
         assert row(crawl, directory)["progress"] == (
-            "7 of 20 URLs, 5 pages/s, 200 kB/s, 6 threads busy, 8 waiting in 4 queues,"
-            " at least 10 s to go"
+            "7 of 20 URLs, 5 pages/s, 200 kB/s, 6 threads busy, 2 queues ready, 6 waiting,"
+            " 0:00:10 to go"
         )
         shown = crawl("status", directory.address)
         assert name in shown.out
