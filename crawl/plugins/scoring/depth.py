@@ -2,7 +2,8 @@
 
 A seed has depth 1 and may bring a limit of its own (`_maxdepth_` in its line), which its
 links inherit. generate prefers the shallow; a page at the limit keeps its links to itself.
-A page whose depth nobody recorded counts as a seed.
+A page that was known before anybody counted is taken for a seed, and a new one of which no
+link tells the depth for the deepest.
 """
 
 from __future__ import annotations
@@ -102,9 +103,11 @@ class DepthScoring(ScoringFilter):
         records = inlinks if old is None else [old, *inlinks]
         depths = [whole_number(record.metadata, DEPTH_KEY) for record in records]
         known = [depth for depth in depths if depth is not None]
-        if not known:
+        if not known and old is not None:
             return datum
-        smallest = str(min(known))
+        # a new URL of which no link knows the depth (a meta refresh) is taken for the deepest,
+        # or a chain of such would lead out of every limit
+        smallest = str(min(known, default=self._max))
         if datum.metadata.get(DEPTH_KEY) == smallest:
             return datum
         return replace(datum, metadata={**datum.metadata, DEPTH_KEY: smallest})

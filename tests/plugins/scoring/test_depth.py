@@ -105,5 +105,11 @@ def test_updatedb_keeps_the_smallest_depth() -> None:
     assert DEPTH.update_score("u", at("5"), SEED, [], 0).metadata == {DEPTH_KEY: "5"}
 
 
-def test_what_nobody_knows_is_not_made_up() -> None:
-    assert DEPTH.update_score("u", None, linked(1.0), [linked(1.0)], 0) == linked(1.0)
+def test_a_new_url_of_unknown_depth_is_the_deepest() -> None:
+    assert SHALLOW.update_score("u", None, linked(1.0), [linked(1.0)], 0).metadata == {
+        DEPTH_KEY: "3"
+    }
+
+
+def test_a_page_known_before_anybody_counted_stays_as_it_is() -> None:
+    assert DEPTH.update_score("u", SEED, SEED, [linked(1.0)], 0) == SEED
