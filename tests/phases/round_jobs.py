@@ -1,0 +1,41 @@
+"""The rounds that kill tests run in a child process, over a small synthetic web."""
+
+from __future__ import annotations
+
+from crawl.cli.walk import Walked
+from crawl.clock import Clock, SystemClock
+from crawl.rounds import UNBOUNDED, Loop
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.web import Settings, Web
+from tests.phases.walks import turn
+from tests.phases.webs import web_config
+
+
+class HoursLater(SystemClock):
+    """So much on that whoever died is long gone, and its servers have had their pause."""
+
+    def __init__(self, hours: int) -> None:
+        self._ms = hours * 3_600_000
+
+    def now_ms(self) -> int:
+        return super().now_ms() + self._ms
+
+
+def run_rounds(hours: int, address: str, seeds: str, settings: Settings) -> None:
+    rounds_by(HoursLater(hours), address, seeds, settings)
+
+
+def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> Walked:
+    """Rounds of a few URLs until nothing is due."""
+    config = web_config(
+        Web(settings),
+        fetcher__server__delay=0,
+        fetcher__checkpoint__records=6,
+        crawldb__buckets=2,
+    )
+    return turn(
+        *(CrawlDir(address), config, clock, Loop(UNBOUNDED)),
+        seeds=(seeds,),
+        parts=2,
+        top_n=10,
+    )
