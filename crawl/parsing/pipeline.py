@@ -68,6 +68,9 @@ class Pipeline:
         config = parsing.config
         self._parsing = parsing
         self._plugins = parsing.build()
+        for chain in (parsing.outlinks.normalizers, parsing.redirects, parsing.filters):
+            if chain is not None:
+                chain.build()  # now: a page's time is not for that
         self._scoring = parsing.scoring
         self._by_type: dict[str, list[tuple[str, Parser]]] = {}
         self._default_codec = default_codec(config[PARSER_DEFAULT_CHARSET])

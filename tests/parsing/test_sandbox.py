@@ -77,7 +77,7 @@ def test_a_wicked_page_costs_itself_alone(deed: str, status: str, message: str) 
 
 
 def test_a_page_that_hangs_is_stopped_by_the_alarm() -> None:
-    with Sandbox(plan(parser__timeout="300ms")) as sandbox:
+    with Sandbox(plan(parser__timeout="2s")) as sandbox:
         batch = sandbox.parse([*pages(2), content("http://a.org/bad", "do hang x")])
     assert outcome(batch)[-1] == ("bad", "failed_timeout")
     assert batch.counters["parse.success"] == 2
@@ -86,7 +86,7 @@ def test_a_page_that_hangs_is_stopped_by_the_alarm() -> None:
 def test_a_page_that_switches_the_alarm_off_is_stopped_too(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(parser_process, "_GRACE_S", 0.1)
     monkeypatch.setattr(parser_process, "_LOOK_EVERY_S", 0.1)
-    with Sandbox(plan(parser__timeout="300ms")) as sandbox:
+    with Sandbox(plan(parser__timeout="2s")) as sandbox:
         batch = sandbox.parse([content("http://a.org/bad", "do hang deaf"), *pages(2)])
     assert outcome(batch) == [("bad", "failed_timeout"), ("0", "success"), ("1", "success")]
 
@@ -156,7 +156,7 @@ def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
             import threading, time
             from crawl.parsing.sandbox import Sandbox
             from tests.parsing.small_parsers import content, plan
-            sandbox = Sandbox(plan(parser__timeout="700ms"))
+            sandbox = Sandbox(plan(parser__timeout="3s"))
             sandbox.parse([content("http://a.org/", "text x")])
             print(sandbox._child._process.pid, flush=True)
             sandbox.parse([content("http://a.org/", "do hang x")])
@@ -178,7 +178,7 @@ def _ends(process: int) -> bool:
     """Whether the process is gone before long; a zombie is."""
     import time
 
-    for _ in range(200):
+    for _ in range(600):
         try:
             state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:
