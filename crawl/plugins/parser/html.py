@@ -1,5 +1,5 @@
 """html: reads HTML with lexbor (by selectolax), the quickest mature HTML5 parser there is:
-1.6 ms for a page of 84 kB, where BeautifulSoup needs 30."""
+0.4 ms for a page of 90 kB with 229 links, and 2 more for its text and links."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """html-soup: reads HTML by its BeautifulSoup tree, for parsers of one's own.
 
-It finds the same as `html` and takes some twenty times as long. Subclass it and name the
+It finds the same as `html` and takes some seven times as long. Subclass it and name the
 class in `plugin.parser` as `module:Class`:
 
     class WithoutMenus(SoupHtmlParser):
