@@ -10,6 +10,9 @@ CONTENT_TYPE_KEY = "Content-Type"
 ETAG_KEY = "ETag"
 ADDRESS_KEY = "_ip_"
 
+PARSE_STATUS_KEY = "_parse_status_"
+"""Why the page could not be parsed when it was last fetched; not said by the answer."""
+
 ANSWER_KEYS = frozenset(
     (
         PROTOCOL_STATUS_KEY,

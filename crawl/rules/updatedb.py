@@ -22,7 +22,7 @@ from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.schedule import PageChange
 from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.model.answer_keys import ANSWER_KEYS
+from crawl.model.answer_keys import ANSWER_KEYS, PARSE_STATUS_KEY
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import Status
 
@@ -122,8 +122,9 @@ class Heard:
     fetch: CrawlDatum | None = None
     """The latest fetch; `fetch_time` is when it was."""
     signature: bytes | None = None
-    """Signature, metadata and failure of the parse of that fetch."""
+    """What the parse of that fetch says: a signature, metadata, or that it failed."""
     parse_metadata: Mapping[str, str] = field(default_factory=dict)
+    """Of a parse that failed: why."""
     parse_failed: bool = False
     inlinks: Sequence[CrawlDatum] = ()
     """Links to it, best score first."""
@@ -254,7 +255,7 @@ def _visited(
         known.retries,
         known.score,
         _signature(old, heard, turn.signature),
-        _metadata(old, heard, fetch, turn),
+        _metadata(old, heard, fetch),
     )
     schedule = updating.schedule
     if datum.fetch_interval <= 0:  # a document inside a page: nobody gave it one
@@ -290,17 +291,16 @@ def _signature(old: CrawlDatum | None, heard: Heard, keep: Keep) -> bytes | None
     return before if after is None and keep is Keep.LAST else after
 
 
-def _metadata(
-    old: CrawlDatum | None, heard: Heard, fetch: CrawlDatum, turn: Turn
-) -> Mapping[str, str]:
+def _metadata(old: CrawlDatum | None, heard: Heard, fetch: CrawlDatum) -> Mapping[str, str]:
     metadata = dict(fetch.metadata)
     if old is not None:
         for key, value in old.metadata.items():
             if key not in metadata and key not in ANSWER_KEYS:
                 metadata[key] = value
-    if turn.visit is Visit.FETCHED and heard.parse_metadata:
-        metadata.update(heard.parse_metadata)
     metadata.pop(GENERATE_TIME_KEY, None)
+    if fetch.status is Status.FETCH_SUCCESS:
+        metadata.pop(PARSE_STATUS_KEY, None)  # an earlier parse's
+        metadata.update(heard.parse_metadata)
     return metadata
 
 

@@ -15,7 +15,7 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import PluginError, UsageError
 from crawl.interfaces.scoring import ScoringFilter
-from crawl.model.answer_keys import CODE_KEY
+from crawl.model.answer_keys import CODE_KEY, PARSE_STATUS_KEY
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import DB_STATUSES, Status
 from crawl.phases import rebucket, updatedb
@@ -208,7 +208,7 @@ def test_documents_inside_pages_and_failed_parses(tmp_path: Path) -> None:
         [
             (inside, fetched(fetch_interval=0)),
             (inside, signed(b"i")),
-            (B, datum(status=Status.PARSE_FAILED)),
+            (B, datum(status=Status.PARSE_FAILED, metadata={PARSE_STATUS_KEY: "failed_timeout"})),
             (C, datum(status=Status.PARSE_FAILED)),
             (C, signed(b"lone")),
             (C, datum(status=Status.DB_FETCHED)),
@@ -218,6 +218,7 @@ def test_documents_inside_pages_and_failed_parses(tmp_path: Path) -> None:
     records = crawl.records
     assert (records[inside].status, records[inside].signature) == (Status.DB_FETCHED, b"i")
     assert (records[B].status, records[B].signature) == (Status.DB_PARSE_FAILED, b"s")
+    assert records[B].metadata[PARSE_STATUS_KEY] == "failed_timeout"
     assert C not in records
     assert (counters["parses_without_fetch"], counters["records_ignored"]) == (1, 1)
 
@@ -435,10 +436,10 @@ def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
     for each in parsed:
         if each.status is Status.SIGNATURE:
             heard = replace(heard, signature=each.signature)
-        elif each.status is Status.PARSE_METADATA:
+        elif each.status is Status.PARSE_METADATA and not heard.parse_failed:
             heard = replace(heard, parse_metadata=each.metadata)
         elif each.status is Status.PARSE_FAILED:
-            heard = replace(heard, parse_failed=True)
+            heard = replace(heard, parse_failed=True, parse_metadata=each.metadata)
     return heard
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.schedule import FetchSchedule
-from crawl.model.answer_keys import ANSWER_KEYS, CODE_KEY
+from crawl.model.answer_keys import ANSWER_KEYS, CODE_KEY, PARSE_STATUS_KEY
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import DB_STATUSES, Status
 from crawl.rules.updatedb import (
@@ -162,6 +162,15 @@ def test_redirects_are_never_compared() -> None:
 def test_a_failed_parse() -> None:
     result = new(known(), Heard(fetched(Status.FETCH_SUCCESS), parse_failed=True))
     assert (result.status, result.signature) == (Status.DB_PARSE_FAILED, b"old")
+    why = Heard(fetched(Status.FETCH_SUCCESS), None, {PARSE_STATUS_KEY: "failed_timeout"}, True)
+    failed = new(known(), why)
+    assert failed.metadata[PARSE_STATUS_KEY] == "failed_timeout"
+    # kept while nothing else is known of the page, and forgotten when it is parsed
+    carried = dict(failed.metadata)
+    kept = new(failed, Heard(fetched(Status.FETCH_NOTMODIFIED, metadata=carried)))
+    assert PARSE_STATUS_KEY in kept.metadata
+    parsed = new(failed, Heard(fetched(Status.FETCH_SUCCESS, metadata=carried)))
+    assert PARSE_STATUS_KEY not in parsed.metadata
     # of a page that was not brought there is nothing to parse
     gone = new(known(), Heard(fetched(Status.FETCH_GONE), parse_failed=True))
     assert gone.status is Status.DB_GONE

@@ -22,7 +22,6 @@ from crawl.buckets.moved import Moving, old_rows
 from crawl.buckets.updatedb.delta import Delta
 from crawl.buckets.updatedb.told import Rows, Told, arrange
 from crawl.counters import Counters
-from crawl.interfaces.scoring_chain import Scores
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.metadata import without_entry
 from crawl.model.records import to_records, to_table
@@ -269,7 +268,7 @@ def _with_column(rows: pa.Table, name: str, column: pa.Array) -> pa.Table:
     return rows.set_column(place, rows.schema.field(place), column)
 
 
-def _with_scores(rows: pa.Table, scores: Scores) -> pa.Table:
+def _with_scores(rows: pa.Table, scores: npt.NDArray[np.float32]) -> pa.Table:
     return _with_column(rows, "score", pa.array(scores, pa.float32()))
 
 

@@ -134,14 +134,16 @@ def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
     def of_parse(wanted: npt.NDArray[np.bool_]) -> Rows:
         return _last(np.flatnonzero(wanted & with_fetch), (origin,), owner, len(urls))
 
+    failure = of_parse(is_failure)
+    said = of_parse(status == Status.PARSE_METADATA)
     link_rows, link_counts = _links(rows, owner, status, max_inlinks, len(urls), counters)
     told = Told(
         rows,
         urls,
         fetch,
         of_parse(status == Status.SIGNATURE),
-        of_parse(status == Status.PARSE_METADATA),
-        of_parse(is_failure) >= 0,
+        np.where(failure >= 0, failure, said),
+        failure >= 0,
         link_rows,
         np.concatenate([[0], np.cumsum(link_counts)]),
     )
