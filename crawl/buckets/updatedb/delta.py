@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from crawl.buckets.moved import Again, with_urls
 from crawl.counters import Counters
+from crawl.errors import UsageError
 from crawl.model.tables import CRAWLDB
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
@@ -27,6 +28,8 @@ from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 DELTA = CRAWLDB.schema.append(pa.field("origin", pa.int32(), False))
 """A row of a segment, and which table of which segment it is from."""
 
+_MOST_BYTES = (1 << 31) - 1
+"""Of a column of one bucket: what Arrow can hold in one piece."""
 _ROWS_AT_ONCE = 400_000
 """Rows that a gathering task has in memory, unless one file alone has more."""
 
@@ -56,7 +59,14 @@ class Delta:
             table = read_bucket(file.folder, file.path, bucket, buckets)
             if table.num_rows:
                 rows.append(_with_origin(table, file.origin))
-        return pa.concat_tables(rows)
+        found = pa.concat_tables(rows)
+        if max(column.nbytes for column in found.columns) > _MOST_BYTES:
+            size = found.nbytes >> 20
+            raise UsageError(
+                f"the segments tell too much of bucket {bucket} at once ({size:,} MiB):"
+                " name fewer segments, or give the CrawlDb more buckets (`crawl rebucket`)"
+            )
+        return found
 
 
 @dataclass(frozen=True)

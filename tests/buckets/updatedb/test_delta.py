@@ -6,6 +6,7 @@ import pytest
 
 from crawl.buckets.updatedb import delta
 from crawl.buckets.updatedb.delta import DELTA, Delta, DeltaFile, Gathering, bundles, gather
+from crawl.errors import UsageError
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import Status
@@ -53,6 +54,16 @@ def test_files_without_rows(tmp_path: Path) -> None:
     file = DeltaFile(folder, "none.parquet", 0, 0)
     assert gather(Gathering(folder, BUCKETS, None), [file]).file is None
     assert Delta(files=[file]).read(folder, 0, BUCKETS).num_rows == 0
+
+
+def test_too_much_for_one_bucket_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta, "_MOST_BYTES", 100)
+    folder = Folder(str(tmp_path))
+    bucket = bucket_of("h1.org", BUCKETS)
+    with pytest.raises(UsageError, match=f"too much of bucket {bucket} at once .* rebucket"):
+        Delta(files=written(folder, 3)).read(folder, bucket, BUCKETS)
 
 
 def test_bundles_are_bounded_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
