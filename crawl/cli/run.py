@@ -12,7 +12,7 @@ from typing import TypeVar
 import click
 
 from crawl.cli import walk
-from crawl.cli.fetch import telling
+from crawl.cli.fetch_progress import telling
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
@@ -26,7 +26,7 @@ from crawl.config.config import DEFAULT_ORIGIN
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.fetcher.part import STOP
-from crawl.fetcher.settings import FETCHER_TIMELIMIT
+from crawl.fetcher.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
 from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, seconds_of
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.seeds import plan_seeds
@@ -120,6 +120,7 @@ def command(
         num_fetchers=num_fetchers,
         threads=_first(num_threads, config, FETCHER_THREADS_FETCH, _USUAL.threads),
         time_limit_min=_first(time_limit_fetch, config, FETCHER_TIMELIMIT, _USUAL.time_limit_min),
+        parses_in_fetch=config[FETCHER_PARSE],
     )
     directory = CrawlDir(crawl_dir)
     walk.check(config, options, seeds)

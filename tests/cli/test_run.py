@@ -280,3 +280,10 @@ class TestWithoutSpark:
         assert (answer.code, answer.out) == (2, "")
         assert "has no CrawlDb yet" in answer.err
         assert not (tmp_path / "none").exists()
+
+    def test_the_plan_where_the_fetch_parses(
+        self, crawl: Caller, tmp_path: Path, conf: Path, seeds: Path
+    ) -> None:
+        options = ["--seeds", seeds, "--conf", conf, "-D", "fetcher.parse=true"]
+        plan = crawl("run", tmp_path / "c", *options, "--dry-run", "--json").json
+        assert [step["step"] for step in plan] == ["inject", "generate", "fetch", "updatedb"]

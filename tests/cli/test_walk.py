@@ -58,10 +58,18 @@ class Played:
     def walk(
         self, loop: Loop, *, seeded: bool = False, diary: Diary | None = None, **more: Any
     ) -> Walked:
-        usual: dict[str, Any] = {"resolver": lambda host: None, "sleep": self._sleep}
+        usual: dict[str, Any] = {
+            "options": RoundOptions(num_fetchers=1, threads=2),
+            "resolver": lambda host: None,
+            "sleep": self._sleep,
+        }
         walk = Walk(
-            *(InProcess(), self.directory, self.config, RoundOptions(num_fetchers=1, threads=2)),
-            *(loop, self.clock, diary or Diary()),
+            InProcess(),
+            self.directory,
+            self.config,
+            loop=loop,
+            clock=self.clock,
+            witness=diary or Diary(),
             **{**usual, **more},
         )
         return walk.walk((str(self.seeds),) if seeded else ())
@@ -95,6 +103,15 @@ def test_rounds_until_nothing_is_due(played: Played) -> None:
     assert list(second.seconds) == ROUND
     assert second.records == 3
     assert set(records_of(played.directory)) == {FRONT, *BELOW}
+
+
+def test_a_fetch_that_parses_needs_no_parse(played: Played) -> None:
+    played.config = played.config.with_values({"fetcher.parse": True})
+    diary = Diary()
+    options = RoundOptions(num_fetchers=1, threads=2, parses_in_fetch=True)
+    walked = played.walk(Loop(1), seeded=True, diary=diary, options=options)
+    assert diary.names == ["inject", "generate", "fetch", "updatedb"]
+    assert walked.rounds[0].new == 3
 
 
 def test_as_many_rounds_as_asked_for(played: Played) -> None:

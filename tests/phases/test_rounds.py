@@ -150,17 +150,23 @@ def test_the_web_was_worth_it(server: WebServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "parser"), [(1, "html"), (4, "html"), (1, "html-soup"), (2, "html-soup")]
+    ("parts", "settings"),
+    [
+        (1, {"plugin.parser": ["html"]}),
+        (4, {"plugin.parser": ["html"]}),
+        (1, {"plugin.parser": ["html-soup"]}),
+        (2, {"plugin.parser": ["html-soup"]}),
+        (4, {"fetcher.parse": True}),
+    ],
 )
-def test_neither_the_parts_nor_the_parser_make_a_difference(
+def test_neither_parts_nor_parser_nor_when_it_is_parsed_make_a_difference(
     tmp_path: Path,
     server: WebServer,
     usual: dict[str, CrawlDatum],
     parts: int,
-    parser: str,
+    settings: dict[str, object],
 ) -> None:
     """To the last bit of every record, but for how long an answer took."""
-    settings = {"plugin.parser": [parser]}
     assert timeless(crawled(tmp_path / "c", server, parts=parts, **settings)) == timeless(usual)
 
 

@@ -78,7 +78,7 @@ def assert_each_page_once(directory: CrawlDir) -> None:
 
 @pytest.mark.spark
 def test_run_killed_with_all_its_processes(tmp_path: Path) -> None:
-    """As a machine that loses its power, at three moments; and as a terminal at Ctrl-C."""
+    """As a machine that loses its power, at two moments; and as a terminal at Ctrl-C."""
     with running(Web(Settings.plain(3, 60, port=0, size=500, latency=0.02))) as server:
         seeds = tmp_path / "seeds.txt"
         seeds.write_text("\n".join(server.web.seeds()))
@@ -100,7 +100,6 @@ def test_run_killed_with_all_its_processes(tmp_path: Path) -> None:
 
         killed_when(lambda: pages_asked(server) >= 2)
         killed_when(lambda: Stage.FETCHED in stages())
-        killed_when(lambda: len(stages()) > 1 and pages_asked(server) >= 12)
         interrupted = started()
         interrupted.wait_for(lambda: len(stages()) > 2)
         interrupted.interrupt_group()

@@ -8,6 +8,7 @@ from crawl.buckets.runner import InProcess
 from crawl.cli.walk import RoundDone, Walk, Walked
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
+from crawl.fetcher.settings import FETCHER_PARSE
 from crawl.rounds import Loop, RoundOptions, Step
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -68,7 +69,12 @@ def turn(
         InProcess(threads),
         directory,
         config,
-        RoundOptions(top_n=top_n, num_fetchers=parts, threads=10),
+        RoundOptions(
+            top_n=top_n,
+            num_fetchers=parts,
+            threads=10,
+            parses_in_fetch=config[FETCHER_PARSE],
+        ),
         loop,
         clock,
         diary or Diary(),
