@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.rounds import Loop
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.parquet import open_table
+from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
 from crawl.testing.web import Kind, RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
 from tests.phases.round_model import DAY, ROBOTS_SAY_NO, Answer, Model, Record
@@ -65,9 +68,17 @@ def predicted(web: Web) -> Model:
     return model
 
 
+@dataclass(frozen=True)
+class Crawled:
+    """What rounds came to."""
+
+    records: dict[str, CrawlDatum]
+    parses: dict[str, dict[str, Any]]
+
+
 def crawled(
     folder: Path, server: WebServer, *, parts: int, diary: Diary | None = None, **settings: object
-) -> dict[str, CrawlDatum]:
+) -> Crawled:
     """Three rounds, each a day after the other, so that what failed is tried again."""
     seeds = folder / "seeds.txt"
     folder.mkdir()
@@ -89,7 +100,19 @@ def crawled(
             diary=diary,
         )
         assert len(walked.rounds) == 1
-    return records_of(directory)
+    return Crawled(records_of(directory), parses_of(directory))
+
+
+def parses_of(directory: CrawlDir) -> dict[str, dict[str, Any]]:
+    """All that was parsed, by URL: here each is fetched well once at the most."""
+    found: dict[str, dict[str, Any]] = {}
+    for segment in directory.segments.generated():
+        for part in (PARSE_DATA, PARSE_TEXT):
+            for file in segment.require(part).files:
+                with open_table(segment.part_folder(part), file.path) as source:
+                    for row in source.read().to_pylist():
+                        found.setdefault(row["url"], {}).update(row)
+    return found
 
 
 def as_record(datum: CrawlDatum) -> Record:
@@ -105,23 +128,27 @@ def diary() -> Diary:
 
 
 @pytest.fixture(scope="module")
-def usual(
-    tmp_path_factory: pytest.TempPathFactory, server: WebServer, diary: Diary
-) -> dict[str, CrawlDatum]:
-    """The records after three rounds in two parts."""
+def usual(tmp_path_factory: pytest.TempPathFactory, server: WebServer, diary: Diary) -> Crawled:
+    """Three rounds in two parts."""
     return crawled(tmp_path_factory.mktemp("usual") / "c", server, parts=2, diary=diary)
 
 
 def test_the_state_is_what_the_web_predicts(
-    server: WebServer, usual: dict[str, CrawlDatum], diary: Diary
+    server: WebServer, usual: Crawled, diary: Diary
 ) -> None:
-    web, found = server.web, usual
+    web, found = server.web, usual.records
     expected = predicted(web).records
     assert set(found) == set(expected)
     for url, datum in found.items():
         wanted = expected[url]
         assert replace(as_record(datum), score=0.0) == replace(wanted, score=0.0), url
         assert datum.score == pytest.approx(wanted.score, rel=1e-5), url
+    for url, parse in usual.parses.items():
+        page = web.expected(url)
+        assert parse["status"] == "success"
+        assert parse["title"] == page.title
+        links = [link for link in page.links if link != url]
+        assert [link["url"] for link in parse["outlinks"]] == links
     counted = Counter(record.status for record in expected.values())
     last = diary.rounds[-1]
     assert last.db_urls == len(expected)
@@ -162,12 +189,15 @@ def test_the_web_was_worth_it(server: WebServer) -> None:
 def test_neither_parts_nor_parser_nor_when_it_is_parsed_make_a_difference(
     tmp_path: Path,
     server: WebServer,
-    usual: dict[str, CrawlDatum],
+    usual: Crawled,
     parts: int,
     settings: dict[str, object],
 ) -> None:
-    """To the last bit of every record, but for how long an answer took."""
-    assert timeless(crawled(tmp_path / "c", server, parts=parts, **settings)) == timeless(usual)
+    """To the last bit of every record, but for how long an answer took; and of every parse."""
+    found = crawled(tmp_path / "c", server, parts=parts, **settings)
+    assert timeless(found.records) == timeless(usual.records)
+    assert len(found.parses) > 100
+    assert found.parses == usual.parses
 
 
 def timeless(records: dict[str, CrawlDatum]) -> dict[str, CrawlDatum]:
