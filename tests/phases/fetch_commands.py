@@ -19,7 +19,7 @@ from crawl.testing.web import WebServer, concurrency, duplicates, gaps
 from tests.phases.webs import AGENT, fetched
 
 DELAY_S = 0.02
-CHUNK = 5
+CHUNK = 50
 PATIENCE_S = 60.0
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from crawl.buckets.runner import InProcess
@@ -19,7 +20,7 @@ from crawl.phases import fetch
 from crawl.phases.fetch import Fetched, FetchOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
-from crawl.storage.segments import FETCH
+from crawl.storage.segments import CONTENT, FETCH
 from crawl.testing.web import (
     Settings,
     Web,
@@ -159,3 +160,39 @@ def test_what_is_wrong_is_told_before_anything_is_sent(tmp_path: Path, server: W
         run(directory, name, config)
     with pytest.raises(UsageError, match="has no segment"):
         run(CrawlDir(str(tmp_path / "none")), None, config)
+
+
+def test_robots_txt_is_kept_where_wanted_and_nobody_parses_it(
+    tmp_path: Path, server: WebServer
+) -> None:
+    directory, name = listed(str(tmp_path / "c"), sorted(set(server.web.urls()))[:40])
+    run(directory, name, web_config(server.web, fetcher__store__robotstxt=True))
+    segment = directory.segments.segment(name)
+    rows = [
+        row
+        for file in segment.require(CONTENT).files
+        for row in pq.read_table(segment.part_folder(CONTENT).path(file.path)).to_pylist()
+    ]
+    kept = [row for row in rows if row["url"].endswith("/robots.txt")]
+    answered = [entry for entry in server.requests() if entry.path == "/robots.txt"]
+    assert kept
+    assert len(kept) <= len(answered)
+    assert {row["status"] for row in kept} == {0}
+    assert any(b"User-agent" in row["content"] for row in kept if row["code"] == 200)
+    assert not any(url.endswith("/robots.txt") for url, _ in fetched(directory, name))
+    assert 0 not in {row["status"] for row in rows if row not in kept}
+
+
+def test_the_list_is_normalized_and_filtered_where_wanted(
+    tmp_path: Path, server: WebServer
+) -> None:
+    urls = sorted(set(server.web.urls()))[:20]
+    host = urls[0].partition("//")[2].partition("/")[0]
+    long = f"http://{host}/{'x' * 3000}"
+    directory, name = listed(str(tmp_path / "c"), [f"{url}#part" for url in urls] + [long])
+    wanted = {"fetcher__normalize__urls": True, "fetcher__filter__urls": True}
+    done = run(directory, name, web_config(server.web, **wanted))
+    assert done.report.counters["handed_back.filtered.length"] == 1
+    assert set(page_statuses(directory, name)) <= set(urls)
+    assert not any("#" in entry.path for entry in server.requests())
+    assert done.report.counters["handed_back.already_fetched"] == 0

@@ -26,8 +26,8 @@ multiprocessing.set_forkserver_preload(["tests.phases.kill_jobs", "tests.phases.
 
 SITES = 4
 AT_STAKE = SITES + 2 * 2 * CHUNK
-"""A request a host is under way; of each of the two parts one chunk is being written and
-the next one is gathered."""
+"""A request a host is under way; and answers that come while a chunk is written, one after
+the other here, are not in the journal yet."""
 
 
 def test_a_fetch_killed_at_every_write(tmp_path: Path) -> None:
