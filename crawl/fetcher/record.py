@@ -89,7 +89,11 @@ def record_of(
 
 def _by_name(answer: Response) -> dict[str, str]:
     """The last value of each header, under its lower-case name."""
-    return {name.lower(): value for name, value in answer.headers}
+    found = {name.lower(): value for name, value in answer.headers}
+    if len(found) < len(answer.headers):
+        for name in _SAID_IN_PARTS & found.keys():
+            found[name] = "\n".join(value for key, value in answer.headers if key.lower() == name)
+    return found
 
 
 def _describe(metadata: dict[str, str], status: Status, headers: Mapping[str, str]) -> None:
@@ -113,6 +117,8 @@ def _put(metadata: dict[str, str], key: str, value: str | None) -> None:
         metadata.pop(key, None)
 
 
+_SAID_IN_PARTS = frozenset(("x-robots-tag", "link"))
+"""Headers that may come several times and are one list then; of others the last one counts."""
 _LONGEST_VALUE = 1000
 """A server decides on these texts, and they are kept for every URL."""
 

@@ -22,7 +22,7 @@ class Content:
     version: str = ""
     cipher: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """The last value of each, under its lower-case name."""
+    """The last value of each, under its lower-case name; of lists all, a line each."""
     status: int = 0
     """What the fetch made of it, a code of `Status`: only successes are parsed."""
     metadata: Mapping[str, str] = field(default_factory=dict)

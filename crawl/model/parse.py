@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class ParseStatus(StrEnum):
@@ -28,9 +29,11 @@ class ParseStatus(StrEnum):
         return self in (ParseStatus.SUCCESS, ParseStatus.REDIRECT)
 
 
-@dataclass(frozen=True, slots=True)
-class Outlink:
-    """A link as the page has it, its target resolved to an absolute URL."""
+class Outlink(NamedTuple):
+    """A link as the page has it, its target resolved to an absolute URL.
+
+    No dataclass: pages have hundreds, and a tuple is made in a fraction of the time.
+    """
 
     url: str
     anchor: str = ""

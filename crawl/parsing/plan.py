@@ -30,6 +30,7 @@ from crawl.parsing.settings import (
 from crawl.rules.outlinks import OutlinkRules
 from crawl.urls.rule_lines import rule_lines
 
+_SUFFIXES = {"xml": "application/xml", "json": "application/json"}
 TypeMap = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -108,9 +109,11 @@ class Plugins:
             if kind in (mime_type, "*", "*/*"):
                 return [(name, self.parsers[name]) for name in names]
         family = mime_type.partition("/")[0] + "/*"
+        # RFC 6839: whoever does not know xyz can read application/xyz+xml as XML
+        plain = _SUFFIXES.get(mime_type.rpartition("+")[2], mime_type)
         return [
             (name, parser)
-            for kind in (mime_type, family, "*/*")
+            for kind in dict.fromkeys((mime_type, plain, family, "*/*"))
             for name, parser in self.parsers.items()
             if kind in parser.mime_types
         ]

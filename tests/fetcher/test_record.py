@@ -167,3 +167,22 @@ def test_a_target_left_for_later_inherits_what_it_should() -> None:
 def test_a_target_that_stands_for_itself_needs_no_word() -> None:
     record = linked_record("http://a.org/new", "a.org", item(), "http://a.org/new")
     assert "_repr_" not in record.datum.metadata
+
+
+def test_headers_that_are_lists_are_kept_whole() -> None:
+    record = answered(
+        200,
+        (
+            ("X-Robots-Tag", "bot: noindex"),
+            ("Link", "<a>; rel=next"),
+            ("x-robots-tag", "nofollow"),
+            ("Age", "1"),
+            ("Age", "2"),
+        ),
+    )
+    assert record.content is not None
+    assert record.content.headers == {
+        "x-robots-tag": "bot: noindex\nnofollow",
+        "link": "<a>; rel=next",
+        "age": "2",
+    }

@@ -34,6 +34,8 @@ PARSING = Parsing.from_config(Config.of({"http.agent.name": "test"}))
          "xml", 0),
         ("p.pdf", small_pdf(), "application/pdf", "pdf", 1),
         ("j", b'{"url": "http://j.com/"}', "application/json", "json", 1),
+        ("x", b"<doc><a href='/1'/>hi</doc>", "application/vnd.mine+xml", "xml", 1),
+        ("j", b'{"url": "http://j.com/"}', "application/vnd.mine+json", "json", 1),
         ("z.zip", archive({"a.html": "<a href=http://h.com/>x</a>"}), "application/zip", "zip", 1),
         ("s.js", b"go('/x/y')", "text/javascript", "js", 1),
         ("i.png", b"\x89PNG\r\n\x1a\n", "image/png", "metadata", 0),
