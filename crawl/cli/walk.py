@@ -42,8 +42,8 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, Segment
 from crawl.urls.partition import Resolver
 
-_LOOKS_EVERY_S = 1.0
-"""Whether it is to end, while it waits for something to be due."""
+_LOOKS_EVERY_S = 5.0
+"""Whether it is to end, while it waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class Walk:
             return ending
         if self._ended() is None:
             self.witness.waits(self.loop.wait_s)
-            self._pause(self.loop.wait_s)
+            return self._pause(self.clock.monotonic() + self.loop.wait_s)
         return None
 
     def _fetch(self, due: Due) -> Ending | None:
@@ -237,7 +237,9 @@ class Walk:
         config = fetch_config(self.config, self.options)
         options = FetchOptions(name, self.force)
         # the servers that the last round asked at its end are asked first now, perhaps
-        self._pause(self._fetched_at + Politeness.of(config).usual.delay_s - self.clock.monotonic())
+        ending = self._pause(self._fetched_at + Politeness.of(config).usual.delay_s)
+        if ending is not None:
+            return ending
         with self._timed(due), self.fetching(self.directory.segments.segment(name)):
             done = fetch.run(
                 *(self.runner, self.directory, config, options, self.clock), self.interrupted
@@ -259,8 +261,8 @@ class Walk:
         with self._timed(due):
             done = updatedb.run(self.runner, self.directory, self.config, options, self.clock)
         self._tell(due, done.took_over, *done.remarks)
-        fetches = [self.directory.segments.segment(name).report(FETCH) for name in due.segments]
         counted = done.report.counters
+        records, seconds = self._fetched(due.segments)
         closed = RoundDone(
             number=len(self.rounds) + 1,
             segments=due.segments,
@@ -270,8 +272,8 @@ class Walk:
             gone=_total(counted, Event.GONE, Event.GIVEN_UP),
             retried=_total(counted, Event.FAILED),
             new=_total(counted, Event.FOUND),
-            records=sum(int(fetch["counters"].get("records", 0)) for fetch in fetches),
-            fetch_s=sum(float(fetch["durations_s"].get("fetch", 0.0)) for fetch in fetches),
+            records=records,
+            fetch_s=seconds,
             db_urls=done.snapshot.rows,
             db_bytes=done.snapshot.bytes,
             seconds=self._seconds,
@@ -281,11 +283,20 @@ class Walk:
         self.witness.closes(closed)
         return None if closed.records else self._wait_or(Ending.NOTHING_FETCHED)
 
-    def _pause(self, seconds: float) -> None:
-        """Until then, or until somebody wants an end."""
-        until = self.clock.monotonic() + seconds
-        while (left := until - self.clock.monotonic()) > 0 and self._asked_to_end() is None:
+    def _fetched(self, names: tuple[str, ...]) -> tuple[int, float]:
+        """Records and seconds of these segments' fetches, perhaps of a process before."""
+        reports = [self.directory.segments.segment(name).report(FETCH) for name in names]
+        records = sum(int(told.get("counters", {}).get("records", 0)) for told in reports)
+        seconds = sum(float(told.get("durations_s", {}).get("fetch", 0.0)) for told in reports)
+        return records, seconds
+
+    def _pause(self, until: float) -> Ending | None:
+        """Until that moment of the clock, or until somebody wants an end."""
+        ending = None
+        while ending is None and (left := until - self.clock.monotonic()) > 0:
             self.sleep(min(left, _LOOKS_EVERY_S))
+            ending = self._asked_to_end()
+        return ending
 
     @contextmanager
     def _timed(self, due: Due) -> Iterator[None]:

@@ -231,7 +231,7 @@ def test_a_stop_file_ends_the_waiting(played: Played) -> None:
     played.walk(Loop(2), seeded=True)
 
     def stop(seconds: float) -> None:
-        assert 0 < seconds <= 1
+        assert 0 < seconds <= 5
         played.directory.folder.write(STOP_FILE, b"")
 
     walked = played.walk(Loop(UNBOUNDED, wait_s=3600.0), sleep=stop)
