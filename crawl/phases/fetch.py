@@ -153,7 +153,7 @@ def run(
             for table in (*PARSED, CONTENT, FETCH)
         }
         for table, manifest in manifests.items():
-            _sweep(segment, table, manifest)
+            segment.sweep(table, manifest)
         if fetching.parsing is not None and _is_parsed(fetched):
             segment.write_report(PARSE, report)
             segment.publish_parsed({table: manifests[table] for table in PARSED})
@@ -204,16 +204,6 @@ def _is_parsed(fetched: list[PartFetched]) -> bool:
     left to the parse phase as a whole."""
     chunks = [chunk for part in fetched for chunk in part.chunks]
     return all(PARSE in chunk.pieces for chunk in chunks if CONTENT in chunk.pieces)
-
-
-def _sweep(segment: Segment, table: str, manifest: PartManifest) -> None:
-    """Deletes what tasks that died had written and not committed: whoever reads the folder
-    without the manifest must not find a URL twice."""
-    folder = segment.part_folder(table)
-    kept = {file.path for file in manifest.files}
-    for name in folder.names():
-        if name.endswith(".parquet") and name not in kept:
-            folder.delete(name)
 
 
 def _tell(report: Report, fetched: list[PartFetched], clock: Clock) -> None:

@@ -149,14 +149,4 @@ def publish(segment: Segment, parts: Iterable[PartParsed], report: Report, clock
     segment.write_report(PARSE, report)
     segment.publish_parsed(manifests)
     for table, manifest in manifests.items():
-        _sweep(segment, table, manifest)
-
-
-def _sweep(segment: Segment, table: str, manifest: PartManifest) -> None:
-    """Deletes the parse before and what tasks that died had written: whoever reads the folder
-    without the manifest must not find a URL twice."""
-    folder = segment.part_folder(table)
-    kept = {file.path for file in manifest.files}
-    for name in folder.names():
-        if name.endswith(".parquet") and name not in kept:
-            folder.delete(name)
+        segment.sweep(table, manifest)

@@ -113,6 +113,15 @@ class Segment:
         content = {part: manifest.as_dict() for part, manifest in manifests.items()}
         self._parsed.write(content)
 
+    def sweep(self, part: str, manifest: PartManifest) -> None:
+        """Deletes what the manifest does not name: files of tasks that died, and of the part
+        before. Whoever reads the folder without the manifest must not find a URL twice."""
+        folder = self.part_folder(part)
+        kept = {file.path for file in manifest.files}
+        for name in folder.names():
+            if name.endswith(".parquet") and name not in kept:
+                folder.delete(name)
+
     def publish(self, part: str, manifest: PartManifest) -> None:
         if part in PARSED:
             self._parsed.write({**self.parsed(), part: manifest.as_dict()})

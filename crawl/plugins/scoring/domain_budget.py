@@ -15,24 +15,19 @@ to only come to such pages last.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from crawl.config import Config, Property, integer, number
 from crawl.errors import ConfigError
-from crawl.interfaces.scoring import SCORE_KEY, ScoringFilter, Target
+from crawl.interfaces.scoring import SCORE_KEY, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
+from crawl.plugins.scoring.by_score import ByScore
 from crawl.plugins.scoring.domain_sketch import count, domain_hash, merged
 from crawl.plugins.scoring.link_sums import LARGEST, storable
-from crawl.plugins.scoring.passing import with_score
 from crawl.urls.domains import domain_of
 
 FROM_KEY = "_from_domain_"
@@ -71,7 +66,7 @@ SKETCH = integer(
 )
 
 
-class DomainBudgetScoring(ScoringFilter):
+class DomainBudgetScoring(ByScore):
     """The score is a number of pages."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (BASE, EACH, MOST, SKETCH)
@@ -92,26 +87,6 @@ class DomainBudgetScoring(ScoringFilter):
 
     def injected_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
         return replace(datum, score=storable(datum.score * self._base))
-
-    def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
-        return datum if datum.score == 0.0 else replace(datum, score=0.0)
-
-    def initial_scores(
-        self, datums: pa.Table, scores: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32]:
-        return np.zeros(len(scores), dtype=np.float32)
-
-    def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
-        return datum.score * value
-
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
-        return pc.multiply(datums["score"].combine_chunks(), values)
-
-    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
-        return {SCORE_KEY: repr(datum.score)}
-
-    def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
-        return with_score(content, parse)
 
     def distribute(
         self, parse: Parse, content: Content, targets: Sequence[Target], all_count: int

@@ -8,23 +8,22 @@ adds up what each URL was given, and generate prefers the rich.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.config import Config, Property, boolean, number
 from crawl.config.properties import DB_SCORE_INJECTED
-from crawl.interfaces.scoring import SCORE_KEY, Links, ScoringFilter, Target
+from crawl.interfaces.scoring import SCORE_KEY, Links, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
+from crawl.plugins.scoring.by_score import ByScore
 from crawl.plugins.scoring.link_sums import LARGEST, storable, storable_scores, total, totals
-from crawl.plugins.scoring.passing import with_score
 from crawl.urls.parse import host_of
 
 INTERNAL = number(
@@ -43,7 +42,7 @@ POWER = number(
 )
 
 
-class OpicScoring(ScoringFilter):
+class OpicScoring(ByScore):
     """All moments but the orphaned one."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (
@@ -60,26 +59,6 @@ class OpicScoring(ScoringFilter):
         self._external = config[EXTERNAL]
         self._count_filtered = config[COUNT_FILTERED]
         self._power = config[POWER]
-
-    def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
-        return datum if datum.score == 0.0 else replace(datum, score=0.0)
-
-    def initial_scores(
-        self, datums: pa.Table, scores: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32]:
-        return np.zeros(len(scores), dtype=np.float32)
-
-    def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
-        return datum.score * value
-
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
-        return pc.multiply(datums["score"].combine_chunks(), values)
-
-    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
-        return {SCORE_KEY: repr(datum.score)}
-
-    def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
-        return with_score(content, parse)
 
     def distribute(
         self, parse: Parse, content: Content, targets: Sequence[Target], all_count: int
