@@ -46,8 +46,8 @@ class Teller:
     def closes(self, done: RoundDone) -> None:
         if not self._tables:
             return
-        row = [str(done.number), *_row(done)]
-        print_table(f"round {done.number}", ["round", *_COLUMNS], [row], first=done.number == 1)
+        title = f"round {done.number}"
+        print_table(title, ["what", title], _rows(done), first=done.number == 1)
 
 
 def show_plan(
@@ -97,35 +97,32 @@ def steps_left(
 
 
 def sum_up(walked: Walked) -> None:
-    """All rounds below each other, where there is more than one, and their sum."""
+    """All rounds together, where there is more than one."""
     rounds = walked.rounds
     if len(rounds) < 2:
         return
     spent = {name: sum(done.seconds.get(name, 0.0) for done in rounds) for name in _PHASES}
     total = replace(
         rounds[-1],
-        **{
-            name: sum(getattr(done, name) for done in rounds)
-            for name in (*_COUNTS, "records", "fetch_s")
-        },
-        seconds={name: seconds for name, seconds in spent.items() if seconds},
+        **{name: sum(getattr(done, name) for done in rounds) for name in _COUNTS},
+        records=sum(done.records for done in rounds),
+        fetch_s=sum(done.fetch_s for done in rounds),
+        seconds={name: round(seconds, 1) for name, seconds in spent.items() if seconds},
     )
-    rows = [[str(done.number), *_row(done)] for done in rounds]
-    print_table("all rounds", ["round", *_COLUMNS], [*rows, ["all", *_row(total)]], first=False)
+    title = f"all {len(rounds)} rounds"
+    print_table(title, ["what", title], _rows(total), first=False)
 
 
 _COUNTS = ("fetched", "new", "gone", "retried", "redirects", "not_modified")
-_COLUMNS = (
-    *(name.replace("_", " ") for name in _COUNTS),
-    *("pages/s", "db URLs", "db MB", "seconds"),
-)
 
 
-def _row(done: RoundDone) -> list[object]:
-    spent = ", ".join(f"{name} {seconds:.1f}" for name, seconds in done.seconds.items())
+def _rows(done: RoundDone) -> list[list[object]]:
     return [
-        *(getattr(done, name) for name in _COUNTS),
-        *(round(done.pages_per_s, 1), done.db_urls, round(done.db_bytes / 1e6, 2), spent),
+        *([name.replace("_", " "), getattr(done, name)] for name in _COUNTS),
+        ["pages/s", round(done.pages_per_s, 1)],
+        ["URLs in the db", done.db_urls],
+        ["MB of the db", round(done.db_bytes / 1e6, 2)],
+        *([f"{name}, seconds", round(spent, 1)] for name, spent in done.seconds.items()),
     ]
 
 
