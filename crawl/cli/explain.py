@@ -18,7 +18,7 @@ from crawl.cli.options import crawl_dir_argument, json_option, with_config
 from crawl.cli.output import print_json, print_table, remark
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.fetcher.record import PROTOCOL_STATUS_KEY
+from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import CONTENT, PARSE_DATA

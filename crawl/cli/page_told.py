@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from crawl.cli.lines import printable
-from crawl.fetcher.record import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY, FetchRecord
+from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.single import Visit
+from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.parsing.check import Checked, CheckedDocument, CheckedLink

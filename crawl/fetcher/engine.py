@@ -23,12 +23,13 @@ from crawl.fetcher.outcome import ROBOTS_DENIED, Blame, outcome_of, reason_of
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queue import HostQueue
 from crawl.fetcher.queues import HostQueues, Nothing
-from crawl.fetcher.record import ETAG_KEY, FetchRecord, inherited, linked_record, record_of
+from crawl.fetcher.record import FetchRecord, inherited, linked_record, record_of
 from crawl.fetcher.robots_line import RobotsLine
 from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, Request, Response
 from crawl.interfaces.scoring import Target
+from crawl.model.answer_keys import ETAG_KEY
 from crawl.model.content import Content
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.model.protocol_status import ProtocolStatus

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawl.fetcher.record import RESPONSE_TIME_KEY, FetchRecord
+from crawl.fetcher.record import FetchRecord
+from crawl.model.answer_keys import RESPONSE_TIME_KEY
 from crawl.model.status import Status
 
 MOST_HOSTS = 50

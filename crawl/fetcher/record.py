@@ -8,27 +8,21 @@ from dataclasses import dataclass
 from crawl.fetcher.item import FetchItem
 from crawl.fetcher.outcome import Outcome, reason_of
 from crawl.interfaces.protocol import Failure, Response
+from crawl.model.answer_keys import (
+    ADDRESS_KEY,
+    ANSWER_KEYS,
+    CODE_KEY,
+    CONTENT_TYPE_KEY,
+    ETAG_KEY,
+    PROTOCOL_STATUS_KEY,
+    REPRESENTATIVE_KEY,
+    RESPONSE_TIME_KEY,
+)
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 
-PROTOCOL_STATUS_KEY = "_pst_"
-REPRESENTATIVE_KEY = "_repr_"
-RESPONSE_TIME_KEY = "_rs_"
-CODE_KEY = "nutch.protocol.code"
-CONTENT_TYPE_KEY = "Content-Type"
-ETAG_KEY = "ETag"
-ADDRESS_KEY = "_ip_"
 _OF_EACH_ANSWER = (CODE_KEY, RESPONSE_TIME_KEY, ADDRESS_KEY)
-_OF_AN_ANSWER = frozenset(
-    (
-        *_OF_EACH_ANSWER,
-        PROTOCOL_STATUS_KEY,
-        REPRESENTATIVE_KEY,
-        CONTENT_TYPE_KEY,
-        ETAG_KEY,
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +144,7 @@ def _content(
 
 def inherited(metadata: Mapping[str, str]) -> dict[str, str]:
     """What a redirect's target has from its source: all but what an answer said."""
-    return {key: value for key, value in metadata.items() if key not in _OF_AN_ANSWER}
+    return {key: value for key, value in metadata.items() if key not in ANSWER_KEYS}
 
 
 def linked_record(url: str, host: str, source: FetchItem, representative: str) -> FetchRecord:

@@ -11,9 +11,6 @@ from crawl.counters import Counters
 from crawl.model.content import Content
 from crawl.model.parse import Parse, ParseStatus
 
-PARSE_STATUS_KEY = "_parse_status_"
-"""CrawlDb metadata: why a page could not be parsed."""
-REPRESENTATIVE_KEY = "_repr_"
 CACHING_FORBIDDEN_KEY = "caching.forbidden"
 
 

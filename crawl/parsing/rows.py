@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.interfaces.scoring import Target
+from crawl.model.answer_keys import PARSE_STATUS_KEY, REPRESENTATIVE_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import ParseStatus
 from crawl.model.records import to_table
@@ -24,7 +25,7 @@ from crawl.model.tables import (
     TIMESTAMP,
     Table,
 )
-from crawl.parsing.document import PARSE_STATUS_KEY, REPRESENTATIVE_KEY, Document
+from crawl.parsing.document import Document
 from crawl.rules.outlinks import Kept
 from crawl.rules.redirect import representative
 from crawl.urls.parse import host_of
