@@ -111,6 +111,13 @@ def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
+
+    def cut() -> None:
+        os.dup2(nothing, orders.fileno())
+        os.dup2(nothing, answers.fileno())
+
+    # a fork that a plugin makes must not answer beside us, nor hold our pipes open
+    os.register_at_fork(after_in_child=cut)
     return orders, answers
 
 

@@ -94,10 +94,12 @@ class ParserProcess:
         return page, began
 
     def wait(self, timeout: float) -> None:
-        """Until there is an answer or an end."""
+        """Until there is an answer, or Hangup where there will be none."""
         poll = select.poll()
         poll.register(self.answers, select.POLLIN)
         while not poll.poll(_LOOK_EVERY_S * 1000):
+            if self._process.poll() is not None and not poll.poll(0):
+                raise Hangup  # somebody else holds its end of the pipe
             began = max(self.progress()[1], self._asked)
             if timeout > 0 and self._clock.monotonic() - began > timeout + _GRACE_S:
                 self._is_late = True

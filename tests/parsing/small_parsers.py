@@ -101,7 +101,18 @@ def _print(text: str) -> None:
     os.write(1, text.encode())
 
 
+def _fork(then: str) -> None:
+    """Leaves a second process behind; which goes on as if it were the first, or stays."""
+    if os.fork() or then == "on":
+        if then == "die":
+            os._exit(3)
+        return
+    time.sleep(60)
+    os._exit(0)
+
+
 _DEEDS: dict[str, Any] = {
+    "fork": _fork,
     "raise": _raise,
     "recurse": _recurse,
     "hang": _hang,

@@ -60,6 +60,8 @@ def test_the_result_is_that_of_the_pipeline_alone() -> None:
         ("do raise exit", "failed_exception", "SystemExit"),
         ("do recurse x", "failed_exception", "RecursionError"),
         ("do print hello", "success", ""),
+        ("do fork on", "success", ""),
+        ("do fork die", "failed_crashed", "exit code 3"),
     ],
 )
 def test_a_wicked_page_costs_itself_alone(deed: str, status: str, message: str) -> None:
