@@ -153,10 +153,13 @@ class HostResolver:
         """What `locate` can tell at once; None where it would have to look the host up."""
         with self._lock:
             known = self._known.get(host)
-            if known is None or known.until <= self._monotonic():
-                return None
-            self._known.move_to_end(host)
-            return known.located
+            if known is not None and known.until > self._monotonic():
+                self._known.move_to_end(host)
+                return known.located
+            is_asked_for = host in self._running
+        if is_asked_for or not self._given(host):
+            return None
+        return self.locate(host)
 
     def demote(self, host: str, address: str) -> None:
         """Tells that no connection came about; another address, if any, is tried next."""
@@ -196,9 +199,12 @@ class HostResolver:
         return Located((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
 
     def _addresses(self, host: str) -> tuple[str, ...]:
+        return self._given(host) or tuple(self._resolve(host.removesuffix(".")))
+
+    def _given(self, host: str) -> tuple[str, ...]:
+        """What needs no look-up: the host is an address, or the hosts file has it."""
         literal = host.removeprefix("[").removesuffix("]")
         try:
             return (str(ip_address(literal)),)
         except ValueError:
-            listed = self._hosts.addresses(host)
-            return listed or tuple(self._resolve(host.removesuffix(".")))
+            return self._hosts.addresses(host)

@@ -151,3 +151,16 @@ def test_the_hosts_file_is_judged_as_well() -> None:
 def test_a_wrong_line_is_told_with_its_place(line: str) -> None:
     with pytest.raises(ConfigError, match="hosts:1"):
         HostsFile.of(hosts_file(line))
+
+
+def test_what_needs_no_look_up_is_known_at_once() -> None:
+    names = Names(a=["8.8.8.8"])
+    resolver = HostResolver(hosts_file("9.9.9.9 listed.test"), names)
+    assert resolver.known("listed.test") == Located(("9.9.9.9",))
+    assert resolver.known("8.8.4.4") == Located(("8.8.4.4",))
+    refused = resolver.known("127.0.0.1")
+    assert refused is not None
+    assert refused.kind is FailureKind.ADDRESS_REFUSED
+    assert resolver.known("a") is None
+    resolver.locate("a")
+    assert resolver.known("a") == Located(("8.8.8.8",))

@@ -17,7 +17,7 @@ class CurlPool:
         self._make = make
         self._most_idle = most_idle
         self._lock = threading.Lock()
-        self._idle: OrderedDict[int, CurlHandle] = OrderedDict()
+        self._idle: OrderedDict[CurlHandle, None] = OrderedDict()
         self._by_key: dict[str, list[CurlHandle]] = {}
         self._closed = False
 
@@ -26,11 +26,11 @@ class CurlPool:
         with self._lock:
             known = self._by_key.get(key)
             if known:
-                handle = known[-1]
-                self._forget(handle)
+                handle = known.pop()
+                del self._idle[handle]
                 return handle
             if len(self._idle) >= self._most_idle and self._idle:
-                handle = next(iter(self._idle.values()))
+                handle = next(iter(self._idle))
                 self._forget(handle)
                 handle.key = key
                 return handle
@@ -43,15 +43,19 @@ class CurlPool:
         handle.forget()
         with self._lock:
             if not self._closed and len(self._idle) < self._most_idle:
-                self._idle[id(handle)] = handle
-                self._by_key.setdefault(handle.key, []).append(handle)
+                self._idle[handle] = None
+                same = self._by_key.get(handle.key)
+                if same is None:
+                    self._by_key[handle.key] = [handle]
+                else:
+                    same.append(handle)
                 return
         handle.close()
 
     def close(self) -> None:
         """Closes what is idle, and what is given back from now on."""
         with self._lock:
-            handles = list(self._idle.values())
+            handles = list(self._idle)
             self._idle.clear()
             self._by_key.clear()
             self._closed = True
@@ -59,7 +63,7 @@ class CurlPool:
             handle.close()
 
     def _forget(self, handle: CurlHandle) -> None:
-        del self._idle[id(handle)]
+        del self._idle[handle]
         same = self._by_key[handle.key]
         same.remove(handle)
         if not same:

@@ -29,13 +29,8 @@ def read_head(raw: bytes) -> Head:
     if "\n " in text or "\n\t" in text:  # a value goes on, as of old
         text = _FOLD.sub(" ", text)
     status, *lines = text.split("\n")
-    headers = tuple(
-        [
-            (name, value.strip())
-            for name, colon, value in [line.partition(":") for line in lines]
-            if colon
-        ]
-    )
+    pairs = [line.partition(":") for line in lines]
+    headers = tuple([(name, value.strip()) for name, colon, value in pairs if colon])
     version, _, rest = status.partition(" ")
     digits = rest.lstrip()[:4].rstrip()
     code = int(digits) if len(digits) == 3 and digits.isascii() and digits.isdecimal() else 0

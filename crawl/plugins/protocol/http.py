@@ -42,6 +42,8 @@ from crawl.plugins.protocol.http_base import (
 )
 from crawl.plugins.protocol.target import target_of
 
+_RECEIVED_AT_ONCE = 128 * 1024
+"""Most pages in one go; libcurl lends the memory to one transfer after the other."""
 _TOO_SLOW = "Operation too slow"
 _USUAL = "HTTP/1.1"
 _VERSIONS = {1: "HTTP/1.0", 2: "HTTP/1.1", 3: "HTTP/2", 30: "HTTP/3"}
@@ -244,6 +246,7 @@ class HttpProtocol(HttpBase):
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
         curl.setopt(pycurl.MAXCONNECTS, 1)
+        curl.setopt(pycurl.BUFFERSIZE, _RECEIVED_AT_ONCE)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(self.limits.connect))
         curl.setopt(pycurl.TIMEOUT_MS, _milliseconds(self.limits.total))
         curl.setopt(
