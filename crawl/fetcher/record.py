@@ -14,6 +14,7 @@ from crawl.model.answer_keys import (
     CODE_KEY,
     CONTENT_TYPE_KEY,
     ETAG_KEY,
+    PARSE_STATUS_KEY,
     PROTOCOL_STATUS_KEY,
     REPRESENTATIVE_KEY,
     RESPONSE_TIME_KEY,
@@ -22,6 +23,7 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 
+_OF_THE_SOURCE = ANSWER_KEYS | {PARSE_STATUS_KEY}
 _OF_EACH_ANSWER = (CODE_KEY, RESPONSE_TIME_KEY, ADDRESS_KEY)
 
 
@@ -143,8 +145,9 @@ def _content(
 
 
 def inherited(metadata: Mapping[str, str]) -> dict[str, str]:
-    """What a redirect's target has from its source: all but what an answer said."""
-    return {key: value for key, value in metadata.items() if key not in ANSWER_KEYS}
+    """What a redirect's target has from its source: all but what an answer said, or what
+    became of it."""
+    return {key: value for key, value in metadata.items() if key not in _OF_THE_SOURCE}
 
 
 def linked_record(url: str, host: str, source: FetchItem, representative: str) -> FetchRecord:

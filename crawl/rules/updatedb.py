@@ -114,6 +114,9 @@ _BY_FETCH = {
 }
 """Fetches that mean the same whatever the CrawlDb knows."""
 
+_STILL_UNPARSED = (Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY, Status.PARSE_FAILED)
+"""Fetches after which it still stands why the page could not be parsed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Heard:
@@ -180,7 +183,7 @@ def event_of(old: CrawlDatum | None, heard: Heard, retry_max: int) -> Event | No
             return Event.FOUND if old is None else Event.LINKED
         return None if old is None else Event.SILENCE
     if fetch.status is Status.FETCH_RETRY:
-        tries = (old or fetch).retries + 1
+        tries = _retries(old) + 1
         return Event.FAILED if tries < retry_max else Event.GIVEN_UP
     if fetch.status is not Status.FETCH_SUCCESS:
         return _BY_FETCH[fetch.status]
@@ -252,7 +255,7 @@ def _visited(
         fetched,
         modified,
         known.fetch_interval,
-        known.retries,
+        _retries(old),
         known.score,
         _signature(old, heard, turn.signature),
         _metadata(old, heard, fetch),
@@ -264,7 +267,7 @@ def _visited(
         return schedule.after_retry(url, datum, fetched=fetched, counters=counters)
     if turn.visit is Visit.GONE:
         if fetch.status is Status.FETCH_RETRY:
-            datum = replace(datum, retries=min(known.retries + 1, updating.retry_max))
+            datum = replace(datum, retries=min(_retries(old) + 1, updating.retry_max))
         return schedule.after_gone(url, datum, fetched=fetched, counters=counters)
     datum = schedule.after_fetch(
         url,
@@ -283,6 +286,11 @@ def _visited(
     return datum
 
 
+def _retries(old: CrawlDatum | None) -> int:
+    """None of a URL that nobody knew: a redirect's target is listed with its source's."""
+    return 0 if old is None else old.retries
+
+
 def _signature(old: CrawlDatum | None, heard: Heard, keep: Keep) -> bytes | None:
     before = None if old is None else old.signature
     if keep is Keep.OLD:
@@ -298,8 +306,9 @@ def _metadata(old: CrawlDatum | None, heard: Heard, fetch: CrawlDatum) -> Mappin
             if key not in metadata and key not in ANSWER_KEYS:
                 metadata[key] = value
     metadata.pop(GENERATE_TIME_KEY, None)
-    if fetch.status is Status.FETCH_SUCCESS:
+    if fetch.status not in _STILL_UNPARSED:
         metadata.pop(PARSE_STATUS_KEY, None)  # an earlier parse's
+    if fetch.status is Status.FETCH_SUCCESS:
         metadata.update(heard.parse_metadata)
     return metadata
 

@@ -156,7 +156,8 @@ def test_the_url_that_stands_for_the_page_is_told() -> None:
 
 
 def test_a_target_left_for_later_inherits_what_it_should() -> None:
-    record = linked_record("http://a.org/new", "a.org", item(), URL)
+    unread = replace(OLD, metadata={**OLD.metadata, "_parse_status_": "failed_timeout"})
+    record = linked_record("http://a.org/new", "a.org", item(datum=unread), URL)
     assert record.datum.status is Status.LINKED
     assert (record.datum.score, record.datum.fetch_interval) == (0.5, 100)
     assert (record.datum.signature, record.datum.modified_time) == (None, 0)

@@ -15,7 +15,7 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.schedule import FetchSchedule
 from crawl.model.answer_keys import ANSWER_KEYS, CODE_KEY, PARSE_STATUS_KEY
-from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
+from crawl.model.datum import FIXED_INTERVAL_KEY, GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import DB_STATUSES, Status
 from crawl.rules.updatedb import (
     NEVER_FETCHED,
@@ -187,6 +187,21 @@ def test_retries_until_gone_and_no_further() -> None:
     assert new(datum, Heard(fetched(Status.FETCH_SUCCESS))).retries == 0
 
 
+def test_the_retries_of_a_redirect_are_not_those_of_its_new_target() -> None:
+    result = new(None, Heard(fetched(Status.FETCH_RETRY, retries=2)))
+    assert (result.status, result.retries) == (Status.DB_UNFETCHED, 1)
+    assert new(None, Heard(fetched(Status.FETCH_GONE, retries=2))).retries == 0
+
+
+@pytest.mark.parametrize("status", FETCHES)
+def test_why_a_page_could_not_be_parsed_is_said_no_longer_than_it_is_so(status: Status) -> None:
+    why = {PARSE_STATUS_KEY: "failed_timeout"}
+    result = new(known(metadata=why), Heard(fetched(status, metadata=why)))
+    over = (Status.FETCH_SUCCESS, Status.FETCH_GONE)
+    is_over = status in (*over, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
+    assert (PARSE_STATUS_KEY not in result.metadata) is is_over
+
+
 def test_a_page_comes_back_as_it_was() -> None:
     gone = new(known(), Heard(fetched(Status.FETCH_GONE)))
     back = new(gone, Heard(fetched(Status.FETCH_SUCCESS), signature=b"old"))
@@ -209,6 +224,18 @@ def test_an_interval_beyond_the_longest_forces_a_refetch() -> None:
     result = new(known(fetch_interval=8_000_000), Heard(fetched(Status.FETCH_SUCCESS)))
     assert (result.status, result.signature) == (Status.DB_UNFETCHED, None)
     assert result.fetch_interval == 6_998_400
+
+
+@pytest.mark.parametrize("name", ["default", "adaptive", "poisson"])
+def test_a_forced_refetch_is_not_due_at_once(name: str) -> None:
+    config = Config.of({"db.fetch.schedule.class": name, "scoring.filter.order": []})
+    schedule = Updating.of(config, NOW).schedule
+    fixed = {FIXED_INTERVAL_KEY: "34560000"}
+    heard = Heard(fetched(Status.FETCH_SUCCESS, metadata=fixed))
+    result = new(known(fetch_interval=34_560_000, metadata=fixed), heard, schedule=schedule)
+    assert result.status is Status.DB_UNFETCHED
+    assert not schedule.schedule.should_fetch(URL, result, NOW)
+    assert schedule.schedule.should_fetch(URL, result, NOW + 90 * DAY)
 
 
 def test_a_url_that_links_tell_of() -> None:

@@ -67,11 +67,14 @@ class BaseFetchSchedule(FetchSchedule):
 
     def force_refetch(self, url: str, datum: CrawlDatum, now: int, *, asap: bool) -> CrawlDatum:
         within = datum.fetch_interval <= self._max
+        interval = datum.fetch_interval if within else int(self._max * 0.9)
+        # a due time beyond the longest interval would count as due at once, round by round
+        due = min(datum.fetch_time, now + interval * 1000)
         return replace(
             datum,
             status=Status.DB_UNFETCHED,
-            fetch_interval=datum.fetch_interval if within else int(self._max * 0.9),
-            fetch_time=now if asap else datum.fetch_time,
+            fetch_interval=interval,
+            fetch_time=now if asap else due,
             retries=0,
             signature=None,
             modified_time=0,
