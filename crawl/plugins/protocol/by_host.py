@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from crawl.urls.parse import host_of
@@ -30,6 +31,9 @@ class ByHost(Generic[T]):
         if host is None or _NOT_IN_A_HOST & set(pattern):
             raise line.wrong(f"{pattern!r} is not a host, *.domain or *")
         self._values[f"*.{host}" if pattern.startswith("*.") else host] = value
+
+    def values(self) -> Iterable[T]:
+        return self._values.values()
 
     def get(self, host: str) -> T | None:
         if not self._values:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from requests.auth import HTTPDigestAuth
@@ -16,6 +17,7 @@ from urllib3 import disable_warnings
 from urllib3.exceptions import InsecureRequestWarning
 
 from crawl.config import Config
+from crawl.errors import ConfigError
 from crawl.fetcher.dns import Resolve, system_addresses
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.plugins.protocol.asking import redacted
@@ -41,6 +43,11 @@ class RequestsProtocol(HttpBase):
         monotonic: Callable[[], float] = SYSTEM.monotonic,
     ) -> None:
         super().__init__(config, resolver=resolver, monotonic=monotonic)
+        if self._proxies.speak_socks and find_spec("socks") is None:
+            raise ConfigError(
+                "http-requests cannot speak SOCKS without PySocks: install requests[socks],"
+                " or use the protocol http"
+            )
         self._idle_time = config[IDLE_TIME]
         self._adapter = PinnedAdapter(_context(config), config[MAX_IDLE] or 1, monotonic)
 

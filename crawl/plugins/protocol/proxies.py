@@ -46,14 +46,14 @@ _SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 
 class _InTurn:
     def __init__(self, urls: tuple[str, ...]) -> None:
-        self._urls = urls
+        self.urls = urls
         self._turn = count()  # its next() is one step for all threads
 
     def __bool__(self) -> bool:
-        return bool(self._urls)
+        return bool(self.urls)
 
     def next(self) -> str:
-        return self._urls[next(self._turn) % len(self._urls)] if self._urls else ""
+        return self.urls[next(self._turn) % len(self.urls)] if self.urls else ""
 
 
 class Proxies:
@@ -71,6 +71,12 @@ class Proxies:
 
     def __bool__(self) -> bool:
         return bool(self._hosts or self._schemes or self._default)
+
+    @property
+    def speak_socks(self) -> bool:
+        """Whether one of them does."""
+        rules = (*self._hosts.values(), *self._schemes.values(), self._default)
+        return any(url.startswith("socks") for rule in rules for url in rule.urls)
 
     def proxy_for(self, url: URL) -> str:
         """The URL of the proxy to use; empty for none."""
