@@ -105,7 +105,7 @@ def _summarize(crawl_dir: str, done: DbUpdated) -> None:
     statuses = [
         [status.label, counters[status.label]] for status in DB_STATUSES if counters[status.label]
     ]
-    print_table("became", ["status", "URLs"], statuses, first=False)
+    print_table("became", ["now", "URLs"], statuses, first=False)
     some = "segment" if len(done.segments) == 1 else "segments"
     remark(
         f"updatedb: {crawl_dir}/crawldb is now snapshot {done.snapshot.number} with"

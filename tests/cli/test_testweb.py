@@ -48,8 +48,11 @@ def test_it_serves_until_interrupted_and_tells_who_came(tmp_path: Path, how: int
         running.kill()
         running.wait()
     assert running.returncode == 0
-    (told,) = [line for line in out.splitlines() if line.startswith("badbot ")]
-    assert told.split()[1:3] == ["1", "1"]
+    assert out == ""  # stdout is seeds alone, to the end
+    told = [line.split() for line in err.splitlines()]
+    assert ["what", "badbot"] in told
+    assert ["requests", "1"] in told
+    assert ["hosts", "1"] in told
     assert "Traceback" not in err
 
 
