@@ -38,6 +38,7 @@ from crawl.parsing.settings import (
     PARSER_STORE_TEXT,
 )
 from crawl.rules.outlinks import Kept, keep
+from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
 
 __all__ = ["ParsedBatch", "Parsing", "Pipeline", "joined", "parse_batch"]
@@ -72,6 +73,7 @@ class Pipeline:
             if chain is not None:
                 chain.build()  # now: a page's time is not for that
         self._scoring = parsing.scoring
+        self._redirect_rules = RedirectRules.of(config)
         self._by_type: dict[str, list[tuple[str, Parser]]] = {}
         self._default_codec = default_codec(config[PARSER_DEFAULT_CHARSET])
         self._magic = config[MIME_TYPE_MAGIC]
@@ -198,6 +200,19 @@ class Pipeline:
             return None
         return normal
 
+    def _refreshed(self, url: str, target: str, counters: Counters) -> str:
+        """Where a meta refresh leads to, which may go as far as any redirect; or nothing."""
+        accepted = self._accepted(target, counters)
+        if accepted is None:
+            reason = "filtered"
+        elif accepted == url:
+            reason = "self"
+        else:
+            reason = self._redirect_rules.why_dropped(url, accepted)
+        if reason:
+            counters[f"refreshes_dropped.{reason}"] += 1
+        return "" if reason or accepted is None else accepted
+
     def _finished(
         self,
         page: Page,
@@ -222,8 +237,7 @@ class Pipeline:
         redirect = ""
         if parse.refresh is not None and parse.refresh.url != parse.url:
             counters["refreshes"] += 1
-            redirect = self._accepted(parse.refresh.url, counters) or ""
-            counters["refreshes_dropped"] += not redirect
+            redirect = self._refreshed(parse.url, parse.refresh.url, counters)
             parse = replace(parse, status=ParseStatus.REDIRECT)
         links = len(parse.outlinks)
         parse = self._obeyed(parse, counters)

@@ -148,8 +148,21 @@ def test_a_refresh_that_may_not_be_followed_or_leads_nowhere() -> None:
     batch = parsed("refresh http://b.org/" + "x" * 3000)
     assert only(batch)["status"] == "success_redirect"
     assert told(batch) == [(URL, Status.SIGNATURE)]
-    assert batch.counters["refreshes_dropped"] == 1
+    assert batch.counters["refreshes_dropped.filtered"] == 1
     assert only(parsed(f"refresh {URL}"))["status"] == "success"
+    again = parsed(f"refresh {URL}#here")
+    assert told(again) == [(URL, Status.SIGNATURE)]
+    assert again.counters["refreshes_dropped.self"] == 1
+
+
+@pytest.mark.parametrize(("also", "reason"), [(True, "external"), (False, "")])
+def test_a_refresh_leads_no_further_than_any_redirect(also: bool, reason: str) -> None:
+    rules = {"db.ignore.external.links": True, "db.ignore.also.redirects": also}
+    batch = parse_batch(plan(**rules), [content(URL, "refresh http://b.org/")])
+    assert (("http://b.org/", Status.LINKED) in told(batch)) is not also
+    assert batch.counters[f"refreshes_dropped.{reason}"] == also
+    inside = parse_batch(plan(**rules), [content(URL, "refresh http://a.org/in")])
+    assert ("http://a.org/in", Status.LINKED) in told(inside)
 
 
 def test_documents_inside_a_page_stand_under_urls_of_its_host() -> None:
