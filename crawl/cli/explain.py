@@ -33,6 +33,7 @@ UNKNOWN = 1
 @click.option(
     "--inlinks",
     type=click.IntRange(min=0),
+    metavar="N",
     default=5,
     show_default=True,
     help="At most so many pages that link to it.",

@@ -26,7 +26,12 @@ __all__ = ["command", "telling"]
 @click.command("fetch")
 @crawl_dir_argument
 @click.argument("segment", required=False)
-@click.option("--threads", type=click.IntRange(min=1), help="Threads a task.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads a task (default: fetcher.threads.fetch).",
+)
 @force_option
 @json_option
 @with_spark
@@ -84,7 +89,10 @@ def command(
 
 def _summarize(crawl_dir: str, done: Fetched) -> None:
     counters = done.report.counters
-    shown = ("fetch_", "handed_back.", "redirects_", "robots_", "answers.", "no_host", "queues_")
+    shown = (
+        *("fetch_", "handed_back.", "redirects_", "robots_", "answers.", "no_host", "queues_"),
+        *("outlinks", "parse.", "parsed_by."),  # where it parses, too
+    )
     rows: list[list[object]] = [
         [name, count] for name, count in sorted(counters.items()) if name.startswith(shown)
     ]

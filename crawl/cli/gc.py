@@ -14,7 +14,12 @@ from crawl.storage.crawl_dir import CrawlDir
 
 @click.command("gc")
 @crawl_dir_argument
-@click.option("--keep", type=click.IntRange(min=1), help="Snapshots to keep.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Snapshots to keep (default: crawldb.snapshots.keep).",
+)
 @force_option
 @with_config
 def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> None:

@@ -130,6 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _told(error: click.ClickException) -> str:
     """What is wrong with a command line, and where to look."""
     told = error.format_message().rstrip(".")
+    told = told.replace("a valid integer range", "a whole number").replace(
+        "a valid float range", "a number"
+    )
     context = error.ctx if isinstance(error, click.UsageError) else None
     return told if context is None else f"{told}; see `{context.command_path} --help`"
 

@@ -64,7 +64,10 @@ def command(
     return 0
 
 
-_SHOWN = ("parse.", "skipped.", "outlinks", "documents_", "refreshes", "directives.", "plugin_err")
+_SHOWN = (
+    *("parse.", "parsed_by.", "skipped.", "outlinks", "documents_", "refreshes", "directives."),
+    "plugin_err",
+)
 
 
 def _summarize(crawl_dir: str, done: Parsed) -> None:

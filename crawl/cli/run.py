@@ -52,12 +52,14 @@ _USUAL = RoundOptions()
 @click.option(
     "--rounds",
     type=click.IntRange(min=UNBOUNDED),
+    metavar="N",
     help="At most this many; -1: any number (default: 1).",
 )
 @click.option("--until-empty", is_flag=True, help="Any number of rounds, until nothing is due.")
 @click.option(
     *("--top-n", "--size-fetchlist"),
     type=click.IntRange(min=1),
+    metavar="N",
     default=_USUAL.top_n,
     show_default=True,
     help="At most this many URLs a round.",
@@ -65,11 +67,13 @@ _USUAL = RoundOptions()
 @click.option(
     "--num-fetchers",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Parts of a fetch list, each fetched by a task (default: the cores of the cluster).",
 )
 @click.option(
     *("--num-threads", "--threads"),
     type=click.IntRange(min=1),
+    metavar="N",
     help=f"Threads a task (default: the configuration's, else {_USUAL.threads}).",
 )
 @click.option(

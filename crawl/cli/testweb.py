@@ -22,11 +22,17 @@ if TYPE_CHECKING:
 
 @click.command("testweb")
 @click.option(
-    "--sites", type=click.IntRange(min=1), default=20, show_default=True, help="How many hosts."
+    "--sites",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="How many hosts.",
 )
 @click.option(
     "--pages",
     type=click.IntRange(min=1),
+    metavar="N",
     default=1000,
     show_default=True,
     help="How many pages all sites have together; their sizes are a power law.",
@@ -34,12 +40,19 @@ if TYPE_CHECKING:
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
+    metavar="N",
     default=0,
     help="Port of all sites (default: a free one).",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Another number, another web.")
 @click.option("--plain", is_flag=True, help="Good pages on open sites of one size only.")
-@click.option("--latency", type=click.FloatRange(min=0), default=0.0, help="Mean seconds a page.")
+@click.option(
+    "--latency",
+    type=click.FloatRange(min=0),
+    metavar="NUMBER",
+    default=0.0,
+    help="Mean seconds a page.",
+)
 @click.option(
     "--wicked",
     is_flag=True,
