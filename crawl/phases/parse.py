@@ -71,18 +71,34 @@ def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> S
                 f"{segment.folder.address} is not wholly fetched: go on with"
                 f" `crawl fetch {where} {segment.name}`"
             )
-        if segment.is_done(PARSE) and not reparse:
+        if _is_parsed(segment) and not reparse:
             raise UsageError(
                 f"{segment.folder.address} is parsed already: --reparse parses it again"
+            )
+        if _is_parsed(segment) and segment.require(PARSE).rows and not _has_content(segment):
+            raise UsageError(
+                f"{segment.folder.address} was parsed as it was fetched, and its pages were not"
+                " stored (fetcher.store.content): they cannot be parsed again"
             )
         return segment
     if reparse:
         raise UsageError("--reparse needs the name of the segment that is to be parsed again")
     for segment in crawl_dir.segments.generated():
         fetched = segment.manifest(FETCH)
-        if fetched is not None and fetched.complete and not segment.is_done(PARSE):
+        if fetched is not None and fetched.complete and not _is_parsed(segment):
             return segment
     raise UsageError(f"{where} has no segment that is fetched and not parsed")
+
+
+def _is_parsed(segment: Segment) -> bool:
+    """A fetch that parsed may have been interrupted, and gone on without parsing."""
+    parsed = segment.manifest(PARSE)
+    return parsed is not None and parsed.complete
+
+
+def _has_content(segment: Segment) -> bool:
+    stored = segment.manifest(CONTENT)
+    return stored is not None and stored.rows > 0
 
 
 def run(
