@@ -340,11 +340,11 @@ class Pipeline:
             )
             targets = [(url, blank) for url in urls[starts[number] : starts[number + 1]]]
             if targets:
-                targets = list(
-                    self._scoring.distribute(
-                        document.parse, document.content, targets, document.link_count, counters
-                    )
+                given = self._scoring.distribute(
+                    document.parse, document.content, targets, document.link_count, counters
                 )
+                counters["outlinks_withheld_by_scoring"] += len(targets) - len(given)
+                targets = list(given)
             shares.append(targets)
         return shares
 

@@ -334,6 +334,7 @@ def test_scoring_shares_out_to_the_links_that_were_kept() -> None:
         url: datum for url, datum in to_records(batch.crawl_parse) if datum.status is Status.LINKED
     }
     assert list(links) == ["http://b.org/1", "http://b.org/3"]
+    assert batch.counters["outlinks_withheld_by_scoring"] == 1
     assert links["http://b.org/1"].score == pytest.approx(2 / 3)
     assert links["http://b.org/1"].metadata == {"from": URL}
     assert links["http://b.org/3"].metadata == {"from": "http://a.org/3"}
