@@ -77,13 +77,46 @@ def _draw(
     numeric: list[bool],
     stream: TextIO,
 ) -> None:
+    """In a box where there is room for one. Else without, and with the widest columns
+    folded; numbers and the first column, which people look for and copy, are not."""
+    from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
-    for column, right in zip(columns, numeric, strict=True):
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    console = Console(file=stream)
+    widths = [
+        max(map(cell_len, [column, *(row[place] for row in rows)]))
+        for place, column in enumerate(columns)
+    ]
+    boxed = sum(widths) + 3 * len(widths) + 1 <= console.width
+    firm = [right or place == 0 for place, right in enumerate(numeric)]
+    room_for_firm = (
+        sum(
+            (width if kept else min(width, _FOLDED)) + 2
+            for width, kept in zip(widths, firm, strict=True)
+        )
+        <= console.width
+    )
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=box.HEAVY_HEAD if boxed else None,
+        padding=(0, 1) if boxed else (0, 2, 0, 0),
+        pad_edge=boxed,
+    )
+    for column, right, kept in zip(columns, numeric, firm, strict=True):
+        table.add_column(
+            column,
+            justify="right" if right else "left",
+            overflow="fold",
+            no_wrap=kept and room_for_firm,
+        )
     for row in rows:
         table.add_row(*map(escape, row))
-    Console(file=stream).print(table)
+    console.print(table)
+
+
+_FOLDED = 10
+"""A folded column that is narrower than this is not worth reading."""

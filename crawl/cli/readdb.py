@@ -287,7 +287,7 @@ def _show_stats(
         labels = sorted(stats.statuses)
         print_table(
             f"{min(most_hosts, len(stats.hosts)):,} of {len(stats.hosts):,} hosts",
-            ["host", "URLs", *(status_label(code) for code in labels)],
+            ["host", "URLs", *(status_label(code).removeprefix("db_") for code in labels)],
             [
                 [host, counts.total(), *(counts[code] for code in labels)]
                 for host, counts in _largest_hosts(stats, most_hosts)
