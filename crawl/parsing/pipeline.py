@@ -222,7 +222,7 @@ class Pipeline:
         inside: bool,
         counters: Counters,
     ) -> Document:
-        parse = self._told_by_headers(source, parse)
+        parse = self._told_by_headers(source, parse, inside)
         for name, plugin in self._plugins.parse_filters:
             try:
                 parse = _sound(plugin.filter(page, parse))
@@ -245,14 +245,15 @@ class Pipeline:
         counters["outlinks"] += links
         return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)
 
-    def _told_by_headers(self, content: Content, parse: Parse) -> Parse:
-        """What the server says of the page, beside what the page says itself."""
+    def _told_by_headers(self, content: Content, parse: Parse, inside: bool) -> Parse:
+        """What the server says of the page, beside what the page says itself; it names the
+        page, and no document inside."""
         asked = content.headers.get("x-robots-tag")
         if asked:
             directives = directives_of_header(asked.split("\n"), self._agent)
             parse = replace(parse, directives=parse.directives | directives)
         link = content.headers.get("link")
-        if link and not parse.canonical:
+        if link and not parse.canonical and not inside:
             parse = replace(parse, canonical=canonical_of_link_header(link, content.url))
         return parse
 

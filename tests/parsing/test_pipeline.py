@@ -133,6 +133,9 @@ def test_a_page_that_says_nofollow_has_no_links() -> None:
 def test_the_link_header_names_a_canonical_url() -> None:
     page = content(URL, headers={"link": '</real>; rel="canonical"'})
     assert only(parse_batch(plan(), [page]))["canonical"] == "http://a.org/real"
+    feed = replace(page, body=b"document http://a.org/entry")
+    rows = parse_batch(plan(), [feed]).parse_data.to_pylist()
+    assert [row["canonical"] for row in rows] == ["http://a.org/real", ""]
 
 
 def test_a_refresh_is_a_redirect_for_a_later_round() -> None:
