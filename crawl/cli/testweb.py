@@ -92,7 +92,9 @@ def command(
         return
     shape = Settings.plain if plain else Settings
     web = Web(shape(sites=sites, pages=pages, port=port, seed=seed, latency=latency))
-    signal.signal(signal.SIGTERM, _interrupt)
+    # `kill %1` is for the whole group: what the servers inherit here lets them outlive it,
+    # so that their logs can still be asked for
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with ExitStack() as stack:
         server = WebServer(web)
         stack.callback(server.stop)
@@ -101,6 +103,7 @@ def command(
         if worse is not None:
             stack.callback(worse.stop)
             seeds += worse.urls().values()
+        signal.signal(signal.SIGTERM, _interrupt)
         if hosts_file:
             _write_hosts(hosts_file, server, worse)
         try:

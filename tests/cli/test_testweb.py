@@ -23,6 +23,7 @@ def test_it_serves_until_interrupted_and_tells_who_came(tmp_path: Path, how: int
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        start_new_session=True,
     )
     try:
         assert running.stdout is not None
@@ -42,7 +43,7 @@ def test_it_serves_until_interrupted_and_tells_who_came(tmp_path: Path, how: int
         )
         with urllib.request.urlopen(request) as answer:
             assert answer.status == 200
-        running.send_signal(how)
+        os.killpg(running.pid, how)  # as Ctrl-C and `kill %1` do
         out, err = running.communicate(timeout=30)
     finally:
         running.kill()
