@@ -11,6 +11,7 @@ from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.segments import require_segments
 from crawl.cli.spark import JVMDied, SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -59,6 +60,7 @@ def command(
         config = config.with_values({"fetcher.threads.fetch": threads}, "--threads")
     fetch.check(config)
     directory = CrawlDir(crawl_dir)
+    require_segments(directory, (segment,) if segment else ())
     chosen = fetch.choose(directory, segment)
     options = FetchOptions(chosen.name, force)
     interrupted: Callable[[], bool] = bool  # not yet

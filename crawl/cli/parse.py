@@ -6,6 +6,7 @@ import click
 
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.segments import require_segments
 from crawl.cli.spark import SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -49,6 +50,7 @@ def command(
     """
     parse.check(config)
     directory = CrawlDir(crawl_dir)
+    require_segments(directory, (segment,) if segment else ())
     chosen = parse.choose(directory, segment, reparse=reparse)
     directory.require_writable()
     options = ParseOptions(chosen.name, reparse, not no_filter, not no_normalize, force)

@@ -6,6 +6,7 @@ import click
 
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.segments import require_segments
 from crawl.cli.spark import SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -70,6 +71,7 @@ def command(
     updatedb.check(config, options)
     # what cannot be applied or written is told before Spark starts
     directory = CrawlDir(crawl_dir)
+    require_segments(directory, segments)
     updatedb.choose(directory, options)
     directory.require_writable()
     with spark.runner("updatedb", config) as runner:
