@@ -26,6 +26,7 @@ from crawl.parsing.charset import UTF_8, charset_of, default_codec
 from crawl.parsing.directives import canonical_of_link_header, directives_of_header
 from crawl.parsing.document import CACHING_FORBIDDEN_KEY, Document, ParsedBatch, Verdict, joined
 from crawl.parsing.mime import mime_type
+from crawl.parsing.page_time import not_the_pages
 from crawl.parsing.plan import Parsing
 from crawl.parsing.settings import (
     DB_PARSEMETA_TO_CRAWLDB,
@@ -376,8 +377,8 @@ def _one_line(text: str) -> str:
 def _main_text(page: Page, counters: Counters) -> str | None:
     """The page's text without menus and footers. trafilatura, because it is the best of its
     kind in comparisons and in Python; an extra, for it brings much along."""
-    import trafilatura
-
+    with not_the_pages():
+        import trafilatura
     try:
         found: str | None = trafilatura.extract(page.markup, url=page.url)
         return found
