@@ -51,7 +51,7 @@ def test_a_segment_is_fetched_and_summed_up(
     assert (again.code, again.out) == (2, "")
     assert again.err == f"crawl: {directory.address}/segments/{name} is fetched already\n"
     none_left = crawl("fetch", directory.address, "--conf", conf)
-    assert none_left.code == 2
+    assert none_left.code == 1
     assert none_left.err == f"crawl: {directory.address}: every segment is fetched already\n"
 
 
