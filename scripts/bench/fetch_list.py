@@ -72,7 +72,7 @@ def config_of(path: Path) -> Config:
 
 
 @contextmanager
-def listed(settings: Settings, work: Path) -> Iterator[Listed]:
+def listed(settings: Settings, work: Path, parts: int = 1) -> Iterator[Listed]:
     """Serves the web while the block runs; answers are computed beforehand."""
     work.mkdir(parents=True, exist_ok=True)
     with running(Web(settings)) as server:
@@ -90,7 +90,7 @@ def listed(settings: Settings, work: Path) -> Iterator[Listed]:
             InjectOptions((str(seeds),), filter=False, normalize=False),
             clock,
         )
-        options = GenerateOptions(num_fetchers=1, filter=False, normalize=False)
+        options = GenerateOptions(num_fetchers=parts, filter=False, normalize=False)
         done = generate.run(
             InProcess(), directory, config, options, clock, resolver=lambda host: None
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import os
 import sys
 import tempfile
 from dataclasses import asdict
@@ -32,7 +33,7 @@ def main() -> int:
     work = Path(options.work or tempfile.mkdtemp(prefix="bench-parse-"))
     settings = Settings.plain(options.hosts, options.pages, port=0, links=options.links)
     try:
-        with listed(settings, work) as web:
+        with listed(settings, work, os.cpu_count() or 1) as web:
             entered = _entered(options, web, console)
             lines = [Line(each.name) for each in entered]
             for _ in range(options.rounds):

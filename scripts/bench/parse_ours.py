@@ -32,7 +32,7 @@ def main(address: str, settings: str, how: str) -> None:
     gc.freeze()
     directory, clock = CrawlDir(address), SystemClock()
     begun, before = time.monotonic(), _cpu_s()
-    fetched = fetch.run(InProcess(), directory, config, FetchOptions(), clock)
+    fetched = fetch.run(InProcess(os.cpu_count() or 1), directory, config, FetchOptions(), clock)
     middle, between = time.monotonic(), _cpu_s()
     counters = dict(fetched.report.counters)
     if how == "phases":

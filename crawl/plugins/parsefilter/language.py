@@ -21,9 +21,9 @@ from crawl.parsing.language import (
 DETECT, IDENTIFY = "detect", "identify"
 POLICY: Property[tuple[str, ...]] = words(
     "lang.extraction.policy",
-    (DETECT, IDENTIFY),
+    (DETECT,),
     "How the language is found, in this order: detect (what page and server declare),"
-    " identify (what the words look like).",
+    " identify (what the words look like; it costs as much as the rest of a parse).",
 )
 MAX_LENGTH: Property[int] = integer(
     "lang.analyze.max.length",

@@ -46,10 +46,12 @@ def test_what_is_declared_counts_first(parse: Parse, language: str) -> None:
     assert parsed.metadata == {**parse.metadata, "language": language}
 
 
-def test_words_tell_where_nothing_is_declared() -> None:
+def test_words_tell_where_nothing_is_declared_and_they_are_asked() -> None:
     parse = Parse("u", title="Wetter", text=GERMAN)
-    plain = LanguageParseFilter(Config.of()).filter(_page_without_header(), parse)
+    both = Config.of({"lang.extraction.policy": ["detect", "identify"]})
+    plain = LanguageParseFilter(both).filter(_page_without_header(), parse)
     assert (plain.language, plain.metadata) == ("de", {"language": "de"})
+    assert LanguageParseFilter(Config.of()).filter(_page_without_header(), parse) is parse
 
 
 def test_the_policy_is_an_order() -> None:
