@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import os
+import shutil
 import sys
 import tempfile
 from dataclasses import asdict
