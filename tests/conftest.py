@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+import tests.no_power_cut  # noqa: F401 - by being loaded
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

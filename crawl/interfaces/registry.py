@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 from crawl.config import Config, Property
@@ -105,8 +105,13 @@ def _one_line(error: Exception) -> str:
 
 
 @cache
+def _scan() -> EntryPoints:
+    """Of all groups: finding those of one reads every installed package's metadata too."""
+    return entry_points()
+
+
 def _installed(group: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=group)}
+    return {entry.name: entry for entry in _scan().select(group=group)}
 
 
 def available(interface_name: str) -> dict[str, Resolved]:

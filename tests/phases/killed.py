@@ -12,7 +12,7 @@ from typing import IO, Any
 from crawl.storage.folder import Folder
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["tests.phases.kill_jobs"])
+_context.set_forkserver_preload(["tests.phases.warm"])
 
 
 def run_killed(job: Callable[..., None], *arguments: Any, at: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import shutil
 from pathlib import Path
 
@@ -20,9 +19,6 @@ from tests.phases.killed import run_killed
 from tests.phases.webs import listed
 
 pytestmark = pytest.mark.slow
-
-# what every child needs is imported once
-multiprocessing.set_forkserver_preload(["tests.phases.kill_jobs", "tests.phases.fetch_jobs"])
 
 SITES = 4
 AT_STAKE = SITES + 2 * 2 * CHUNK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from tests.phases.killed import run_killed
 from tests.phases.parse_jobs import parse_again, parse_once, parse_with
 
 pytestmark = pytest.mark.slow
-
-multiprocessing.set_forkserver_preload(["tests.phases.kill_jobs", "tests.phases.parse_jobs"])
 
 PAGES = 6
 

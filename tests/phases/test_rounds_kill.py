@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,9 +21,6 @@ from tests.phases.made import records_of, urls_of
 from tests.phases.round_jobs import HoursLater, rounds_by, run_rounds
 
 pytestmark = pytest.mark.slow
-
-# what every child needs is imported once
-multiprocessing.set_forkserver_preload(["tests.phases.kill_jobs", "tests.phases.round_jobs"])
 
 LIVES = (79, 97, 107, 119, 131)
 """How many writes each life of a crawl lasts. They are more than any step needs, and as

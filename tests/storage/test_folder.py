@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 from pathlib import Path
@@ -36,6 +37,23 @@ def test_streams(place: Folder) -> None:
         stream.write(b"cd")
     with place.open_read("deep/down/file") as stream:
         assert stream.read() == b"abcd"
+
+
+def test_what_is_to_last_is_on_the_disk_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut cannot be tried, but that the disk is waited for when all is written can."""
+    settled: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda file: settled.append(os.fstat(file).st_size))
+    place = Folder(str(tmp_path))
+    place.write("a", b"12")
+    place.create("b", b"123")
+    with place.open_write("c") as stream:
+        stream.write(b"1234")
+    assert settled == [2, 3, 4]
+    with place.open_write("d", lasting=False) as stream:
+        stream.write(b"12345")
+    assert settled == [2, 3, 4]
 
 
 def test_names_and_files(place: Folder) -> None:
