@@ -2,7 +2,7 @@
 
     CrawlError                 the command ends with one line and `exit_code`
     ├── UsageError             an argument that cannot be meant
-    │   └── NothingToDo        all that was asked for is done already
+    │   └── NothingToDo        what was asked for is done already, or there is none of it
     ├── ConfigError            a property with a wrong name, type, unit or value
     ├── PluginError            a plugin that cannot be found, loaded or configured
     ├── EnvironmentFault       the machine lacks something: Java, Python, a master
@@ -28,7 +28,7 @@ class UsageError(CrawlError):
 
 
 class NothingToDo(UsageError):
-    """All that was asked for is done already."""
+    """What was asked for is done already, or there is none of it."""
 
     exit_code = 1
 

@@ -53,7 +53,9 @@ def command(
     SEEDS are text files (plain or gzip) or folders of them: a URL a line, optionally
     followed by TAB-separated key=value pairs. `nutch.score`, `nutch.fetchInterval` and
     `nutch.fetchInterval.fixed` are understood, other keys become metadata; lines that
-    start with # are comments. A line that is no URL is counted, never fatal.
+    start with # are comments. A line that is no URL is counted, never fatal; where no line
+    at all can be used, nothing is written and the exit code is 1 (unless
+    --filter-normalize-all gives it other work).
 
     \b
     Examples:

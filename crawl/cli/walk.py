@@ -14,7 +14,7 @@ from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.errors import EnvironmentFault
+from crawl.errors import EnvironmentFault, NothingToDo
 from crawl.fetcher.politeness import Politeness
 from crawl.phases import fetch, generate, inject, parse, updatedb
 from crawl.phases.fetch import FetchOptions
@@ -204,9 +204,17 @@ class Walk:
     def _inject(self, seeds: tuple[str, ...]) -> None:
         options = InjectOptions(seeds, force=self.force)
         due = Due(inject_step(seeds))
-        with self._timed(due):
-            done = inject.run(self.runner, self.directory, self.config, options, self.clock)
-        self._tell(due, done.took_over)
+        try:
+            with self._timed(due):
+                done = inject.run(self.runner, self.directory, self.config, options, self.clock)
+        except NothingToDo as nothing:
+            known = self.directory.crawldb.current()
+            if known is None or not known.rows:
+                raise
+            # rounds are what was asked for, and there is something to turn them on
+            self._tell(due, str(nothing))
+        else:
+            self._tell(due, done.took_over)
 
     def _generate(self, due: Due) -> Ending | None:
         options = GenerateOptions(

@@ -23,7 +23,7 @@ from crawl.config.properties import (
     DB_UPDATE_PURGE_404,
     REPORT_SAMPLES,
 )
-from crawl.errors import UsageError
+from crawl.errors import NothingToDo, UsageError
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
@@ -77,7 +77,8 @@ def _plugins(
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InjectOptions, clock: Clock
 ) -> Injected:
-    """Injects the seeds and publishes a new snapshot of the CrawlDb."""
+    """Injects the seeds and publishes a new snapshot of the CrawlDb; raises NothingToDo, and
+    publishes nothing, where not one of them is usable."""
     on_known = _on_known(config, options)
     plan = plan_seeds(list(options.seeds))
     normalizers, filters, scoring = _plugins(config, options)
@@ -98,6 +99,8 @@ def run(
         for piece in read:
             report.counters += piece.counters
             report.add_samples(piece.samples, config[REPORT_SAMPLES])
+        if not report.counters["urls_injected"] and not options.filter_normalize_all:
+            raise NothingToDo(_no_seed(report))
 
         moving = Moving(
             crawldb=transaction.folder,
@@ -114,6 +117,22 @@ def run(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
         )
         return Injected(snapshot, report, transaction.lock.took_over)
+
+
+def _no_seed(report: Report) -> str:
+    """Why not one seed could be taken, with an example of each reason."""
+    lines = report.counters["seed_lines"]
+    why = [
+        f"{reason} {count:,}" + (f", such as {samples[0]!r}" if samples else "")
+        for reason, count in sorted(report.counters.items())
+        if count and reason.startswith(_REFUSED)
+        for samples in (report.samples.get(reason, []),)
+    ]
+    told = f"none of the {lines:,} seed lines is usable ({'; '.join(why)})" if lines else "no seeds"
+    return f"{told}: {' '.join(report.options['seeds'])}; nothing was injected"
+
+
+_REFUSED = ("malformed.", "plugin_errors.", "urls_filtered")
 
 
 def _on_known(config: Config, options: InjectOptions) -> OnKnown:

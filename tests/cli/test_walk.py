@@ -13,7 +13,7 @@ import pytest
 from crawl.buckets.runner import InProcess
 from crawl.cli.walk import Walk, Walked, segments_found
 from crawl.config import Config
-from crawl.errors import EnvironmentFault, StorageError
+from crawl.errors import EnvironmentFault, NothingToDo, StorageError
 from crawl.fetcher.part import STOP
 from crawl.phases import fetch, parse, updatedb
 from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, Stage
@@ -112,6 +112,19 @@ def test_a_fetch_that_parses_needs_no_parse(played: Played) -> None:
     walked = played.walk(Loop(1), seeded=True, diary=diary, options=options)
     assert diary.names == ["inject", "generate", "fetch", "updatedb"]
     assert walked.rounds[0].new == 3
+
+
+def test_seeds_of_no_use_matter_only_to_a_crawl_that_has_nothing_else(played: Played) -> None:
+    played.seeds.write_text("javascript:x\n")
+    with pytest.raises(NothingToDo, match="none of the 1 seed lines is usable"):
+        played.walk(Loop(1), seeded=True)
+    assert played.directory.crawldb.current() is None
+    played.seeds.write_text(FRONT)
+    played.walk(Loop(1), seeded=True)
+    played.seeds.write_text("javascript:x\n")
+    diary = Diary()
+    assert len(played.walk(Loop(1), seeded=True, diary=diary).rounds) == 1
+    assert "none of the 1 seed lines is usable" in diary.remarked[0]
 
 
 def test_as_many_rounds_as_asked_for(played: Played) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
-from crawl.errors import ConfigError, PluginError, StorageError, UsageError
+from crawl.errors import ConfigError, NothingToDo, PluginError, StorageError, UsageError
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.phases import inject
@@ -302,6 +302,40 @@ def test_folders_gzip_and_several_files(crawl: Crawl, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ((), "no seeds: {seeds}; nothing was injected"),
+        (("# nothing", ""), "no seeds: {seeds}; nothing was injected"),
+        (
+            ("javascript:x", "javascript:y", "http://a.org/x.gif"),
+            "none of the 3 seed lines is usable (malformed.scheme_not_crawled 2, such as"
+            " 'javascript:x'; urls_filtered 1, such as 'http://a.org/x.gif (regex: open.txt:1: -gif)'):"
+            " {seeds}; nothing was injected",
+        ),
+    ],
+)
+def test_without_one_usable_seed_nothing_is_published(
+    crawl: Crawl, lines: tuple[str, ...], told: str
+) -> None:
+    def refused() -> str:
+        with pytest.raises(NothingToDo) as caught:
+            crawl.inject(*lines, files={"open.txt": "-gif\n+."})
+        return str(caught.value)
+
+    assert refused() == told.format(seeds=crawl.folder / "seeds.txt")
+    assert crawl.directory.crawldb.current() is None
+    crawl.inject("http://a.org/")
+    refused()
+    done = crawl.directory.crawldb.current()
+    assert done is not None
+    assert done.number == 1
+    assert not crawl.directory.crawldb.folder.exists("scratch")
+    # a known URL is a usable one, and old records may be all there is to see to
+    assert crawl.inject("http://a.org/").report.counters["urls_merged"] == 1
+    assert crawl.inject(*lines, filter_normalize_all=True).snapshot.number == 3
+
+
+@pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda folder: str(folder / "missing"), "missing: no such file or folder"),
@@ -338,7 +372,8 @@ def test_wrong_settings_are_told_before_anything_starts() -> None:
 @settings(max_examples=30)
 @given(
     rounds=st.lists(
-        st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), max_size=20), max_size=4
+        st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=20),
+        max_size=4,
     ),
     buckets=st.integers(1, 6),
 )
