@@ -71,6 +71,15 @@ def test_a_locked_crawldb_is_refused_with_its_owner(crawl: Caller, made: str) ->
     assert crawl("generate", made, "--add-days", 80).code == 0
 
 
+def test_seeds_of_no_use_are_nothing_to_do(crawl: Caller, tmp_path: Path) -> None:
+    seeds = tmp_path / "seeds.txt"
+    seeds.write_text("javascript:x\n")
+    answer = crawl("inject", tmp_path / "c", seeds)
+    assert answer.code == 1
+    assert answer.err.startswith("crawl: none of the 1 seed lines is usable (malformed.scheme")
+    assert answer.err.count("\n") == 1
+
+
 def test_seeds_that_cannot_be_read_are_one_line(crawl: Caller, tmp_path: Path) -> None:
     answer = crawl("inject", tmp_path / "c", tmp_path / "none.txt")
     assert answer.code == 2
