@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import click
 
+from crawl.cli.counted import counted
 from crawl.cli.fetch_progress import telling
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
@@ -13,6 +14,7 @@ from crawl.cli.options import crawl_dir_argument, force_option, json_option, wit
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.segments import require_segments
 from crawl.cli.spark import JVMDied, SparkOptions
+from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
@@ -62,6 +64,7 @@ def command(
     directory = CrawlDir(crawl_dir)
     require_segments(directory, (segment,) if segment else ())
     chosen = fetch.choose(directory, segment)
+    require_unlocked(chosen.folder, config, force=force)
     options = FetchOptions(chosen.name, force)
     interrupted: Callable[[], bool] = bool  # not yet
     try:
@@ -89,16 +92,16 @@ def command(
     return INTERRUPTED if interrupted() and not done.complete else 0
 
 
+_FAMILIES = (
+    *("records", "requests", "bytes", "fetch_", "answers.", "redirects_", "robots_"),
+    *("handed_back.", "queues_", "no_host", "already_", "hung_"),
+    *("pages", "parse.", "parsed_by.", "outlinks"),  # where it parses, too
+)
+
+
 def _summarize(crawl_dir: str, done: Fetched) -> None:
     counters = done.report.counters
-    shown = (
-        *("fetch_", "handed_back.", "redirects_", "robots_", "answers.", "no_host", "queues_"),
-        *("outlinks", "parse.", "parsed_by."),  # where it parses, too
-    )
-    rows: list[list[object]] = [
-        [name, count] for name, count in sorted(counters.items()) if name.startswith(shown)
-    ]
-    print_table("fetch", ["what", "count"], rows)
+    print_table("fetch", ["what", "count"], counted(counters, _FAMILIES))
     latency = done.report.details["latency_ms"]
     seconds = done.report.durations_s["fetch"]
     pace = counters["records"] / seconds if seconds else 0.0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from crawl.cli.counted import counted
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.segments import require_segments
 from crawl.cli.spark import SparkOptions
+from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import parse
@@ -53,6 +55,7 @@ def command(
     require_segments(directory, (segment,) if segment else ())
     chosen = parse.choose(directory, segment, reparse=reparse)
     directory.require_writable()
+    require_unlocked(chosen.folder, config, force=force)
     options = ParseOptions(chosen.name, reparse, not no_filter, not no_normalize, force)
     pages = chosen.require(CONTENT).rows
     with spark.runner("parse", config, rows=pages) as runner:
@@ -66,20 +69,15 @@ def command(
     return 0
 
 
-_SHOWN = (
-    *("parse.", "parsed_by.", "skipped.", "outlinks", "documents_", "refreshes", "directives."),
-    "plugin_err",
+_FAMILIES = (
+    *("pages", "skipped.", "parse.", "parsed_by.", "parser_restarts", "documents_", "directives."),
+    *("refreshes", "outlinks"),
 )
 
 
 def _summarize(crawl_dir: str, done: Parsed) -> None:
     counters = done.report.counters
-    rows: list[list[object]] = [
-        [name, count]
-        for name, count in sorted(counters.items())
-        if name.startswith(_SHOWN) or name == "parser_restarts"
-    ]
-    print_table("parse", ["what", "count"], rows)
+    print_table("parse", ["what", "count"], counted(counters, _FAMILIES))
     seconds = done.report.durations_s["parse"]
     pace = counters["pages"] / seconds if seconds else 0.0
     remark(
