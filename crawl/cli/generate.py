@@ -10,6 +10,7 @@ import click
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.spark import SparkOptions
+from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import generate
@@ -91,6 +92,7 @@ def command(
     )
     generate.check(config, options)
     directory.require_writable()
+    require_unlocked(directory.crawldb.folder, config, force=force)
     with spark.session("generate", config) as session:
         from crawl.spark.tasks import SparkRunner
 

@@ -7,6 +7,7 @@ import click
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.spark import SparkOptions
+from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import inject
@@ -77,6 +78,7 @@ def command(
     plan_seeds(list(seeds))
     directory = CrawlDir(crawl_dir)
     directory.require_writable()
+    require_unlocked(directory.crawldb.folder, config, force=force)
     with spark.runner("inject", config) as runner:
         done = inject.run(runner, directory, config, options, SystemClock())
     if done.took_over:

@@ -7,6 +7,7 @@ import click
 from crawl.cli.options import crawl_dir_argument, force_option, with_config, with_spark
 from crawl.cli.output import remark
 from crawl.cli.spark import SparkOptions
+from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import rebucket
@@ -35,6 +36,7 @@ def command(crawl_dir: str, buckets: int, force: bool, spark: SparkOptions, conf
     """
     directory = CrawlDir(crawl_dir)
     rebucket.check(directory.require_crawldb(), buckets)
+    require_unlocked(directory.crawldb.folder, config, force=force)
     with spark.runner("rebucket", config) as runner:
         snapshot = rebucket.run(runner, directory, config, buckets, SystemClock(), force=force)
     remark(

@@ -20,6 +20,7 @@ from crawl.cli.options import crawl_dir_argument, force_option, json_option, wit
 from crawl.cli.output import print_json, remark
 from crawl.cli.rounds_told import Teller, last_words, show_plan, sum_up
 from crawl.cli.spark import JVMDied, SparkOptions
+from crawl.cli.unlocked import require_unlocked
 from crawl.cli.walk import Walk, Walked, Witness, segments_found
 from crawl.clock import SystemClock
 from crawl.config import Config, Property
@@ -28,8 +29,18 @@ from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.fetcher.part import STOP
 from crawl.fetcher.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
-from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, seconds_of
+from crawl.rounds import (
+    STOP_FILE,
+    UNBOUNDED,
+    Ending,
+    Loop,
+    RoundOptions,
+    next_step,
+    round_of,
+    seconds_of,
+)
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
 from crawl.storage.seeds import plan_seeds
 from crawl.storage.segments import Segment
 from crawl.urls.resolve import system_resolver
@@ -144,6 +155,8 @@ def command(
         remark(f"run: {crawl_dir}/{STOP_FILE} is there: delete it and run the same command again")
         return NOTHING_DONE
     directory.require_writable()
+    for folder in _written_first(directory, options, seeds):
+        require_unlocked(folder, config, force=force)
     teller = Teller("run", quiet=spark.quiet, tables=not as_json)
     walked = walk_on_spark(
         spark, directory, config, options, loop, seeds=seeds, witness=teller, force=force
@@ -245,6 +258,18 @@ class _OnSignal:
             _thread.interrupt_main()  # the second signal, as it were
         else:
             segment.folder.write(STOP, b"")
+
+
+def _written_first(
+    directory: CrawlDir, options: RoundOptions, seeds: tuple[str, ...]
+) -> list[Folder]:
+    """What the first steps lock."""
+    round_ = round_of(options)
+    due = next_step(segments_found(directory), round_)
+    found = [directory.crawldb.folder] if seeds else []
+    if due.step in (round_.fetch, round_.parse):
+        return found + [directory.segments.segment(name).folder for name in due.segments]
+    return found or [directory.crawldb.folder]
 
 
 def _require_crawldb(directory: CrawlDir, crawl_dir: str) -> None:

@@ -8,6 +8,7 @@ from crawl.cli.options import crawl_dir_argument, json_option, with_config, with
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.segments import require_segments
 from crawl.cli.spark import SparkOptions
+from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.status import DB_STATUSES
@@ -74,6 +75,7 @@ def command(
     require_segments(directory, segments)
     updatedb.choose(directory, options)
     directory.require_writable()
+    require_unlocked(directory.crawldb.folder, config, force=force)
     with spark.runner("updatedb", config) as runner:
         done = updatedb.run(runner, directory, config, options, SystemClock())
     for line in (*done.remarks, *filter(None, [done.took_over])):

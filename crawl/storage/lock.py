@@ -131,16 +131,34 @@ def acquire(
             continue  # released since
         reason = found.why_removable(clock.now_ms(), stale_after_ms, force=force)
         if reason is None:
-            assert found.owner is not None
-            raise Locked(
-                f"{folder.address} is locked: {found.owner.described(clock.now_ms())}."
-                " Wait for it, or run again with --force if you know that it is dead"
-            )
+            raise _refusal(folder, found, clock)
         if _remove(folder, found, owner, clock, stale_after_ms, force=force):
             took_over = reason
         else:
             _pause.wait(_CHANGE_PAUSE_S)
     raise Locked(f"{folder.address} is locked: somebody else was quicker")
+
+
+def require_free(
+    folder: Folder, clock: Clock, *, stale_after_ms: float, force: bool = False
+) -> None:
+    """Raises what `acquire` would raise now; takes and removes nothing.
+
+    For whoever has something costly to do before it takes the lock.
+    """
+    found = _look(folder, LOCK_NAME)
+    if not found.absent and (
+        found.why_removable(clock.now_ms(), stale_after_ms, force=force) is None
+    ):
+        raise _refusal(folder, found, clock)
+
+
+def _refusal(folder: Folder, found: _Found, clock: Clock) -> Locked:
+    assert found.owner is not None
+    return Locked(
+        f"{folder.address} is locked: {found.owner.described(clock.now_ms())}."
+        " Wait for it, or run again with --force if you know that it is dead"
+    )
 
 
 def _remove(

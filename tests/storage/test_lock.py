@@ -14,7 +14,16 @@ import pytest
 
 from crawl.errors import Locked
 from crawl.storage.folder import Folder
-from crawl.storage.lock import CHANGE_NAME, LOCK_NAME, Lock, Owner, acquire, held, namespace
+from crawl.storage.lock import (
+    CHANGE_NAME,
+    LOCK_NAME,
+    Lock,
+    Owner,
+    acquire,
+    held,
+    namespace,
+    require_free,
+)
 from crawl.testing.clock import ManualClock
 from tests.storage.conftest import Lives
 
@@ -49,6 +58,25 @@ def stranger(**changes: object) -> Owner:
 
 def plant(folder: Folder, owner: Owner, name: str = LOCK_NAME) -> None:
     folder.write(name, json.dumps(asdict(owner)).encode())
+
+
+def test_a_look_refuses_what_a_taking_would_and_takes_nothing(
+    place: Folder, clock: ManualClock
+) -> None:
+    def look(**more: bool) -> None:
+        require_free(place, clock, stale_after_ms=STALE_MS, **more)
+
+    look()
+    plant(place, stranger())
+    with pytest.raises(Locked) as looked:
+        look()
+    with pytest.raises(Locked) as taken:
+        take(place, clock)
+    assert str(looked.value) == str(taken.value)
+    look(force=True)
+    plant(place, stranger(seen_ms=NOW - STALE_MS - 1))
+    look()
+    assert place.exists(LOCK_NAME)
 
 
 def test_a_process_of_another_container_is_not_judged_by_its_number(
