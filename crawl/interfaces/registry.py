@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from crawl.config import Config, Property
@@ -105,18 +105,19 @@ def _one_line(error: Exception) -> str:
 
 
 @cache
-def _scan() -> EntryPoints:
-    """Of all groups: finding those of one reads every installed package's metadata too."""
-    return entry_points()
-
-
-def _installed(group: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in _scan().select(group=group)}
+def _installed() -> dict[str, dict[str, EntryPoint]]:
+    """By group and name. All at once: finding those of one group reads the metadata of every
+    installed package, too."""
+    found = entry_points()
+    return {
+        each.group: {entry.name: entry for entry in found.select(group=each.group)}
+        for each in INTERFACES
+    }
 
 
 def available(interface_name: str) -> dict[str, Resolved]:
     """Every installed plugin of the interface, by name."""
-    found = _installed(interface(interface_name).group)
+    found = _installed()[interface(interface_name).group]
     return {
         name: Resolved(interface_name, name, entry.value.strip())
         for name, entry in sorted(found.items())
