@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from crawl.config.config import SPARK_PREFIX, Config, Given
+from crawl.config.nutch_names import in_place_of
 from crawl.config.properties import CORE
 from crawl.config.property import Property
 from crawl.config.resources import Resources
@@ -114,8 +115,11 @@ def _checked(name: str, given: Given, known: _Known) -> Given:
         return given
     declared = known[name]
     if declared is None:
+        told = in_place_of(name)
         raise ConfigError(
-            f"unknown property {name!r}{nearest(name, known.names())} in {given.origin}"
+            f"{name!r} in {given.origin} is a property of Nutch's and not of this crawler: {told}"
+            if told
+            else f"unknown property {name!r}{nearest(name, known.names())} in {given.origin}"
         )
     given.read_as(declared)
     return Given(given.raw, given.origin, given.is_text, declared)
