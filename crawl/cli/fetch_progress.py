@@ -1,26 +1,20 @@
-"""How far a running fetch is: a bar on a terminal, a plain line now and then elsewhere.
-
-By what its tasks last told (crawl/fetcher/watch.py), so that another shell can ask too.
-"""
+"""How far a running fetch is, by what its tasks last told (crawl/fetcher/watch.py), so that
+another shell can ask too."""
 
 from __future__ import annotations
 
 import json
-import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
-from crawl.cli.output import remark
+from crawl.cli.showing import showing
 from crawl.fetcher.part import PROGRESS
 from crawl.storage.segments import GENERATE, Segment
 
-_DRAW_EVERY_S = 1.0
-_LINE_EVERY_S = 5.0
 _KINDS_SHOWN = 3
 
 
@@ -112,92 +106,13 @@ def progress_of(segment: Segment) -> Progress:
     return Progress.of(found, generated.rows)
 
 
-class _Display(Protocol):
-    every_s: float
-
-    def show(self, progress: Progress) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class _Lines:
-    every_s = _LINE_EVERY_S
-
-    def show(self, progress: Progress) -> None:
-        remark(f"fetch: {progress}")
-
-    def close(self) -> None:
-        return
-
-
-class _Bar:
-    """By rich, which knows terminals; drawn in place and gone at the end."""
-
-    every_s = _DRAW_EVERY_S
-
-    def __init__(self, stream: TextIO) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-        from rich.progress import Progress as Drawn
-        from rich.table import Column
-
-        self._drawn = Drawn(
-            TextColumn("fetch"),
-            BarColumn(bar_width=12),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}", markup=False),
-            # the only one that is cut where the terminal is narrow
-            TextColumn(
-                "{task.description}",
-                markup=False,
-                table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
-            ),
-            expand=True,
-            console=Console(file=stream),
-            refresh_per_second=2,
-            transient=True,
-        )
-        self._task = self._drawn.add_task("", total=None, left="")
-
-    def show(self, progress: Progress) -> None:
-        self._drawn.start()  # not before: a fetch of a moment shows nothing
-        done = min(progress.done, progress.urls)  # followed redirects are not on the list
-        self._drawn.update(
-            self._task,
-            completed=done,
-            total=progress.urls,
-            description=progress.pace,
-            left=progress.left,
-        )
-
-    def close(self) -> None:
-        self._drawn.stop()
-
-
 @contextmanager
 def telling(segment: Segment, *, quiet: bool, stream: TextIO | None = None) -> Iterator[None]:
     """Shows how far the fetch is while it runs."""
-    if quiet:
-        yield
-        return
-    stream = sys.stderr if stream is None else stream
-    display: _Display = _Bar(stream) if stream.isatty() else _Lines()
-    over = threading.Event()
 
-    def tell() -> None:
-        while not over.wait(display.every_s):
-            try:
-                progress = progress_of(segment)
-            except Exception:
-                continue  # the fetch must not suffer from its display
-            if progress.parts:
-                display.show(progress)
+    def asked() -> Progress | None:
+        progress = progress_of(segment)
+        return progress if progress.parts else None
 
-    teller = threading.Thread(target=tell, name="fetch-progress", daemon=True)
-    teller.start()
-    try:
+    with showing("fetch", asked, quiet=quiet, stream=stream):
         yield
-    finally:
-        over.set()
-        teller.join()
-        display.close()

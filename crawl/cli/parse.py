@@ -7,6 +7,7 @@ import click
 from crawl.cli.counted import counted
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.parse_progress import telling
 from crawl.cli.segments import require_segments
 from crawl.cli.spark import SparkOptions
 from crawl.cli.unlocked import require_unlocked
@@ -58,7 +59,10 @@ def command(
     require_unlocked(chosen.folder, config, force=force)
     options = ParseOptions(chosen.name, reparse, not no_filter, not no_normalize, force)
     pages = chosen.require(CONTENT).rows
-    with spark.runner("parse", config, rows=pages) as runner:
+    with (
+        spark.runner("parse", config, rows=pages, quiet=True) as runner,
+        telling(chosen, quiet=spark.quiet),
+    ):
         done = parse.run(runner, directory, config, options, SystemClock())
     if done.took_over:
         remark(f"parse: {done.took_over}")

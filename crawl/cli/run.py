@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TypeVar
 
 import click
 
 from crawl.buckets.runner import Runner
-from crawl.cli import walk
-from crawl.cli.fetch_progress import telling
+from crawl.cli import fetch_progress, parse_progress, walk
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
@@ -209,6 +209,7 @@ def walk_on_spark(
                 sleep=time.sleep,
                 interrupted=interrupted,
                 fetching=on_signal.fetching,
+                parsing=partial(parse_progress.telling, quiet=spark.quiet),
                 force=force,
             )
             return turning.walk(seeds)
@@ -223,7 +224,7 @@ def walk_on_spark(
 
 
 class _Told:
-    """A Runner that shows how far a step is, but for a fetch: that one tells its own progress."""
+    """A Runner that shows how far a step is, but for those that tell their own progress."""
 
     def __init__(self, shown: Runner, hidden: Runner) -> None:
         self._shown = shown
@@ -232,7 +233,7 @@ class _Told:
     def run(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
     ) -> list[Result]:
-        runner = self._hidden if step == "fetch" else self._shown
+        runner = self._hidden if step in ("fetch", "parse") else self._shown
         return runner.run(function, tasks, step)
 
 
@@ -247,7 +248,7 @@ class _OnSignal:
     def fetching(self, segment: Segment) -> Iterator[None]:
         self._segment = segment
         try:
-            with telling(segment, quiet=self._quiet):
+            with fetch_progress.telling(segment, quiet=self._quiet):
                 yield
         finally:
             self._segment = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.fetch_progress import progress_of
+from crawl.cli import fetch_progress, parse_progress
 from crawl.cli.options import crawl_dir_argument, json_option
 from crawl.cli.output import print_json, print_table
 from crawl.cli.walk import stage_of
@@ -56,7 +56,10 @@ def command(crawl_dir: str, as_json: bool) -> None:
             state = f"{holder.command} on {holder.host}"
         else:
             state = _STATES[stage_of(segment, applied)]
-        told = str(progress_of(segment)) if holder is not None else ""
+        told = ""
+        if holder is not None:
+            asked = parse_progress if holder.command == "parse" else fetch_progress
+            told = str(asked.progress_of(segment))
         rows.append(
             {
                 "segment": segment.name,

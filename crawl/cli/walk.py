@@ -155,6 +155,8 @@ class Walk:
     """Whether somebody wants it to end: asked between the steps, and by the fetch."""
     fetching: Callable[[Segment], AbstractContextManager[object]] = nullcontext
     """Is around the fetch of a segment: that one can be asked to end."""
+    parsing: Callable[[Segment], AbstractContextManager[object]] = nullcontext
+    """Is around the parse of a segment."""
     force: bool = False
     rounds: list[RoundDone] = field(default_factory=list, init=False)
     """Those that were closed so far."""
@@ -261,7 +263,7 @@ class Walk:
     def _parse(self, due: Due) -> Ending | None:
         (name,) = due.segments
         options = ParseOptions(segment=name, force=self.force)
-        with self._timed(due):
+        with self._timed(due), self.parsing(self.directory.segments.segment(name)):
             done = parse.run(self.runner, self.directory, self.config, options, self.clock)
         self._tell(due, done.took_over)
         return None

@@ -33,6 +33,9 @@ from crawl.storage.segments import (
     Segment,
 )
 
+PROGRESS = "crawl_parse/progress"
+"""Marks of the tasks of a parse under way."""
+
 _TASK_BYTES = 8 << 20
 """Smaller files are parsed by one task: starting a parser is worth some thousand pages."""
 
@@ -126,14 +129,30 @@ def run(
         buckets = config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets
         task = PartParsing(segment.folder, parsing, buckets)
         groups = grouped(segment.require(CONTENT).files)
+        segment.folder.delete(PROGRESS)  # of a parse that died
         with timed(report, "parse", clock):
-            parts = runner.run(partial(parse_part, task), groups, "parse")
+            parts = runner.run(partial(_parse_group, task), list(enumerate(groups)), "parse")
         for part in parts:
             report.counters.update(part.counters)
         report.finished_ms = clock.now_ms()
         lock.verify()
         publish(segment, parts, report, clock)
+        segment.folder.delete(PROGRESS)
         return Parsed(segment.name, report, lock.took_over)
+
+
+def _parse_group(task: PartParsing, group: tuple[int, tuple[PartFile, ...]]) -> PartParsed:
+    """The work of one task, and a mark of how much that was for whoever watches: an empty
+    file, so that a look is one listing. A second attempt leaves the same."""
+    number, files = group
+    parsed = parse_part(task, files)
+    task.segment.write(f"{PROGRESS}/{number:05d}-{sum(file.rows for file in files)}", b"")
+    return parsed
+
+
+def pages_done(segment: Segment) -> int:
+    """By a parse that is under way; those of tasks that ended."""
+    return sum(int(mark.partition("-")[2]) for mark in segment.folder.names(PROGRESS))
 
 
 def grouped(files: Iterable[PartFile]) -> list[tuple[PartFile, ...]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crawl.cli import fetch_progress
+from crawl.cli import showing
 from crawl.cli.fetch_progress import Progress, progress_of, telling
 from crawl.storage.segments import Segment
 from tests.phases.webs import listed
@@ -89,7 +89,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_bar_on_a_terminal(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_progress._Bar, "every_s", 0.01)
+    monkeypatch.setattr(showing.Bar, "every_s", 0.01)
     monkeypatch.setenv("COLUMNS", "200")
     tell(segment, json.dumps(TOLD | {"done": 1}).encode())
     stream = Terminal()
@@ -104,7 +104,7 @@ def test_a_bar_on_a_terminal(segment: Segment, monkeypatch: pytest.MonkeyPatch) 
 def test_a_narrow_terminal_cuts_the_details_alone(
     segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch_progress._Bar, "every_s", 0.01)
+    monkeypatch.setattr(showing.Bar, "every_s", 0.01)
     monkeypatch.setenv("COLUMNS", "80")
     tell(segment, json.dumps(TOLD | {"done": 1}).encode())
     stream = Terminal()
@@ -126,8 +126,8 @@ def test_lines_elsewhere_and_nothing_where_it_is_to_be_quiet(
         said.append(message)
         told.set()
 
-    monkeypatch.setattr(fetch_progress, "remark", remark)
-    monkeypatch.setattr(fetch_progress._Lines, "every_s", 0.01)
+    monkeypatch.setattr(showing, "remark", remark)
+    monkeypatch.setattr(showing.Lines, "every_s", 0.01)
     tell(segment, json.dumps(TOLD).encode())
     with telling(segment, quiet=False, stream=io.StringIO()):
         assert told.wait(10)

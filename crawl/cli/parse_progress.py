@@ -1,0 +1,62 @@
+"""How many pages a running parse has done, by what its tasks left when they ended
+(crawl/phases/parse.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TextIO
+
+from crawl.cli.showing import showing
+from crawl.clock import Clock, SystemClock
+from crawl.phases.parse import pages_done
+from crawl.storage.segments import CONTENT, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class ParseProgress:
+    """All tasks together."""
+
+    done: int
+    urls: int
+    pages_per_s: float
+    """Since somebody looks; 0 where that is not known."""
+
+    @property
+    def pace(self) -> str:
+        return f"{self.pages_per_s:,.0f} pages/s"
+
+    @property
+    def left(self) -> str:
+        if not self.pages_per_s:
+            return ""
+        left = max(0, self.urls - self.done)
+        return f"{timedelta(seconds=round(left / self.pages_per_s))} to go"
+
+    def __str__(self) -> str:
+        told = f"{self.done:,} of {self.urls:,} pages"
+        return f"{told}, {self.pace}, {self.left}" if self.pages_per_s else told
+
+
+def progress_of(segment: Segment, seconds: float = 0.0) -> ParseProgress:
+    """What a running parse last told; `seconds`: since it began."""
+    done, pages = pages_done(segment), segment.require(CONTENT).rows
+    return ParseProgress(done, pages, done / seconds if seconds > 0 else 0.0)
+
+
+@contextmanager
+def telling(
+    segment: Segment, *, quiet: bool, stream: TextIO | None = None, clock: Clock | None = None
+) -> Iterator[None]:
+    """Shows how far the parse is while it runs."""
+    clock = clock or SystemClock()
+    began = clock.monotonic()
+
+    def asked() -> ParseProgress | None:
+        progress = progress_of(segment, clock.monotonic() - began)
+        return progress if progress.done else None
+
+    with showing("parse", asked, quiet=quiet, stream=stream):
+        yield

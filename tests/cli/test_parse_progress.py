@@ -1,0 +1,113 @@
+"""What a running parse shows, by the marks of its tasks."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from crawl.cli import showing
+from crawl.cli.parse_progress import ParseProgress, progress_of, telling
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.phases import parse
+from crawl.phases.parse import PROGRESS, ParseOptions
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import held
+from crawl.storage.segments import Segment
+from crawl.testing.clock import ManualClock
+from tests.cli.calling import Caller
+from tests.parsing.small_parsers import content, settings
+from tests.phases.fetched import NAME, fetched_segment
+from tests.phases.made import datum, make_crawldb
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> CrawlDir:
+    """A segment of five pages in two files, each a task of its own."""
+    pages = [content(f"http://h{number}.org/", f"text {number}") for number in range(5)]
+    directory = CrawlDir(str(tmp_path / "c"))
+    fetched_segment(directory, [pages[:3], pages[3:]])
+    return directory
+
+
+@pytest.fixture
+def segment(directory: CrawlDir) -> Segment:
+    return directory.segments.segment(NAME)
+
+
+class Watching:
+    """A Runner that looks after every task."""
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self.seen: list[str] = []
+
+    def run(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
+    ) -> list[Result]:
+        results = []
+        for task in tasks:
+            results.append(function(task))
+            function(task)  # as of a task whose first attempt was lost
+            self.seen.append(str(progress_of(self._segment)))
+        return results
+
+
+def test_pages_are_counted_as_the_tasks_end(
+    directory: CrawlDir, segment: Segment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse, "_TASK_BYTES", 1)
+    segment.folder.write(f"{PROGRESS}/00007-1000", b"")  # of a parse that died
+    runner = Watching(segment)
+    config = Config.of(settings())
+    parse.run(runner, directory, config, ParseOptions(NAME), SystemClock())
+    assert runner.seen in (
+        ["3 of 5 pages", "5 of 5 pages"],
+        ["2 of 5 pages", "5 of 5 pages"],
+    )
+    assert not segment.folder.exists(PROGRESS)
+
+
+def test_its_words() -> None:
+    assert str(ParseProgress(1500, 4000, 250.0)) == (
+        "1,500 of 4,000 pages, 250 pages/s, 0:00:10 to go"
+    )
+    assert ParseProgress(0, 4000, 0.0).left == ""
+
+
+def test_lines_while_it_runs_and_nothing_before_there_is_anything(
+    segment: Segment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    told = threading.Event()
+
+    def remark(message: str) -> None:
+        said.append(message)
+        told.set()
+
+    monkeypatch.setattr(showing, "remark", remark)
+    monkeypatch.setattr(showing.Lines, "every_s", 0.01)
+    clock = ManualClock(0)
+    with telling(segment, quiet=False, stream=io.StringIO(), clock=clock):
+        assert not told.wait(0.05)
+        clock.advance(2)
+        segment.folder.write(f"{PROGRESS}/00000-4", b"")
+        assert told.wait(10)
+    assert said[0] == "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go"
+
+
+def test_another_shell_can_ask(crawl: Caller, directory: CrawlDir, segment: Segment) -> None:
+    make_crawldb(directory.address, {"http://h0.org/": datum()})
+    segment.folder.write(f"{PROGRESS}/00000-4", b"")
+    with held(segment.folder, "parse", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+        (row,) = crawl("status", directory.address, "--json").json
+    assert row["state"].startswith("parse on ")
+    assert row["progress"] == "4 of 5 pages"
