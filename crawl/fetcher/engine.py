@@ -34,6 +34,7 @@ from crawl.model.content import Content
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.model.protocol_status import ProtocolStatus
 from crawl.model.status import Status
+from crawl.model.value import quick_value
 from crawl.robots.read import MAX_BYTES
 from crawl.robots.waits import retry_after_seconds
 from crawl.rules.redirect import representative
@@ -43,7 +44,7 @@ _FORGET_ABOVE = 1000
 """Queues that may stand about idle before they are looked through."""
 
 
-@dataclass(frozen=True, slots=True)
+@quick_value(frozen=True, slots=True)
 class Work:
     """A request that may be sent now."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from crawl.model.datum import CrawlDatum
+from crawl.model.value import quick_value
 
 
 class Purpose(Enum):
@@ -16,7 +16,7 @@ class Purpose(Enum):
     """A robots.txt: served before pages, never asked about itself."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@quick_value(frozen=True, slots=True, eq=False)
 class FetchItem:
     """A URL with the record it came with and the queue it waits in."""
 

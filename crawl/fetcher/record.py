@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from crawl.fetcher.item import FetchItem
 from crawl.fetcher.outcome import Outcome, reason_of
@@ -22,12 +21,13 @@ from crawl.model.answer_keys import (
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
+from crawl.model.value import quick_value
 
 _OF_THE_SOURCE = ANSWER_KEYS | {PARSE_STATUS_KEY}
 _OF_EACH_ANSWER = (CODE_KEY, RESPONSE_TIME_KEY, ADDRESS_KEY)
 
 
-@dataclass(frozen=True, slots=True)
+@quick_value(frozen=True, slots=True)
 class FetchRecord:
     """One row of crawl_fetch, and of content where there is any."""
 

@@ -6,17 +6,17 @@ knows no politeness. What may go wrong on a network is an answer here, not an ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from crawl.config import Config
+from crawl.model.value import quick_value
 
 Headers = tuple[tuple[str, str], ...]
 """Names and values in the order in which they were sent."""
 
 
-@dataclass(frozen=True, slots=True)
+@quick_value(frozen=True, slots=True)
 class Request:
     """What to ask for."""
 
@@ -43,7 +43,7 @@ class Truncation(StrEnum):
     """The server closed before the end that it had announced."""
 
 
-@dataclass(frozen=True, slots=True)
+@quick_value(frozen=True, slots=True)
 class Response:
     """What came back, whatever its code."""
 
@@ -97,7 +97,7 @@ class FailureKind(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
+@quick_value(frozen=True, slots=True)
 class Failure:
     """No response, and why."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from crawl.model.status import Status
+from crawl.model.value import quick_value
 
 GENERATE_TIME_KEY = "_ngt_"
 """Metadata: when generate last selected the URL, in milliseconds; updatedb removes it."""
@@ -17,7 +18,7 @@ FETCH_DELAY_KEY = "_variableFetchDelay_"
 """Metadata: a delay for this URL's host, in milliseconds, from generate to fetch."""
 
 
-@dataclass(frozen=True, slots=True)
+@quick_value(frozen=True, slots=True)
 class CrawlDatum:
     """One record, in Nutch's meaning; times are milliseconds since 1970 UTC."""
 
