@@ -1,8 +1,9 @@
 """One URL after the other, fetched as a crawl would: for people who want to look at a page.
 
 The engine decides over each request, so that robots.txt, pauses and address rules hold for
-a curious person as they do for a crawl. Only in one thing is it less patient: a host whose
-robots.txt cannot be had is not asked again.
+a curious person as they do for a crawl. In one thing it is less patient: a host whose
+robots.txt cannot be had is not asked again. And a page may be asked for as often as
+somebody wants to see it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from crawl.fetcher.item import Purpose
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queues import Nothing
 from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FETCHER_QUEUE_MODE, FetchSettings
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
@@ -33,6 +35,9 @@ from crawl.urls.partition import Partitioner, PartitionMode
 
 _TOLD = ("handed_back.", "redirects_dropped.", "no_host", "already_fetched_here")
 """Counters that say why a URL has no record."""
+
+MOST_ANSWERS = 1000
+"""Authorities whose robots.txt is kept to be shown: somebody may ask for weeks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class Visit:
     """Its own and those of the redirects that were followed; a last one that is `linked`
     is a redirect's target that was not. Empty where it was not fetched."""
     rules: RobotRules | Deferred | None
-    """Of the host that was asked last; None where no robots.txt was asked for."""
+    """Of the host that was asked last; None where no robots.txt was asked for, or so long ago
+    that it is not kept."""
     reasons: tuple[str, ...] = ()
     """Why it, or a redirect's target, was not fetched: names of the fetch's counters."""
 
@@ -93,6 +99,13 @@ def is_allowlisted(url: str, exempt: frozenset[str]) -> bool:
     return bool(host)
 
 
+class _Engine(FetchEngine):
+    """A crawl asks for a page once; here the same may be wanted again."""
+
+    def forget_urls(self) -> None:
+        self._seen = Seen()
+
+
 @dataclass(slots=True)
 class _Visiting:
     config: Config
@@ -102,14 +115,13 @@ class _Visiting:
     """Whose rules are looked for; None for the configured names."""
     _records: list[FetchRecord] = field(default_factory=list)
     _answers: dict[str, Response | Failure] = field(default_factory=dict)
-    """The last answer for each authority's robots.txt."""
-    _counters: Counters = field(default_factory=Counters)
-    """The engine's."""
+    """The last answer for an authority's robots.txt, the oldest first."""
+    _engine: _Engine = field(init=False)
 
     def run(self, urls: Iterator[tuple[str, CrawlDatum]], *, pages: bool = True) -> None:
         clock = self.means.clock
-        engine = FetchEngine(urls, self._settings, Politeness.of(self.config), self._surroundings())
-        self._counters = engine.counters
+        engine = _Engine(urls, self._settings, Politeness.of(self.config), self._surroundings())
+        self._engine = engine
         at = clock.monotonic()
         while (found := engine.next_work(at)) is not None:
             if isinstance(found, Nothing):
@@ -121,9 +133,15 @@ class _Visiting:
             self._wait(found, at)
             answer = self._ask(found.request)
             if found.item.purpose is Purpose.ROBOTS:
-                self._answers[found.item.robots_for] = answer
+                self._keep(found.item.robots_for, answer)
             at = clock.monotonic()
             engine.handle(found, answer, at)
+
+    def _keep(self, authority: str, answer: Response | Failure) -> None:
+        self._answers.pop(authority, None)
+        self._answers[authority] = answer
+        if len(self._answers) > MOST_ANSWERS:
+            del self._answers[next(iter(self._answers))]
 
     @property
     def _settings(self) -> FetchSettings:
@@ -159,7 +177,8 @@ class _Visiting:
     ) -> Iterator[tuple[str, CrawlDatum]]:
         for url in urls:
             self._records.clear()
-            before = Counters(self._counters)
+            self._engine.forget_urls()
+            before = Counters(self._engine.counters)
             yield url, self.new_datum(metadata)
             # asked for the next: all is known of this one
             records = tuple(self._records)
@@ -183,7 +202,7 @@ class _Visiting:
     def _reasons_since(self, before: Counters) -> tuple[str, ...]:
         return tuple(
             name
-            for name, count in sorted(self._counters.items())
+            for name, count in sorted(self._engine.counters.items())
             if name.startswith(_TOLD) and count > before[name]
         )
 

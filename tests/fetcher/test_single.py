@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import pytest
 
 from crawl.config import Config
+from crawl.fetcher import single
 from crawl.fetcher.engine import Work
 from crawl.fetcher.item import FetchItem
 from crawl.fetcher.single import Means, Visit, is_allowlisted, rules_for, visit_each
@@ -138,14 +142,12 @@ def test_redirects_are_followed_if_asked_for_and_told_if_not() -> None:
 
 def test_why_a_url_was_not_fetched() -> None:
     who = Curious({"http://a.org/robots.txt": REFUSED})
-    refused, again, twice, nowhere, fine = who.visit(
-        *("http://a.org/x", "http://a.org/y", "http://a.org/y"),
-        *("nonsense", "http://b.org/"),
+    refused, again, nowhere, fine = who.visit(
+        *("http://a.org/x", "http://a.org/y", "nonsense", "http://b.org/")
     )
     assert refused.reasons == again.reasons == ("handed_back.robots_deferred",)
     assert isinstance(refused.rules, Deferred)
     assert refused.rules.reason is DeferReason.UNREACHABLE
-    assert twice.reasons == ("already_fetched_here",)
     assert (nowhere.reasons, nowhere.records, nowhere.rules) == (("no_host",), (), None)
     assert fine.records[0].datum.status is Status.FETCH_GONE
     assert [url for _, url in who.asked] == [
@@ -153,6 +155,25 @@ def test_why_a_url_was_not_fetched() -> None:
         "http://b.org/robots.txt",
         "http://b.org/",
     ]
+
+
+def test_a_page_may_be_wanted_again_after_its_servers_pause() -> None:
+    who = Curious({"http://a.org/x": (301, {"location": "/y"}), "http://a.org/y": "y"})
+    visits = who.visit("http://a.org/x", "http://a.org/x", "http://a.org/y", redirects=2)
+    assert [visit.reasons for visit in visits] == [(), (), ()]
+    assert [len(visit.records) for visit in visits] == [2, 2, 1]
+    times = [at for at, _ in who.asked]
+    assert [url[-1] for _, url in who.asked] == [*"txyxyy"]
+    assert all(later - sooner >= 5 for sooner, later in pairwise(times))
+
+
+def test_who_asks_for_weeks_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(single, "MOST_ANSWERS", 2)
+    who = Curious({})
+    hosts = ("a", "b", "c", "b", "a")
+    visits = who.visit(*(f"http://{host}.org/{at}" for at, host in enumerate(hosts)))
+    assert all(len(visit.records) == 1 for visit in visits)
+    assert [visit.rules is not None for visit in visits] == [True, True, True, True, False]
 
 
 def test_a_host_that_is_nowhere_is_a_record() -> None:
