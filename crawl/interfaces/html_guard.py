@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from crawl.interfaces.html_tokens import Token, attribute_count, is_empty, tokens
 
@@ -26,6 +27,10 @@ _MAX_ATTRIBUTES = 4_000
 _MAX_ROOTS = 200
 _WINDOW = 8_192
 """Bytes; a tag that fills none has too few attributes to hurt."""
+
+_BLOCK = 4_096
+"""Bytes; a tag that could hurt fills one, wherever it starts."""
+_START = re.compile(rb"<[A-Za-z]")
 
 _FORMATTING = frozenset(
     (
@@ -51,6 +56,8 @@ Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 def is_tame(data: bytes) -> bool:
     """Whether a page, in UTF-8, can be given to an HTML parser."""
     octets = np.frombuffer(data, np.uint8)
+    if _is_plain(data, octets):
+        return True
     angles = np.flatnonzero(octets[:-1] == ord("<"))
     behind = octets[angles + 1] | 0x20
     starts = angles[(behind >= ord("a")) & (behind <= ord("z"))]
@@ -64,6 +71,22 @@ def is_tame(data: bytes) -> bool:
         if tags * (_ALIKE + unlike) <= _MAX_ELEMENTS:
             return True
     return _is_shallow(data.decode("utf-8", "replace"))
+
+
+def _is_plain(data: bytes, octets: npt.NDArray[np.uint8]) -> bool:
+    """Whether a page is tame at a glance, as most are: it has few tags, and in no place so
+    few that one of them could be long."""
+    angles = octets[:-1] == ord("<")
+    tags = int(np.count_nonzero(angles & (octets[1:] != ord("/"))))
+    if tags > _FEW_TAGS or tags * int(np.count_nonzero(angles)) > _MAX_WORK:
+        return False
+    if len(data) <= _WINDOW:
+        return True
+    for block in range(0, len(data) - _BLOCK + 1, _BLOCK):
+        end = block + _BLOCK
+        if data.find(b">", block, end) < 0 or _START.search(data, block, end) is None:
+            return False
+    return data.rfind(b">", len(data) - _BLOCK) >= 0
 
 
 def _has_crowded_tag(data: bytes, starts: Positions) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,14 @@ class Page:
     def markup(self) -> str:
         """The body as text; what cannot be decoded is replaced."""
         return self.body.decode(self.charset, "replace").removeprefix("\ufeff")
+
+    @property
+    def utf_8(self) -> bytes:
+        """The markup in UTF-8. A body that is said to be so is given as it is: whoever reads
+        it replaces what cannot be decoded, as lexbor does."""
+        if self.charset == "utf-8":
+            return self.body.removeprefix(BOM_UTF8)
+        return self.markup.encode("utf-8", "replace")
 
     @cached_property
     def soup(self) -> BeautifulSoup:

@@ -15,13 +15,13 @@ from crawl.parsing.html_reader import ACTIONS, Action, HtmlReader
 _TEXT = "-text"
 
 
-def read(markup: str, reader: HtmlReader) -> None:
-    """Gives the page to the reader; one made to harm parsers without building its tree."""
-    data = markup.encode("utf-8", "replace")
+def read(data: bytes, reader: HtmlReader) -> None:
+    """Gives the page, in UTF-8, to the reader; one made to harm parsers without building its
+    tree. What is no UTF-8 is replaced, as by str's own decoder."""
     if is_tame(data):
         _walk(LexborHTMLParser(data), reader)
     else:
-        feed(data.decode(), reader)
+        feed(data.decode("utf-8", "replace"), reader)
 
 
 def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:
@@ -31,12 +31,12 @@ def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:
     above: list[tuple[LexborNode, Action | None]] = []
     node = tree.root
     while node is not None:
-        tag = node.tag or ""
+        tag = node.tag
         if tag == _TEXT:
             text(node.text_content or "")
             following = node.next
         else:
-            action = action_of(tag)
+            action = action_of(tag or "")
             if hidden and node.mem_id in hidden:
                 reader.hide()
             if action is not None:

@@ -8,12 +8,15 @@ belongs to `github.io`.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import tldextract
 
 from crawl.urls.parse import host_of
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 __all__ = ["domain_of", "domains_of", "host_of", "public_suffix", "registered_domain", "tld"]
 
@@ -22,9 +25,14 @@ _IPV4_CHARACTERS = frozenset("0123456789.")
 _NOT_IN_A_NAME = re.compile(r"[\s/\\?#@:%\[\]]")
 """The library reads URLs too: a text that is more than a host name must not reach it."""
 
-_extract = tldextract.TLDExtract(
-    suffix_list_urls=(), cache_dir=None, include_psl_private_domains=False
-)
+
+@cache
+def _suffixes() -> TLDExtract:
+    """Loaded when first asked: the library brings an HTTP client along, and most processes
+    that import this ask for no domain."""
+    from tldextract import TLDExtract
+
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=False)
 
 
 def registered_domain(host: str) -> str:
@@ -72,7 +80,7 @@ def _split(host: str) -> tuple[str, str | None]:
     host = host.lower().rstrip(".") or host
     if _IPV4_CHARACTERS.issuperset(host) or _NOT_IN_A_NAME.search(host):
         return host, None
-    found = _extract.extract_str(host)
+    found = _suffixes().extract_str(host)
     if not found.suffix:
         return host, None
     return found.top_domain_under_public_suffix or host, found.suffix

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawl.interfaces import html_guard
 from crawl.interfaces.html_guard import is_tame
 
 PARAGRAPH = (
@@ -57,3 +59,21 @@ def test_pages_made_to_harm_are_not(body: bytes) -> None:
 @given(st.binary(max_size=300))
 def test_small_pages_are_tame_whatever_they_are(body: bytes) -> None:
     assert is_tame(body)
+
+
+_BITS = st.sampled_from(
+    [
+        *(b"<p>text", b">", b"x" * 5_000, b"<b a=1>" * 300, b"</i>" * 500, b"<" * 400),
+        *(b"<a " + b"a " * times for times in (10, 2_000, 4_001, 5_000)),
+        b"a " * 4_500,
+    ]
+)
+
+
+@given(st.lists(_BITS, max_size=12))
+def test_a_glance_says_no_more_than_a_look(bits: list[bytes]) -> None:
+    body = b"".join(bits)
+    if html_guard._is_plain(body, np.frombuffer(body, np.uint8)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(html_guard, "_is_plain", lambda data, octets: False)
+            assert is_tame(body)

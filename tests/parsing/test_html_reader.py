@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from crawl.config import Config
 from crawl.interfaces.html_tokens import feed
 from crawl.model.parse import Outlink, ParseStatus
@@ -26,7 +29,7 @@ def test_settings_of_the_configuration() -> None:
 
 def test_a_page_is_the_same_by_its_tree_and_by_its_tokens() -> None:
     by_tree, by_tokens = HtmlReader(URL, HtmlSettings()), HtmlReader(URL, HtmlSettings())
-    read(MARKUP, by_tree)
+    read(MARKUP.encode(), by_tree)
     feed(MARKUP, by_tokens)
     parse = by_tree.parse()
     assert parse == by_tokens.parse()
@@ -39,8 +42,11 @@ def test_a_page_is_the_same_by_its_tree_and_by_its_tokens() -> None:
     )
 
 
-def test_a_lone_surrogate_is_replaced() -> None:
-    for markup in ("\ud800<p>x</p>", "\ud800" + "<div>" * 20_000 + "x"):
-        reader = HtmlReader(URL, HtmlSettings())
-        read(markup, reader)
-        assert reader.parse().text == "?\nx"
+@given(st.binary(max_size=200), st.sampled_from([b"<p>", b"<a href='/", b"<title>", b"<"]))
+def test_bytes_that_are_no_utf_8_are_replaced_as_strs_decoder_does(junk: bytes, tag: bytes) -> None:
+    data = tag + junk + b"'>x</a> y" + junk
+    for page in (data, b"<div>" * 20_000 + data):
+        as_it_is, decoded = HtmlReader(URL, HtmlSettings()), HtmlReader(URL, HtmlSettings())
+        read(page, as_it_is)
+        read(page.decode("utf-8", "replace").encode(), decoded)
+        assert as_it_is.parse() == decoded.parse()

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from crawl.config import Config, Property
-from crawl.fetcher.settings import HTTP_AGENT_NAME
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
 from crawl.parsing.html_reader import PROPERTIES, HtmlReader, HtmlSettings
 from crawl.parsing.html_tree import read
+from crawl.parsing.settings import HTTP_AGENT_NAME
 
 
 class HtmlParser:
@@ -25,5 +25,5 @@ class HtmlParser:
 
     def parse(self, page: Page) -> Sequence[Parse]:
         reader = HtmlReader(page.url, self._settings)
-        read(page.markup, reader)
+        read(page.utf_8, reader)
         return (reader.parse(),)

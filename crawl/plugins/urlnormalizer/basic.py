@@ -51,12 +51,13 @@ _LABEL = (  # any but `xn--…`, which the parser must look into
 _TOP_LABEL = _LABEL.replace("[a-wyz0-9_-]", "[a-wyz]", 1)  # no digit: that may be an address
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _HOST = rf"(?:(?:{_LABEL}\.)*{_TOP_LABEL}|{_BYTE}(?:\.{_BYTE}){{3}})"
+_PORT = "[1-9][0-9]{3}|[1-5][0-9]{4}"  # shorter ones may be the scheme's own
 _ESCAPE = "%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF])"
 _NO_DOT = rf"(?:[A-Za-z0-9_~!$&'()*+,;=:@-]|{_ESCAPE})"
 _SEGMENT = rf"\.?{_NO_DOT}(?:\.|{_NO_DOT})*"
 _QUERY = rf"(?:[A-Za-z0-9._~!$&()*+,;=:@/?-]|{_ESCAPE})*"
 _NORMAL = (
-    rf"\Ahttps?://{_HOST}(?::[1-9][0-9]{{3}})?/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?{_QUERY})?\z"
+    rf"\Ahttps?://{_HOST}(?::(?:{_PORT}))?/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?{_QUERY})?\z"
 )
 
 

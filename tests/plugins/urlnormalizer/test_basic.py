@@ -97,6 +97,7 @@ def test_trailing_dots() -> None:
         "http://example.com/",
         "https://www.example.co.uk/a/b.html",
         "http://example.com:8080/a/?q=1&r=%20",
+        "http://example.com:49152/a",
         "http://10.0.0.1/x",
         "http://a-b.x_y.xn.com/.well-known/a..b/%C3%BC",
         "http://x.xn-.x-.xna.com/",

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from crawl.interfaces.page import Page
+from crawl.model.content import Content
+
+
+@pytest.mark.parametrize(
+    ("body", "charset"),
+    [
+        (b"\xef\xbb\xbfgr\xc3\xbc\xc3\x9fe", "utf-8"),
+        (b"gr\xfc\xdfe", "cp1252"),
+        (b"g\0r\0\xfc\0\xdf\0e\0", "utf-16-le"),
+    ],
+)
+def test_markup_as_text_and_in_utf_8(body: bytes, charset: str) -> None:
+    page = Page(Content("http://example.com/", body), "text/html", charset)
+    assert page.markup == "grüße"
+    assert page.utf_8 == "grüße".encode()
+
+
+def test_what_is_no_utf_8_is_left_to_the_reader() -> None:
+    page = Page(Content("http://example.com/", b"a\xffb"), "text/html")
+    assert (page.markup, page.utf_8) == ("a\ufffdb", b"a\xffb")
