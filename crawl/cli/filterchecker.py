@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.lines import lines_json_option, say, say_json, stdin_option
-from crawl.cli.listen import Listen, asked_anywhere, listen_options
-from crawl.cli.options import with_config
+from crawl.cli.checker import checker_options, instead_option
+from crawl.cli.lines import say, say_json
+from crawl.cli.listen import Listen, asked_anywhere
 from crawl.cli.output import remark
 from crawl.config import Config
 from crawl.interfaces.chain_steps import filter_steps
@@ -19,18 +19,8 @@ REJECTED = 1
 
 
 @click.command("filterchecker")
-@click.argument("urls", nargs=-1, metavar="[URL]...")
-@click.option(
-    "--filter-name",
-    "filters",
-    multiple=True,
-    metavar="PLUGIN",
-    help="Ask this filter instead of those in urlfilter.order (repeatable).",
-)
-@stdin_option
-@listen_options
-@lines_json_option
-@with_config
+@instead_option("--filter-name", "filters", "filter", "urlfilter.order")
+@checker_options
 def command(
     urls: tuple[str, ...],
     filters: tuple[str, ...],

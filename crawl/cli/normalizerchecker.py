@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.lines import lines_json_option, say, say_json, stdin_option
-from crawl.cli.listen import Listen, asked_anywhere, listen_options
-from crawl.cli.options import with_config
+from crawl.cli.checker import checker_options, instead_option
+from crawl.cli.lines import say, say_json
+from crawl.cli.listen import Listen, asked_anywhere
 from crawl.cli.output import remark
 from crawl.config import Config
 from crawl.interfaces.chain_steps import NormalizerStep, normal_form, normalizer_steps
@@ -20,14 +20,7 @@ NOT_A_URL = 1
 
 
 @click.command("normalizerchecker")
-@click.argument("urls", nargs=-1, metavar="[URL]...")
-@click.option(
-    "--normalizer",
-    "normalizers",
-    multiple=True,
-    metavar="PLUGIN",
-    help="Ask this normalizer instead of those in urlnormalizer.order (repeatable).",
-)
+@instead_option("--normalizer", "normalizers", "normalizer", "urlnormalizer.order")
 @click.option(
     "--scope",
     type=click.Choice([scope.value for scope in Scope]),
@@ -36,10 +29,7 @@ NOT_A_URL = 1
     help="As at this place of the crawl.",
 )
 @click.option("--steps", "with_steps", is_flag=True, help="Show what each normalizer does.")
-@stdin_option
-@listen_options
-@lines_json_option
-@with_config
+@checker_options
 def command(
     urls: tuple[str, ...],
     normalizers: tuple[str, ...],

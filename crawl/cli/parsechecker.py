@@ -10,16 +10,14 @@ from pathlib import Path
 
 import click
 
+from crawl.cli.checker import checker_options
 from crawl.cli.lines import (
     as_text,
-    lines_json_option,
     printable,
     say_json,
-    stdin_option,
 )
-from crawl.cli.listen import Listen, asked_anywhere, listen_options
+from crawl.cli.listen import Listen, asked_anywhere
 from crawl.cli.network import asking
-from crawl.cli.options import with_config
 from crawl.cli.output import remark
 from crawl.cli.page_told import Looked, as_object, show
 from crawl.clock import SystemClock
@@ -41,7 +39,6 @@ _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+", re.IGNORECASE)
 
 
 @click.command("parsechecker")
-@click.argument("urls", nargs=-1, metavar="[URL]...")
 @click.option("--normalize", is_flag=True, help="Ask for URLs in their normal form.")
 @click.option(
     "--follow-redirects",
@@ -59,10 +56,7 @@ _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+", re.IGNORECASE)
 )
 @click.option("--file", "path", metavar="PATH", help="Parse this file; nothing is sent.")
 @click.option("--url", "file_url", metavar="URL", help="With --file: where it were found.")
-@stdin_option
-@listen_options
-@lines_json_option
-@with_config
+@checker_options
 def command(
     urls: tuple[str, ...],
     normalize: bool,

@@ -14,7 +14,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.plugins.schedule.adaptive_rules import Bounds, Rates, host_bounds, mime_rates
-from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, fixed_interval
+from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, Visit, fixed_interval
 from crawl.urls.parse import host_of
 
 INC_RATE = number(
@@ -98,31 +98,20 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
         self._host_bounds = host_bounds(config, HOSTS_FILE, self._bounds)
         self._mime_rates = mime_rates(config, MIME_FILE)
 
-    def after_fetch(
-        self,
-        url: str,
-        datum: CrawlDatum,
-        *,
-        previous_modified: int,
-        fetched: int,
-        modified: int,
-        change: PageChange,
-    ) -> CrawlDatum:
+    def again(self, datum: CrawlDatum, visit: Visit) -> CrawlDatum:
         fixed = fixed_interval(datum)
         if fixed is not None:
             return replace(
                 datum,
-                retries=0,
                 fetch_interval=fixed,
-                fetch_time=fetched + fixed * 1000,
-                modified_time=modified,
+                fetch_time=visit.fetched + fixed * 1000,
+                modified_time=visit.modified,
             )
-        modified = fetched if modified <= 0 or change is PageChange.MODIFIED else modified
-        bounds = self._bounds_of(url)
-        interval = self._adapted(datum, change)
+        bounds = self._bounds_of(visit.url)
+        interval = self._adapted(datum, visit.change)
         offset_ms = 0.0
         if self._sync:
-            unchanged_ms = max(fetched - modified, 0)
+            unchanged_ms = max(visit.fetched - visit.changed_at, 0)
             interval = max(interval, unchanged_ms / 1000)
             offset_ms = unchanged_ms * self._sync_rate
             if offset_ms > bounds.longest * 1000:
@@ -131,10 +120,9 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
         interval = min(max(interval, bounds.shortest), bounds.longest)
         return replace(
             datum,
-            retries=0,
             fetch_interval=round(interval),
-            fetch_time=max(fetched + round(interval * 1000 - offset_ms), fetched),
-            modified_time=modified,
+            fetch_time=visit.fetched + max(round(interval * 1000 - offset_ms), 0),
+            modified_time=visit.changed_at,
         )
 
     def _adapted(self, datum: CrawlDatum, change: PageChange) -> float:

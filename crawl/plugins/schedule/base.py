@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from crawl.config import Config, Property
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL_MAX
 from crawl.interfaces.active_schedule import with_times
-from crawl.interfaces.schedule import FetchSchedule
+from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.model.tables import TIMESTAMP
@@ -22,8 +23,25 @@ LONGEST_S = 2**31 - 1
 """The longest interval that the CrawlDb's column can hold."""
 
 
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A page that was reached."""
+
+    url: str
+    fetched: int
+    modified: int
+    """By the server's word, or by what was known before; 0: not known."""
+    change: PageChange
+
+    @property
+    def changed_at(self) -> int:
+        """When the page last changed, as far as anybody knows now."""
+        is_new = self.modified <= 0 or self.change is PageChange.MODIFIED
+        return self.fetched if is_new else self.modified
+
+
 class BaseFetchSchedule(FetchSchedule):
-    """Everything but what follows from a fetch."""
+    """Everything but `again`: what follows from a fetch."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (
         DB_FETCH_INTERVAL_DEFAULT,
@@ -51,6 +69,22 @@ class BaseFetchSchedule(FetchSchedule):
             pc.less_equal(due, pa.scalar(now, TIMESTAMP)),
             pc.greater(due, pa.scalar(beyond, TIMESTAMP)),
         )
+
+    def after_fetch(
+        self,
+        url: str,
+        datum: CrawlDatum,
+        *,
+        previous_modified: int,
+        fetched: int,
+        modified: int,
+        change: PageChange,
+    ) -> CrawlDatum:
+        return self.again(replace(datum, retries=0), Visit(url, fetched, modified, change))
+
+    @abstractmethod
+    def again(self, datum: CrawlDatum, visit: Visit) -> CrawlDatum:
+        """The record with its next interval, due time and `modified_time`."""
 
     def after_gone(self, url: str, datum: CrawlDatum, *, fetched: int) -> CrawlDatum:
         longer = int(datum.fetch_interval * 1.5)

@@ -28,7 +28,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.metadata import lookup, without_entry
-from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, fixed_interval
+from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, Visit, fixed_interval
 from crawl.plugins.schedule.change_rate import Belief
 from crawl.plugins.schedule.freshness import days_until_worth, price_of, worth, worths
 
@@ -134,39 +134,30 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             datums.set_column(place, datums.schema.field(place), kept), now
         )
 
-    def after_fetch(
-        self,
-        url: str,
-        datum: CrawlDatum,
-        *,
-        previous_modified: int,
-        fetched: int,
-        modified: int,
-        change: PageChange,
-    ) -> CrawlDatum:
-        belief = self._learned(datum, fetched, change)
+    def again(self, datum: CrawlDatum, visit: Visit) -> CrawlDatum:
+        belief = self._learned(datum, visit)
         interval = fixed_interval(datum)
         if interval is None:
             days = days_until_worth(belief, self.price, self._shortest, self._longest)
             interval = max(round(days * _DAY_S), 1)
         return replace(
             datum,
-            retries=0,
             fetch_interval=interval,
-            fetch_time=fetched + interval * 1000,
-            modified_time=fetched if modified <= 0 or change is PageChange.MODIFIED else modified,
-            metadata={**datum.metadata, VISITS_KEY: _text(fetched, belief)},
+            fetch_time=visit.fetched + interval * 1000,
+            modified_time=visit.changed_at,
+            metadata={**datum.metadata, VISITS_KEY: _text(visit.fetched, belief)},
         )
 
-    def _learned(self, datum: CrawlDatum, fetched: int, change: PageChange) -> Belief:
+    def _learned(self, datum: CrawlDatum, visit: Visit) -> Belief:
         known = _known(datum)
         if known is None:
             return self.prior
         visited, belief = known
-        days = (fetched // 1000 - visited) / _DAY_S
-        if change is PageChange.UNKNOWN or days <= 0:
+        days = (visit.fetched // 1000 - visited) / _DAY_S
+        if visit.change is PageChange.UNKNOWN or days <= 0:
             return belief
-        seen = belief.changed(days) if change is PageChange.MODIFIED else belief.unchanged(days)
+        changed = visit.change is PageChange.MODIFIED
+        seen = belief.changed(days) if changed else belief.unchanged(days)
         return seen.faded(self.prior, self._kept)
 
     def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
