@@ -49,20 +49,6 @@ def _values(headers: Headers, wanted: str) -> list[str]:
 
 
 _FOLD = re.compile(r"\s*\n[ \t]+(?=\S)")
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-
-
-def last_head(received: bytes) -> bytes:
-    """The head of the final answer, of bytes that begin with one: provisional ones come
-    before it, and some of its body may follow."""
-    begin = 0
-    while True:
-        end = _HEAD_END.search(received, begin)
-        stop = end.end() if end else len(received)
-        status = received[begin:stop].split(None, 2)[1:2]
-        if end is None or not status or not status[0].startswith(b"1"):
-            return received[begin:stop]
-        begin = stop
 
 
 def _timeout(keep_alive: str) -> int | None:

@@ -23,7 +23,7 @@ from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.plugins.protocol.asking import redacted
 from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
-from crawl.plugins.protocol.head import Head, last_head, read_head
+from crawl.plugins.protocol.head import Head
 from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
 from crawl.plugins.protocol.pinned_adapter import PinnedAdapter, PinnedRequest
 from crawl.plugins.protocol.requests_errors import FOREIGN, kind_of
@@ -99,27 +99,20 @@ class _Transfer:
         self.watch = watch
         self.body = body
         self.head: Head | None = None
-        self.raw_head = b""
         self.cipher = ""
         self.error: Exception | None = None
         self.broken = True
         """The connection cannot serve another request."""
 
     def read(self, raw: Any, idle_time: float) -> None:
-        """Reads head and body from urllib3's response."""
-        watch, body = self.watch, self.body
-        watch.reading_head = False
-        self.raw_head = last_head(watch.head)
-        watch.head = b""
-        if len(self.raw_head) > watch.most_head:
-            watch.expired = FailureKind.HEADERS_TOO_LARGE
-            return
-        if not self.raw_head.endswith((b"\n\n", b"\n\r\n")):
-            raise ConnectionResetError("the header broke off")
-        self.head = read_head(self.raw_head)
+        """Reads the body from urllib3's response, whose head has come."""
+        watch, body, head = self.watch, self.body, self.watch.head
+        if head is None:
+            raise ConnectionResetError("no head has come")
+        self.head = head
         connection = raw.connection
         self.cipher = _cipher(connection)
-        if not body.begin(self.head.encoding):
+        if not body.begin(head.encoding):
             return
         while True:
             data = raw.read1(_PIECE, decode_content=False)
@@ -130,7 +123,7 @@ class _Transfer:
         body.end()
         self.broken = False
         if connection is not None:
-            kept = self.head.keep_seconds
+            kept = head.keep_seconds
             keep = idle_time if kept is None else min(idle_time, kept - 1)
             connection.keep_until = watch.now() + keep
 
@@ -148,7 +141,7 @@ class _Transfer:
                 version=head.version,
                 cipher=self.cipher,
                 request_headers=redacted(watch.request),
-                response_headers=self.raw_head,
+                response_headers=watch.raw_head,
                 sent=watch.sent_at,
                 elapsed_ms=elapsed_ms,
             )

@@ -5,21 +5,19 @@ requests else reads all authorities anew for every connection.
 
 from __future__ import annotations
 
-import http.client
 import ssl
 from collections.abc import Callable
 from typing import Any
 
-from requests import PreparedRequest
+from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, Retry
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import LocationValueError
 
+from crawl.plugins.protocol.final_response import FinalResponse
 from crawl.plugins.protocol.http_base import Sending
 from crawl.plugins.protocol.watched_sockets import WatchedSocket
-
-_MOST_PROVISIONAL = 16
 
 
 class PinnedRequest(PreparedRequest):
@@ -34,21 +32,8 @@ class PinnedRequest(PreparedRequest):
         self.body = None
 
 
-class _FinalResponse(http.client.HTTPResponse):
-    """Passes over provisional answers; http.client knows only `100 Continue`."""
-
-    def _read_status(self) -> Any:
-        for _ in range(_MOST_PROVISIONAL):
-            status = super()._read_status()  # type: ignore[misc]
-            if not 101 < status[1] < 200:
-                return status
-            while self.fp.readline(65537) not in (b"\r\n", b"\n", b""):
-                pass
-        raise http.client.HTTPException("only provisional answers")
-
-
 class _Connection(HTTPConnection):
-    response_class = _FinalResponse
+    response_class = FinalResponse
     keep_until = 0.0
 
     def _new_conn(self) -> Any:
@@ -56,7 +41,7 @@ class _Connection(HTTPConnection):
 
 
 class _SecureConnection(HTTPSConnection):
-    response_class = _FinalResponse
+    response_class = FinalResponse
     keep_until = 0.0
 
     def _new_conn(self) -> Any:
@@ -100,14 +85,26 @@ class PinnedAdapter(HTTPAdapter):
     def cert_verify(self, *_: Any) -> None:
         """The shared context does."""
 
+    def request_url(self, request: PreparedRequest, proxies: Any) -> str:
+        """What the request line names, as it is written in the URL; to a proxy that passes
+        requests on, the whole of it."""
+        sending = _sending(request)
+        is_passed_on = sending.proxy.startswith("http") and sending.target.scheme == "http"
+        return sending.target.plain if is_passed_on else sending.target.path
+
+    def build_response(self, req: PreparedRequest, resp: Any) -> Response:
+        """No more than the way to what urllib3 brought: nobody asks for the rest."""
+        response = Response()
+        response.raw = resp
+        return response
+
     def get_connection_with_tls_context(
         self, request: PreparedRequest, verify: Any, proxies: Any = None, cert: Any = None
     ) -> Any:
-        if not isinstance(request, PinnedRequest):
-            raise LocationValueError("only pinned requests are sent")
-        target, address = request.sending.target, request.sending.address
+        sending = _sending(request)
+        target, address = sending.target, sending.address
         if not address:
-            return self.proxy_manager_for(request.sending.proxy).connection_from_host(
+            return self.proxy_manager_for(sending.proxy).connection_from_host(
                 target.host, target.port, target.scheme
             )
         # for http the name only keeps the connections of hosts on one address apart
@@ -115,6 +112,12 @@ class PinnedAdapter(HTTPAdapter):
         if target.scheme == "https":
             names["assert_hostname"] = names["server_hostname"]
         return self.poolmanager.connection_from_host(address, target.port, target.scheme, names)
+
+
+def _sending(request: PreparedRequest) -> Sending:
+    if not isinstance(request, PinnedRequest):
+        raise LocationValueError("only pinned requests are sent")
+    return request.sending
 
 
 def _aging(pool_class: Any, connection_class: Any, monotonic: Callable[[], float]) -> Any:

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from crawl.interfaces.protocol import FailureKind
+from crawl.plugins.protocol.head import Head
 from crawl.plugins.protocol.limits import Limits
 
-_MOST_HEAD_READ = 64 * 1024
-"""A read may bring so much of a body along with the end of a head."""
+_SLACK = 1.01
+"""So much longer may a wait be than it should, to be left as it is."""
 
 
 class Watch:
@@ -28,9 +29,9 @@ class Watch:
         self.started = monotonic()
         self.sent_at = 0.0
         self.request = b""
-        self.head = b""
-        """What has been received until the head ended, and maybe a little more."""
-        self.reading_head = True
+        self.raw_head = b""
+        self.head: Head | None = None
+        """Of the final answer, once it has come."""
         self.expired: FailureKind | None = None
         self._received = 0
         self._window_from = 0.0
@@ -48,7 +49,6 @@ class Watch:
             return
         self.sent_at = self.sent_at or self._monotonic()
         self.request += data[: self._limits.header]
-        self.head = b""
         self._received = 0
 
     def wait(self) -> float:
@@ -67,18 +67,13 @@ class Watch:
             raise TimeoutError(self.expired)
         return left
 
-    def received(self, data: memoryview) -> None:
-        """Took bytes; TimeoutError where they were too few, or a head is too large."""
+    def received(self, count: int) -> None:
+        """So many bytes have come."""
         self.expired = None
         now = self._monotonic()
         if not self._received:
             self._window_from = now
-        self._received += len(data)
-        if self.reading_head:
-            self.head += bytes(data)
-            if len(self.head) > self._limits.header + _MOST_HEAD_READ:
-                self.expired = FailureKind.HEADERS_TOO_LARGE
-                raise TimeoutError(self.expired)
+        self._received += count
         waited = now - self._window_from
         if waited > self._limits.low_speed_time / 2:
             fresh = self._received - self._window_received
@@ -94,37 +89,39 @@ CURRENT = _Current()
 """The watch of the transfer that this thread makes."""
 
 
-class WatchedSocket(socket.socket):
-    """Plain."""
+class _Watched(socket.socket):
+    """Waits no longer than the watch of its thread allows."""
 
-    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
-        watch = CURRENT.watch
-        if watch is None:
-            return super().recv_into(buffer, nbytes, flags)
-        self.settimeout(watch.wait())
-        count = super().recv_into(buffer, nbytes, flags)
-        watch.received(memoryview(buffer)[:count])
-        return count
-
-    def sendall(self, data: Any, flags: int = 0) -> None:
-        if CURRENT.watch is not None:
-            CURRENT.watch.sending(bytes(data))
-        super().sendall(data, flags)
-
-
-class WatchedSSLSocket(ssl.SSLSocket):
-    """With TLS."""
+    def settimeout(self, value: float | None) -> None:
+        """urllib3 sets one for each step. Where a watch is kept it knows better, and it needs
+        no system call: each hands the interpreter to another thread."""
+        if CURRENT.watch is None or self.gettimeout() is None:
+            super().settimeout(value)
 
     def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
         watch = CURRENT.watch
         if watch is None:
-            return super().recv_into(buffer, nbytes, flags)
-        self.settimeout(watch.wait())
-        count = super().recv_into(buffer, nbytes, flags)
-        watch.received(memoryview(buffer)[:count])
+            return super().recv_into(buffer, nbytes or 0, flags)
+        self._allow(watch.wait())
+        count = super().recv_into(buffer, nbytes or 0, flags)
+        watch.received(count)
         return count
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        if CURRENT.watch is not None:
-            CURRENT.watch.sending(bytes(data))
+        watch = CURRENT.watch
+        if watch is not None:
+            watch.sending(bytes(data))
+            self._allow(watch.wait())
         super().sendall(data, flags)
+
+    def _allow(self, seconds: float) -> None:
+        if not seconds <= (self.gettimeout() or 0.0) <= seconds * _SLACK:
+            super().settimeout(seconds)
+
+
+class WatchedSocket(_Watched):
+    """Plain."""
+
+
+class WatchedSSLSocket(_Watched, ssl.SSLSocket):
+    """With TLS."""

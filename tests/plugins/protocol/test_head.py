@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.plugins.protocol.head import last_head, read_head
+from crawl.plugins.protocol.head import read_head
 
 
 def test_what_a_head_says() -> None:
@@ -49,17 +49,6 @@ def test_how_long_a_server_keeps(value: str, seconds: int | None) -> None:
     )
 
 
-def test_the_last_head_is_the_final_one() -> None:
-    early = b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n"
-    final = b"HTTP/1.1 200 OK\r\nX: 1\r\n\r\n"
-    assert (
-        last_head(b"HTTP/1.1 100 Continue\r\n\r\n" + early + final + b"body\r\n\r\nmore") == final
-    )
-    assert last_head(b"HTTP/1.0 200 OK\n\nbody") == b"HTTP/1.0 200 OK\n\n"
-    assert last_head(b"HTTP/1.1 200 OK\r\nX: 1") == b"HTTP/1.1 200 OK\r\nX: 1"
-
-
 @given(st.binary(max_size=200))
 def test_any_bytes_have_some_head(raw: bytes) -> None:
-    assert last_head(raw) in raw
     assert 0 <= read_head(raw).code <= 999
