@@ -34,6 +34,7 @@ class ParseLine:
 
     def __init__(self, parsing: Parsing, following: Following) -> None:
         self._sandbox = Sandbox(parsing)
+        self._sandbox.start()  # it loads while the first pages are fetched
         self._following = following
         self._found: deque[Found] = deque()
 

@@ -60,8 +60,9 @@ def record_of(
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative
     content = None
-    for key in _OF_EACH_ANSWER:
-        metadata.pop(key, None)  # an earlier round's
+    if known.metadata:
+        for key in _OF_EACH_ANSWER:
+            metadata.pop(key, None)  # an earlier round's
     if isinstance(answer, Response):
         metadata[CODE_KEY] = str(answer.code)
         metadata[RESPONSE_TIME_KEY] = str(answer.elapsed_ms)
@@ -85,7 +86,10 @@ def record_of(
 
 def _by_name(answer: Response) -> dict[str, str]:
     """The last value of each header, under its lower-case name."""
-    found = {_text(name.lower()): _text(value) for name, value in answer.headers}
+    if answer.response_headers.isascii() and answer.response_headers:
+        found = {name.lower(): value for name, value in answer.headers}
+    else:
+        found = {_text(name.lower()): _text(value) for name, value in answer.headers}
     if len(found) < len(answer.headers):
         for name in _SAID_IN_PARTS & found.keys():
             found[name] = "\n".join(

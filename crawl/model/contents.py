@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from crawl.model.content import Content
-from crawl.model.records import dicts
+from crawl.model.records import dicts, map_column
 from crawl.model.tables import CONTENT
 
 
-def content_table(contents: list[Content]) -> pa.Table:
-    """A content table."""
+def content_table(
+    contents: Sequence[Content], metadata: Sequence[Mapping[str, str]] | None = None
+) -> pa.Table:
+    """A content table; with these metadata, where they are not the contents' own."""
+    if metadata is None:
+        metadata = [each.metadata for each in contents]
     columns: dict[str, list[Any] | pa.Array] = {
         "url": [each.url for each in contents],
         "content": _binary([each.body for each in contents]),
@@ -25,9 +29,9 @@ def content_table(contents: list[Content]) -> pa.Table:
         "truncated": [each.truncated for each in contents],
         "version": [each.version for each in contents],
         "cipher": [each.cipher for each in contents],
-        "headers": [list(each.headers.items()) for each in contents],
+        "headers": map_column([each.headers for each in contents]),
         "status": [each.status for each in contents],
-        "metadata": [list(each.metadata.items()) for each in contents],
+        "metadata": map_column(metadata),
         "request_headers": _binary([each.request_headers for each in contents]),
         "response_headers": _binary([each.response_headers for each in contents]),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise, repeat
 from typing import Any
 
@@ -35,14 +35,14 @@ def to_table(records: Iterable[tuple[str, str, CrawlDatum]]) -> pa.Table:
         [datum.signature for datum in datums],
     ]
     arrays = [pa.array(column, _TYPES[place]) for place, column in enumerate(columns)]
-    maps = _maps([datum.metadata for datum in datums])
+    maps = map_column([datum.metadata for datum in datums])
     return pa.Table.from_arrays([*arrays, maps], schema=CRAWLDB.schema)
 
 
 _TYPES = CRAWLDB.schema.types
 
 
-def _maps(rows: list[Mapping[str, str]]) -> pa.MapArray:
+def map_column(rows: Sequence[Mapping[str, str]]) -> pa.MapArray:
     """A column of maps; all keys and values in one go, for pairs one by one take thrice as
     long as the whole rest of a table."""
     offsets = np.zeros(len(rows) + 1, dtype=np.int32)
