@@ -127,6 +127,7 @@ _REASONS = (
     "records_filtered",
     "records_ignored",
     "refetch_forced",
+    "reservations_lifted",
     "urls_moved",
     "urls_purged",
 )

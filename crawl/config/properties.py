@@ -174,7 +174,8 @@ GENERATE_EXPECTED_LATENCY = duration(
 CRAWL_GEN_DELAY = duration(
     "crawl.gen.delay",
     604800000,
-    "How long a URL marked by generate stays reserved for its segment.",
+    "How long a URL marked by generate stays reserved for its segment, unless updatedb finds it"
+    " handed back.",
     unit="ms",
 )
 PARTITION_URL_MODE = choice(

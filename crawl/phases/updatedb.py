@@ -15,6 +15,7 @@ from crawl.buckets.moved import Again, Moving, find_moved
 from crawl.buckets.runner import Runner
 from crawl.buckets.updatedb.bucket import BucketUpdate, BucketUpdating, update_bucket
 from crawl.buckets.updatedb.delta import Delta, DeltaFile, Gathering, bundles, gather
+from crawl.buckets.updatedb.reserved import marks_of
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
@@ -186,6 +187,7 @@ def run(
             max_inlinks=config[DB_UPDATE_MAX_INLINKS],
             purge_gone=config[DB_UPDATE_PURGE_404],
             purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
+            marks=marks_of(chosen.segments),
         )
         step = _Step(runner, report, clock, moving)
         files = _delta_files(chosen.segments, report)

@@ -7,7 +7,8 @@ Nutch's on purpose where that one surprises its users:
 - retries stop at `db.fetch.retry.max` and do not grow with every visit of a gone page;
 - interval and retries are the CrawlDb's, not those of the day when the list was made;
 - what the last answer said (its code, type, ETag …) is replaced whole, not overlaid;
-- a link to a URL does not lift generate's mark from it, for it is still on a list.
+- a link to a URL does not lift generate's mark from it, for it is still on a list; but the
+  end of that list does, where the URL was handed back (buckets/updatedb/reserved.py).
 """
 
 from __future__ import annotations

@@ -99,9 +99,8 @@ def collect_bucket(collecting: Collecting, work: BucketSelected) -> Collected:
                 tables.append(read_groups(source, [group]).take(here))
             start += size
     selected = pa.concat_tables(tables).combine_chunks()
-    marked = with_entry(
-        selected["metadata"].combine_chunks(), GENERATE_TIME_KEY, str(collecting.now_ms)
-    )
+    every = np.arange(selected.num_rows)
+    marked = _marked(selected["metadata"].combine_chunks(), collecting.now_ms, every, segments)
     selected = selected.set_column(
         selected.column_names.index("metadata"), CRAWLDB.schema.field("metadata"), marked
     )
@@ -114,6 +113,21 @@ def collect_bucket(collecting: Collecting, work: BucketSelected) -> Collected:
     return Collected(
         path, selected.num_rows, _count(collecting, selected, segments, chain, names), counters
     )
+
+
+def _marked(
+    metadata: pa.Array,
+    now_ms: int,
+    rows: npt.NDArray[np.int64],
+    segments: npt.NDArray[np.int16],
+) -> pa.Array:
+    """The generate time in these rows, a millisecond on for each segment: by it updatedb
+    tells whose reservation a record bears."""
+    for segment in np.unique(segments).tolist():
+        chosen = np.zeros(len(metadata), dtype=np.bool_)
+        chosen[rows[segments == segment]] = True
+        metadata = with_entry(metadata, GENERATE_TIME_KEY, str(now_ms + segment), chosen)
+    return metadata
 
 
 def _assigned(
@@ -259,7 +273,7 @@ class Marking:
 
 def mark_bucket(marking: Marking, work: BucketSelected) -> BucketFile:
     """Writes the bucket anew with the generate time in its selected records."""
-    rows, _ = _assigned(marking.scratch, work)
+    rows, segments = _assigned(marking.scratch, work)
     name = f"{marking.place}/{attempt_name(f'part-{work.base.bucket:05d}')}"
     column = CRAWLDB.names.index("metadata")
     start = 0
@@ -270,13 +284,11 @@ def mark_bucket(marking: Marking, work: BucketSelected) -> BucketFile:
         for group in each_group(source):
             first, last = np.searchsorted(rows, [start, start + group.num_rows])
             if last > first:
-                chosen = np.zeros(group.num_rows, dtype=bool)
-                chosen[rows[first:last] - start] = True
-                marked = with_entry(
+                marked = _marked(
                     group["metadata"].combine_chunks(),
-                    GENERATE_TIME_KEY,
-                    str(marking.now_ms),
-                    chosen,
+                    marking.now_ms,
+                    rows[first:last] - start,
+                    segments[first:last],
                 )
                 group = group.set_column(column, CRAWLDB.schema.field("metadata"), marked)
             writer.write(group)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from crawl.buckets.merge import write_bucket
 from crawl.buckets.moved import Moving, old_rows
 from crawl.buckets.updatedb.delta import Delta
+from crawl.buckets.updatedb.reserved import bears_any, released
 from crawl.buckets.updatedb.told import Rows, Told, arrange
 from crawl.counters import Counters
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
@@ -46,6 +47,8 @@ class BucketUpdating:
     max_inlinks: int
     purge_gone: bool
     purge_orphans: bool
+    marks: frozenset[str] = frozenset()
+    """Of reservations that are over (see `reserved`)."""
 
     @property
     def asks_every_record(self) -> bool:
@@ -83,7 +86,9 @@ def update_bucket(job: BucketUpdating, work: BucketUpdate) -> BucketUpdated:
     moving = job.moving
     rows = work.delta.read(moving.scratch, work.bucket, moving.buckets)
     if rows.num_rows == 0 and not work.moved and not job.asks_every_record:
-        return BucketUpdated(work.bucket, work.base, counters)
+        reserved = job.marks and work.base and bears_any(moving.crawldb, work.base.path, job.marks)
+        if not reserved:
+            return BucketUpdated(work.bucket, work.base, counters)
     told = arrange(rows, job.max_inlinks, counters)
     old = old_rows(moving, work.base, work.bucket, work.moved, counters)
     merged = _Merge(job, told, counters).merge(old)
@@ -121,6 +126,8 @@ class _Merge:
         told_of = _places(group["url"].chunk(0), self._told.urls.slice(first, end - first)) + first
         told_of[told_of < first] = -1
         group, told_of = self._purged(group, told_of)
+        fetched = (told_of >= 0) & (_at(self._told.fetch, told_of) >= 0)
+        group = released(group, fetched, self._job.marks, self._counters)
         known = np.flatnonzero(told_of >= 0)
         urls = told_of[known]
         is_new = np.ones(end - first, dtype=np.bool_)
