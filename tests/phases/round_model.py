@@ -69,6 +69,7 @@ class Model:
         cash: dict[str, float] = {}
         for url, answer in answers.items():
             score = self.records[url].score
+            # as a page with one link: unlike Nutch, which has the target start with nothing
             if answer.target and answer.target != url:
                 cash[answer.target] = cash.get(answer.target, 0.0) + score
             links = dict.fromkeys(link for link in answer.links if link != url)

@@ -199,6 +199,17 @@ def test_redirect_targets_in_crawl_fetch_are_links(tmp_path: Path) -> None:
     assert crawl.records[B].metadata == {"_repr_": A}
 
 
+def test_a_redirect_gives_its_target_all_it_has_as_a_page_with_one_link_does(
+    tmp_path: Path,
+) -> None:
+    crawl = Crawl(tmp_path, {A: datum(score=0.75), C: datum(score=0.5)})
+    moved = fetched(Status.FETCH_REDIR_PERM, score=0.75)
+    crawl.segment(S1, [(A, moved), (B, link(0.75)), (C, link(0.75))], [(B, link(0.25))])
+    crawl.update()
+    scores = {url: record.score for url, record in crawl.records.items()}
+    assert scores == {A: 0.75, B: 1.0, C: 1.25}
+
+
 def test_documents_inside_pages_and_failed_parses(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, {A: datum(), B: datum(signature=b"s")})
     inside = "http://a.org/feed#1"

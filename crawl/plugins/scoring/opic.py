@@ -3,6 +3,10 @@
 A seed brings its cash from its seed line (`db.score.injected` where it names none), a
 linked URL starts with nothing; a fetched page shares its cash among its links, updatedb
 adds up what each URL was given, and generate prefers the rich.
+
+A redirect is a page with one link, to its target, which is given all of the cash. Nutch has
+the target start with nothing, and the cash is lost: a site whose seed leads to its https or
+www is then fetched last.
 """
 
 from __future__ import annotations
