@@ -45,7 +45,7 @@ _ENVIRONMENT = {
 
 
 class ParserProcess:
-    """The process and the pipes to it."""
+    """The process and the pipes to it. It is started at once, and loads while others work."""
 
     def __init__(self, plan: bytes, clock: Clock) -> None:
         self.plan = plan
@@ -55,7 +55,9 @@ class ParserProcess:
         self._clock = clock
         self._asked = clock.monotonic()
         self._is_late = False
-        with tempfile.TemporaryFile() as shared, tempfile.TemporaryFile() as complaints:
+        self._complaints: IO[bytes] | None = tempfile.TemporaryFile()  # noqa: SIM115, outlives us
+        """What it says before it is ready; None from then on."""
+        with tempfile.TemporaryFile() as shared:
             shared.write(PROGRESS.pack(NO_PAGE, 0.0))
             shared.flush()
             self._progress = mmap.mmap(shared.fileno(), PROGRESS.size)
@@ -63,21 +65,30 @@ class ParserProcess:
                 [sys.executable, "-c", _START, json.dumps(sys.path), str(shared.fileno())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=complaints,
+                stderr=self._complaints,
                 pass_fds=[shared.fileno()],
                 env={**os.environ, **_ENVIRONMENT},
             )
-            assert self._process.stdin is not None and self._process.stdout is not None
-            self.orders: IO[bytes] = self._process.stdin
-            self.answers: IO[bytes] = self._process.stdout
-            try:
-                send(self.orders, [plan])
-                receive(self.answers)
-            except Hangup:
-                self.end()
-                complaints.seek(0)
-                told = complaints.read().decode(errors="replace").strip().split("\n")[-1]
-                raise EnvironmentFault(f"the parser's process cannot be started: {told}") from None
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self.orders: IO[bytes] = self._process.stdin
+        self.answers: IO[bytes] = self._process.stdout
+        with suppress(Hangup):  # which `get_ready` meets, too
+            send(self.orders, [plan])
+
+    def get_ready(self) -> None:
+        """Waits until it has loaded all it needs: to be called before pages are given to it."""
+        if self._complaints is None:
+            return
+        try:
+            receive(self.answers)
+        except Hangup:
+            self.end()
+            self._complaints.seek(0)
+            told = self._complaints.read().decode(errors="replace").strip().split("\n")[-1]
+            raise EnvironmentFault(f"the parser's process cannot be started: {told}") from None
+        finally:
+            self._complaints.close()
+            self._complaints = None
 
     def is_fit_for(self, plan: bytes) -> bool:
         """Whether it can take on pages to be parsed by the plan."""
@@ -169,7 +180,7 @@ atexit.register(_idle.end_all)
 
 
 def borrow(plan: bytes, clock: Clock) -> ParserProcess:
-    """A child for that plan: one that waits, or a new one."""
+    """A child for that plan: one that waits, or a new one, which may not be ready yet."""
     return _idle.take(plan) or ParserProcess(plan, clock)
 
 

@@ -52,6 +52,7 @@ def parse_part(parsing: PartParsing, files: tuple[PartFile, ...]) -> PartParsed:
     found = [CRAWL_PARSE.schema.empty_table()]
     with ExitStack() as stack:
         sandbox = stack.enter_context(Sandbox(parsing.parsing))
+        sandbox.start()
         data, text = (
             stack.enter_context(
                 open_writer(parsing.segment.child(part), names[part], schema, _GROUP_ROWS)

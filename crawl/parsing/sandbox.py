@@ -50,7 +50,7 @@ class _Fault:
 
 
 class Sandbox:
-    """Parses in a child, which is started when it is first needed. For one thread."""
+    """Parses in a child, which is started when it is first needed, or before. For one thread."""
 
     def __init__(self, parsing: Parsing, clock: Clock | None = None) -> None:
         self._plan = pickle.dumps(parsing)
@@ -59,6 +59,14 @@ class Sandbox:
         self._child: ParserProcess | None = None
         self._is_waiting = False
         """For an answer: a child that owes one is of no use to anybody else."""
+
+    def start(self) -> None:
+        """Starts the child, so that it is ready by the time that there are pages; another
+        where it has gone meanwhile."""
+        if self._child is not None and not self._child.is_fit_for(self._plan):
+            self._end()
+        if self._child is None:
+            self._child = borrow(self._plan, self._clock)
 
     def parse(self, contents: Sequence[Content]) -> ParsedBatch:
         """The rows of all pages, in their order; those that ended a child among them."""
@@ -121,11 +129,12 @@ class Sandbox:
         return settled
 
     def _exchange(self, batch: pa.Table, condemned: dict[int, Verdict]) -> ParsedBatch | _Fault:
-        if self._child is None:
-            self._child = borrow(self._plan, self._clock)
+        self.start()
         child = self._child
+        assert child is not None
         self._is_waiting = True
         try:
+            child.get_ready()
             child.forget()
             send(child.orders, pack_request(batch, condemned))
             child.wait(self._timeout)

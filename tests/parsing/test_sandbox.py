@@ -230,6 +230,31 @@ def test_a_child_that_died_while_it_waited_costs_no_page() -> None:
         assert outcome(sandbox.parse(pages(1))) == [("0", "success")]
 
 
+def test_a_child_is_started_before_there_are_pages() -> None:
+    parser_process.end_idle()
+    with Sandbox(plan()) as sandbox:
+        sandbox.start()
+        child = sandbox._child
+        assert child is not None
+        assert _process(sandbox) == child._process.pid
+    with Sandbox(plan(db__max__outlinks__per__page=2)) as sandbox:
+        sandbox.start()
+    with Sandbox(plan(db__max__outlinks__per__page=2)) as sandbox:
+        assert outcome(sandbox.parse(pages(1))) == [("0", "success")]
+
+
+def test_a_child_that_died_before_its_first_page_costs_no_page() -> None:
+    parser_process.end_idle()
+    with Sandbox(plan()) as sandbox:
+        sandbox.start()
+        assert sandbox._child is not None
+        os.kill(sandbox._child._process.pid, signal.SIGKILL)
+        assert _ends(sandbox._child._process.pid)
+        batch = sandbox.parse(pages(1))
+    assert outcome(batch) == [("0", "success")]
+    assert "parser_restarts" not in batch.counters
+
+
 def test_a_child_that_owes_an_answer_is_not_left_to_others() -> None:
     sandbox = Sandbox(plan())
     child = _process(sandbox)
