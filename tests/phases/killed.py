@@ -1,12 +1,18 @@
-"""A child process that kills itself at the n-th write to storage, for kill tests."""
+"""A child process that kills itself at the n-th write to storage, for kill tests; or at the
+n-th of a kind, where there are many of a kind."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import random
+import re
 import signal
-from collections.abc import Callable, Iterator
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import IO, Any
 
 from crawl.storage.folder import Folder
@@ -15,7 +21,15 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["tests.phases.warm"])
 
 
-def run_killed(job: Callable[..., None], *arguments: Any, at: int) -> bool:
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The n-th write of a kind: `write CURRENT, torn`."""
+
+    kind: str
+    number: int
+
+
+def run_killed(job: Callable[..., None], *arguments: Any, at: int | Moment) -> bool:
     """Runs the job in a process that dies at its `at`-th write; whether it was killed."""
     child = _context.Process(target=_dying, args=(job, arguments, at))
     child.start()
@@ -26,13 +40,56 @@ def run_killed(job: Callable[..., None], *arguments: Any, at: int) -> bool:
     return False
 
 
-def _dying(job: Callable[..., None], arguments: tuple[Any, ...], at: int) -> None:
-    left = at
+def writes_of(job: Callable[..., None], *arguments: Any) -> Counter[str]:
+    """How many writes of each kind the job makes; it is done with that."""
+    answer = _context.SimpleQueue()
+    child = _context.Process(target=_counting, args=(job, arguments, answer))
+    child.start()
+    found: Counter[str] = answer.get()
+    child.join()
+    return found
 
-    def one_less() -> bool:
+
+def moments(writes: Mapping[str, int], seed: int) -> list[Moment]:
+    """Of every kind the first, the last and one by chance."""
+    chance = random.Random(seed)
+    return [
+        Moment(kind, number)
+        for kind, count in sorted(writes.items())
+        for number in sorted({1, chance.randint(1, count), count})
+    ]
+
+
+def _dying(job: Callable[..., None], arguments: tuple[Any, ...], at: int | Moment) -> None:
+    left = at if isinstance(at, int) else at.number
+    one_at_a_time = threading.Lock()
+
+    def is_now(kind: str) -> bool:
         nonlocal left
-        left -= 1
-        return left == 0
+        if isinstance(at, Moment) and kind != at.kind:
+            return False
+        with one_at_a_time:
+            left -= 1
+            return left == 0
+
+    _cut_by(is_now)
+    job(*arguments)
+
+
+def _counting(job: Callable[..., None], arguments: tuple[Any, ...], answer: Any) -> None:
+    met: list[str] = []
+
+    def is_now(kind: str) -> bool:
+        met.append(kind)
+        return False
+
+    _cut_by(is_now)
+    job(*arguments)
+    answer.put(Counter(met))
+
+
+def _cut_by(is_now: Callable[[str], bool]) -> None:
+    """Has this process die as soon as that says so: in the middle of a write, or after it."""
 
     def die() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -41,21 +98,21 @@ def _dying(job: Callable[..., None], arguments: tuple[Any, ...], at: int) -> Non
     open_write = Folder.open_write
 
     def torn_write(self: Folder, name: str, data: bytes) -> None:
-        if one_less():
+        if is_now(f"write {_kind(self, name)}, torn"):
             write(self, name, data[: len(data) // 2])
             die()
         write(self, name, data)
-        if one_less():
+        if is_now(f"write {_kind(self, name)}"):
             die()
 
     def torn_create(self: Folder, name: str, data: bytes) -> bool:
-        if one_less():
+        if is_now(f"create {_kind(self, name)}, torn"):
             create(self, name, data[: len(data) // 2])
             die()
         return create(self, name, data)
 
     def no_delete(self: Folder, name: str) -> None:
-        if one_less():
+        if is_now(f"delete {_kind(self, name)}"):
             die()
         delete(self, name)
 
@@ -63,12 +120,19 @@ def _dying(job: Callable[..., None], arguments: tuple[Any, ...], at: int) -> Non
     def torn_open(self: Folder, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
         with open_write(self, name, lasting=lasting) as stream:
             yield stream
-            if one_less():
+            if is_now(f"file {_kind(self, name)}, torn"):
                 stream.flush()
                 die()
-        if one_less():
+        if is_now(f"file {_kind(self, name)}"):
             die()
 
     Folder.write, Folder.create, Folder.delete = torn_write, torn_create, no_delete  # type: ignore
     Folder.open_write = torn_open  # type: ignore
-    job(*arguments)
+
+
+def _kind(folder: Folder, name: str) -> str:
+    """The end of a path without its numbers."""
+    return _NUMBER.sub("#", "/".join(folder.path(name).split("/")[-3:]))
+
+
+_NUMBER = re.compile(r"[0-9a-f]{8,}|[0-9]+")

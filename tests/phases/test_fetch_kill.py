@@ -3,7 +3,6 @@ hardly any asked for twice."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from crawl.storage.segments import FETCH
 from crawl.testing.web import Settings, Web, WebServer, running
+from tests.cli.calling import Caller
 from tests.phases.fetch_commands import (
     Command,
     assert_one_record_each,
@@ -33,7 +33,8 @@ answers may be on their way into the journal. Chunks are larger by far."""
 
 @pytest.fixture
 def server() -> Iterator[WebServer]:
-    web = Web(Settings.plain(SITES, 1200, port=0, size=2000, latency=0.03))
+    # far more than the deaths leave time for, and few enough for the last run
+    web = Web(Settings.plain(SITES, 720, port=0, size=2000, latency=0.03))
     with running(web) as server:
         yield server
 
@@ -86,7 +87,10 @@ def test_kill_9_of_a_worker_the_jvm_the_driver_and_all(tmp_path: Path, server: W
     assert_polite(server)
 
 
-def test_signals_end_it_in_good_order_and_it_goes_on(tmp_path: Path, server: WebServer) -> None:
+def test_signals_end_it_in_good_order_and_it_goes_on(
+    tmp_path: Path, server: WebServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crawl = Caller(capsys)
     urls = sorted(set(server.web.urls()))
     directory, name = listed(str(tmp_path / "c"), urls, parts=2)
     segment = directory.segments.segment(name)
@@ -100,9 +104,9 @@ def test_signals_end_it_in_good_order_and_it_goes_on(tmp_path: Path, server: Web
         return command
 
     def status() -> dict[str, object]:
-        command = Command("status", directory.address, "--json")
-        assert command.end() == 0, command.err
-        (row,) = json.loads(command.out)
+        answer = crawl("status", directory.address, "--json")
+        assert answer.code == 0, answer.err
+        (row,) = answer.json
         assert isinstance(row, dict)
         return row
 

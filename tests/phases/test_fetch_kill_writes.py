@@ -1,4 +1,4 @@
-"""kill -9 at every single write of a fetch."""
+"""kill -9 at every kind of write of a fetch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crawl.storage.segments import PARSE_DATA, Segment
 from crawl.testing.web import Settings, Web, duplicates, running
 from tests.phases.fetch_commands import assert_one_record_each
 from tests.phases.fetch_jobs import CHUNK, LaterClock, fetch_by, fetch_in_chunks
-from tests.phases.killed import run_killed
+from tests.phases.killed import moments, run_killed, writes_of
 from tests.phases.webs import listed
 
 pytestmark = pytest.mark.slow
@@ -26,20 +26,29 @@ AT_STAKE = SITES + 2 * 2 * CHUNK
 the other here, are not in the journal yet."""
 
 
-def test_a_fetch_killed_at_every_write(tmp_path: Path) -> None:
+def test_a_fetch_killed_at_every_kind_of_write(tmp_path: Path) -> None:
+    """At the first, the last and one more of each kind, in the middle of it and after it."""
     web = Web(Settings.plain(SITES, 44, port=0, size=500, latency=0.004))
     with running(web) as server:
         settings = server.web.settings
         urls = sorted(set(server.web.urls()))
         base, name = listed(str(tmp_path / "base"), urls, parts=2)
-        at, most_repeated = 1, 0
-        while True:
-            wreck = CrawlDir(str(tmp_path / f"killed-{at}"))
+
+        def copied(number: int) -> CrawlDir:
+            wreck = CrawlDir(str(tmp_path / f"killed-{number}"))
             shutil.copytree(base.address, wreck.address)
+            return wreck
+
+        kinds = writes_of(fetch_in_chunks, copied(0).address, settings)
+        assert len(kinds) > 20
+        died: set[str] = set()
+        most_repeated = 0
+        for number, moment in enumerate(moments(kinds, seed=20261115), 1):
+            wreck = copied(number)
             before = len(server.requests())
-            killed = run_killed(fetch_in_chunks, wreck.address, settings, at=at)
-            if not killed:
-                break
+            if run_killed(fetch_in_chunks, wreck.address, settings, at=moment):
+                died.add(moment.kind)
+            # else there were fewer of the kind: chunks are cut as answers come
             manifest = wreck.segments.segment(name).manifest("crawl_fetch")
             if manifest is None or not manifest.complete:
                 done = fetch_by(LaterClock(), wreck.address, settings)
@@ -54,8 +63,7 @@ def test_a_fetch_killed_at_every_write(tmp_path: Path) -> None:
             if manifest is None:
                 assert not wreck.segments.segment(name).folder.exists(LOCK_NAME)
             shutil.rmtree(wreck.address)
-            at += 1
-        assert at > 60
+        assert died == set(kinds)
         assert most_repeated > 0
 
 

@@ -20,7 +20,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 LONG_AGO = 1_700_000_000_000
 KNOWN = {f"http://h{n % 50}.org/p{n}": datum(fetch_time=LONG_AGO) for n in range(2000)}
-MOMENTS = random.Random(20261115)
+CHANCE = random.Random(20261115)
+
+
+def moments(longest_s: float) -> tuple[float, float]:
+    """One in the first half of a job that lasts so long, and one in the second."""
+    return CHANCE.uniform(0, longest_s / 2), CHANCE.uniform(longest_s / 2, longest_s)
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
@@ -59,8 +64,8 @@ def test_inject(tmp_path: Path) -> None:
     seeds.write_text("".join(f"{url}\n" for url in sorted(new)))
     command = ["inject", directory.address, str(seeds)]
     killed = 0
-    for _ in range(3):
-        killed += kill_at_work(start(*command), directory, MOMENTS.uniform(0, 1.5))
+    for moment in moments(1.5):
+        killed += kill_at_work(start(*command), directory, moment)
         assert records_of(directory).keys() in (KNOWN.keys(), KNOWN.keys() | new)
     finish(*command)
     assert records_of(directory).keys() == KNOWN.keys() | new
@@ -74,8 +79,8 @@ def test_generate(tmp_path: Path) -> None:
     command = ["generate", directory.address, "--top-n", "500"]
     command += ["-D", "generate.update.crawldb=true"]
     killed = 0
-    for _ in range(3):
-        killed += kill_at_work(start(*command), directory, MOMENTS.uniform(0, 2.5))
+    for moment in moments(2.5):
+        killed += kill_at_work(start(*command), directory, moment)
         assert records_of(directory).keys() == KNOWN.keys()
     finish(*command)
     names = [segment.name for segment in directory.segments.generated()]
