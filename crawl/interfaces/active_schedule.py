@@ -7,7 +7,7 @@ the same: a fault must not make a page vanish from the crawl.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, TIMESTAMP
+from crawl.model.value import replace
 
 _DAY_MS = 86_400_000
 _LONGEST_INTERVAL = 2**31 - 1

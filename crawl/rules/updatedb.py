@@ -14,7 +14,7 @@ Nutch's on purpose where that one surprises its users:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from crawl.config import Config
@@ -26,6 +26,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.answer_keys import ANSWER_KEYS, ETAG_KEY, PARSE_STATUS_KEY
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import Status
+from crawl.model.value import replace
 
 
 class Event(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.model.tables import TIMESTAMP
+from crawl.model.value import replace
 
 DAY_MS = 86_400_000
 LONGEST_S = 2**31 - 1

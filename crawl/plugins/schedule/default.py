@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from crawl.model.datum import CrawlDatum
+from crawl.model.value import replace
 from crawl.plugins.schedule.base import BaseFetchSchedule, Visit
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from crawl.interfaces.scoring import SCORE_KEY, Links, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
+from crawl.model.value import replace
 from crawl.plugins.scoring.by_score import ByScore
 from crawl.plugins.scoring.link_sums import LARGEST, storable, storable_scores, total, totals
 from crawl.urls.parse import host_of
