@@ -50,9 +50,10 @@ class ParseLine:
         if CONTENT not in tables:
             return dict(tables), Counters()
         pages = tables[CONTENT]
-        batch = self._sandbox.parse_table(
-            pages.filter(pc.equal(pages["status"], int(Status.FETCH_SUCCESS)))
-        )
+        good = pc.equal(pages["status"], int(Status.FETCH_SUCCESS))
+        if not pc.all(good).as_py():  # else nothing need be copied
+            pages = pages.filter(good)
+        batch = self._sandbox.parse_table(pages)
         if self.follows and depths:
             self._find(batch, depths)
         parsed = {

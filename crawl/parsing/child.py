@@ -40,7 +40,7 @@ from crawl.parsing.settings import PARSER_MEMORY_LIMIT, PARSER_TIMEOUT
 
 READY = b"ready"
 _IDLE_S = 300
-_RARE_COLLECTIONS = (20_000, 20, 20)
+RARE_COLLECTIONS = (20_000, 20, 20)
 """A batch makes some thousand objects that all live until its end: looking for garbage among
 them every 700 is in vain."""
 
@@ -60,7 +60,7 @@ def main(progress: int) -> None:
         memory = _bounded(parsing.config[PARSER_MEMORY_LIMIT])
         begins = _told(progress, parsing.config[PARSER_TIMEOUT])
         gc.freeze()
-        gc.set_threshold(*_RARE_COLLECTIONS)
+        gc.set_threshold(*RARE_COLLECTIONS)
         send(answers, [READY])
         _silence()
         while True:

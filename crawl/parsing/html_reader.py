@@ -179,7 +179,7 @@ class HtmlReader:
         return text
 
     def _a(self, attributes: Attributes) -> None:
-        # most elements that have a start are of this kind: it does without calls
+        # a page has more of these than of all others: it does without calls where it can
         number = -1
         reference = attributes.get("href") or attributes.get("xlink:href")
         if reference and self._takes_anchors and (reference[0] == "/" or is_useful(reference)):
@@ -192,9 +192,10 @@ class HtmlReader:
         if number < 0:
             return
         pieces = self._pieces[mark : mark + _ANCHOR_PIECES]
-        if len(pieces) > 1:
-            pieces = [piece[: 4 * _MAX_ANCHOR] for piece in pieces]
-        text = collapsed("".join(pieces), _MAX_ANCHOR)
+        if len(pieces) == 1:
+            text = collapsed(pieces[0], _MAX_ANCHOR)
+        else:
+            text = collapsed("".join([piece[: 4 * _MAX_ANCHOR] for piece in pieces]), _MAX_ANCHOR)
         if not text and number in self._alternatives:
             text = collapsed(self._alternatives[number], _MAX_ANCHOR)
         self._anchors[number] = text

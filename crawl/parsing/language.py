@@ -59,7 +59,7 @@ def normalised(declared: str) -> str:
 
 def first_declared(declared: Iterable[str]) -> str:
     """The first of the tags that names a language."""
-    return next(filter(None, map(normalised, declared)), "")
+    return next(filter(None, map(normalised, filter(None, declared))), "")
 
 
 def sample(title: str, text: str, most_bytes: int) -> str:

@@ -55,7 +55,7 @@ class ParserProcess:
         self._clock = clock
         self._asked = clock.monotonic()
         self._is_late = False
-        self._complaints: IO[bytes] | None = tempfile.TemporaryFile()  # noqa: SIM115, outlives us
+        self._complaints: IO[bytes] | None = tempfile.TemporaryFile()  # noqa: SIM115, it stays open
         """What it says before it is ready; None from then on."""
         with tempfile.TemporaryFile() as shared:
             shared.write(PROGRESS.pack(NO_PAGE, 0.0))

@@ -35,9 +35,10 @@ from crawl.parsing.parser_process import ParserProcess, borrow, give_back
 from crawl.parsing.plan import Parsing
 from crawl.parsing.settings import PARSER_TIMEOUT
 
-_BATCH_PAGES = 64
+_BATCH_PAGES = 256
 _BATCH_BYTES = 8 << 20
-"""A batch is what is parsed again when its child dies: not too much."""
+"""A batch is what is parsed again when its child dies: not too much, a quarter of a second.
+Links and rows of one of 256 take half the time of those of four of 64."""
 
 
 @dataclass(frozen=True, slots=True)

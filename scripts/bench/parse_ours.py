@@ -11,7 +11,10 @@ import resource
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from fetch_list import config_of
 from fetch_ours import peak_mib
 
@@ -31,36 +34,43 @@ def main(address: str, settings: str, how: str) -> None:
     gc.collect()
     gc.freeze()
     directory, clock = CrawlDir(address), SystemClock()
-    begun, before = time.monotonic(), _cpu_s()
+    begun, before = time.monotonic(), _cpu()
     fetched = fetch.run(InProcess(os.cpu_count() or 1), directory, config, FetchOptions(), clock)
-    middle, between = time.monotonic(), _cpu_s()
+    middle, between = time.monotonic(), _cpu()
     counters = dict(fetched.report.counters)
     if how == "phases":
         parsed = parse.run(InProcess(os.cpu_count() or 1), directory, config, ParseOptions(), clock)
         counters |= parsed.report.counters
     ended = time.monotonic()
     end_idle()  # their time counts when they have ended
-    after = _cpu_s()
-    steps = {"fetch": between - before, "parse": after - between}
+    after = _cpu()
+    processes = {"fetches" if how == "phases" else "fetches and writes": between.own - before.own}
+    if how == "phases":
+        processes["reads and writes"] = after.own - between.own
+    processes["parses"] = after.children - before.children
     told = {
         "seconds": ended - begun,
-        "cpu_s": after - before,
+        "cpu_s": float(sum(each.sum() for each in processes.values())),
         "pages": counters["parse.success"],
         "fetch_seconds": middle - begun,
-        "steps_cpu_s": steps,
+        "processes_cpu_s": {name: each.tolist() for name, each in processes.items()},
         "peak_mib": peak_mib(),
         "counters": counters,
     }
     print(json.dumps(told))
 
 
-def _cpu_s() -> float:
-    """Of this process and of the children that have ended, which do the parsing."""
-    total = 0.0
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        used = resource.getrusage(who)
-        total += used.ru_utime + used.ru_stime
-    return total
+class _Cpu(NamedTuple):
+    """Seconds in user's and in the system's code."""
+
+    own: npt.NDArray[np.float64]
+    children: npt.NDArray[np.float64]
+    """Of those that have ended: they do the parsing."""
+
+
+def _cpu() -> _Cpu:
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return _Cpu(*(np.array([each.ru_utime, each.ru_stime]) for each in used))
 
 
 if __name__ == "__main__":

@@ -83,10 +83,10 @@ class Process:
     def _measured(self, work: Callable[[], Any]) -> Measured:
         assert self._process.pid is not None
         with _Memory(self._process.pid) as memory:
-            spent, started = _cpu_s(self._process.pid), time.monotonic()
+            spent, started = cpu_s(self._process.pid), time.monotonic()
             told = work()
             seconds = time.monotonic() - started
-            spent = _cpu_s(self._process.pid) - spent
+            spent = cpu_s(self._process.pid) - spent
         return Measured(seconds, spent, memory.peak / (1 << 20), told or {})
 
     def _call(self, method: str, step: str) -> Any:
@@ -173,7 +173,7 @@ def _pss(pid: int) -> int:
     return 0
 
 
-def _cpu_s(root: int) -> float:
+def cpu_s(root: int) -> float:
     """Processor seconds of the tree, of children that ended included."""
     spent = 0
     for pid in _tree(root):
