@@ -38,7 +38,7 @@ from crawl.model.value import quick_value
 from crawl.robots.read import MAX_BYTES
 from crawl.robots.waits import retry_after_seconds
 from crawl.rules.redirect import representative
-from crawl.urls.parse import host_of, parse, resolve
+from crawl.urls.parse import authority, host_of, parse, resolve
 
 _FORGET_ABOVE = 1000
 """Queues that may stand about idle before they are looked through."""
@@ -200,13 +200,12 @@ class FetchEngine:
         parsed = parse(url)
         if parsed is None or not parsed.host:
             return None
-        port = f":{parsed.port}" if parsed.port is not None else ""
         key = self._around.key_of(parsed.host)
         if self._around.address_of is not None:
             address = self._around.address_of(parsed.host)
             if address is not None:
                 self.queues.set_address(parsed.host, address)
-        item = FetchItem(url, parsed.host, f"{parsed.scheme}://{parsed.host}{port}", key, datum)
+        item = FetchItem(url, parsed.host, authority(parsed), key, datum)
         self._pace(item)
         return item
 
@@ -358,6 +357,12 @@ class FetchEngine:
         for _ in self._urls:
             self.counters[f"handed_back.{reason}"] += 1
         self._fed = True
+
+    @property
+    def strays(self) -> list[str]:
+        """The authorities whose pages were handed back because the server that tells their
+        rules is another part's: they can be asked when nobody else asks it."""
+        return self._robots.strays()
 
     def hand_back(self, items: list[FetchItem], reason: str) -> None:
         """URLs of the list that are not served stay due in the CrawlDb; they are counted, not

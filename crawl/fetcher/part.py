@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from threading import Event
 
 from crawl.clock import Clock
 from crawl.config import Config
@@ -22,7 +23,7 @@ from crawl.fetcher.parse_line import ParseLine
 from crawl.fetcher.part_surroundings import PartFetching, surroundings
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
-from crawl.fetcher.queues import Nothing
+from crawl.fetcher.queues import Left, Nothing
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import (
     FETCHER_BANDWIDTH_CHECK,
@@ -44,6 +45,7 @@ from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import FETCH, GENERATE, PartFile
+from crawl.urls.parse import authority_of
 
 _BREATH_S = 0.05
 """Until pages that are being parsed are looked for again."""
@@ -64,6 +66,10 @@ class PartFetched:
     """A sample, for percentiles."""
     hosts: list[HostSummary] = field(default_factory=list)
     """Those with the most pages in this run."""
+    strays: list[str] = field(default_factory=list)
+    """Authorities whose pages wait until all parts are done."""
+    left: list[Left] = field(default_factory=list)
+    """How its servers were left."""
 
 
 def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
@@ -72,8 +78,15 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     log = ChunkLog(fetching.segment, file.part)
     finished = log.finished()
     if finished is not None:
-        counters = Counters(finished["counters"])
-        return PartFetched(file.part, log.committed(), counters, True, [])
+        return PartFetched(
+            file.part,
+            log.committed(),
+            Counters(finished["counters"]),
+            True,
+            [],
+            strays=finished.get("strays", []),
+            left=[Left(*each) for each in finished.get("left", [])],
+        )
     take_over(log, fetching.segment, file.part, config, clock)
     chunks = log.committed()
     done = _fetched_urls(fetching.segment, chunks)
@@ -98,13 +111,17 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         output.add(record)
 
     engine = _CommittingEngine(
-        _listed(fetching.segment, file, done),
+        _listed(fetching, file, done),
         FetchSettings.of(config),
         Politeness.of(config),
         surroundings(fetching, emit, output, file, done, protocols.resolver),
         deadline=_deadline(fetching.deadline_ms, clock),
     )
     engine.output, engine.done = output, done
+    if fetching.strays is not None:
+        # an address has no queue of its own whose pause could be told
+        Event().wait(Politeness.of(config).ip_delay_s)
+        engine.queues.go_on_from(fetching.strays.left, clock.monotonic())
     with watching(fetching.segment, file, log, output, config, clock, len(done)) as watch:
         crew = Crew(
             engine,
@@ -125,11 +142,20 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             protocols.close()
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + faults
+    left = engine.queues.left(clock.monotonic()) if engine.strays else []
     if is_finished:
         output.finish()
-        log.finish({"counters": dict(counters)})
+        told = {"strays": engine.strays, "left": [astuple(each) for each in left]}
+        log.finish({"counters": dict(counters), **told})
     return PartFetched(
-        file.part, log.committed(), counters, is_finished, latencies.sample, hosts.largest()
+        file.part,
+        log.committed(),
+        counters,
+        is_finished,
+        latencies.sample,
+        hosts.largest(),
+        engine.strays,
+        left,
     )
 
 
@@ -189,12 +215,18 @@ def _fetched_urls(segment: Folder, chunks: list[Chunk]) -> set[str]:
     return found
 
 
-def _listed(segment: Folder, file: PartFile, done: set[str]) -> Iterator[tuple[str, CrawlDatum]]:
-    with open_table(segment.child(GENERATE), file.path) as source:
-        for rows in each_group(source):
-            for url, datum in to_records(rows):
-                if url not in done:
-                    yield url, datum
+def _listed(
+    fetching: PartFetching, file: PartFile, done: set[str]
+) -> Iterator[tuple[str, CrawlDatum]]:
+    strays = fetching.strays
+    for each in [file] if strays is None else fetching.lists:
+        with open_table(fetching.segment.child(GENERATE), each.path) as source:
+            for rows in each_group(source):
+                for url, datum in to_records(rows):
+                    if url in done:
+                        continue
+                    if strays is None or authority_of(url) in strays.authorities:
+                        yield url, datum
 
 
 def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:

@@ -12,6 +12,7 @@ from crawl.fetcher.dns import HostResolver
 from crawl.fetcher.engine import Surroundings
 from crawl.fetcher.output import Output
 from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.queues import Left
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import (
     FETCHER_QUEUE_MODE,
@@ -27,6 +28,15 @@ from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, PartFile
 from crawl.urls.partition import Partitioner, PartitionMode
+
+
+@dataclass(frozen=True, slots=True)
+class Strays:
+    """Pages of all parts whose rules a server of another part tells, for one task at the end."""
+
+    authorities: frozenset[str]
+    left: tuple[Left, ...]
+    """How those before left their servers."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,8 @@ class PartFetching:
     """All parts of the fetch list: servers of others are not this one's to ask."""
     deadline_ms: int | None
     """When the job's time is up, by the wall clock: a task that is tried again has no more."""
+    strays: Strays | None = None
+    """What the other tasks left, and are done: all servers are this one's to ask then."""
     parsing: Parsing | None = None
     """How pages are parsed while they are fetched; None where they are not."""
     list_normalizers: NormalizerChain | None = None
@@ -70,7 +82,7 @@ def surroundings(
 
     partitioner = Partitioner(mode, address_of)
     spaced = Politeness.of(config).ip_delay_s > 0
-    several = len(fetching.lists) > 1
+    several = len(fetching.lists) > 1 and fetching.strays is None
     looks_again = fetching.list_normalizers is not None or fetching.list_filters is not None
     return Surroundings(
         key_of=_itself

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from crawl.fetcher.item import FetchItem
@@ -40,6 +40,17 @@ class Nothing:
     until: float | None
     """The moment at which somebody may be; None while that hangs on a request under way,
     or if nothing is left at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """How a server was left."""
+
+    key: str
+    pause_s: float
+    """Until it may be asked."""
+    exceptions: int
+    blocked: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,8 @@ class HostQueues:
         """The gates that have called a queue, which has not come yet."""
         self._past: dict[str, tuple[int, str]] = {}
         """Of forgotten queues: failures in a row, and why they are closed."""
+        self._paused: dict[str, float] = {}
+        """Of queues that others left: when their pauses end."""
         self._gated = politeness.ip_delay_s > 0 if gates is None else gates
         self.waiting = 0
         self.in_progress = 0
@@ -86,8 +99,25 @@ class HostQueues:
         if found is None:
             found = HostQueue(key, self._politeness.pace_of(key))
             found.exceptions, found.blocked = self._past.pop(key, (0, ""))
+            found.ready_at = self._paused.pop(key, 0.0)
             self._queues[key] = found
         return found
+
+    def left(self, now: float) -> list[Left]:
+        """What whoever asks these servers next has to know."""
+        past = [Left(key, 0.0, *left) for key, left in self._past.items()]
+        return past + [
+            Left(queue.key, max(0.0, queue.ready_at - now), queue.exceptions, queue.blocked)
+            for queue in self._queues.values()
+            if queue.ready_at > now or queue.exceptions or queue.blocked
+        ]
+
+    def go_on_from(self, left: Iterable[Left], now: float) -> None:
+        """Keeps the pauses that another one's requests ask for; before anything is put."""
+        for each in left:
+            self._paused[each.key] = now + each.pause_s
+            if each.exceptions or each.blocked:
+                self._past[each.key] = (each.exceptions, each.blocked)
 
     def put(self, item: FetchItem, *, first: bool = False) -> str:
         """Lines the item up; where its queue is blocked, says why and does not."""

@@ -28,7 +28,7 @@ class RobotsCache:
         self._known: dict[str, _Known] = {}
         self._asked: dict[str, str] = {}
         self._vain: dict[str, int] = {}
-        self._refused: set[str] = set()
+        self._refused: dict[str, str] = {}
 
     def rules_of(self, authority: str, now: float) -> RobotRules | None:
         """The rules; None where they are unknown or too old."""
@@ -64,13 +64,18 @@ class RobotsCache:
         self._vain[authority] = self._vain.get(authority, 0) + 1
         return self._vain[authority]
 
-    def refuse(self, authority: str) -> None:
+    def refuse(self, authority: str, reason: str) -> None:
         """Its rules could not be had: it is left alone for the rest of the run."""
         self.give_up(authority)
-        self._refused.add(authority)
+        self._refused[authority] = reason
 
-    def is_refused(self, authority: str) -> bool:
-        return authority in self._refused
+    def refusal(self, authority: str) -> str:
+        """Why it is left alone; empty where it is not."""
+        return self._refused.get(authority, "")
+
+    def refused_for(self, reason: str) -> list[str]:
+        """The authorities that are left alone for that reason."""
+        return [authority for authority, why in self._refused.items() if why == reason]
 
     def give_up(self, authority: str) -> None:
         self._asked.pop(authority, None)

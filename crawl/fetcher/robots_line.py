@@ -30,6 +30,8 @@ from crawl.urls.parse import host_of, resolve
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NOWHERE = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
+ELSEWHERE = "robots_elsewhere"
+"""Why pages are handed back whose rules a server of another part tells."""
 _NO_ROBOTS = allow_all(Basis.EXEMPT)
 """Of schemes that have no robots.txt, and of hosts that need not be asked."""
 
@@ -82,8 +84,9 @@ class RobotsLine:
     def wait_for_rules(self, item: FetchItem) -> None:
         """Puts the page back to wait for its authority's rules, and asks for them; hands it
         back where they cannot be had."""
-        if self._cache.is_refused(item.authority):
-            self._fetching.hand_back([item], "robots_deferred")
+        refusal = self._cache.refusal(item.authority)
+        if refusal:
+            self._fetching.hand_back([item], refusal)
             return
         asker = self._cache.asker_of(item.authority)
         if asker is not None:
@@ -100,15 +103,19 @@ class RobotsLine:
         if asked_for is not None:
             self._slow_down(self._fetching.queues.queue(item.key), asked_for)
 
-    def give_up(self, authority: str) -> None:
+    def strays(self) -> list[str]:
+        """The authorities whose rules are told by a server of another part."""
+        return self._cache.refused_for(ELSEWHERE)
+
+    def give_up(self, authority: str, reason: str = "robots_deferred") -> None:
         """Nobody will ask for these rules any more: their pages must not wait for them, and
         those of other hosts in the queue go on."""
         origin = self._origin_queue(authority)
-        self._cache.refuse(authority)
+        self._cache.refuse(authority, reason)
         origin.held -= 1
         for page in self._fetching.queues.drain(origin):
             if page.purpose is Purpose.PAGE and page.authority == authority:
-                self._fetching.hand_back([page], "robots_deferred")
+                self._fetching.hand_back([page], reason)
             else:
                 self._fetching.line_up(page)
 
@@ -131,6 +138,7 @@ class RobotsLine:
             self._defer(item, origin, verdict, now)
             return
         self._cache.learn(item.robots_for, verdict, now)
+        self._keep_pace_of(item, verdict, now)
         origin.held -= 1
         if verdict.crawl_delay_s is not None:
             kept = self._slow_down(origin, verdict.crawl_delay_s)
@@ -161,6 +169,14 @@ class RobotsLine:
                 robots_for=item.authority,
             )
         )
+
+    def _keep_pace_of(self, item: FetchItem, rules: RobotRules, now: float) -> None:
+        """Another host's robots.txt, reached by a redirect, tells that host's pace too."""
+        is_its_own = item.url == f"{item.authority}/robots.txt"
+        if item.came_by and is_its_own and rules.crawl_delay_s is not None:
+            queue = self._fetching.queues.queue(item.key)
+            if self._slow_down(queue, rules.crawl_delay_s):
+                queue.wait_until(now + queue.pace.delay_s)
 
     def _slow_down(self, queue: HostQueue, crawl_delay_s: float) -> bool:
         """Keeps to a Crawl-delay; False where it is too long to be kept."""
@@ -204,9 +220,9 @@ class RobotsLine:
             return False
         if self._elsewhere(found.key):
             # two tasks that ask one server know nothing of each other's pauses, and without
-            # the file nobody knows what is allowed: the host has its turn another time
+            # the file nobody knows what is allowed: the host has its turn when all are done
             self._fetching.counters["robots_elsewhere"] += 1
-            self.give_up(item.robots_for)
+            self.give_up(item.robots_for, ELSEWHERE)
             return True
         self._fetching.line_up(
             replace(

@@ -8,7 +8,7 @@ gone on with, not begun again; here all pieces become the segment's state by one
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,8 +21,10 @@ from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_
 from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.host_summary import MOST_HOSTS
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
+from crawl.fetcher.part_surroundings import Strays
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols, resolved_protocols
+from crawl.fetcher.robots_line import ELSEWHERE
 from crawl.fetcher.settings import (
     FETCHER_FILTER_URLS,
     FETCHER_FOLLOW_DEPTH,
@@ -144,6 +146,7 @@ def run(
         )
         with timed(report, "fetch", clock):
             fetched = runner.run(partial(fetch_part, fetching), lists, "fetch")
+            fetched += _strays_fetched(runner, fetching, fetched)
         _tell(report, fetched, clock)
         lock.verify()
         complete = all(part.finished for part in fetched)
@@ -161,6 +164,23 @@ def run(
             segment.publish(table, manifests[table])
         segment.folder.delete(STOP)
         return Fetched(segment.name, report, complete, lock.took_over)
+
+
+def _strays_fetched(
+    runner: Runner, fetching: PartFetching, fetched: list[PartFetched]
+) -> list[PartFetched]:
+    """Hosts whose robots.txt redirects to a server of another part have their turn when all
+    parts are done, in one task that may ask everybody; a part of its own, so that it can be
+    gone on with as the others can."""
+    authorities = frozenset(authority for part in fetched for authority in part.strays)
+    if not authorities or not all(part.finished for part in fetched):
+        return []
+    rows = 0
+    for part in fetched:
+        rows += part.counters.pop(f"handed_back.{ELSEWHERE}", 0)
+    strays = Strays(authorities, tuple(left for part in fetched for left in part.left))
+    file = PartFile(max(part.part for part in fetched) + 1, "", rows, 0)
+    return runner.run(partial(fetch_part, replace(fetching, strays=strays)), [file], "fetch")
 
 
 def _buckets(crawl_dir: CrawlDir, config: Config) -> int:

@@ -117,6 +117,18 @@ def port_of(url: str) -> int | None:
         return None
 
 
+def authority(url: URL) -> str:
+    """`scheme://host:port`, without the scheme's own port: what a robots.txt speaks for."""
+    port = f":{url.port}" if url.port is not None else ""
+    return f"{url.scheme}://{url.host}{port}"
+
+
+def authority_of(url: str) -> str | None:
+    """The authority; None where the text is not an absolute URL."""
+    parsed = parse(url)
+    return None if parsed is None else authority(parsed)
+
+
 def serialize(url: URL) -> str:
     """The parts put together again."""
     authority = ""

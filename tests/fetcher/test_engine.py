@@ -362,8 +362,21 @@ def test_a_robots_redirect_to_a_server_of_another_part_is_not_followed() -> None
     done = fetch(SmallWeb(pages), [*urls_of(pages)], around=asked_elsewhere)
     assert "http://www.a.org/robots.txt" not in {each.url for each in done.run.sent}
     assert done.statuses == {"http://b.org/p0": Status.FETCH_SUCCESS}
-    assert done.engine.counters["handed_back.robots_deferred"] == 2
+    assert done.engine.counters["handed_back.robots_elsewhere"] == 2
     assert done.engine.counters["robots_elsewhere"] == 1
+    assert done.engine.strays == ["http://a.org"]
+
+
+def test_another_hosts_robots_reached_by_a_redirect_tells_its_pace_too() -> None:
+    slow = "User-agent: *\nCrawl-delay: 9\n"
+    pages: dict[str, object] = {"http://slow.org/robots.txt": slow}
+    for name in ("a.org", "b.org"):
+        pages |= host(name, 1, (301, {"Location": "http://slow.org/robots.txt"}))
+    listed = [url for url in urls_of(pages) if "slow" not in url]
+    done = fetch(SmallWeb(pages), listed, delay_s=1.0)
+    asked = [each for each in done.run.sent if each.host == "slow.org"]
+    assert gaps(asked) == pytest.approx([9.0])
+    assert len(done.records) == 2
 
 
 def test_the_urls_of_the_list_can_be_looked_at_once_more() -> None:

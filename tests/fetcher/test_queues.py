@@ -56,6 +56,26 @@ def test_a_pause_given_while_waiting_is_kept() -> None:
     assert taken(queues, 50.0).host == "a.org"
 
 
+def test_whoever_asks_next_keeps_the_pauses_of_those_before() -> None:
+    before = HostQueues(Politeness(Pace(5.0), max_exceptions=3))
+    for host in ("asked.org", "failed.org", "closed.org", "idle.org"):
+        before.put(item(host))
+        before.release(taken(before, 0.0), 100.0 if host == "asked.org" else 1.0, asked=True)
+    before.queue("failed.org").exceptions = 2
+    before.drain(before.queue("closed.org"), "too_many_failures")
+    before.forget_idle(102.0)
+
+    after = HostQueues(Politeness(Pace(5.0)))
+    after.go_on_from(before.left(102.0), now=7.0)
+    assert after.put(item("closed.org")) == "too_many_failures"
+    after.put(item("asked.org"))
+    assert after.take(9.9) == Nothing(10.0), "three seconds of its pause are left"
+    assert taken(after, 10.0).host == "asked.org"
+    assert after.queue("failed.org").exceptions == 2
+    after.put(item("idle.org"))
+    assert taken(after, 7.0).host == "idle.org"
+
+
 def test_a_closed_queue_says_why_also_after_it_was_forgotten() -> None:
     queues = HostQueues(Politeness(Pace(0.0)))
     queues.put(item("a.org"))

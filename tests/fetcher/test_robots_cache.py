@@ -66,8 +66,10 @@ def test_rules_that_expire_within_a_pause_do_not_keep_pages_from_being_fetched()
 def test_a_refused_authority_stays_refused() -> None:
     cache = RobotsCache(100.0)
     cache.ask(A, "a.org")
-    assert not cache.is_refused(A)
-    cache.refuse(A)
-    assert cache.is_refused(A)
+    assert cache.refusal(A) == ""
+    cache.refuse(A, "robots_deferred")
+    assert cache.refusal(A) == "robots_deferred"
     assert cache.asker_of(A) is None
-    assert not cache.is_refused(B)
+    assert cache.refusal(B) == ""
+    assert cache.refused_for("robots_deferred") == [A]
+    assert cache.refused_for("robots_elsewhere") == []

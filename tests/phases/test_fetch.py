@@ -73,7 +73,7 @@ def test_the_servers_log_shows_a_polite_and_complete_crawl(
     web = server.web
     urls = sorted(set(web.urls()))
     # a part knows nothing of the others: servers of one address must be in one part
-    parts = 1 if settings.keys() & {"fetcher__queue__mode", "fetcher__server__ip__delay"} else 2
+    parts = 1 if settings.keys() & {"fetcher__queue__mode", "fetcher__server__ip__delay"} else 5
     directory, name = listed(str(tmp_path / "c"), urls, parts)
     done = run(directory, name, web_config(web, **settings))
     log = server.requests()
@@ -87,6 +87,11 @@ def test_the_servers_log_shows_a_polite_and_complete_crawl(
     if "fetcher__server__ip__delay" in settings:
         assert gaps(log, by_ip)[0].seconds >= 0.01
     assert duplicates([entry for entry in log if "robots" not in entry.path]) == {}
+
+    # also where a robots.txt is on a server of another part
+    assert done.report.counters["handed_back.robots_elsewhere"] == 0
+    if parts > 1:
+        assert done.report.counters["robots_elsewhere"] > 0
 
     statuses = page_statuses(directory, name)
     asked = {f"http://{entry.host}:{server.port}{entry.path}" for entry in log}

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 ROUNDS = 3
 SHAPE = Settings(
-    sites=13,
+    sites=14,
     seed=1,
     pages=300,
     size=1500,
@@ -35,9 +35,6 @@ SHAPE = Settings(
     odd=0.5,
     slow=0.05,
     crawl_delay=0.05,
-    # a robots.txt on a server that another part of the fetch list asks is left for later:
-    # which one that is depends on how many parts there are
-    robots=tuple(kind for kind in RobotsKind if kind is not RobotsKind.AWAY),
 )
 SHUT = (RobotsKind.UNAVAILABLE, RobotsKind.THROTTLED)
 
