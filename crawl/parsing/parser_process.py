@@ -8,6 +8,7 @@ end of its pipe is closed then.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import mmap
 import os
@@ -30,6 +31,8 @@ _GRACE_S = 5.0
 """The child's own alarm comes first; this is for a child that has switched it off."""
 _LOOK_EVERY_S = 1.0
 _PATIENCE_S = 2.0
+_PIPE_BYTES = 1 << 20
+"""The most that Linux lets anybody have."""
 
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
@@ -72,6 +75,8 @@ class ParserProcess:
         assert self._process.stdin is not None and self._process.stdout is not None
         self.orders: IO[bytes] = self._process.stdin
         self.answers: IO[bytes] = self._process.stdout
+        for pipe in (self.orders, self.answers):
+            _widen(pipe)
         with suppress(Hangup):  # which `get_ready` meets, too
             send(self.orders, [plan])
 
@@ -139,6 +144,14 @@ class ParserProcess:
             self._process.kill()
             self._process.wait()
             return None
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """A batch is some megabytes: by 64 kB, which pipes hold of themselves, both processes
+    would be woken once a page. Where it is forbidden, or unknown, it goes on like that."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 class _Idle:
