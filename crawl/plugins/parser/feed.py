@@ -19,6 +19,7 @@ from crawl.parsing.feed_tree import is_feed, small_feed
 from crawl.parsing.language import normalised
 from crawl.parsing.links_in_text import MAX_URL
 from crawl.parsing.markup_scan import scan
+from crawl.parsing.page_time import not_the_pages
 from crawl.parsing.plain_text import facts, invalid, one_line, storable
 from crawl.parsing.safe_xml import BadXml
 from crawl.urls.domains import domain_of
@@ -149,7 +150,8 @@ def _feed(url: str, found: Any, entries: Sequence[_Entry]) -> Parse:
 
 def _documents(url: str, entries: Sequence[_Entry]) -> Iterator[Parse]:
     """A feed may speak for pages of its own domain only: else anybody could write anybody's."""
-    domain = domain_of(url)
+    with not_the_pages():  # the first to ask loads the list of public suffixes
+        domain = domain_of(url)
     seen = {url}
     for entry in entries:
         if entry.url is None or entry.url in seen or domain_of(entry.url) != domain:
