@@ -76,9 +76,11 @@ def is_tame(data: bytes) -> bool:
 def _is_plain(data: bytes, octets: npt.NDArray[np.uint8]) -> bool:
     """Whether a page is tame at a glance, as most are: it has few tags, and in no place so
     few that one of them could be long."""
-    angles = octets[:-1] == ord("<")
-    tags = int(np.count_nonzero(angles & (octets[1:] != ord("/"))))
-    if tags > _FEW_TAGS or tags * int(np.count_nonzero(angles)) > _MAX_WORK:
+    angles = octets == ord("<")
+    tags = count = int(np.count_nonzero(angles))
+    if tags > _FEW_TAGS:
+        tags = int(np.count_nonzero(angles[:-1] & (octets[1:] != ord("/"))))
+    if tags > _FEW_TAGS or tags * count > _MAX_WORK:
         return False
     if len(data) <= _WINDOW:
         return True
