@@ -132,7 +132,7 @@ class HtmlReader:
             absolute = AbsoluteLinks(absolute[facts.base])
         anchors = self._anchors
         outlinks = [
-            Outlink._make((url, anchors.get(number, ""), rel, tag))
+            Outlink(url, anchors.get(number, ""), rel, tag)
             for number, (tag, reference, rel) in enumerate(self._links)
             if (url := absolute[reference])
         ]
@@ -179,12 +179,10 @@ class HtmlReader:
         return text
 
     def _a(self, attributes: Attributes) -> None:
-        # a page has more of these than of all others: it does without calls where it can
         number = -1
         reference = attributes.get("href") or attributes.get("xlink:href")
         if reference and self._takes_anchors and (reference[0] == "/" or is_useful(reference)):
-            rel = rel_of(attributes) if "rel" in attributes else ""
-            number = self._add("a", reference, rel)
+            number = self._add("a", reference, rel_of(attributes) if "rel" in attributes else "")
         self._open_anchors.append((number, len(self._pieces)))
 
     def _a_end(self) -> None:

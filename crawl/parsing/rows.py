@@ -185,13 +185,9 @@ def _outlinks(documents: Sequence[Document], kept: Kept) -> pa.Array:
         documents[owner].parse.outlinks[position]
         for owner, position in zip(kept.owner.tolist(), kept.position.tolist(), strict=True)
     ]
+    _, anchors, rels, tags = zip(*links, strict=True) if links else ((),) * 4
     structs = pa.StructArray.from_arrays(
-        [
-            kept.urls,
-            _texts([link.anchor for link in links]),
-            _texts([link.rel for link in links]),
-            _texts([link.tag for link in links]),
-        ],
+        [kept.urls, _texts(anchors), _texts(rels), _texts(tags)],
         fields=list(OUTLINKS.value_type),
     )
     offsets = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).astype(np.int32)
@@ -202,7 +198,7 @@ def _table(columns: list[Any], table: Table) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def _texts(values: list[Any]) -> pa.Array:
+def _texts(values: Sequence[Any]) -> pa.Array:
     """A string column; what plugins give and cannot be stored is mended."""
     try:
         return pa.array(values, pa.string())

@@ -171,7 +171,7 @@ def _goals(lines: list[Line]) -> list[Goal]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--how", type=lambda text: text.split(","), default=list(OURS))
-    parser.add_argument("--hosts", type=int, default=100)
+    parser.add_argument("--hosts", type=int, default=200)
     parser.add_argument("--pages", type=int, default=10_000)
     parser.add_argument("--links", type=float, default=60.0)
     parser.add_argument("--rounds", type=int, default=3)
