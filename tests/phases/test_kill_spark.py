@@ -113,7 +113,13 @@ def test_the_jobs_run_under_spark_submit(tmp_path: Path) -> None:
     seeds.write_text("http://a.org/\nhttp://b.org/\n")
     root = Path(__file__).parents[2]
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(root)}
+    environ = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(root),
+        # half the work for a JVM that lives for seconds
+        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
 
     def job(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

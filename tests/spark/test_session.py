@@ -162,6 +162,8 @@ def test_under_spark_submit_its_options_stand(tmp_path: Path) -> None:
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": root,
             "JAVA_HOME": str(find_java().home),
+            # half the work for a JVM that lives for seconds
+            "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         },
         capture_output=True,
         text=True,
