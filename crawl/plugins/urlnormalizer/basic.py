@@ -56,9 +56,7 @@ _ESCAPE = "%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF])"
 _NO_DOT = rf"(?:[A-Za-z0-9_~!$&'()*+,;=:@-]|{_ESCAPE})"
 _SEGMENT = rf"\.?{_NO_DOT}(?:\.|{_NO_DOT})*"
 _QUERY = rf"(?:[A-Za-z0-9._~!$&()*+,;=:@/?-]|{_ESCAPE})*"
-_NORMAL = (
-    rf"\Ahttps?://{_HOST}(?::(?:{_PORT}))?/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?{_QUERY})?\z"
-)
+_NORMAL = rf"\Ahttps?://{_HOST}(?::(?:{_PORT}))?/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?{_QUERY})?\z"
 
 
 class BasicURLNormalizer(URLNormalizer):
