@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from requests import PreparedRequest, Response
@@ -32,20 +33,27 @@ class PinnedRequest(PreparedRequest):
         self.body = None
 
 
-class _Connection(HTTPConnection):
+class _Pinned(HTTPConnection):
     response_class = FinalResponse
     keep_until = 0.0
 
     def _new_conn(self) -> Any:
         return _watched(super()._new_conn())
 
+    def putheader(self, header: Any, *values: Any) -> None:
+        """Ours are clean (crawl/plugins/protocol/asking.py); http.client looks at each again."""
+        if isinstance(values[0], str):
+            self._output(f"{header}: {values[0]}".encode("latin-1", "replace"))  # type: ignore[attr-defined]
+        else:
+            super().putheader(header, *values)
 
-class _SecureConnection(HTTPSConnection):
-    response_class = FinalResponse
-    keep_until = 0.0
 
-    def _new_conn(self) -> Any:
-        return _watched(super()._new_conn())
+class _Connection(_Pinned):
+    """Plain."""
+
+
+class _SecureConnection(_Pinned, HTTPSConnection):
+    """With TLS."""
 
 
 def _watched(plain: Any) -> WatchedSocket:
@@ -70,6 +78,8 @@ class PinnedAdapter(HTTPAdapter):
         self.poolmanager = PoolManager(
             connections, maxsize=maxsize, block=block, ssl_context=self._context
         )
+        # the rest is the same for all: 25 names are not sorted for every page
+        self.poolmanager.key_fn_by_scheme = dict.fromkeys(("http", "https"), partial(_pool_key))
         self.poolmanager.pool_classes_by_scheme = {
             "http": _aging(HTTPConnectionPool, _Connection, monotonic),
             "https": _aging(HTTPSConnectionPool, _SecureConnection, monotonic),
@@ -94,7 +104,7 @@ class PinnedAdapter(HTTPAdapter):
 
     def build_response(self, req: PreparedRequest, resp: Any) -> Response:
         """No more than the way to what urllib3 brought: nobody asks for the rest."""
-        response = Response()
+        response = Response.__new__(Response)  # a jar for cookies is made otherwise
         response.raw = resp
         return response
 
@@ -112,6 +122,10 @@ class PinnedAdapter(HTTPAdapter):
         if target.scheme == "https":
             names["assert_hostname"] = names["server_hostname"]
         return self.poolmanager.connection_from_host(address, target.port, target.scheme, names)
+
+
+def _pool_key(context: dict[str, Any]) -> Any:
+    return tuple(context[name] for name in ("scheme", "host", "port", "server_hostname"))
 
 
 def _sending(request: PreparedRequest) -> Sending:
