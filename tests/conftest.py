@@ -22,9 +22,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick tests first, those that need a JVM next, the slow ones last."""
+    """Quick tests first, those that need a JVM next, the slow ones, whole clusters last."""
 
     def layer(item: pytest.Item) -> int:
+        if item.get_closest_marker("cluster"):
+            return 3
         if item.get_closest_marker("slow"):
             return 2
         return 1 if item.get_closest_marker("spark") else 0

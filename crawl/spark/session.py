@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.spark.class_archive import archive_options, forget_archive
+from crawl.spark.code_archive import code_archives, named_archives
 from crawl.spark.java import Java, find_java
 from crawl.spark.log_file import new_log_file
 from crawl.spark.master import checked, is_local
@@ -34,6 +35,7 @@ LOG_FILE_KEY = "spark.nutria.log.file"
 """Setting that tells where the session's JVM writes; absent where the cluster decides."""
 
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
+_CODE = "spark.submit.pyFiles"
 
 _QUICK_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 """The optimising compiler and the parallel collectors pay off after minutes of JVM work;
@@ -88,7 +90,7 @@ def open_session(
     chosen = config.spark_settings()
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return _submitted(name, master, chosen)
-    return _launched(name, chosen, master or chosen.get("spark.master"), log_file, heavy)
+    return _launched(name, config, master or chosen.get("spark.master"), log_file, heavy)
 
 
 def current_session() -> SparkSession | None:
@@ -126,30 +128,39 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
         conf.set(key, value)
     if master is not None:
         conf.setMaster(checked(master))
-    with _own_interrupts():
+    elif str(conf.get("spark.master", "")).startswith("spark://"):
+        checked(str(conf.get("spark.master")))
+    with _own_interrupts(), _start_told("see Spark's log above"):
         return SparkSession.builder.config(conf=conf).getOrCreate()
 
 
 def _launched(
     name: str,
-    chosen: Mapping[str, str],
+    config: Config,
     master: str | None,
     log_file: Path | None,
     heavy: bool,
 ) -> SparkSession:
     master = checked(master or "local[*]")
+    chosen = config.spark_settings()
+    code = named_archives(chosen.pop(_CODE, ""))
+    if not code and not is_local(master):
+        code = code_archives(config)
     java = find_java()
     log = _log_of_running_jvm() or log_file or new_log_file(SystemClock())
 
     settings = {**_EVERYWHERE, **(_LOCAL if is_local(master) else {}), **_worker_path(master)}
     settings |= chosen
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
-    with _environment(_variables(java, master)), _own_interrupts():
+    with _environment(_variables(java, master, chosen)), _own_interrupts():
         gateway = _gateway(java, settings, log, quick=is_local(master) and not heavy)
-        return _session(gateway, settings, log)
+        session = _session(gateway, settings, log)
+    for archive in code:
+        session.sparkContext.addPyFile(str(archive))
+    return session
 
 
-def _variables(java: Java, master: str) -> dict[str, str]:
+def _variables(java: Java, master: str, chosen: Mapping[str, str]) -> dict[str, str]:
     variables = {
         "JAVA_HOME": str(java.home),
         # The small JVM that only puts the command line together.
@@ -160,7 +171,9 @@ def _variables(java: Java, master: str) -> dict[str, str]:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
         variables["PYSPARK_PYTHON"] = sys.executable
     else:
-        variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        usual = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        # pyspark itself asks the variable only
+        variables["PYSPARK_PYTHON"] = chosen.get("spark.pyspark.python", usual)
     return variables
 
 
@@ -228,18 +241,29 @@ def _log_of_running_jvm() -> Path | None:
 
 
 def _session(gateway: Any, settings: Mapping[str, str], log: Path) -> SparkSession:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
-    try:
+    with _start_told(f"see {log}", log):
         return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+@contextmanager
+def _start_told(where: str, log: Path | None = None) -> Iterator[None]:
+    """What Spark raises when it does not start, as one line."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+    try:
+        yield
     except Py4JError as error:
         cause = getattr(error, "java_exception", None)
-        reason = str(cause.getMessage()).splitlines()[0] if cause is not None else _reason(log)
-        raise EnvironmentFault(f"Spark did not start: {reason}; see {log}") from error
+        if cause is not None:
+            reason = str(cause.getMessage()).splitlines()[0]
+        else:
+            reason = "it said nothing" if log is None else _reason(log)
+        raise EnvironmentFault(f"Spark did not start: {reason}; {where}") from error
 
 
 def _reason(log: Path) -> str:

@@ -139,6 +139,13 @@ def _last_words(trace: str) -> str:
     _, found, worker_trace = before_driver.rpartition("Traceback (most recent call last):")
     told = _PYTHON_ERROR.findall(worker_trace) if found else []
     if told:
-        return str(told[-1])
+        return _with_advice(str(told[-1]))
     reasons = _JAVA_REASON.findall(trace)
     return str(reasons[-1]) if reasons else trace.strip().splitlines()[-1]
+
+
+def _with_advice(error: str) -> str:
+    """What lacks on an executor is there on the driver, or the job had not begun."""
+    if not error.startswith("ModuleNotFoundError"):
+        return error
+    return f"{error} on an executor: send it by --py-files or --archives (see scripts/package)"
