@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import click
 
+from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.fetch_progress import telling
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
@@ -27,6 +28,7 @@ __all__ = ["command", "telling"]
 @crawl_dir_argument
 @click.argument("segment", required=False)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads a task.")
+@if_due_option
 @force_option
 @json_option
 @with_spark
@@ -35,6 +37,7 @@ def command(
     crawl_dir: str,
     segment: str | None,
     threads: int | None,
+    if_due: bool,
     force: bool,
     as_json: bool,
     spark: SparkOptions,
@@ -54,6 +57,11 @@ def command(
         config = config.with_values({"fetcher.threads.fetch": threads}, "--threads")
     fetch.check(config)
     directory = CrawlDir(crawl_dir)
+    if if_due:
+        turn = take_turn("fetch", directory, filter(None, [segment]))
+        if turn.code is not None:
+            return turn.code
+        (segment,) = turn.segments
     chosen = fetch.choose(directory, segment)
     options = FetchOptions(chosen.name, force)
     interrupted: Callable[[], bool] = bool  # not yet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.spark import SparkOptions
@@ -21,6 +22,7 @@ from crawl.storage.segments import CONTENT
 @click.option("--reparse", is_flag=True, help="Parse a segment again and replace its parse.")
 @click.option("--no-filter", is_flag=True, help="Keep links that the URL filters reject.")
 @click.option("--no-normalize", is_flag=True, help="Leave links as the pages have them.")
+@if_due_option
 @force_option
 @json_option
 @with_spark
@@ -31,6 +33,7 @@ def command(
     reparse: bool,
     no_filter: bool,
     no_normalize: bool,
+    if_due: bool,
     force: bool,
     as_json: bool,
     spark: SparkOptions,
@@ -49,6 +52,11 @@ def command(
     """
     parse.check(config)
     directory = CrawlDir(crawl_dir)
+    if if_due:
+        turn = take_turn("parse", directory, filter(None, [segment]))
+        if turn.code is not None:
+            return turn.code
+        (segment,) = turn.segments
     chosen = parse.choose(directory, segment, reparse=reparse)
     directory.require_writable()
     options = ParseOptions(chosen.name, reparse, not no_filter, not no_normalize, force)
