@@ -45,11 +45,11 @@ def code_archives(config: Config) -> list[Path]:
     return list(dict.fromkeys(archives))
 
 
-def named_archives(paths: str) -> list[Path]:
+def named_archives(paths: str) -> list[str]:
     """What a user gives as spark.submit.pyFiles; EnvironmentFault names one that is missing."""
-    found = [Path(path.strip()) for path in paths.split(",") if path.strip()]
+    found = [path.strip() for path in paths.split(",") if path.strip()]
     for path in found:
-        if "://" not in str(path) and not path.exists():
+        if "://" not in path and not Path(path).exists():
             raise EnvironmentFault(f"spark.submit.pyFiles: there is no {path}")
     return found
 

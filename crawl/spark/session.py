@@ -145,7 +145,7 @@ def _launched(
     chosen = config.spark_settings()
     code = named_archives(chosen.pop(_CODE, ""))
     if not code and not is_local(master):
-        code = code_archives(config)
+        code = [str(archive) for archive in code_archives(config)]
     java = find_java()
     log = _log_of_running_jvm() or log_file or new_log_file(SystemClock())
 
@@ -156,7 +156,7 @@ def _launched(
         gateway = _gateway(java, settings, log, quick=is_local(master) and not heavy)
         session = _session(gateway, settings, log)
     for archive in code:
-        session.sparkContext.addPyFile(str(archive))
+        session.sparkContext.addPyFile(archive)
     return session
 
 
@@ -261,6 +261,8 @@ def _start_told(where: str, log: Path | None = None) -> Iterator[None]:
         cause = getattr(error, "java_exception", None)
         if cause is not None:
             reason = str(cause.getMessage()).splitlines()[0]
+            if "NoSuchFile" in str(cause.toString()):
+                reason = f"there is no {reason}"  # Java tells the path only
         else:
             reason = "it said nothing" if log is None else _reason(log)
         raise EnvironmentFault(f"Spark did not start: {reason}; {where}") from error
