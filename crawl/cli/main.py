@@ -4,7 +4,8 @@ click, because it parses, documents and completes command lines and lets a group
 its commands lazily: `crawl --help` imports none of them.
 
 Exit codes: 0 done, 1 nothing to do or not found, 2 wrong input, configuration or
-storage, 3 locked by somebody else, 70 a fault of ours, 130 interrupted.
+storage, 3 locked by somebody else, 70 a fault of ours, 99 nothing more to do (for
+schedulers, see due.py), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "parse": ("crawl.cli.parse", "text, data and links of a fetched segment"),
     "updatedb": ("crawl.cli.updatedb", "take what segments brought into the CrawlDb"),
     "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
+    "plan": ("crawl.cli.plan", "nodes, hours, storage and money that a crawl of a size takes"),
     "status": ("crawl.cli.status", "how far the segments are, also while they are fetched"),
     "readdb": ("crawl.cli.readdb", "statistics, look-up and dumps of the CrawlDb"),
     "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),

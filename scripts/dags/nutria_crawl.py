@@ -45,7 +45,12 @@ CONNECTION = os.environ.get("NUTRIA_SPARK_CONN", "spark_default")
 USUAL = RoundOptions()
 
 PARAMS = {
-    "crawl_dir": Param(type="string", minLength=1, description="Folder of the crawl, or its URL."),
+    "crawl_dir": Param(
+        type="string",
+        # tasks run in folders that are gone afterwards
+        pattern="^(/|[a-z][a-z0-9+.-]*://).",
+        description="The crawl's folder: an absolute path, or a URL such as s3://bucket/crawl.",
+    ),
     "seeds": Param(
         [],
         type="array",

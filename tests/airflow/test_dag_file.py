@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,20 @@ def test_the_parameters_are_those_that_a_round_knows(monkeypatch: pytest.MonkeyP
     assert (params["top_n"].default, params["threads"].default) == (usual.top_n, usual.threads)
     assert params["rounds"].maximum == 5
     assert all(param.description for param in params.values())
+
+
+@pytest.mark.parametrize(
+    ("crawl_dir", "accepted"),
+    [
+        *(("/data/crawl", True), ("s3://bucket/crawl", True), ("hdfs://nn:8020/crawl", True)),
+        *(("crawl", False), ("./crawl", False), ("/", False), ("s3://", False), ("", False)),
+    ],
+)
+def test_a_folder_that_would_be_another_for_each_task_is_refused(
+    monkeypatch: pytest.MonkeyPatch, crawl_dir: str, accepted: bool
+) -> None:
+    pattern = parsed(monkeypatch).dag["params"]["crawl_dir"].pattern
+    assert bool(re.search(pattern, crawl_dir)) is accepted
 
 
 def test_commands_are_quoted_for_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
