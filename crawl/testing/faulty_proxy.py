@@ -133,6 +133,21 @@ class _Relay(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
+        self._relay()
+
+    def do_PUT(self) -> None:
+        self._relay()
+
+    def do_POST(self) -> None:
+        self._relay()
+
+    def do_DELETE(self) -> None:
+        self._relay()
+
+    def do_HEAD(self) -> None:
+        self._relay()
+
+    def _relay(self) -> None:
         fault = self.proxy.drawn(self.command, self.path)
         size = int(self.headers.get("Content-Length") or 0)
         if fault is Fault.RESET:
@@ -153,11 +168,10 @@ class _Relay(BaseHTTPRequestHandler):
             if name.lower() not in ("connection", "expect")
         ]
         answer = self.proxy.forwarded(self.command, self.path, headers, body)
-        if fault is Fault.LOST_ANSWER:
+        # an answer without a body cannot break off in it
+        if fault is Fault.LOST_ANSWER or (fault is Fault.CUT_ANSWER and not answer[2]):
             return self._reset()
         return self._answer(*answer, cut=fault is Fault.CUT_ANSWER)
-
-    do_PUT = do_POST = do_DELETE = do_HEAD = do_GET
 
     def _answer(
         self, status: int, headers: list[tuple[str, str]], body: bytes, *, cut: bool
@@ -169,15 +183,10 @@ class _Relay(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         if "content-length" not in told:
             self.send_header("Content-Length", str(len(body)))
-        if cut:
-            self.wfile.write(b"".join(self._headers_buffer)[:-2])
-            self._headers_buffer = []
-            self.wfile.flush()
-            if body:
-                self.wfile.write(b"\r\n" + body[: len(body) // 2])
-            return self._reset()
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(body[: len(body) // 2] if cut else body)
+        if cut:
+            self._reset()
 
     def _refuse(self, status: int, code: str, message: str) -> None:
         body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode()

@@ -21,7 +21,7 @@ def s3() -> Iterator[S3Server]:
         yield server
 
 
-@pytest.fixture(params=["file", "memory", pytest.param("s3", marks=pytest.mark.slow)])
+@pytest.fixture(params=["file", "memory", pytest.param("s3", marks=pytest.mark.cluster)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Folder]:
     """An empty folder on each kind of file system."""
     if request.param == "s3":

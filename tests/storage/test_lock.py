@@ -370,7 +370,7 @@ def test_processes_that_race_hold_it_one_at_a_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "turns"),
-    [("file", 10), ("memory", 10), pytest.param("s3", 3, marks=pytest.mark.slow)],
+    [("file", 10), ("memory", 10), pytest.param("s3", 3, marks=pytest.mark.cluster)],
     indirect=["place"],
 )
 def test_threads_that_race_hold_it_one_at_a_time(
