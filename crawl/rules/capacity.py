@@ -10,8 +10,8 @@ from crawl.errors import UsageError
 from crawl.rules.costs import Costs
 from crawl.rules.host_sizes import HostSizes, Pace
 
-RECORDS_A_BUCKET = 4_000_000
-"""About 100 MB: as many as a task takes in its stride."""
+RECORDS_A_BUCKET = 10_000_000
+"""About 256 MB."""
 PAGES_A_CHUNK = 5_000
 BYTES_A_CHUNK = 64 << 20
 """A fetch commits a chunk when it has so many pages or bytes (fetcher.checkpoint.*)."""
@@ -53,7 +53,7 @@ class Demand:
             raise UsageError(
                 f"{self.hosts:,.0f} hosts cannot have {self.urls:,.0f} URLs: one each at least"
             )
-        if self.pages_per_round > self.urls:
+        if self.pages_per_round > self.urls * (1 + 1e-9):
             raise UsageError(
                 f"a round of {self.pages_per_round:,.0f} pages of {self.urls:,.0f} URLs would"
                 " fetch some twice: more rounds or fewer pages a day"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from crawl.rules.capacity import Demand, Storage, Work, inject, round_of, storage
@@ -70,7 +71,7 @@ def taking(work: Work, node: Node, nodes: float) -> Taking:
         "politeness": work.least_s,
     }
     if work.tasks < slots:
-        limits["buckets"] = limits.pop("CPU")
+        limits["tasks"] = limits.pop("CPU")
     bound = max(limits, key=lambda name: limits[name])
     return Taking(limits[bound], bound)
 
@@ -142,7 +143,7 @@ def plan(
     spare_s = max(0.0, HOURS_A_DAY - others) * 3600 / demand.rounds_per_day
     longest_s = max(fetching.taking.seconds, min(spare_s, fetching.taking.seconds * 1.5))
     rounds = demand.revisit_days * demand.rounds_per_day
-    reachable = demand.pace.pages_within(max(spare_s, longest_s)) * rounds
+    reachable = demand.pace.pages_within(spare_s) * rounds
     sizes = demand.sizes
     return Plan(
         nodes,
@@ -157,18 +158,23 @@ def plan(
 
 def hours_per_day(demand: Demand, costs: Costs, node: Node, nodes: float) -> float:
     """Of all rounds of a day, one phase after the other."""
-    seconds = sum(taking(work, node, nodes).seconds for work in round_of(demand, costs))
-    return seconds * demand.rounds_per_day / 3600
+    return _seconds(round_of(demand, costs), node, nodes) * demand.rounds_per_day / 3600
+
+
+def _seconds(works: Sequence[Work], node: Node, nodes: float) -> float:
+    return sum(taking(work, node, nodes).seconds for work in works)
 
 
 def fewest_nodes(demand: Demand, costs: Costs, node: Node) -> int | None:
     """With which a day's rounds take no more than a day; None where no number is enough."""
-    if hours_per_day(demand, costs, node, MOST_NODES) > HOURS_A_DAY:
+    works = round_of(demand, costs)
+    most_s = HOURS_A_DAY * 3600 / demand.rounds_per_day
+    if _seconds(works, node, MOST_NODES) > most_s:
         return None
     low, high = 0, MOST_NODES
     while high - low > 1:
         middle = (low + high) // 2
-        if hours_per_day(demand, costs, node, middle) <= HOURS_A_DAY:
+        if _seconds(works, node, middle) <= most_s:
             high = middle
         else:
             low = middle
@@ -190,14 +196,10 @@ def most_pages_per_day(demand: Demand, costs: Costs, node: Node) -> float:
     return low
 
 
-def _enough(works: tuple[Work, ...], node: Node) -> int:
+def _enough(works: Sequence[Work], node: Node) -> int:
     """Nodes beyond which the day gets shorter by no more than a tenth."""
-
-    def day(nodes: float) -> float:
-        return sum(taking(work, node, nodes).seconds for work in works)
-
-    nodes, least = 1, day(MOST_NODES)
-    while nodes < MOST_NODES and day(nodes) > 1.1 * least:
+    nodes, least_s = 1, _seconds(works, node, MOST_NODES)
+    while nodes < MOST_NODES and _seconds(works, node, nodes) > 1.1 * least_s:
         nodes = math.ceil(nodes * 1.1)
     return min(nodes, MOST_NODES)
 

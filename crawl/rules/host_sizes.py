@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 _EXACT_TERMS = 64
 """Of a sum of powers; beyond them Euler and Maclaurin's formula is right to ten digits."""
@@ -84,6 +85,7 @@ class HostSizes:
         return float(high)
 
 
+@lru_cache(4096)
 def powers(terms: float, exponent: float) -> float:
     """1 + 2**-exponent + 3**-exponent + … for so many terms."""
 

@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crawl.config.resources import packaged
-from crawl.rules.costs import FILE, Costs, Measured, read_costs, write_costs
+from crawl.rules.costs import FILE, Costs, Measured, read_costs, read_measured, write_costs
 
 WITHIN = 1.5
 """A prediction may be off by this factor, up or down."""
@@ -48,14 +49,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="nutria-costs-", dir=options.work) as folder:
         work = Path(folder)
         if options.check_only:
-            text = Path(options.out).read_text() if options.out else _shipped()
+            text = _known(options)
         else:
             text = _measure(options, work, console)
             if options.out:
                 Path(options.out).write_text(text)
             else:
                 print(text)
-        compared = [] if options.no_check else _check(options, work, read_costs(text, FILE))
+        compared: list[Compared] = []
+        if not options.no_check:
+            for each in _check(options, work, read_costs(text, FILE)):
+                compared.append(each)
+                console.print(f"[dim]{each.phase} of {each.size}: × {each.factor:.2f}")
     if compared:
         console.print(_table(compared))
     if options.json:
@@ -65,15 +70,21 @@ def main() -> int:
 
 
 def _measure(options: argparse.Namespace, work: Path, console: Console) -> str:
-    console.print("[dim]fetch and parse…")
-    found = costs_pages.costs(work, options.pages, options.rounds)
-    console.print("[dim]inject, generate and updatedb…")
-    found |= costs_crawldb.costs(work, options.urls, options.rounds)
-    found["disk_content_kilobyte"] = Measured(
-        options.content,
-        "given: pages of the real web, 84 kB on average, take 0.19 of their size;"
-        " those of the synthetic web repeat themselves and would take less",
-    )
+    found: dict[str, Measured] = {}
+    if options.only:
+        # what is not measured now stays as it is
+        found |= read_measured(_known(options), options.out or FILE)
+    if options.only != "crawldb":
+        console.print("[dim]fetch and parse…")
+        found |= costs_pages.costs(work, options.pages, options.rounds)
+        found["disk_content_kilobyte"] = Measured(
+            options.content,
+            "given: pages of the real web, 84 kB on average, take 0.19 of their size;"
+            " those of the synthetic web repeat themselves and would take less",
+        )
+    if options.only != "pages":
+        console.print("[dim]inject, generate and updatedb…")
+        found |= costs_crawldb.costs(work, options.urls, options.rounds)
     heading = (
         "What a unit of each phase's work costs; `crawl plan` reckons with it.\n"
         f"Written by scripts/bench/run costs: {_machine()}, Python"
@@ -82,23 +93,18 @@ def _measure(options: argparse.Namespace, work: Path, console: Console) -> str:
     return write_costs(found, heading)
 
 
-def _check(options: argparse.Namespace, work: Path, costs: Costs) -> list[Compared]:
+def _check(options: argparse.Namespace, work: Path, costs: Costs) -> Iterator[Compared]:
     """Runs of sizes that the figures are not from."""
-    compared = []
-    for pages in options.check_pages:
+    for pages in options.check_pages if options.only != "crawldb" else ():
         run = costs_pages.measure(work, pages, 30_000, 60, 1)
-        compared += [
-            Compared(phase, f"{pages:,} pages", run.predicted_s(phase, costs), run.cpu_s[phase])
-            for phase in ("fetch", "parse")
-        ]
-    for urls in options.check_urls:
+        for phase in ("fetch", "parse"):
+            foretold = run.predicted_s(phase, costs)
+            yield Compared(phase, f"{pages:,} pages", foretold, run.cpu_s[phase])
+    for urls in options.check_urls if options.only != "pages" else ():
         phases = {"inject": 0, "generate": urls // 20, "updatedb": 0}
         found = costs_crawldb.measure(work, costs_crawldb.shape_of(urls), phases, 1)
-        compared += [
-            Compared(name, f"{urls:,} URLs", each.predicted(costs).cpu_s, each.cpu_s)
-            for name, each in found.items()
-        ]
-    return compared
+        for name, each in found.items():
+            yield Compared(name, f"{urls:,} URLs", each.predicted(costs).cpu_s, each.cpu_s)
 
 
 def _table(compared: list[Compared]) -> Table:
@@ -117,7 +123,10 @@ def _table(compared: list[Compared]) -> Table:
     return table
 
 
-def _shipped() -> str:
+def _known(options: argparse.Namespace) -> str:
+    """The file as it is, or the shipped one."""
+    if options.out and Path(options.out).exists():
+        return Path(options.out).read_text()
     return (packaged() / FILE).read_text()
 
 
@@ -136,6 +145,9 @@ def _options() -> argparse.Namespace:
         return [int(part) for part in text.split(",") if part]
 
     parser.add_argument("--out", help="the file to write (default: to the terminal)")
+    parser.add_argument(
+        "--only", choices=("pages", "crawldb"), help="leave the other figures as they are"
+    )
     parser.add_argument("--urls", type=int, default=500_000, help="of the CrawlDb measured")
     parser.add_argument("--pages", type=int, default=1_500, help="of each web measured")
     parser.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
