@@ -271,8 +271,13 @@ def _file_system(address: str) -> tuple[Any, str]:
     try:
         file_system, root = url_to_fs(address, **object_store.options_of(scheme))
     except ImportError as error:
-        remedy = f"pip install 'nutria[{_EXTRAS[scheme]}]'" if scheme in _EXTRAS else error
+        remedy = f"pip install 'nutria[{_EXTRAS[scheme]}]'" if scheme in _EXTRAS else str(error)
         raise OSError(f"the connector for {scheme}:// is not installed: {remedy}") from error
+    except OSError as error:
+        # pyarrow tells every place where it has looked for a library
+        if "libjvm" in str(error) or "libhdfs" in str(error):
+            raise OSError(_NO_HDFS) from error
+        raise
     except ValueError as error:
         # fsspec's word for a protocol it does not know
         known = ", ".join(sorted(set(fsspec.available_protocols()) & _SUGGESTED))
@@ -282,6 +287,10 @@ def _file_system(address: str) -> tuple[Any, str]:
 
 _creating = threading.Lock()  # fsspec's memory has no exclusive write of its own
 _EXTRAS = {"s3": "s3", "s3a": "s3"}
+_NO_HDFS = (
+    "HDFS needs a Java and Hadoop's client on this machine: set JAVA_HOME, HADOOP_HOME"
+    " (or ARROW_LIBHDFS_DIR) and CLASSPATH (`hadoop classpath --glob`)"
+)
 _SUGGESTED = {"file", "memory", "hdfs", "s3", "gs", "abfs"}
 
 

@@ -166,16 +166,16 @@ def require_bucket(error: BaseException) -> None:
 
 def told(error: BaseException) -> str | None:
     """What a store's exception means to the user; None for any other exception."""
+    is_the_librarys = type(error).__module__.partition(".")[0] in _LIBRARIES
+    if not is_the_librarys and not isinstance(error, OSError):
+        return None
     code = _code(error)
     if code in _BY_CODE:
         return _BY_CODE[code].format(code=code)
-    names = [kind.__name__ for kind in type(error).__mro__]
-    if type(error).__module__.partition(".")[0] not in _LIBRARIES:
-        return None
-    for name in names:
-        if name in _BY_NAME:
-            return _BY_NAME[name].format(place=_place(error))
-    return " ".join(str(error).split())
+    for kind in type(error).__mro__ if is_the_librarys else ():
+        if kind.__name__ in _BY_NAME:
+            return _BY_NAME[kind.__name__].format(place=_place(error))
+    return " ".join(str(error).split()) if is_the_librarys else None
 
 
 def _code(error: BaseException | None) -> str:

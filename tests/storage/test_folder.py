@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.errors import StorageError
+from crawl.errors import Locked, StorageError
 from crawl.storage.folder import Folder, attempt_name, locate
 
 
@@ -125,6 +125,29 @@ def test_a_file_in_the_way_is_one_line(tmp_path: Path) -> None:
             call()
         assert str(tmp_path / "file") in str(told.value)
         assert "\n" not in str(told.value)
+
+
+def test_hdfs_without_its_client_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JAVA_HOME", "HADOOP_HOME", "ARROW_LIBHDFS_DIR"):
+        monkeypatch.setenv(name, "/nowhere")
+    with pytest.raises(StorageError) as told:
+        Folder("hdfs://127.0.0.1:1/crawl").read("x")
+    line = str(told.value)
+    assert line.startswith("hdfs://127.0.0.1:1/crawl/x: HDFS needs a Java")
+    assert len(line) < 250
+
+
+def test_a_fault_within_keeps_its_own_words(place: Folder) -> None:
+    """A block that reads or writes a file may fail for another one's sake."""
+    place.write("here", b"1")
+    with (
+        pytest.raises(StorageError, match="gone: no such file"),
+        place.open_read("here"),
+        place.open_read("gone"),
+    ):
+        pass
+    with pytest.raises(Locked, match="mine"), place.open_write("new"):
+        raise Locked("mine") from PermissionError("x")
 
 
 def test_an_unknown_file_system_is_one_line() -> None:
