@@ -24,7 +24,7 @@ from crawl.spark.class_archive import archive_options, forget_archive
 from crawl.spark.code_archive import code_archives, named_archives
 from crawl.spark.java import Java, find_java
 from crawl.spark.log_file import new_log_file
-from crawl.spark.master import checked, is_local
+from crawl.spark.master import checked, is_local, is_submitted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,7 +88,7 @@ def open_session(
     if current is not None:
         return current
     chosen = config.spark_settings()
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
+    if is_submitted():
         return _submitted(name, master, chosen)
     return _launched(name, config, master or chosen.get("spark.master"), log_file, heavy)
 
