@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import os
+import pickle
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,11 +17,14 @@ from crawl.model.datum import CrawlDatum
 from crawl.rounds import Loop
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing import faulty_proxy
-from crawl.testing.faulty_proxy import PASSING, FaultyProxy, Seeded
+from crawl.testing.faulty_proxy import PASSING, Asked, Fault, FaultyProxy, Seeded
 from crawl.testing.web import RobotsKind, Settings, Web, WebServer
 from crawl.testing.web import running as running_web
 from tests.phases.made import NOW, records_of
+from tests.phases.round_jobs import HoursLater, rounds_by
 from tests.phases.test_rounds import parses_of, timeless
+from tests.phases.test_rounds_kill import assert_each_page_once
+from tests.phases.test_rounds_kill import timeless as without_times
 from tests.phases.walks import SetClock, turn
 from tests.phases.webs import web_config
 from tests.storage import s3_server
@@ -124,3 +134,61 @@ def test_two_rounds_through_faults_end_as_on_a_disk(
     assert state(directory) == on_disk
     assert directory.crawldb.folder.read("LOCK") is None
     assert s3.uploads(bucket) == []
+
+
+LIFE = """
+import base64, pickle, sys
+from tests.phases.round_jobs import run_rounds
+run_rounds(*pickle.loads(base64.b64decode(sys.argv[1])))
+"""
+WRITES_OF_A_LIFE = 120
+"""More than any step needs, and nothing to do with the steps: death comes in any of them."""
+
+
+def killed(proxy: FaultyProxy, fault: Fault, *arguments: object) -> bool:
+    """Runs rounds in a process that is killed in the middle of a write; whether it was."""
+    given = base64.b64encode(pickle.dumps(arguments)).decode()
+    life = subprocess.Popen([sys.executable, "-c", LIFE, given], stderr=subprocess.PIPE)
+    left = WRITES_OF_A_LIFE
+
+    def plan(asked: Asked) -> Fault | None:
+        nonlocal left
+        left -= asked.method not in ("GET", "HEAD")
+        if left > 0:
+            return None
+        os.kill(life.pid, signal.SIGKILL)  # not waited for yet: the number is still its own
+        return fault
+
+    proxy.plan = plan
+    try:
+        _, told = life.communicate(timeout=200)
+    finally:
+        proxy.plan = faulty_proxy.faultless
+        life.kill()
+        life.wait()
+    assert life.returncode in (0, -signal.SIGKILL), told.decode()
+    return life.returncode != 0
+
+
+@pytest.mark.timeout(900)
+def test_rounds_killed_in_mid_upload_again_and_again(
+    s3: S3Server, proxy: FaultyProxy, tmp_path: Path
+) -> None:
+    """Half of a write arrived, or all of it; the same command goes on, and nothing is missing."""
+    with running_web(Web(Settings.plain(3, 24, port=0, size=500))) as web:
+        seeds = tmp_path / "seeds.txt"
+        seeds.write_text("\n".join(web.web.seeds()))
+        settings = web.web.settings
+        whole = CrawlDir(str(tmp_path / "whole"))
+        rounds_by(HoursLater(0), whole.address, str(seeds), settings)
+        bucket = s3.new_bucket()
+        wreck = CrawlDir(f"{bucket}/crawl")
+        deaths = 0
+        faults = (Fault.CUT_UPLOAD, Fault.LOST_ANSWER)
+        while killed(proxy, faults[deaths % 2], deaths, wreck.address, str(seeds), settings):
+            deaths += 1
+            assert deaths < 30, "it does not get on"
+        assert deaths >= 2
+        assert without_times(records_of(wreck)) == without_times(records_of(whole))
+        assert_each_page_once(wreck)
+        assert s3.uploads(bucket) == []
