@@ -9,6 +9,7 @@ Where Airflow parses it, the environment says how the tasks run:
                          itself; spark-submit: SparkSubmitOperator with jobs/*.py
     NUTRIA_MAX_ROUNDS    rounds that the graph has (10); the parameter says how many are done
     NUTRIA_RETRIES       of each task (2)
+    NUTRIA_RETRY_DELAY   seconds before each (60)
     NUTRIA_COMMAND       command: the program, with words before the phase's if need be (crawl)
     NUTRIA_JOBS          spark-submit: the folder of the jobs (that of this checkout)
     NUTRIA_SPARK_CONN    spark-submit: Airflow's connection (spark_default); client mode, for
@@ -39,6 +40,7 @@ from crawl.rounds import NOTHING_MORE, CrawlParams, RoundOptions, Task, graph_of
 FLAVOUR = os.environ.get("NUTRIA_FLAVOUR", "command")
 MAX_ROUNDS = int(os.environ.get("NUTRIA_MAX_ROUNDS", "10"))
 RETRIES = int(os.environ.get("NUTRIA_RETRIES", "2"))
+RETRY_DELAY = timedelta(seconds=float(os.environ.get("NUTRIA_RETRY_DELAY", "60")))
 PROGRAM = shlex.split(os.environ.get("NUTRIA_COMMAND", "crawl"))
 JOBS = os.environ.get("NUTRIA_JOBS", str(CHECKOUT / "jobs"))
 CONNECTION = os.environ.get("NUTRIA_SPARK_CONN", "spark_default")
@@ -174,7 +176,7 @@ with DAG(
     schedule=None,
     catchup=False,
     params=PARAMS,
-    default_args={"retries": RETRIES, "retry_delay": timedelta(minutes=1)},
+    default_args={"retries": RETRIES, "retry_delay": RETRY_DELAY},
     user_defined_macros={"command": command, "arguments": arguments},
     # a list stays one
     render_template_as_native_obj=FLAVOUR == "spark-submit",
