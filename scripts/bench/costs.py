@@ -148,8 +148,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only", choices=("pages", "crawldb"), help="leave the other figures as they are"
     )
-    parser.add_argument("--urls", type=int, default=500_000, help="of the CrawlDb measured")
-    parser.add_argument("--pages", type=int, default=1_500, help="of each web measured")
+    parser.add_argument("--urls", type=int, default=400_000, help="of the CrawlDb measured")
+    parser.add_argument("--pages", type=int, default=1_000, help="of each web measured")
     parser.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
     parser.add_argument(
         "--content", type=float, default=190.0, help="bytes on disk of a kilobyte of pages"

@@ -25,7 +25,6 @@ BUCKETS = 64
 """With so many updatedb splits what it is told by bucket first, as it does in large crawls."""
 _HOSTS = 1_000
 """At the least: no bucket may be without one."""
-_TINY = 4 * _HOSTS
 PHASES = ("inject", "generate", "updatedb")
 
 
@@ -127,9 +126,10 @@ def _run(made: Made, shape: Shape, phase: str, selected: int) -> Run:
 def costs(work: Path, urls: int, rounds: int) -> dict[str, Measured]:
     """By differences of runs that differ in one amount."""
     few, many = max(BUCKETS * 4, urls // 2000), urls // 5
-    tiny = measure(
+    least = urls // 5
+    small = measure(
         work,
-        shape_of(_TINY, seeds=BUCKETS, fetched=BUCKETS, links=BUCKETS),
+        shape_of(least, seeds=few, fetched=few, links=few),
         {"inject": 0, "generate": 1, "updatedb": 0},
         rounds,
     )
@@ -145,25 +145,25 @@ def costs(work: Path, urls: int, rounds: int) -> dict[str, Measured]:
         {"inject": 0, "generate": urls // 10, "updatedb": 0},
         rounds,
     )
-    linked = measure(work, shape_of(urls, fetched=few, links=urls), {"updatedb": 0}, rounds)
+    # as many pages, that is files, as before: what updatedb is told is split in both
+    linked = measure(work, shape_of(urls, fetched=urls // 10, links=urls), {"updatedb": 0}, rounds)
     wide = measure(work, shape_of(urls, buckets=2), {"generate": urls // 20, "updatedb": 0}, 1)
     found: dict[str, Measured] = {}
     size = f"{urls:,} URLs in {BUCKETS} buckets"
     for phase in PHASES:
-        task = tiny[phase].cpu_s / BUCKETS
-        record = max(0.0, base[phase].cpu_s - BUCKETS * task) / urls
-        found[f"{phase}_task_us"] = Measured(
-            1e6 * task, f"{phase} of {_TINY:,} URLs in {BUCKETS} buckets"
-        )
-        found[f"{phase}_record_us"] = Measured(1e6 * record, f"{phase} that does little, {size}")
+        record = max(0.0, base[phase].cpu_s - small[phase].cpu_s) / (urls - least)
+        task = max(0.0, small[phase].cpu_s - least * record) / BUCKETS
+        told = f"{phase} that does little, {least:,} and {urls:,} URLs in {BUCKETS} buckets"
+        found[f"{phase}_task_us"] = Measured(1e6 * task, told)
+        found[f"{phase}_record_us"] = Measured(1e6 * record, told)
     units = {
-        "inject_seed_us": (more, "inject", many - few),
-        "generate_selected_us": (more, "generate", urls // 10 - 1),
-        "updatedb_page_us": (more, "updatedb", urls // 10 - few),
-        "updatedb_link_us": (linked, "updatedb", urls - few),
+        "inject_seed_us": (base, more, "inject", many - few),
+        "generate_selected_us": (base, more, "generate", urls // 10 - 1),
+        "updatedb_page_us": (base, more, "updatedb", urls // 10 - few),
+        "updatedb_link_us": (more, linked, "updatedb", urls - few),
     }
-    for name, (runs, phase, amount) in units.items():
-        each = max(0.0, runs[phase].cpu_s - base[phase].cpu_s) / amount
+    for name, (less, runs, phase, amount) in units.items():
+        each = max(0.0, runs[phase].cpu_s - less[phase].cpu_s) / amount
         found[name] = Measured(1e6 * each, f"{phase} with {amount:,} more, {size}")
     peak = max(run.peak_bytes / run.largest for run in wide.values())
     largest = max(run.largest for run in wide.values())
