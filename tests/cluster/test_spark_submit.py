@@ -16,7 +16,13 @@ import pytest
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
-from tests.cluster.standalone import Cluster, Submitted, running_cluster, wait_for
+from tests.cluster.standalone import (
+    Cluster,
+    Submitted,
+    bare_environment,
+    running_cluster,
+    wait_for,
+)
 from tests.cluster.submitting import Package, Site, packaged
 from tests.cluster.third_party import NOTE
 
@@ -134,7 +140,12 @@ def test_the_web_was_worth_it(local: State) -> None:
 def test_code_configuration_and_rule_files_travel(rounds: Rounds, package: Package) -> None:
     """Executors built a third party's plugin from archives; their Python has none of ours."""
     alone = subprocess.run(
-        [package.python, "-c", "import pyarrow, crawl"], capture_output=True, text=True, check=False
+        [package.python, "-c", "import pyarrow, crawl"],
+        cwd=rounds.site.folder,
+        env=bare_environment(rounds.site.folder),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "No module named 'crawl'" in alone.stderr
     workers = [told for told in rounds.site.gate.told("schedule") if told["spark"]]
