@@ -141,7 +141,7 @@ def test_code_configuration_and_rule_files_travel(rounds: Rounds, package: Packa
     """Executors built a third party's plugin from archives; their Python has none of ours."""
     alone = subprocess.run(
         [package.python, "-c", "import pyarrow, crawl"],
-        cwd=rounds.site.folder,
+        cwd=rounds.site.gate.folder,  # the crawl itself is called crawl
         env=bare_environment(rounds.site.folder),
         capture_output=True,
         text=True,
