@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "parse": ("crawl.cli.parse", "text, data and links of a fetched segment"),
     "updatedb": ("crawl.cli.updatedb", "take what segments brought into the CrawlDb"),
     "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
-    "plan": ("crawl.cli.plan", "nodes, hours, storage and money that a crawl of a size takes"),
+    "plan": ("crawl.cli.plan", "nodes, hours, storage and money that a crawl takes"),
     "status": ("crawl.cli.status", "how far the segments are, also while they are fetched"),
     "readdb": ("crawl.cli.readdb", "statistics, look-up and dumps of the CrawlDb"),
     "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),

@@ -150,7 +150,7 @@ def plan(
         tuple(planned),
         kept,
         kept.total / 1e9 * prices.gigabyte_month,
-        max(demand.cap, demand.pace.pages_within(longest_s)),
+        min(math.ceil(sizes.largest), max(demand.cap, demand.pace.pages_within(longest_s))),
         1 - min(1.0, sizes.capped(reachable) / demand.urls),
         sizes.larger_than(reachable) if reachable < sizes.largest else 0.0,
     )

@@ -28,9 +28,8 @@ class Pace:
     def pages_within(self, seconds: float) -> float:
         """How many whole pages of one host there is time for."""
         each = self.delay_s + self.latency_s
-        if each <= 0:
-            return math.inf
-        return max(0.0, math.floor((seconds - self.latency_s) / each + 1e-9))
+        pages = (seconds - self.latency_s) / each + 1e-9 if each > 0 else math.inf
+        return max(0.0, float(math.floor(pages))) if math.isfinite(pages) else pages
 
 
 @dataclass(frozen=True, slots=True)

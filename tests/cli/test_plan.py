@@ -68,6 +68,13 @@ def test_units_are_those_of_people(crawl: Caller, costs: str) -> None:
     assert {phase["bound"] for phase in slower["phases"]} == {"network"}
 
 
+def test_a_web_of_ones_own_needs_no_pause(crawl: Caller, costs: str) -> None:
+    asked = ("plan", "--urls", "1e6", "--hosts", "1", "--delay", "0", "--latency", "0")
+    told = crawl(*asked, "--costs", costs, "--json").json
+    assert told["polite_s"] == told["left_behind"] == 0
+    assert told["settings"]["generate.max.count"] == 1e6
+
+
 def test_what_politeness_forbids_is_told(crawl: Caller, costs: str) -> None:
     asked = ("plan", "--urls", "1e9", "--hosts", "100", "--skew", "0", "--costs", costs)
     answer = crawl(*asked, "--pages-per-day", "1e7")

@@ -65,6 +65,7 @@ def test_a_chain_takes_the_time_in_which_it_can_be_fetched(
 
 def test_without_any_pause_there_is_no_bound() -> None:
     assert Pace(0, 0).pages_within(1) == math.inf
+    assert Pace(0, 5e-324).pages_within(1) == math.inf
     assert Pace(0, 0).chain_s(1000) == 0
 
 
