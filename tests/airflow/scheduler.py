@@ -51,10 +51,12 @@ class Airflow:
         command = [str(ROOT / "scripts" / "airflow"), *arguments]
         return run(command, {**self.environment, **more}, limit_s)
 
-    def crawls(self, flavour: str, **params: Any) -> dict[str, str]:
+    def crawls(
+        self, params: Mapping[str, Any], flavour: str = "command", **more: str
+    ) -> dict[str, str]:
         """The states of a run's tasks at its end."""
         told = ("dags", "test", "nutria_crawl", "--conf", json.dumps(params))
-        said = self(*told, NUTRIA_FLAVOUR=flavour)
+        said = self(*told, NUTRIA_FLAVOUR=flavour, **more)
         with sqlite3.connect(self._home / "airflow.db") as database:
             (newest,) = database.execute("select max(id) from dag_run").fetchone()
             (state,) = database.execute(
@@ -69,6 +71,22 @@ class Airflow:
             )
         assert state == "success", f"{states}\n{said}"
         return states
+
+
+def doubtful(folder: Path) -> str:
+    """A program that is `crawl`, but says of each phase's first time that it went wrong."""
+    script = folder / "doubtful"
+    told = shlex.quote(f"{folder}/told-")
+    script.write_text(
+        "#!/bin/sh\n"
+        f'{shlex.join([sys.executable, "-m", "crawl"])} "$@"\n'
+        "code=$?\n"
+        f'[ -e {told}"$1" ] && exit $code\n'
+        f': >{told}"$1"\n'
+        "exit 5\n"
+    )
+    script.chmod(0o755)
+    return shlex.quote(str(script))
 
 
 def run(command: list[str], environment: Mapping[str, str], limit_s: float) -> str:

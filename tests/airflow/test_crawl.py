@@ -12,7 +12,7 @@ import pytest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.web import Settings, Web, WebServer, duplicates, running
 from tests.airflow.pretended import DAG_FILE
-from tests.airflow.scheduler import AIRFLOW_PYTHON, RUN_S, Airflow, run
+from tests.airflow.scheduler import AIRFLOW_PYTHON, RUN_S, Airflow, doubtful, run
 from tests.phases.fetch_commands import pages_asked, write_conf
 from tests.phases.made import records_of
 
@@ -55,10 +55,18 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
     by_airflow, by_run = tmp_path / "by airflow", tmp_path / "by run"
     told = {"crawl_dir": str(by_airflow), "conf": conf, "num_fetchers": 1}
 
-    # two rounds, the second of them not of all that is due
+    # two rounds, the second of them not of all that is due; every phase is tried again
+    # though it was done
     states = airflow.crawls(
-        "command", **told, seeds=[str(seeds)], rounds=2, top_n=10, master="local[1]"
+        {**told, "seeds": [str(seeds)], "rounds": 2, "top_n": 10, "master": "local[1]"},
+        NUTRIA_COMMAND=doubtful(tmp_path),
+        NUTRIA_RETRIES="1",
+        NUTRIA_RETRY_DELAY="1",
     )
+    assert {path.name for path in tmp_path.glob("told-*")} == {
+        "told-inject",
+        *(f"told-{phase}" for phase in ROUND_TASKS),
+    }
     assert states == {
         "inject": "success",
         **round_of(1, "success"),
@@ -79,7 +87,7 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
     assert fetched == {"db_fetched": 13, "db_unfetched": PAGES - 13}
 
     # the crawl goes on without seeds, and ends before the rounds do
-    states = airflow.crawls("command", **told, rounds=MAX_ROUNDS, master="local[1]")
+    states = airflow.crawls({**told, "rounds": MAX_ROUNDS, "master": "local[1]"})
     assert states == {
         "inject": "skipped",
         **round_of(1, "success"),
@@ -93,7 +101,7 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
     assert {status for status, *_ in ended.values()} == {"db_fetched"}
 
     # nothing is due, and spark-submit hands that on
-    states = airflow.crawls("spark-submit", **told, seeds=[str(seeds)], rounds=2)
+    states = airflow.crawls({**told, "seeds": [str(seeds)], "rounds": 2}, "spark-submit")
     assert states.pop("inject") == "success"
     assert set(states.values()) == {"skipped"}
     assert end_state(by_airflow) == ended
