@@ -2,6 +2,7 @@
 
     CrawlError                 the command ends with one line and `exit_code`
     ├── UsageError             an argument that cannot be meant
+    │   └── NothingToDo        all that was asked for is done already
     ├── ConfigError            a property with a wrong name, type, unit or value
     ├── PluginError            a plugin that cannot be found, loaded or configured
     ├── EnvironmentFault       the machine lacks something: Java, Python, a master
@@ -24,6 +25,12 @@ class CrawlError(Exception):
 
 class UsageError(CrawlError):
     """An argument that cannot be meant."""
+
+
+class NothingToDo(UsageError):
+    """All that was asked for is done already."""
+
+    exit_code = 1
 
 
 class ConfigError(CrawlError):

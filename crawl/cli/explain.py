@@ -33,6 +33,7 @@ UNKNOWN = 1
 @click.option(
     "--inlinks",
     type=click.IntRange(min=0),
+    metavar="N",
     default=5,
     show_default=True,
     help="At most so many pages that link to it.",
@@ -86,7 +87,7 @@ def _show(found: Explanation, robots: RobotsWord) -> None:
     if any(past.record is not None for past in found.history):
         _table(
             "CrawlDb by snapshot",
-            ["snapshot", "written", "by", "status", "due", "interval", "retries", "score"],
+            ["snapshot", "by", "status", "due", "interval", "retries", "score"],
             [_past(past) for past in found.history],
         )
     _table(
@@ -128,7 +129,7 @@ def _table(title: str, columns: list[str], rows: list[list[object]]) -> None:
 
 
 def _past(past: Past) -> list[object]:
-    when: list[object] = [past.snapshot, moment(past.created_ms), past.phase]
+    when: list[object] = [past.snapshot, past.phase]
     datum = past.record
     if datum is None:
         return [*when, "not there", "", "", "", ""]

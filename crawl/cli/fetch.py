@@ -12,6 +12,7 @@ from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.segments import require_segments
 from crawl.cli.spark import JVMDied, SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -27,7 +28,12 @@ __all__ = ["command", "telling"]
 @click.command("fetch")
 @crawl_dir_argument
 @click.argument("segment", required=False)
-@click.option("--threads", type=click.IntRange(min=1), help="Threads a task.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads a task (default: fetcher.threads.fetch).",
+)
 @if_due_option
 @force_option
 @json_option
@@ -62,6 +68,7 @@ def command(
         if turn.code is not None:
             return turn.code
         (segment,) = turn.segments
+    require_segments(directory, (segment,) if segment else ())
     chosen = fetch.choose(directory, segment)
     options = FetchOptions(chosen.name, force)
     interrupted: Callable[[], bool] = bool  # not yet
@@ -92,7 +99,10 @@ def command(
 
 def _summarize(crawl_dir: str, done: Fetched) -> None:
     counters = done.report.counters
-    shown = ("fetch_", "handed_back.", "redirects_", "robots_", "answers.", "no_host", "queues_")
+    shown = (
+        *("fetch_", "handed_back.", "redirects_", "robots_", "answers.", "no_host", "queues_"),
+        *("outlinks", "parse.", "parsed_by."),  # where it parses, too
+    )
     rows: list[list[object]] = [
         [name, count] for name, count in sorted(counters.items()) if name.startswith(shown)
     ]

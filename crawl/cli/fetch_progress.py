@@ -74,16 +74,19 @@ class Progress:
 
     @property
     def pace(self) -> str:
-        """Everything but how many URLs are done."""
+        """How it goes."""
         return (
             f"{self.pages_per_s:,.0f} pages/s, {self.kb_per_s:,.0f} kB/s,"
             f" {self.threads:,} threads busy, {self.ready:,} queues ready,"
-            f" {self.waiting:,} waiting, {self._errors}"
-            f"{timedelta(seconds=round(self.seconds_left))} to go"
+            f" {self.waiting:,} waiting{self._errors}"
         )
 
+    @property
+    def left(self) -> str:
+        return f"{timedelta(seconds=round(self.seconds_left))} to go"
+
     def __str__(self) -> str:
-        return f"{self.done:,} of {self.urls:,} URLs, {self.pace}"
+        return f"{self.done:,} of {self.urls:,} URLs, {self.pace}, {self.left}"
 
     @property
     def _errors(self) -> str:
@@ -91,7 +94,7 @@ class Progress:
             return ""
         kinds = [f"{kind} {count:,}" for kind, count in self.errors.most_common(_KINDS_SHOWN)]
         more = " …" if len(self.errors) > _KINDS_SHOWN else ""
-        return f"{self.errors.total():,} errors ({' '.join(kinds)}{more}), "
+        return f", {self.errors.total():,} errors ({' '.join(kinds)}{more})"
 
 
 def progress_of(segment: Segment) -> Progress:
@@ -136,23 +139,35 @@ class _Bar:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as Drawn
+        from rich.table import Column
 
         self._drawn = Drawn(
             TextColumn("fetch"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
-            TextColumn("{task.description}", markup=False),
+            TextColumn("{task.fields[left]}", markup=False),
+            # the only one that is cut where the terminal is narrow
+            TextColumn(
+                "{task.description}",
+                markup=False,
+                table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
+            ),
+            expand=True,
             console=Console(file=stream),
             refresh_per_second=2,
             transient=True,
         )
-        self._task = self._drawn.add_task("", total=None)
+        self._task = self._drawn.add_task("", total=None, left="")
 
     def show(self, progress: Progress) -> None:
         self._drawn.start()  # not before: a fetch of a moment shows nothing
         done = min(progress.done, progress.urls)  # followed redirects are not on the list
         self._drawn.update(
-            self._task, completed=done, total=progress.urls, description=progress.pace
+            self._task,
+            completed=done,
+            total=progress.urls,
+            description=progress.pace,
+            left=progress.left,
         )
 
     def close(self) -> None:

@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.lines import asked_urls, lines_json_option, say, say_json, stdin_option
+from crawl.cli.lines import lines_json_option, say, say_json, stdin_option
+from crawl.cli.listen import Listen, asked_anywhere, listen_options
 from crawl.cli.options import with_config
 from crawl.cli.output import remark
 from crawl.config import Config
@@ -27,12 +28,14 @@ REJECTED = 1
     help="Ask this filter instead of those in urlfilter.order (repeatable).",
 )
 @stdin_option
+@listen_options
 @lines_json_option
 @with_config
 def command(
     urls: tuple[str, ...],
     filters: tuple[str, ...],
     from_stdin: bool,
+    listen: Listen | None,
     as_json: bool,
     config: Config,
 ) -> int:
@@ -42,11 +45,15 @@ def command(
     URLs are asked about as they are given: normalise them first, as the crawl does.
     Exit code 1: one of them was rejected.
 
+    With --listen each client sends a URL a line and is answered as on stdin; Ctrl-C ends it
+    with exit code 0.
+
     \b
     Examples:
       crawl filterchecker https://example.org/ https://example.org/logo.gif
       crawl filterchecker --filter-name regex --stdin < urls.txt | grep ^-
       crawl normalizerchecker --stdin < urls.txt | crawl filterchecker --stdin
+      crawl filterchecker --listen 9000 & echo https://example.org/ | nc 127.0.0.1 9000
       crawl filterchecker https://example.org/a -D urlfilter.order=regex,domain
     """
     if filters:
@@ -55,26 +62,27 @@ def command(
         chain = FilterChain.from_config(config)
     chain.build()
     code = 0
-    for url in asked_urls(urls, from_stdin=from_stdin):
-        steps = filter_steps(chain, url)
-        rejection = next((step for step in steps if step.reason is not None), None)
-        if rejection is not None:
-            code = REJECTED
-        for step in steps:
-            if step.fault:
-                remark(f"filterchecker: {step.plugin} failed and has no say: {step.fault}")
-        if as_json:
-            say_json(
-                {
-                    "url": url,
-                    "accepted": rejection is None,
-                    "filter": rejection.plugin if rejection else None,
-                    "reason": rejection.reason if rejection else None,
-                    "steps": [asdict(step) for step in steps],
-                }
-            )
-        elif rejection is None:
-            say(f"+{url}")
-        else:
-            say(f"-{url}", f"{rejection.plugin}: {rejection.reason}")
+    with asked_anywhere(urls, from_stdin=from_stdin, listen=listen) as asked:
+        for url in asked:
+            steps = filter_steps(chain, url)
+            rejection = next((step for step in steps if step.reason is not None), None)
+            if rejection is not None:
+                code = REJECTED
+            for step in steps:
+                if step.fault:
+                    remark(f"filterchecker: {step.plugin} failed and has no say: {step.fault}")
+            if as_json:
+                say_json(
+                    {
+                        "url": url,
+                        "accepted": rejection is None,
+                        "filter": rejection.plugin if rejection else None,
+                        "reason": rejection.reason if rejection else None,
+                        "steps": [asdict(step) for step in steps],
+                    }
+                )
+            elif rejection is None:
+                say(f"+{url}")
+            else:
+                say(f"-{url}", f"{rejection.plugin}: {rejection.reason}")
     return code

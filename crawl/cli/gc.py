@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from crawl.cli.options import crawl_dir_argument, force_option, with_config
@@ -14,7 +16,12 @@ from crawl.storage.crawl_dir import CrawlDir
 
 @click.command("gc")
 @crawl_dir_argument
-@click.option("--keep", type=click.IntRange(min=1), help="Snapshots to keep.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Snapshots to keep (default: crawldb.snapshots.keep).",
+)
 @force_option
 @with_config
 def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> None:
@@ -36,6 +43,12 @@ def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> No
         )
         kept = transaction.timeline.numbers
     remark(
-        f"gc: forgot {len(forgotten)} snapshots, kept {', '.join(map(str, kept))};"
-        f" deleted {transaction.swept} files"
+        f"gc: forgot {_named(forgotten)}, kept {_named(kept)}; deleted {transaction.swept} files"
     )
+
+
+def _named(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "nothing"
+    some = "snapshot" if len(numbers) == 1 else "snapshots"
+    return f"{some} {', '.join(map(str, numbers))}"

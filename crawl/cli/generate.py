@@ -27,15 +27,19 @@ NOTHING_DUE = 1
 
 @click.command("generate")
 @crawl_dir_argument
-@click.option("--top-n", type=click.IntRange(min=1), help="At most this many URLs a segment.")
+@click.option(
+    "--top-n", type=click.IntRange(min=1), metavar="N", help="At most this many URLs a segment."
+)
 @click.option(
     "--num-fetchers",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Parts of a fetch list, each fetched by a task (default: the cores of the cluster).",
 )
 @click.option(
     "--max-num-segments",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Make up to this many segments, each as if the ones before were taken already.",
 )
 @click.option(

@@ -88,9 +88,16 @@ def crawl() -> None:
 
     \b
     A first crawl:
-      crawl inject mycrawl seeds.txt          put seeds into mycrawl/crawldb
-      crawl readdb mycrawl --stats            look at it
-      crawl generate mycrawl --top-n 1000     select what to fetch
+      crawl run mycrawl --seeds seeds.txt --rounds 3 -D http.agent.name=mybot
+
+    \b
+    The same by hand:
+      crawl inject mycrawl seeds.txt                   put seeds into mycrawl/crawldb
+      crawl generate mycrawl --top-n 1000              select what to fetch
+      crawl fetch mycrawl -D http.agent.name=mybot     fetch it
+      crawl parse mycrawl                              find text and links
+      crawl updatedb mycrawl                           take it into the CrawlDb
+      crawl readdb mycrawl --stats                     look at it
     """
 
 
@@ -108,9 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail("interrupted", INTERRUPTED)
     except KeyboardInterrupt:
         _fail("interrupted", INTERRUPTED)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
+    except click.ClickException as error:
+        _fail(_told(error), error.exit_code)
     except BrokenPipeError:
         # whoever read us has seen enough; do not complain when flushing either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -118,6 +127,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         _fail(f"a fault of ours: {type(error).__name__}: {error}", INTERNAL_FAULT, bug=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _told(error: click.ClickException) -> str:
+    """What is wrong with a command line, and where to look."""
+    told = error.format_message().rstrip(".")
+    told = told.replace("a valid integer range", "a whole number").replace(
+        "a valid float range", "a number"
+    )
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return told if context is None else f"{told}; see `{context.command_path} --help`"
 
 
 def _fail(message: str, code: int, *, bug: bool = False) -> None:

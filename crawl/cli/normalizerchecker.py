@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.lines import asked_urls, lines_json_option, say, say_json, stdin_option
+from crawl.cli.lines import lines_json_option, say, say_json, stdin_option
+from crawl.cli.listen import Listen, asked_anywhere, listen_options
 from crawl.cli.options import with_config
 from crawl.cli.output import remark
 from crawl.config import Config
@@ -36,6 +37,7 @@ NOT_A_URL = 1
 )
 @click.option("--steps", "with_steps", is_flag=True, help="Show what each normalizer does.")
 @stdin_option
+@listen_options
 @lines_json_option
 @with_config
 def command(
@@ -44,6 +46,7 @@ def command(
     scope: str,
     with_steps: bool,
     from_stdin: bool,
+    listen: Listen | None,
     as_json: bool,
     config: Config,
 ) -> int:
@@ -51,11 +54,15 @@ def command(
 
     Exit code 1: one of them was no URL.
 
+    With --listen each client sends a URL a line and is answered as on stdin; Ctrl-C ends it
+    with exit code 0.
+
     \b
     Examples:
       crawl normalizerchecker "HTTP://Example.org:80/a/../b?x=1#top"
       crawl normalizerchecker --steps "http://example.org/?PHPSESSID=0123456789abcdef"
       crawl normalizerchecker --scope inject --normalizer basic --stdin < urls.txt
+      crawl normalizerchecker --listen 9000 --keep-client-cnx-open
     """
     place = Scope(scope)
     if normalizers:
@@ -64,20 +71,23 @@ def command(
         chain = NormalizerChain.from_config(config, place)
     chain.build()
     code = 0
-    for url in asked_urls(urls, from_stdin=from_stdin):
-        steps = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
-        normal = normal_form(url, steps)
-        if normal is None:
-            code = NOT_A_URL
-        for step in steps:
-            if step.fault:
-                remark(f"normalizerchecker: {step.plugin} failed, nothing changed: {step.fault}")
-        if as_json:
-            say_json({"url": url, "normal": normal, "steps": [asdict(step) for step in steps]})
-            continue
-        if with_steps:
-            _show_steps(url, steps)
-        say(normal or "")
+    with asked_anywhere(urls, from_stdin=from_stdin, listen=listen) as asked:
+        for url in asked:
+            steps = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
+            normal = normal_form(url, steps)
+            if normal is None:
+                code = NOT_A_URL
+            for step in steps:
+                if step.fault:
+                    remark(
+                        f"normalizerchecker: {step.plugin} failed, nothing changed: {step.fault}"
+                    )
+            if as_json:
+                say_json({"url": url, "normal": normal, "steps": [asdict(step) for step in steps]})
+                continue
+            if with_steps:
+                _show_steps(url, steps)
+            say(normal or "")
     return code
 
 

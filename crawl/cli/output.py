@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -25,22 +25,24 @@ def print_table(
     rows: Sequence[Sequence[object]],
     *,
     first: bool = True,
+    err: bool = False,
 ) -> None:
     """Rows under their column names; numbers are aligned to the right.
 
     Where there is no terminal there are no titles either, and an empty line stands before
-    every table but the first.
+    every table but the first. `err`: to stderr, as what is no answer.
     """
     texts = [[_shown(value) for value in row] for row in rows]
     numeric = [
         bool(rows) and all(isinstance(row[place], int | float) for row in rows)
         for place in range(len(columns))
     ]
-    if sys.stdout.isatty():
-        _draw(title, columns, texts, numeric)
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        _draw(title, columns, texts, numeric, stream)
         return
     if not first:
-        click.echo()
+        click.echo(err=err)
     widths = [
         max([len(column), *(len(row[place]) for row in texts)])
         for place, column in enumerate(columns)
@@ -50,7 +52,7 @@ def print_table(
             text.rjust(width) if right else text.ljust(width)
             for text, width, right in zip(row, widths, numeric, strict=True)
         ]
-        click.echo("  ".join(cells).rstrip())
+        click.echo("  ".join(cells).rstrip(), err=err)
 
 
 def remark(message: str) -> None:
@@ -68,14 +70,53 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _draw(title: str, columns: Sequence[str], rows: list[list[str]], numeric: list[bool]) -> None:
+def _draw(
+    title: str,
+    columns: Sequence[str],
+    rows: list[list[str]],
+    numeric: list[bool],
+    stream: TextIO,
+) -> None:
+    """In a box where there is room for one. Else without, and with the widest columns
+    folded; numbers and the first column, which people look for and copy, are not."""
+    from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
-    for column, right in zip(columns, numeric, strict=True):
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    console = Console(file=stream)
+    widths = [
+        max(map(cell_len, [column, *(row[place] for row in rows)]))
+        for place, column in enumerate(columns)
+    ]
+    boxed = sum(widths) + 3 * len(widths) + 1 <= console.width
+    firm = [right or place == 0 for place, right in enumerate(numeric)]
+    room_for_firm = (
+        sum(
+            (width if kept else min(width, _FOLDED)) + 2
+            for width, kept in zip(widths, firm, strict=True)
+        )
+        <= console.width
+    )
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=box.HEAVY_HEAD if boxed else None,
+        padding=(0, 1) if boxed else (0, 2, 0, 0),
+        pad_edge=boxed,
+    )
+    for column, right, kept in zip(columns, numeric, firm, strict=True):
+        table.add_column(
+            column,
+            justify="right" if right else "left",
+            overflow="fold",
+            no_wrap=kept and room_for_firm,
+        )
     for row in rows:
         table.add_row(*map(escape, row))
-    Console().print(table)
+    console.print(table)
+
+
+_FOLDED = 10
+"""A folded column that is narrower than this is not worth reading."""

@@ -7,6 +7,7 @@ import click
 from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.segments import require_segments
 from crawl.cli.spark import SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -57,6 +58,7 @@ def command(
         if turn.code is not None:
             return turn.code
         (segment,) = turn.segments
+    require_segments(directory, (segment,) if segment else ())
     chosen = parse.choose(directory, segment, reparse=reparse)
     directory.require_writable()
     options = ParseOptions(chosen.name, reparse, not no_filter, not no_normalize, force)
@@ -72,7 +74,10 @@ def command(
     return 0
 
 
-_SHOWN = ("parse.", "skipped.", "outlinks", "documents_", "refreshes", "directives.", "plugin_err")
+_SHOWN = (
+    *("parse.", "parsed_by.", "skipped.", "outlinks", "documents_", "refreshes", "directives."),
+    "plugin_err",
+)
 
 
 def _summarize(crawl_dir: str, done: Parsed) -> None:

@@ -12,12 +12,12 @@ import click
 
 from crawl.cli.lines import (
     as_text,
-    asked_urls,
     lines_json_option,
     printable,
     say_json,
     stdin_option,
 )
+from crawl.cli.listen import Listen, asked_anywhere, listen_options
 from crawl.cli.network import asking
 from crawl.cli.options import with_config
 from crawl.cli.output import remark
@@ -60,6 +60,7 @@ _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+", re.IGNORECASE)
 @click.option("--file", "path", metavar="PATH", help="Parse this file; nothing is sent.")
 @click.option("--url", "file_url", metavar="URL", help="With --file: where it were found.")
 @stdin_option
+@listen_options
 @lines_json_option
 @with_config
 def command(
@@ -72,6 +73,7 @@ def command(
     path: str | None,
     file_url: str | None,
     from_stdin: bool,
+    listen: Listen | None,
     as_json: bool,
     config: Config,
 ) -> int:
@@ -82,17 +84,21 @@ def command(
     are kept, also between URLs of one host (fetcher.server.delay). For hosts of your own see
     http.robot.rules.allowlist. Exit code 1: a page could not be fetched or parsed.
 
+    With --listen each client sends a URL a line and is answered as on stdin; all of them
+    together are one visitor, who fetches no page twice. Ctrl-C ends it with exit code 0.
+
     \b
     Examples:
       crawl parsechecker https://example.org/ -D http.agent.name=mybot
       crawl parsechecker https://example.org/a.pdf --dump-text -D http.agent.name=mybot
       crawl parsechecker --file page.html --url https://example.org/ --force-as text/html
       crawl parsechecker --stdin --json < urls.txt -D plugin.parser=html-soup
+      crawl parsechecker --listen 9000 --keep-client-cnx-open --json -D http.agent.name=mybot
     """
     if force_as and not _MIME_TYPE.fullmatch(force_as):
         raise UsageError(f"--force-as {force_as!r} is no MIME type, such as text/html")
-    if path is not None and (urls or from_stdin):
-        raise UsageError("--file goes without URLs and --stdin")
+    if path is not None and (urls or from_stdin or listen is not None):
+        raise UsageError("--file goes without URLs, --stdin and --listen")
     if path is None and file_url is not None:
         raise UsageError("--url goes with --file")
     given = _pairs(metadata)
@@ -101,11 +107,14 @@ def command(
         if path is not None:
             looking.look_at_file(path, file_url, given)
             return looking.code
-        asked: Iterator[str] = filter(str.strip, asked_urls(urls, from_stdin=from_stdin))
-        if normalize:
-            asked = looking.normalized(asked)
         redirects = (config[HTTP_REDIRECT_MAX] or _REDIRECTS) if follow_redirects else 0
-        with asking("parsechecker", config) as means:
+        with (
+            asked_anywhere(urls, from_stdin=from_stdin, listen=listen) as lines,
+            asking("parsechecker", config) as means,
+        ):
+            asked: Iterator[str] = filter(str.strip, lines)
+            if normalize:
+                asked = looking.normalized(asked)
             visit_each(
                 *(asked, config, means, looking.look_at_visit), redirects=redirects, metadata=given
             )
@@ -142,6 +151,8 @@ class _Looking:
             if normal is None:
                 remark(f"parsechecker: {printable(url)} is no URL")
                 self.code = NOT_PARSED
+                if self._as_json:
+                    self._tell(url, None, None)  # a program waits for an answer to each line
             else:
                 yield normal
 

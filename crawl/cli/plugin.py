@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
 
 import click
 
+from crawl.cli.declared import declared_properties
 from crawl.cli.options import json_option, with_config
 from crawl.cli.output import print_json, print_table
-from crawl.config import Config
+from crawl.config import Config, Property
 from crawl.config.properties import CORE
 from crawl.errors import PluginError
 from crawl.interfaces.chains import describe
@@ -29,10 +32,16 @@ class Listed:
 
 @click.group("plugin")
 def command() -> None:
-    """What can be plugged into the crawler, and what is."""
+    """What can be plugged into the crawler, and what is.
+
+    \b
+    Examples:
+      crawl plugin list
+      crawl plugin list --active
+    """
 
 
-@command.command("list")
+@command.command("list", short_help="every plugin, which are active, and why")
 @click.option("--active", "only_active", is_flag=True, help="Only the active ones.")
 @json_option
 @with_config
@@ -52,8 +61,8 @@ def list_plugins(only_active: bool, as_json: bool, config: Config) -> None:
     else:
         print_table(
             "plugins",
-            ["interface", "plugin", "active", "why", "code"],
-            [[each.interface, each.plugin, each.active, each.why, each.target] for each in found],
+            ["interface", "plugin", "active", "why"],
+            [[each.interface, each.plugin, each.active, each.why] for each in found],
         )
 
 
@@ -85,7 +94,7 @@ def _active(interface: Interface, config: Config) -> list[Listed] | None:
             for each in describe(config)
             if each.interface == interface.name
         ]
-    declared = CORE.get(interface.setting)
+    declared = _declared().get(interface.setting)
     if declared is None:
         return None
     value = config[declared]
@@ -95,6 +104,11 @@ def _active(interface: Interface, config: Config) -> list[Listed] | None:
         _shown(plugin, str(place), why)
         for place, plugin in enumerate(resolve(interface.name, names), start=1)
     ]
+
+
+@cache
+def _declared() -> dict[str, Property[Any]]:
+    return {**CORE, **{each.name: each for each in declared_properties()}}
 
 
 CHAINED = ("urlnormalizer", "urlfilter")

@@ -40,19 +40,22 @@ NOT_FOUND = 1
     "--hosts",
     "most_hosts",
     type=click.IntRange(min=1),
+    metavar="N",
     default=50,
     show_default=True,
     help="With --sort: how many hosts.",
 )
 @click.option("--url", help="Everything known of one URL. Exit code 1 if it is not there.")
-@click.option("--top", type=click.IntRange(min=1), help="The URLs with the highest scores.")
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help="The N URLs with the highest scores."
+)
 @click.option("--min", "least", type=float, help="With --top: only scores of at least this.")
 @click.option("--dump", metavar="FOLDER", help="Write records to a new folder.")
 @click.option(
     "--format",
     "dump_format",
     type=click.Choice([f.value for f in DumpFormat]),
-    help="With --dump.  [default: parquet]",
+    help="With --dump: of its files.  [default: parquet]",
 )
 @click.option(
     "--status",
@@ -60,9 +63,19 @@ NOT_FOUND = 1
     help="With --dump: only records of this status.",
 )
 @click.option("--regex", help="With --dump: only URLs that match as a whole (RE2 syntax).")
-@click.option("--retry", type=click.IntRange(min=0), help="With --dump: only with as many retries.")
+@click.option(
+    "--retry",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --dump: only records with N retries.",
+)
 @click.option("--expr", help="With --dump: only records that this Spark SQL condition holds for.")
-@click.option("--sample", type=click.FloatRange(0, 1), help="With --dump: a share of the records.")
+@click.option(
+    "--sample",
+    type=click.FloatRange(0, 1),
+    metavar="NUMBER",
+    help="With --dump: a share of the records, by chance.",
+)
 @click.option("--snapshot", "number", type=int, help="Read this snapshot instead of the current.")
 @click.option("--force", is_flag=True, help="With --dump: replace an older dump in FOLDER.")
 @json_option
@@ -148,7 +161,7 @@ def command(
         if as_json:
             print_json({"records": rows, "folder": dump})
         else:
-            remark(f"readdb: {rows:,} records in {dump}")
+            remark(f"readdb: {rows:,} {'record' if rows == 1 else 'records'} in {dump}")
         return 0
     with spark.runner("readdb", config, rows=snapshot.rows) as runner:
         if top is not None:
@@ -274,7 +287,7 @@ def _show_stats(
         labels = sorted(stats.statuses)
         print_table(
             f"{min(most_hosts, len(stats.hosts)):,} of {len(stats.hosts):,} hosts",
-            ["host", "URLs", *(status_label(code) for code in labels)],
+            ["host", "URLs", *(status_label(code).removeprefix("db_") for code in labels)],
             [
                 [host, counts.total(), *(counts[code] for code in labels)]
                 for host, counts in _largest_hosts(stats, most_hosts)

@@ -18,6 +18,7 @@ from crawl.storage.crawl_dir import CrawlDir
 @click.option(
     "--buckets",
     type=click.IntRange(min=1, max=65_536),
+    metavar="N",
     required=True,
     help="How many; a multiple of the present number.",
 )

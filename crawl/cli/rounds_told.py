@@ -113,7 +113,7 @@ def sum_up(walked: Walked) -> None:
     print_table(title, ["what", title], _rows(total), first=False)
 
 
-_COUNTS = ("fetched", "new", "gone", "retried", "redirects", "not_modified")
+_COUNTS = ("fetched", "new", "gone", "retried", "redirects", "not_modified", "left_for_later")
 
 
 def _rows(done: RoundDone) -> list[list[object]]:

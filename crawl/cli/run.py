@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import _thread
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TypeVar
 
 import click
 
+from crawl.buckets.runner import Runner
 from crawl.cli import walk
 from crawl.cli.fetch_progress import telling
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
@@ -33,6 +34,9 @@ from crawl.storage.seeds import plan_seeds
 from crawl.storage.segments import Segment
 from crawl.urls.resolve import system_resolver
 
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
 NOTHING_DONE = 1
 _USUAL = RoundOptions()
 
@@ -48,12 +52,14 @@ _USUAL = RoundOptions()
 @click.option(
     "--rounds",
     type=click.IntRange(min=UNBOUNDED),
+    metavar="N",
     help="At most this many; -1: any number (default: 1).",
 )
 @click.option("--until-empty", is_flag=True, help="Any number of rounds, until nothing is due.")
 @click.option(
     *("--top-n", "--size-fetchlist"),
     type=click.IntRange(min=1),
+    metavar="N",
     default=_USUAL.top_n,
     show_default=True,
     help="At most this many URLs a round.",
@@ -61,11 +67,13 @@ _USUAL = RoundOptions()
 @click.option(
     "--num-fetchers",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Parts of a fetch list, each fetched by a task (default: the cores of the cluster).",
 )
 @click.option(
     *("--num-threads", "--threads"),
     type=click.IntRange(min=1),
+    metavar="N",
     help=f"Threads a task (default: the configuration's, else {_USUAL.threads}).",
 )
 @click.option(
@@ -128,7 +136,7 @@ def command(
     if seeds:
         plan_seeds(list(seeds))
     else:
-        directory.require_crawldb()
+        _require_crawldb(directory, crawl_dir)
     if dry_run:
         show_plan(crawl_dir, segments_found(directory), options, loop, seeds, as_json=as_json)
         return 0
@@ -177,7 +185,7 @@ def walk_on_spark(
 
             cores = session.sparkContext.defaultParallelism
             turning = Walk(
-                SparkRunner(session, quiet=spark.quiet),
+                _Told(SparkRunner(session, quiet=spark.quiet), SparkRunner(session, quiet=True)),
                 directory,
                 config,
                 replace(options, num_fetchers=options.num_fetchers or cores),
@@ -199,6 +207,20 @@ def walk_on_spark(
             raise EnvironmentFault(told) from error
         # of the same signal, sent to all processes at once
     return Walked(Ending.INTERRUPTED, () if turning is None else tuple(turning.rounds))
+
+
+class _Told:
+    """A Runner that shows how far a step is, but for a fetch: that one tells its own progress."""
+
+    def __init__(self, shown: Runner, hidden: Runner) -> None:
+        self._shown = shown
+        self._hidden = hidden
+
+    def run(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
+    ) -> list[Result]:
+        runner = self._hidden if step == "fetch" else self._shown
+        return runner.run(function, tasks, step)
 
 
 class _OnSignal:
@@ -223,6 +245,13 @@ class _OnSignal:
             _thread.interrupt_main()  # the second signal, as it were
         else:
             segment.folder.write(STOP, b"")
+
+
+def _require_crawldb(directory: CrawlDir, crawl_dir: str) -> None:
+    if directory.crawldb.current() is None:
+        raise UsageError(
+            f"{crawl_dir} has no CrawlDb yet: start it with `crawl run {crawl_dir} --seeds SEEDS`"
+        )
 
 
 def _loop(rounds: int | None, wait: str | None, *, until_empty: bool) -> Loop:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from crawl.cli.declared import declared_properties
-from crawl.cli.options import with_config
+from crawl.cli.options import json_option, with_config
 from crawl.cli.output import print_json, print_table
 from crawl.config import Config, Property
 from crawl.config.properties import CORE
@@ -68,15 +68,31 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else toml(value)
 
 
-@click.command("showproperties", help=__doc__)
+@click.command("showproperties")
 @click.argument("pattern", default="")
 @click.option("--changed", is_flag=True, help="Only those that differ from their defaults.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@json_option
 @click.option(
-    "--toml", "as_toml", is_flag=True, help="The documented defaults, as conf/crawl-default.toml."
+    "--toml",
+    "as_toml",
+    is_flag=True,
+    help="Every property documented with its default, as conf/crawl-default.toml.",
 )
 @with_config
 def command(pattern: str, changed: bool, as_json: bool, as_toml: bool, config: Config) -> None:
+    """List every property, its value, its unit and where the value came from.
+
+    PATTERN is a part of the names wanted, or a whole name with wildcards. What a property
+    is for: --json tells it, and so does --toml.
+
+    \b
+    Examples:
+      crawl showproperties
+      crawl showproperties delay
+      crawl showproperties 'fetcher.*.delay'
+      crawl showproperties --changed -D fetcher.server.delay=2
+      crawl showproperties --toml > all.toml
+    """
     properties = [*CORE.values(), *declared_properties()]
     if as_toml:
         click.echo(render(properties), nl=False)

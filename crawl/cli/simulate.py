@@ -31,21 +31,35 @@ from crawl.storage.segments import GENERATE
 @click.command("simulate")
 @click.argument("crawl_dir", metavar="[CRAWL_DIR]", required=False)
 @click.argument("segment", required=False)
-@click.option("--hosts", type=click.IntRange(min=1), help="Instead of a fetch list: so many hosts.")
-@click.option("--urls", type=click.IntRange(min=1), help="URLs on them.")
+@click.option(
+    "--hosts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Instead of a fetch list: so many hosts.",
+)
+@click.option(
+    "--urls", type=click.IntRange(min=1), metavar="N", help="With --hosts: so many URLs on them."
+)
 @click.option(
     "--skew",
     type=click.FloatRange(min=0),
+    metavar="NUMBER",
     default=0.0,
     show_default=True,
     help="The n-th host has 1/n^SKEW as many URLs as the first; 0: all alike.",
 )
 @click.option(
-    "--parts", type=click.IntRange(min=1), default=1, show_default=True, help="Parts of them."
+    "--parts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Parts they are dealt to, each fetched by a task.",
 )
 @click.option(
     "--latency",
     type=click.FloatRange(min=0),
+    metavar="NUMBER",
     default=0.5,
     show_default=True,
     help="Mean seconds of a request.",
@@ -53,15 +67,26 @@ from crawl.storage.segments import GENERATE
 @click.option(
     "--spread",
     type=click.FloatRange(min=0, max=3),
+    metavar="NUMBER",
     default=0.5,
     show_default=True,
     help="Spread of latencies (log-normal: standard deviation of the logarithm).",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Threads a task.")
 @click.option(
-    "--tasks", type=click.IntRange(min=1), help="Parts fetched at the same time (default: all)."
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads a task (default: fetcher.threads.fetch).",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of all chance.")
+@click.option(
+    "--tasks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Parts fetched at the same time (default: all).",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Another number, other latencies."
+)
 @json_option
 @with_config
 def command(

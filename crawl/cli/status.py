@@ -7,13 +7,23 @@ import click
 from crawl.cli.fetch_progress import progress_of
 from crawl.cli.options import crawl_dir_argument, json_option
 from crawl.cli.output import print_json, print_table
+from crawl.cli.walk import stage_of
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.config.properties import LOCK_STALE_AFTER
-from crawl.storage.chunks import CHUNKS
+from crawl.phases import updatedb
+from crawl.rounds import Stage
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of
 from crawl.storage.segments import FETCH, GENERATE
+
+_STATES = {
+    Stage.GENERATED: "generated",
+    Stage.FETCHING: "interrupted",
+    Stage.FETCHED: "fetched",
+    Stage.PARSED: "parsed",
+    Stage.UPDATED: "updated",
+}
 
 
 @click.command("status")
@@ -22,14 +32,19 @@ from crawl.storage.segments import FETCH, GENERATE
 def command(crawl_dir: str, as_json: bool) -> None:
     """Tell how far the segments of CRAWL_DIR are; also of a fetch that is running elsewhere.
 
+    The state of a segment is `generated`, `interrupted` in its fetch, `fetched`, `parsed` or
+    `updated`: the CrawlDb has taken it in; or it is the command that works on it now.
+
     \b
     Examples:
       crawl status mycrawl
+      watch crawl status mycrawl
     """
     directory = CrawlDir(crawl_dir)
     directory.require_crawldb()
     clock = SystemClock()
     stale_after_ms = Config()[LOCK_STALE_AFTER] * 60_000
+    applied = updatedb.applied(directory)
     rows = []
     for segment in directory.segments.generated():
         urls = segment.require(GENERATE).rows
@@ -39,10 +54,8 @@ def command(crawl_dir: str, as_json: bool) -> None:
             holder = None
         if holder is not None:
             state = f"{holder.command} on {holder.host}"
-        elif fetched is not None and fetched.complete:
-            state = "fetched"
         else:
-            state = "interrupted" if segment.folder.exists(CHUNKS) else "generated"
+            state = _STATES[stage_of(segment, applied)]
         told = str(progress_of(segment)) if holder is not None else ""
         rows.append(
             {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
@@ -15,24 +16,48 @@ from crawl.cli.output import print_table, remark
 from crawl.errors import StorageError
 
 if TYPE_CHECKING:
-    from crawl.testing.web import Entry, WebServer
+    from crawl.testing.web import Entry, Gap, WebServer
     from crawl.testing.wicked import WickedServer
 
 
 @click.command("testweb")
-@click.option("--sites", type=click.IntRange(min=1), default=20, show_default=True, help="Hosts.")
+@click.option(
+    "--sites",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="How many hosts.",
+)
 @click.option(
     "--pages",
     type=click.IntRange(min=1),
+    metavar="N",
     default=1000,
     show_default=True,
-    help="Of all sites together; their sizes are a power law.",
+    help="How many pages all sites have together; their sizes are a power law.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: a free one.")
-@click.option("--seed", type=int, default=0, help="Another number, another web.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    default=0,
+    help="Port of all sites (default: a free one).",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Another number, another web.")
 @click.option("--plain", is_flag=True, help="Good pages on open sites of one size only.")
-@click.option("--latency", type=click.FloatRange(min=0), default=0.0, help="Mean seconds a page.")
-@click.option("--wicked", is_flag=True, help="Also be wicked, on hosts of their own.")
+@click.option(
+    "--latency",
+    type=click.FloatRange(min=0),
+    metavar="NUMBER",
+    default=0.0,
+    help="Mean seconds a page.",
+)
+@click.option(
+    "--wicked",
+    is_flag=True,
+    help="Also serve what hurts crawlers (see --table), on hosts of its own.",
+)
 @click.option("--hosts", "hosts_file", metavar="FILE", help="Write names and addresses to FILE.")
 @click.option("--table", is_flag=True, help="Print the wicked routes as Markdown and exit.")
 def command(
@@ -48,8 +73,8 @@ def command(
 ) -> None:
     """Serve a synthetic web on loopback until Ctrl-C, then tell how polite its visitors were.
 
-    Prints the seeds. The names end in .test and are known to no name server: --hosts writes
-    them in the format of /etc/hosts.
+    Prints the seeds; all else goes to stderr. The names end in .test and are known to no
+    name server: --hosts writes them in the format of /etc/hosts.
 
     \b
     Examples:
@@ -67,7 +92,9 @@ def command(
         return
     shape = Settings.plain if plain else Settings
     web = Web(shape(sites=sites, pages=pages, port=port, seed=seed, latency=latency))
-    signal.signal(signal.SIGTERM, _interrupt)
+    # `kill %1` is for the whole group: what the servers inherit here lets them outlive it,
+    # so that their logs can still be asked for
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with ExitStack() as stack:
         server = WebServer(web)
         stack.callback(server.stop)
@@ -76,6 +103,7 @@ def command(
         if worse is not None:
             stack.callback(worse.stop)
             seeds += worse.urls().values()
+        signal.signal(signal.SIGTERM, _interrupt)
         if hosts_file:
             _write_hosts(hosts_file, server, worse)
         try:
@@ -110,24 +138,25 @@ def _tell(server: WebServer, log: list[Entry]) -> None:
     if not log:
         remark("testweb: nobody came")
         return
+    told: dict[str, Callable[[str, list[Entry]], object]] = {
+        "requests": lambda _, log: len(log),
+        "hosts": lambda _, log: len({entry.host for entry in log}),
+        "shortest gap of a host, seconds": lambda _, log: _shortest(gaps(log)),
+        "of an address, seconds": lambda _, log: _shortest(gaps(log, by_ip)),
+        "most at once of a host": lambda _, log: max(concurrency(log).values()),
+        "asked for repeatedly": lambda _, log: len(duplicates(log)),
+        "before robots.txt": lambda _, log: len(before_robots(log)),
+        "against robots.txt": lambda agent, log: len(disallowed(log, server.web, agent)),
+    }
     visitors: dict[str, list[Entry]] = {}
     for entry in log:
         visitors.setdefault(entry.agent.partition("/")[0].partition(" ")[0], []).append(entry)
-    columns = (
-        *("agent", "requests", "hosts", "shortest gap of a host (s)", "of an address (s)"),
-        *("most at once", "repeated", "before robots.txt", "against robots.txt"),
-    )
-    rows = []
-    for agent, entries in visitors.items():
-        by_host, by_address = gaps(entries), gaps(entries, by_ip)
-        rows.append(
-            (
-                *(agent or "(none)", len(entries), len({entry.host for entry in entries})),
-                round(by_host[0].seconds, 3) if by_host else "-",
-                round(by_address[0].seconds, 3) if by_address else "-",
-                *(max(concurrency(entries).values()), len(duplicates(entries))),
-                len(before_robots(entries)),
-                len(disallowed(entries, server.web, agent)),
-            )
-        )
-    print_table("Visitors", columns, rows, first=False)
+    rows = [
+        [what, *(tell(agent, log) for agent, log in visitors.items())]
+        for what, tell in told.items()
+    ]
+    print_table("Visitors", ["what", *(agent or "(none)" for agent in visitors)], rows, err=True)
+
+
+def _shortest(found: Sequence[Gap]) -> object:
+    return round(found[0].seconds, 3) if found else "-"

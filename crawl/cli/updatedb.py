@@ -7,6 +7,7 @@ import click
 from crawl.cli.due import Turn, if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.segments import require_segments
 from crawl.cli.spark import SparkOptions
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -76,6 +77,7 @@ def command(
     if turn.code is not None:
         return turn.code
     # what cannot be applied or written is told before Spark starts
+    require_segments(directory, segments)
     updatedb.choose(directory, options)
     directory.require_writable()
     with spark.runner("updatedb", config) as runner:
@@ -112,7 +114,7 @@ def _summarize(crawl_dir: str, done: DbUpdated) -> None:
     statuses = [
         [status.label, counters[status.label]] for status in DB_STATUSES if counters[status.label]
     ]
-    print_table("became", ["status", "URLs"], statuses, first=False)
+    print_table("became", ["now", "URLs"], statuses, first=False)
     some = "segment" if len(done.segments) == 1 else "segments"
     remark(
         f"updatedb: {crawl_dir}/crawldb is now snapshot {done.snapshot.number} with"

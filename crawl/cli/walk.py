@@ -58,6 +58,8 @@ class RoundDone:
     redirects: int
     gone: int
     retried: int
+    left_for_later: int
+    """Could not be asked for now and stay due: the fetch's `handed_back`, of any reason."""
     new: int
     """URLs that the CrawlDb did not know before."""
     records: int
@@ -262,7 +264,7 @@ class Walk:
             done = updatedb.run(self.runner, self.directory, self.config, options, self.clock)
         self._tell(due, done.took_over, *done.remarks)
         counted = done.report.counters
-        records, seconds = self._fetched(due.segments)
+        records, left, seconds = self._fetched(due.segments)
         closed = RoundDone(
             number=len(self.rounds) + 1,
             segments=due.segments,
@@ -271,6 +273,7 @@ class Walk:
             redirects=_total(counted, Event.MOVED, Event.MOVED_FOR_NOW),
             gone=_total(counted, Event.GONE, Event.GIVEN_UP),
             retried=_total(counted, Event.FAILED),
+            left_for_later=left,
             new=_total(counted, Event.FOUND),
             records=records,
             fetch_s=seconds,
@@ -283,12 +286,20 @@ class Walk:
         self.witness.closes(closed)
         return None if closed.records else self._wait_or(Ending.NOTHING_FETCHED)
 
-    def _fetched(self, names: tuple[str, ...]) -> tuple[int, float]:
-        """Records and seconds of these segments' fetches, perhaps of a process before."""
+    def _fetched(self, names: tuple[str, ...]) -> tuple[int, int, float]:
+        """Records, URLs handed back and seconds of these segments' fetches, perhaps of a
+        process before."""
         reports = [self.directory.segments.segment(name).report(FETCH) for name in names]
-        records = sum(int(told.get("counters", {}).get("records", 0)) for told in reports)
+        counted = [told.get("counters", {}) for told in reports]
+        records = sum(int(counters.get("records", 0)) for counters in counted)
+        left = sum(
+            int(count)
+            for counters in counted
+            for name, count in counters.items()
+            if name.startswith("handed_back.")
+        )
         seconds = sum(float(told.get("durations_s", {}).get("fetch", 0.0)) for told in reports)
-        return records, seconds
+        return records, left, seconds
 
     def _pause(self, until: float) -> Ending | None:
         """Until that moment of the clock, or until somebody wants an end."""

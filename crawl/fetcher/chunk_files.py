@@ -36,8 +36,9 @@ class ChunkFiles:
         self._gathered: dict[str, list[pa.Table]] = {}
 
     def write(self, part: str, rows: pa.Table) -> None:
-        """Adds rows to a segment part."""
-        if rows.num_rows == 0:
+        """Adds rows to a segment part. A parse without rows makes a file too: it tells that
+        there was nothing to parse, not that nobody did."""
+        if rows.num_rows == 0 and part != PARSE:
             return
         if part in _BUCKETED:
             self._gathered.setdefault(part, []).append(rows)

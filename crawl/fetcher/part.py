@@ -104,7 +104,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         surroundings(fetching, emit, output, file, done, protocols.resolver),
         deadline=_deadline(fetching.deadline_ms, clock),
     )
-    engine.output = output
+    engine.output, engine.done = output, done
     with watching(fetching.segment, file, log, output, config, clock, len(done)) as watch:
         crew = Crew(
             engine,
@@ -138,6 +138,8 @@ class _CommittingEngine(FetchEngine):
     committed without the target that it leaves for a later round."""
 
     output: Output
+    done: set[str]
+    """Pages that have a record of a task before this one."""
     _crashed = False
 
     def stop(self, reason: str) -> None:
@@ -148,7 +150,11 @@ class _CommittingEngine(FetchEngine):
         if self._crashed:
             return None  # what the thread that died had taken is never given back
         for found in self.output.found():
-            self.follow(found.targets, found.depth)
+            targets = [target for target in found.targets if target[0] not in self.done]
+            fetched = len(found.targets) - len(targets)
+            if fetched:
+                self.counters["outlinks_not_followed.already_fetched"] += fetched
+            self.follow(targets, found.depth)
         if self.output.is_behind and not self.stopped:
             return Nothing(now + _BREATH_S)
         work = super().next_work(now)

@@ -53,7 +53,7 @@ def record_of(
     if answer is not None and not said:
         said = reason_of(answer)
         if isinstance(answer, Failure) and answer.message:
-            said += f": {answer.message}"
+            said += f": {_text(answer.message)}"
     known = item.datum
     metadata = dict(known.metadata)
     metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_label}({said[:_LONGEST_VALUE]})"
@@ -85,11 +85,18 @@ def record_of(
 
 def _by_name(answer: Response) -> dict[str, str]:
     """The last value of each header, under its lower-case name."""
-    found = {name.lower(): value for name, value in answer.headers}
+    found = {_text(name.lower()): _text(value) for name, value in answer.headers}
     if len(found) < len(answer.headers):
         for name in _SAID_IN_PARTS & found.keys():
-            found[name] = "\n".join(value for key, value in answer.headers if key.lower() == name)
+            found[name] = "\n".join(
+                _text(value) for key, value in answer.headers if key.lower() == name
+            )
     return found
+
+
+def _text(value: str) -> str:
+    """As it can be stored: a protocol's lone surrogate must not cost the whole fetch."""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _describe(metadata: dict[str, str], status: Status, headers: Mapping[str, str]) -> None:

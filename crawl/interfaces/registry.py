@@ -130,7 +130,7 @@ def resolve(interface_name: str, names: Iterable[str]) -> tuple[Resolved, ...]:
         else:
             raise PluginError(
                 f"no {interface_name} plugin is called {name!r}"
-                + nearest(name, installed)
+                + (nearest(name, installed) or f" (there is {', '.join(installed) or 'none'})")
                 + f"; set in {interface(interface_name).setting}"
             )
     return tuple(chain)

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from crawl.parsing.page_time import not_the_pages
+
 _TAG = re.compile(r"([a-z]{2,3}|[a-z]{5,8})(?:[-_][a-z0-9]{1,8}){0,6}", re.IGNORECASE)
 
 
@@ -96,9 +98,10 @@ def _is_dense(text: str) -> bool:
 
 @lru_cache(maxsize=4)
 def _model(languages: tuple[str, ...]) -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    with not_the_pages():
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    if languages:
-        model.set_languages(languages)
-    return model
+        model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        if languages:
+            model.set_languages(languages)
+        return model

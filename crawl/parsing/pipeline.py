@@ -26,6 +26,7 @@ from crawl.parsing.charset import UTF_8, charset_of, default_codec
 from crawl.parsing.directives import canonical_of_link_header, directives_of_header
 from crawl.parsing.document import CACHING_FORBIDDEN_KEY, Document, ParsedBatch, Verdict, joined
 from crawl.parsing.mime import mime_type
+from crawl.parsing.page_time import not_the_pages
 from crawl.parsing.plan import Parsing
 from crawl.parsing.settings import (
     DB_PARSEMETA_TO_CRAWLDB,
@@ -38,6 +39,7 @@ from crawl.parsing.settings import (
     PARSER_STORE_TEXT,
 )
 from crawl.rules.outlinks import Kept, keep
+from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
 
 __all__ = ["ParsedBatch", "Parsing", "Pipeline", "joined", "parse_batch"]
@@ -72,6 +74,7 @@ class Pipeline:
             if chain is not None:
                 chain.build()  # now: a page's time is not for that
         self._scoring = parsing.scoring
+        self._redirect_rules = RedirectRules.of(config)
         self._by_type: dict[str, list[tuple[str, Parser]]] = {}
         self._default_codec = default_codec(config[PARSER_DEFAULT_CHARSET])
         self._magic = config[MIME_TYPE_MAGIC]
@@ -198,6 +201,19 @@ class Pipeline:
             return None
         return normal
 
+    def _refreshed(self, url: str, target: str, counters: Counters) -> str:
+        """Where a meta refresh leads to, which may go as far as any redirect; or nothing."""
+        accepted = self._accepted(target, counters)
+        if accepted is None:
+            reason = "filtered"
+        elif accepted == url:
+            reason = "self"
+        else:
+            reason = self._redirect_rules.why_dropped(url, accepted)
+        if reason:
+            counters[f"refreshes_dropped.{reason}"] += 1
+        return "" if reason or accepted is None else accepted
+
     def _finished(
         self,
         page: Page,
@@ -207,7 +223,7 @@ class Pipeline:
         inside: bool,
         counters: Counters,
     ) -> Document:
-        parse = self._told_by_headers(source, parse)
+        parse = self._told_by_headers(source, parse, inside)
         for name, plugin in self._plugins.parse_filters:
             try:
                 parse = _sound(plugin.filter(page, parse))
@@ -222,8 +238,7 @@ class Pipeline:
         redirect = ""
         if parse.refresh is not None and parse.refresh.url != parse.url:
             counters["refreshes"] += 1
-            redirect = self._accepted(parse.refresh.url, counters) or ""
-            counters["refreshes_dropped"] += not redirect
+            redirect = self._refreshed(parse.url, parse.refresh.url, counters)
             parse = replace(parse, status=ParseStatus.REDIRECT)
         links = len(parse.outlinks)
         parse = self._obeyed(parse, counters)
@@ -231,14 +246,15 @@ class Pipeline:
         counters["outlinks"] += links
         return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)
 
-    def _told_by_headers(self, content: Content, parse: Parse) -> Parse:
-        """What the server says of the page, beside what the page says itself."""
+    def _told_by_headers(self, content: Content, parse: Parse, inside: bool) -> Parse:
+        """What the server says of the page, beside what the page says itself; it names the
+        page, and no document inside."""
         asked = content.headers.get("x-robots-tag")
         if asked:
             directives = directives_of_header(asked.split("\n"), self._agent)
             parse = replace(parse, directives=parse.directives | directives)
         link = content.headers.get("link")
-        if link and not parse.canonical:
+        if link and not parse.canonical and not inside:
             parse = replace(parse, canonical=canonical_of_link_header(link, content.url))
         return parse
 
@@ -326,11 +342,11 @@ class Pipeline:
             )
             targets = [(url, blank) for url in urls[starts[number] : starts[number + 1]]]
             if targets:
-                targets = list(
-                    self._scoring.distribute(
-                        document.parse, document.content, targets, document.link_count, counters
-                    )
+                given = self._scoring.distribute(
+                    document.parse, document.content, targets, document.link_count, counters
                 )
+                counters["outlinks_withheld_by_scoring"] += len(targets) - len(given)
+                targets = list(given)
             shares.append(targets)
         return shares
 
@@ -361,8 +377,8 @@ def _one_line(text: str) -> str:
 def _main_text(page: Page, counters: Counters) -> str | None:
     """The page's text without menus and footers. trafilatura, because it is the best of its
     kind in comparisons and in Python; an extra, for it brings much along."""
-    import trafilatura
-
+    with not_the_pages():
+        import trafilatura
     try:
         found: str | None = trafilatura.extract(page.markup, url=page.url)
         return found

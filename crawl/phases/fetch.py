@@ -18,7 +18,7 @@ from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
-from crawl.errors import ConfigError, UsageError
+from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.host_summary import MOST_HOSTS
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
 from crawl.fetcher.politeness import Politeness
@@ -96,7 +96,7 @@ def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
         manifest = segment.manifest(FETCH)
         if manifest is None or not manifest.complete:
             return segment
-    raise UsageError(f"{crawl_dir.address}: every segment is fetched already")
+    raise NothingToDo(f"{crawl_dir.address}: every segment is fetched already")
 
 
 def run(

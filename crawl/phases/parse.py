@@ -15,7 +15,7 @@ from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
-from crawl.errors import UsageError
+from crawl.errors import NothingToDo, UsageError
 from crawl.model.report import Report
 from crawl.parsing.part import PartParsed, PartParsing, parse_part
 from crawl.parsing.plan import Parsing
@@ -25,6 +25,7 @@ from crawl.storage.lock import held
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
+    GENERATE,
     PARSE,
     PARSED,
     PartFile,
@@ -66,23 +67,41 @@ def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> S
     where = crawl_dir.address
     if name is not None:
         segment = crawl_dir.segments.segment(name.rstrip("/").rpartition("/")[2])
-        if not segment.require(FETCH).complete:
+        segment.require(GENERATE)
+        fetched = segment.manifest(FETCH)
+        if fetched is None or not fetched.complete:
+            how = "not fetched: start" if fetched is None else "not wholly fetched: go on"
             raise UsageError(
-                f"{segment.folder.address} is not wholly fetched: go on with"
-                f" `crawl fetch {where} {segment.name}`"
+                f"{segment.folder.address} is {how} with `crawl fetch {where} {segment.name}`"
             )
-        if segment.is_done(PARSE) and not reparse:
+        if _is_parsed(segment) and not reparse:
             raise UsageError(
                 f"{segment.folder.address} is parsed already: --reparse parses it again"
+            )
+        if _is_parsed(segment) and segment.require(PARSE).rows and not _has_content(segment):
+            raise UsageError(
+                f"{segment.folder.address} was parsed as it was fetched, and its pages were not"
+                " stored (fetcher.store.content): they cannot be parsed again"
             )
         return segment
     if reparse:
         raise UsageError("--reparse needs the name of the segment that is to be parsed again")
     for segment in crawl_dir.segments.generated():
         fetched = segment.manifest(FETCH)
-        if fetched is not None and fetched.complete and not segment.is_done(PARSE):
+        if fetched is not None and fetched.complete and not _is_parsed(segment):
             return segment
-    raise UsageError(f"{where} has no segment that is fetched and not parsed")
+    raise NothingToDo(f"{where} has no segment that is fetched and not parsed")
+
+
+def _is_parsed(segment: Segment) -> bool:
+    """A fetch that parsed may have been interrupted, and gone on without parsing."""
+    parsed = segment.manifest(PARSE)
+    return parsed is not None and parsed.complete
+
+
+def _has_content(segment: Segment) -> bool:
+    stored = segment.manifest(CONTENT)
+    return stored is not None and stored.rows > 0
 
 
 def run(

@@ -28,7 +28,7 @@ from crawl.config.properties import (
     DB_UPDATE_PURGE_404,
     DB_UPDATE_PURGE_ORPHANS,
 )
-from crawl.errors import UsageError
+from crawl.errors import NothingToDo, UsageError
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
@@ -143,7 +143,7 @@ def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> Chosen:
             chosen.segments.append(segment)
     if not chosen.segments:
         why = chosen.remarks or ["every segment that was fetched is in the CrawlDb already"]
-        raise UsageError(f"{crawl_dir.address}: nothing to apply ({'; '.join(why)})")
+        raise NothingToDo(f"{crawl_dir.address}: nothing to apply ({'; '.join(why)})")
     return chosen
 
 

@@ -3,7 +3,8 @@
 A host's URLs are fetched one after the other: their number times the delay is a serial
 chain that no thread can shorten. Chains are dealt longest first, each to the part with
 the least to do (LPT), so that giants end up apart and every part ends at about the same
-time.
+time. Hosts of one small site stay together: a site's robots.txt often redirects to another
+host of the site, and a part may not ask hosts that are another part's.
 """
 
 from __future__ import annotations
@@ -42,6 +43,19 @@ def deal(seconds: npt.NDArray[np.float64], parts: int) -> npt.NDArray[np.int32]:
         dealt[chain] = part
         heapq.heapreplace(waiting, (busy + float(seconds[chain]), part))
     return dealt
+
+
+def deal_sites(
+    seconds: npt.NDArray[np.float64], site: npt.NDArray[np.uint64], parts: int
+) -> npt.NDArray[np.int32]:
+    """The part of each chain; chains of one site go to one part, unless the site would be
+    more than half of what a part has to do."""
+    known, place = np.unique(site, return_inverse=True)
+    total = np.bincount(place, weights=seconds, minlength=len(known))
+    is_small = total[place] <= seconds.sum() / parts / 2
+    units = np.where(is_small, place, len(known) + np.arange(len(seconds)))
+    _, unit = np.unique(units, return_inverse=True)
+    return deal(np.bincount(unit, weights=seconds).astype(np.float64), parts)[unit]
 
 
 def loads(

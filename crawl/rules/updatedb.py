@@ -22,7 +22,7 @@ from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.schedule import PageChange
 from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.model.answer_keys import ANSWER_KEYS, PARSE_STATUS_KEY
+from crawl.model.answer_keys import ANSWER_KEYS, ETAG_KEY, PARSE_STATUS_KEY
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import Status
 
@@ -229,7 +229,7 @@ def _found(url: str, link: CrawlDatum, updating: Updating, counters: Counters) -
         status=status,
         modified_time=0,
         signature=None,
-        metadata=_without_mark(link.metadata),
+        metadata=_without(GENERATE_TIME_KEY, link.metadata),
     )
     datum = updating.schedule.initialize(url, datum, updating.now, counters)
     return updating.scoring.initial_score(url, datum, counters)
@@ -283,6 +283,8 @@ def _visited(
     if datum.fetch_interval > updating.max_interval:
         counters["refetch_forced"] += 1
         datum = schedule.force_refetch(url, datum, updating.now, asap=False, counters=counters)
+        # or the server would say that nothing has changed
+        datum = replace(datum, metadata=_without(ETAG_KEY, datum.metadata))
     return datum
 
 
@@ -313,7 +315,7 @@ def _metadata(old: CrawlDatum | None, heard: Heard, fetch: CrawlDatum) -> Mappin
     return metadata
 
 
-def _without_mark(metadata: Mapping[str, str]) -> Mapping[str, str]:
-    if GENERATE_TIME_KEY not in metadata:
+def _without(key: str, metadata: Mapping[str, str]) -> Mapping[str, str]:
+    if key not in metadata:
         return metadata
-    return {key: value for key, value in metadata.items() if key != GENERATE_TIME_KEY}
+    return {name: value for name, value in metadata.items() if name != key}

@@ -13,6 +13,7 @@ from crawl.errors import EnvironmentFault, UsageError
 TASK_ATTEMPTS = 4
 """Spark's own number on a cluster; a local master would give a lost task no second try."""
 
+_LAST_PORT = 65_535
 _FORMS = "local, local[N], local[*], spark://host:port, yarn, k8s://https://host:port"
 _LOCAL = re.compile(r"local(?:\[(\*|[1-9]\d*)(?:,([1-9]\d*))?\])?")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\d+,\d+,\d+\]")
@@ -53,9 +54,11 @@ def _require_an_answer(addresses: list[str], timeout: float = 3.0) -> None:
     """One of the masters of a standalone cluster (several stand by for one) must answer."""
     for address in addresses:
         host, _, port = address.rpartition(":")
+        if int(port) > _LAST_PORT:
+            continue  # the system would cut it down to another one
         try:
             with socket.create_connection((host, int(port)), timeout=timeout):
                 return
-        except (OSError, OverflowError):
+        except OSError:
             continue
     raise EnvironmentFault(f"no Spark master answers at {', '.join(addresses)}")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
-from crawl.errors import NoSnapshot
+from crawl.errors import NoSnapshot, StorageError
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.segments import Segments
 from crawl.storage.snapshot import Dataset, Snapshot, Transaction
@@ -38,8 +38,11 @@ class CrawlDir:
 
     def require_writable(self) -> None:
         """Raises StorageError where nothing can be written, before time is spent on it."""
-        self.folder.write(_PROBE, b"")
-        self.folder.delete(_PROBE)
+        try:
+            self.folder.write(_PROBE, b"")
+            self.folder.delete(_PROBE)
+        except StorageError as error:
+            raise StorageError(f"{self.address} cannot be written to: {error}") from error
 
     @contextmanager
     def writing_crawldb(

@@ -101,6 +101,21 @@ def test_a_bar_on_a_terminal(segment: Segment, monkeypatch: pytest.MonkeyPatch) 
     assert "3 errors (http_503 2 tls 1)" in shown
 
 
+def test_a_narrow_terminal_cuts_the_details_alone(
+    segment: Segment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch_progress._Bar, "every_s", 0.01)
+    monkeypatch.setenv("COLUMNS", "80")
+    tell(segment, json.dumps(TOLD | {"done": 1}).encode())
+    stream = Terminal()
+    with telling(segment, quiet=False, stream=stream):
+        assert stream.drawn.wait(10)
+    shown = stream.getvalue()
+    for whole in ("fetch", "1/2", "to go", "2 pages/s", "…"):
+        assert whole in shown
+    assert "http_503" not in shown
+
+
 def test_lines_elsewhere_and_nothing_where_it_is_to_be_quiet(
     segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:

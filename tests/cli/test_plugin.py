@@ -12,6 +12,16 @@ def test_the_list_tells_what_is_active_and_why(crawl: Caller) -> None:
     assert {"protocol", "scoring", "schedule", "parser"} <= {line["interface"] for line in told}
 
 
+def test_no_phase_is_said_to_lack_what_a_setting_names(crawl: Caller) -> None:
+    given = ("-D", "plugin.parser=html-soup,text")
+    told = crawl("plugin", "list", "--json", *given).json
+    active = {(line["interface"], line["plugin"]) for line in told if line["active"].isdigit()}
+    assert {("protocol", "http"), ("signature", "md5"), ("parser", "html-soup")} <= active
+    assert ("parser", "html") not in active
+    (soup,) = [line for line in told if line["plugin"] == "html-soup"]
+    assert soup["why"] == "plugin.parser (-D)"
+
+
 def test_only_the_active_ones(crawl: Caller) -> None:
     told = crawl("plugin", "list", "--json", "--active").json
     assert [line["plugin"] for line in told if line["interface"] == "schedule"] == ["default"]

@@ -57,7 +57,7 @@ def test_roll_back_and_forward(crawl: Caller, three: str) -> None:
 def test_gc_keeps_what_is_asked_for(crawl: Caller, three: str) -> None:
     before = set(CrawlDir(three).crawldb.folder.files())
     answer = crawl("gc", three, "--keep", 1)
-    assert "forgot 2 snapshots, kept 3" in answer.err
+    assert "forgot snapshots 1, 2, kept snapshot 3;" in answer.err
     assert len(records_of(CrawlDir(three))) == 3
     assert set(CrawlDir(three).crawldb.folder.files()) < before
     assert crawl("rollback", three).code == 2

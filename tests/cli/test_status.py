@@ -7,10 +7,11 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.fetcher.part import PROGRESS
+from crawl.phases import updatedb
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
-from crawl.storage.segments import CONTENT, FETCH, GENERATE, PartFile, PartManifest
+from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE, PartFile, PartManifest
 from tests.cli.calling import Caller
 from tests.phases.webs import listed
 
@@ -53,6 +54,18 @@ def test_before_in_between_and_after(crawl: Caller, made: tuple[CrawlDir, str]) 
     assert row(crawl, directory) == {**expected, "records": 12, "state": "interrupted"}
     publish(directory, name, 20, complete=True)
     assert row(crawl, directory) == {**expected, "records": 20, "state": "fetched"}
+
+
+def test_a_segment_is_parsed_then_updated(
+    crawl: Caller, made: tuple[CrawlDir, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, name = made
+    publish(directory, name, 20, complete=True)
+    manifest = PartManifest((PartFile(0, "part.parquet", 20, 1),), 0, complete=True)
+    directory.segments.segment(name).publish_parsed({PARSE: manifest})
+    assert row(crawl, directory)["state"] == "parsed"
+    monkeypatch.setattr(updatedb, "applied", lambda _: frozenset({name}))
+    assert row(crawl, directory)["state"] == "updated"
 
 
 def tell(directory: CrawlDir, name: str, part: int, content: bytes) -> None:

@@ -44,7 +44,7 @@ def test_segments_become_a_snapshot(crawl: Caller, tmp_path: Path) -> None:
 def test_what_cannot_be_applied_is_told_at_once(crawl: Caller, tmp_path: Path) -> None:
     directory = make_crawldb(str(tmp_path / "c"), KNOWN)
     nothing = crawl("updatedb", tmp_path / "c")
-    assert nothing.code == 2 and "nothing to apply" in nothing.err
+    assert nothing.code == 2 and "has no segment: make one with" in nothing.err
     make_segment(directory, FIRST, [], complete=False)
     cut = crawl("updatedb", tmp_path / "c", FIRST)
     assert cut.code == 2 and f"the fetch of {FIRST} was interrupted" in cut.err

@@ -268,6 +268,7 @@ def test_what_nobody_lets_us_fetch_does_not_keep_us_busy(played: Played) -> None
     played.config = played.config.with_values({"http.robots.503.defer.visits.retries": 0})
     walked = played.walk(Loop(UNBOUNDED), seeded=True)
     assert walked.ending is Ending.NOTHING_FETCHED
+    assert walked.rounds[0].left_for_later == 1
     (only,) = walked.rounds
     assert (only.fetched, only.records, only.db_urls) == (0, 0, 1)
     diary = Diary()

@@ -20,6 +20,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
 from crawl.model.status import Status
+from crawl.parsing.plan import Parsing
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import FETCH, GENERATE, PartFile
@@ -260,6 +261,33 @@ def test_a_target_that_was_fetched_before_a_death_is_not_followed_again(
     assert part.records() == Counter([target, source])
     assert pages_asked()[target] == 1
     assert done.counters["redirects_dropped.already_fetched"] == 1
+
+
+def test_a_link_to_a_page_that_was_fetched_before_a_death_is_not_followed(
+    tmp_path: Path, script: dict[str, Callable[[Request], Answer]]
+) -> None:
+    source, target = "http://b.org/source", "http://a.org/target"
+    follows = {"fetcher.parse": True, "fetcher.follow.outlinks.depth": 1}
+    same_host = {"fetcher.follow.outlinks.ignore.external": False}
+    part = Part(tmp_path, [target, source], fetcher__threads__fetch=2, **follows, **same_host)
+    part.fetching = replace(part.fetching, parsing=Parsing.from_config(part.fetching.config))
+
+    def die_after_the_target(request: Request) -> Answer:
+        while not part.records():
+            threading.Event().wait(0.01)
+        raise Death
+
+    script[source] = die_after_the_target
+    with pytest.raises(Death):
+        part.fetch()
+    assert part.records() == Counter([target])
+    links = f'<a href="{target}">t</a><a href="/new">n</a>'.encode()
+    html = (("content-type", "text/html"),)
+    script[source] = lambda request: Response(request.url, 200, html, links, sent=1.0)
+    done = part.go_on()
+    assert done.finished
+    assert part.records() == Counter([target, source, "http://b.org/new"])
+    assert done.counters["outlinks_not_followed.already_fetched"] == 1
 
 
 def test_a_task_given_up_for_dead_commits_nothing_more(

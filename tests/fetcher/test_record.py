@@ -8,7 +8,9 @@ from crawl.fetcher.item import FetchItem
 from crawl.fetcher.outcome import ROBOTS_DENIED, outcome_of
 from crawl.fetcher.record import FetchRecord, linked_record, record_of
 from crawl.interfaces.protocol import Failure, FailureKind, Headers, Response, Truncation
+from crawl.model.contents import content_table
 from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_table
 from crawl.model.status import Status
 
 URL = "http://a.org/p"
@@ -187,3 +189,13 @@ def test_headers_that_are_lists_are_kept_whole() -> None:
         "link": "<a>; rel=next",
         "age": "2",
     }
+
+
+def test_whatever_a_protocol_says_can_be_stored() -> None:
+    broken = failed(FailureKind.OTHER, "caf\udce9 é")
+    assert broken.datum.metadata["_pst_"].endswith("caf? é)")
+    page = answered(200, (("Content-Type", "a\udce9"), ("X\udce9", "é")), body=b"x")
+    assert page.content is not None and page.content.headers == {"content-type": "a?", "x?": "é"}
+    for each in (broken, page):
+        assert to_table([(each.url, each.host, each.datum)]).num_rows == 1
+    assert content_table([page.content]).num_rows == 1

@@ -113,7 +113,7 @@ def test_a_typo_names_the_nearest_and_where_it_was_set() -> None:
     assert str(told.value) == (
         "no scoring plugin is called 'opci' (did you mean 'opic'?); set in scoring.filter.order"
     )
-    with pytest.raises(PluginError, match="no publisher plugin is called 'x'; set in"):
+    with pytest.raises(PluginError, match=r"called 'x' \(there is none\); set in"):
         resolve("publisher", ["x"])
 
 

@@ -133,6 +133,9 @@ def test_a_page_that_says_nofollow_has_no_links() -> None:
 def test_the_link_header_names_a_canonical_url() -> None:
     page = content(URL, headers={"link": '</real>; rel="canonical"'})
     assert only(parse_batch(plan(), [page]))["canonical"] == "http://a.org/real"
+    feed = replace(page, body=b"document http://a.org/entry")
+    rows = parse_batch(plan(), [feed]).parse_data.to_pylist()
+    assert [row["canonical"] for row in rows] == ["http://a.org/real", ""]
 
 
 def test_a_refresh_is_a_redirect_for_a_later_round() -> None:
@@ -148,8 +151,21 @@ def test_a_refresh_that_may_not_be_followed_or_leads_nowhere() -> None:
     batch = parsed("refresh http://b.org/" + "x" * 3000)
     assert only(batch)["status"] == "success_redirect"
     assert told(batch) == [(URL, Status.SIGNATURE)]
-    assert batch.counters["refreshes_dropped"] == 1
+    assert batch.counters["refreshes_dropped.filtered"] == 1
     assert only(parsed(f"refresh {URL}"))["status"] == "success"
+    again = parsed(f"refresh {URL}#here")
+    assert told(again) == [(URL, Status.SIGNATURE)]
+    assert again.counters["refreshes_dropped.self"] == 1
+
+
+@pytest.mark.parametrize(("also", "reason"), [(True, "external"), (False, "")])
+def test_a_refresh_leads_no_further_than_any_redirect(also: bool, reason: str) -> None:
+    rules = {"db.ignore.external.links": True, "db.ignore.also.redirects": also}
+    batch = parse_batch(plan(**rules), [content(URL, "refresh http://b.org/")])
+    assert (("http://b.org/", Status.LINKED) in told(batch)) is not also
+    assert batch.counters[f"refreshes_dropped.{reason}"] == also
+    inside = parse_batch(plan(**rules), [content(URL, "refresh http://a.org/in")])
+    assert ("http://a.org/in", Status.LINKED) in told(inside)
 
 
 def test_documents_inside_a_page_stand_under_urls_of_its_host() -> None:
@@ -321,6 +337,7 @@ def test_scoring_shares_out_to_the_links_that_were_kept() -> None:
         url: datum for url, datum in to_records(batch.crawl_parse) if datum.status is Status.LINKED
     }
     assert list(links) == ["http://b.org/1", "http://b.org/3"]
+    assert batch.counters["outlinks_withheld_by_scoring"] == 1
     assert links["http://b.org/1"].score == pytest.approx(2 / 3)
     assert links["http://b.org/1"].metadata == {"from": URL}
     assert links["http://b.org/3"].metadata == {"from": "http://a.org/3"}

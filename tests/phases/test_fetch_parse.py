@@ -137,3 +137,16 @@ def test_following_needs_parsing(server: WebServer) -> None:
     config = web_config(server.web, fetcher__follow__outlinks__depth=1)
     with pytest.raises(ConfigError, match=r"needs fetcher\.parse"):
         fetch.check(config)
+
+
+def test_a_chunk_without_a_page_to_parse_is_parsed_all_the_same(
+    tmp_path: Path, server: WebServer
+) -> None:
+    codes = {url: server.web.expected(url).code for url in server.web.urls()}
+    moved, good = ([url for url in codes if codes[url] == code] for code in (301, 200))
+    directory, name = listed(str(tmp_path / "c"), [*moved[:2], *good[:2]], parts=1)
+    at_once = web_config(server.web, fetcher__parse=True, fetcher__checkpoint__records=1)
+    done = run(directory, name, at_once)
+    assert done.report.counters["fetch_redir_perm"]
+    assert directory.segments.segment(name).is_done(PARSE)
+    assert len(rows(directory, name, PARSE_DATA)) == done.report.counters["fetch_success"] > 0

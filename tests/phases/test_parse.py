@@ -121,6 +121,26 @@ def test_what_is_parsed_is_not_parsed_again_unless_asked(tmp_path: Path) -> None
     assert not stray_files(segment)
 
 
+def test_what_a_fetch_parsed_in_part_is_parsed_as_a_whole(tmp_path: Path) -> None:
+    directory = CrawlDir(str(tmp_path))
+    for name in (None, NAME):
+        segment = fetched_segment(directory, [pages(3)])
+        segment.publish_parsed({PARSE: PartManifest((), 0, complete=False)})
+        assert run(directory, segment=name).report.counters["pages"] == 3
+        assert segment.require(PARSE).complete
+
+
+def test_a_parse_whose_pages_were_not_stored_is_not_lost(tmp_path: Path) -> None:
+    directory = CrawlDir(str(tmp_path))
+    segment = fetched_segment(directory, [pages(3)])
+    run(directory)
+    segment.publish(CONTENT, PartManifest((), 0))
+    before = segment.parsed()
+    with pytest.raises(UsageError, match="not stored"):
+        run(directory, segment=NAME, reparse=True)
+    assert segment.parsed() == before
+
+
 def test_the_options_switch_normalizers_and_filters_off(tmp_path: Path) -> None:
     page = content(
         "http://h.org/", "link http://h.org/x#y", "link http://h.org/?long=" + "x" * 3000

@@ -433,7 +433,9 @@ def _link(each: CrawlDatum) -> bool:
 
 def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
     heard = Heard(fetch)
-    for each in parsed:
+    said = [each for each in parsed if each.status is not Status.FETCH_SUCCESS]
+    of_the_answer = [each for each in said if each.fetch_time == fetch.fetch_time]
+    for each in sorted(of_the_answer or said, key=lambda each: each.fetch_time):
         if each.status is Status.SIGNATURE:
             heard = replace(heard, signature=each.signature)
         elif each.status is Status.PARSE_METADATA and not heard.parse_failed:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.rules.balance import Load, chain_seconds, deal, loads, makespan
+from crawl.rules.balance import Load, chain_seconds, deal, deal_sites, loads, makespan
 
 chains = st.lists(st.floats(0, 1e6, allow_subnormal=False), max_size=40)
 
@@ -92,3 +92,26 @@ def test_loads() -> None:
     ]
     assert makespan(found) == pytest.approx(50.0)
     assert makespan([]) == 0.0
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 100), st.integers(0, 5)), min_size=1, max_size=30),
+    st.integers(1, 5),
+)
+def test_small_sites_stay_together_and_no_part_is_too_busy(
+    chains: list[tuple[int, int]], parts: int
+) -> None:
+    seconds = np.array([length for length, _ in chains], np.float64)
+    site = np.array([number for _, number in chains], np.uint64)
+    dealt = deal_sites(seconds, site, parts)
+    share = seconds.sum() / parts
+    for number in set(site.tolist()):
+        if seconds[site == number].sum() <= share / 2:
+            assert len(set(dealt[site == number].tolist())) == 1
+    busiest = max(seconds[dealt == part].sum() for part in range(parts))
+    assert busiest <= share + max(seconds.max(), share / 2)
+
+
+def test_a_site_that_is_too_large_for_one_part_is_dealt_host_by_host() -> None:
+    dealt = deal_sites(np.ones(8), np.zeros(8, np.uint64), 2)
+    assert sorted(dealt.tolist()) == [0, 0, 0, 0, 1, 1, 1, 1]

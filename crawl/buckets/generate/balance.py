@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crawl.buckets.generate.lists import Chains
-from crawl.rules.balance import chain_seconds, deal, loads, makespan
+from crawl.rules.balance import chain_seconds, deal_sites, loads, makespan
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ def balance_parts(
     owner = np.repeat(np.arange(len(buckets)), [len(chains.chain) for chains in buckets])
     segment = np.concatenate([chains.segment for chains in buckets])
     chain = np.concatenate([chains.chain for chains in buckets])
+    site = np.concatenate([chains.site for chains in buckets])
     urls = np.concatenate([chains.urls for chains in buckets])
     delay = np.concatenate([chains.delay_s for chains in buckets])
     names = {number: name for chains in buckets for number, name in chains.names.items()}
@@ -37,11 +38,11 @@ def balance_parts(
     predictions = []
     for number, segment_name in enumerate(segments):
         mine = np.flatnonzero(segment == number)
-        whole, place = np.unique(chain[mine], return_inverse=True)
+        whole, first, place = np.unique(chain[mine], return_index=True, return_inverse=True)
         total = np.bincount(place, weights=urls[mine]).astype(np.int64)
         mean_delay = np.bincount(place, weights=urls[mine] * delay[mine]) / total
         seconds = chain_seconds(total, mean_delay, latency_s)
-        dealt = deal(seconds, parts)
+        dealt = deal_sites(seconds, site[mine][first], parts)
         part_of[mine] = number * parts + dealt[place]
         described = loads(dealt, total, seconds, parts, threads=threads, latency_s=latency_s)
         longest = int(np.argmax(seconds))

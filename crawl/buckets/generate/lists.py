@@ -29,6 +29,7 @@ from crawl.storage.split import (
     write_rows,
     write_split,
 )
+from crawl.urls.domains import registered_domain
 from crawl.urls.partition import Partitioner, PartitionMode
 
 SELECTED = CRAWLDB.schema.append(pa.field("segment", pa.int16(), False)).append(
@@ -66,6 +67,8 @@ class Chains:
 
     segment: npt.NDArray[np.int16]
     chain: npt.NDArray[np.uint64]
+    site: npt.NDArray[np.uint64]
+    """What the chain is to stay together with, where that can be: other hosts of its domain."""
     urls: npt.NDArray[np.int64]
     delay_s: npt.NDArray[np.float64]
     names: dict[int, str]
@@ -169,9 +172,15 @@ def _count(
     delays = np.add.reduceat(_delays(collecting, selected)[order], starts) / urls
     longest = np.argsort(-(urls * delays), kind="stable")[:_NAMED_CHAINS]
     named = {int(ordered_chain[starts[index]]) for index in longest}
+    chains = ordered_chain[starts]
+    site = chains
+    if collecting.mode is PartitionMode.BY_HOST:
+        domains = [registered_domain(names[number]) for number in chains.tolist()]
+        site = np.array([number_of(domain) for domain in domains], dtype=np.uint64)
     return Chains(
         ordered_segment[starts],
-        ordered_chain[starts],
+        chains,
+        site,
         urls.astype(np.int64),
         delays,
         {number: names[number] for number in named},

@@ -127,12 +127,11 @@ def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
     times = rows["fetch_time"].chunk(0).cast(pa.int64()).to_numpy()
     fetch = _last(np.flatnonzero(is_fetch), (origin, times), owner, len(urls))
     counters["fetches_superseded"] += int(is_fetch.sum() - (fetch >= 0).sum())
-    # what a parse says counts only with the fetch of the page that was parsed
-    segment = np.where(fetch >= 0, origin[fetch] // 2 if len(origin) else 0, -1)
-    with_fetch = segment[owner] == origin // 2
+    is_said = is_failure | (status == Status.SIGNATURE) | (status == Status.PARSE_METADATA)
+    is_said[is_said] = _of_fetch(np.flatnonzero(is_said), owner, fetch, origin, times)
 
     def of_parse(wanted: npt.NDArray[np.bool_]) -> Rows:
-        return _last(np.flatnonzero(wanted & with_fetch), (origin,), owner, len(urls))
+        return _last(np.flatnonzero(wanted & is_said), (times,), owner, len(urls))
 
     failure = of_parse(is_failure)
     said = of_parse(status == Status.PARSE_METADATA)
@@ -148,6 +147,24 @@ def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
         np.concatenate([[0], np.cumsum(link_counts)]),
     )
     return _without_lone(told, link_counts, counters)
+
+
+def _of_fetch(
+    said: Rows,
+    owner: Rows,
+    fetch: Rows,
+    origin: npt.NDArray[np.int32],
+    times: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """Whether what a parse said is about the fetch that counts: of the same segment, and of
+    the very answer if any is (a feed may bring a page that was fetched by itself, too)."""
+    page = owner[said]
+    of_segment = (fetch[page] >= 0) & (origin[fetch[page]] // 2 == origin[said] // 2)
+    exact = of_segment & (times[fetch[page]] == times[said])
+    has_exact = np.zeros(len(fetch), dtype=np.bool_)
+    has_exact[page[exact]] = True
+    told: npt.NDArray[np.bool_] = of_segment & (exact | ~has_exact[page])
+    return told
 
 
 def _links(

@@ -122,7 +122,9 @@ class DomainBudgetScoring(ByScore):
         known = (datum if old is None else old).metadata.get(DOMAINS_KEY, "")
         hashes = {link.metadata[FROM_KEY] for link in inlinks if FROM_KEY in link.metadata}
         if hashes:
-            metadata[DOMAINS_KEY] = known = merged(known, hashes, self._sketch)
+            known = merged(known, hashes, self._sketch)
+        if known:  # of a page that was fetched: what its list said may be older
+            metadata[DOMAINS_KEY] = known
         shares = [link.score for link in inlinks if math.isfinite(link.score)]
         before = datum.score if old is None else old.score
         vouched = self.budget(count(known, self._sketch)) if known else 0.0

@@ -62,9 +62,13 @@ class OrphanScoring(ScoringFilter):
         inlinks: Sequence[CrawlDatum],
         now: int,
     ) -> CrawlDatum:
-        if not inlinks:
+        if inlinks:
+            linked = str(max(now, 0) // 1000)
+        elif old is not None and ORPHAN_KEY in old.metadata:
+            linked = old.metadata[ORPHAN_KEY]  # what a fetch list said may be older
+        else:
             return datum
-        return replace(datum, metadata={**datum.metadata, ORPHAN_KEY: str(max(now, 0) // 1000)})
+        return replace(datum, metadata={**datum.metadata, ORPHAN_KEY: linked})
 
     def orphaned_score(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
         linked = whole_number(datum.metadata, ORPHAN_KEY)

@@ -39,10 +39,17 @@ def nested_bomb() -> bytes:
 def arrow_bomb(codec: str) -> bytes:
     """A quarter of a gibibyte of zeros by brotli or zstd, which Arrow brings.
 
-    Not more, because they are slow to make and whoever asks is waiting.
+    Not more, because they are slow to make.
     """
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, codec) as packer:
         for _ in range(_TIMES // 4):
             packer.write(_MEBIBYTE)
     return bytes(sink.getvalue())
+
+
+def make_all() -> None:
+    """Makes them in advance: a fetcher's limits shall see a bomb, and not its making."""
+    nested_bomb()
+    for codec in ("brotli", "zstd"):
+        arrow_bomb(codec)

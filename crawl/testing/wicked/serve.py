@@ -15,6 +15,7 @@ from crawl.errors import UsageError
 from crawl.testing.web.listen import listen
 from crawl.testing.web.log import Entry, write_entry
 from crawl.testing.web.process import Commands, prepare_child, tell
+from crawl.testing.wicked.bombs import make_all
 from crawl.testing.wicked.exchange import Exchange, Route, abort
 from crawl.testing.wicked.routes import ADDRESSES, BY_NAME, HOSTS, ROUTES, find_route
 
@@ -136,6 +137,7 @@ async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
             tell({})
 
     asyncio.get_running_loop().add_reader(0, obey)
+    make_all()
     tell({"port": port})
     await stopped.wait()
     for one in kept:

@@ -61,6 +61,24 @@ def test_the_latest_fetch_counts_and_what_its_own_parse_says() -> None:
     assert counters == {"fetches_superseded": 2}
 
 
+def test_of_two_answers_in_one_segment_the_parse_of_the_later_one_counts() -> None:
+    rows = [
+        row("a", 0, Status.FETCH_SUCCESS, fetch_time=5),
+        row("a", 1, Status.FETCH_SUCCESS, fetch_time=9),  # an entry of a feed
+        row("a", 1, Status.SIGNATURE, fetch_time=9, signature=b"feed"),
+        row("a", 1, Status.SIGNATURE, fetch_time=5, signature=b"page"),
+        row("a", 1, Status.PARSE_METADATA, fetch_time=5, metadata={"k": "v"}),
+        row("b", 0, Status.FETCH_SUCCESS, fetch_time=5),
+        row("b", 0, Status.FETCH_SUCCESS, fetch_time=9),
+        row("b", 1, Status.PARSE_FAILED, fetch_time=5),
+        row("b", 1, Status.SIGNATURE, fetch_time=9, signature=b"later"),
+    ]
+    for order in (rows, rows[::-1]):
+        found = heard(arranged(*order)[0])
+        assert found["a"] == Heard(rows[1][2], b"feed", {}, False, [])
+        assert found["b"] == Heard(rows[6][2], b"later", {}, False, [])
+
+
 def test_a_failed_parse_is_a_fetch_only_where_the_fetch_says_so() -> None:
     told, _ = arranged(
         row("a", 0, Status.PARSE_FAILED),

@@ -117,3 +117,9 @@ def test_the_sketch_stays_with_the_record_when_the_page_is_fetched() -> None:
     after = BUDGET.update_score(HOME, known, fetched, [], 0)
     assert after.score == 10.0
     assert after.metadata[DOMAINS_KEY] == known.metadata[DOMAINS_KEY]
+
+
+def test_a_fetch_does_not_take_back_what_was_heard_since_its_list_was_made() -> None:
+    listed = updated(None, vouched("one.org"))
+    known = updated(listed, vouched("two.org"))
+    assert BUDGET.update_score(HOME, known, listed, [], 0).metadata == known.metadata

@@ -29,6 +29,11 @@ def test_a_link_is_remembered() -> None:
     assert ORPHAN.update_score("u", after, after, [], NOW + 5000) == after
 
 
+def test_a_fetch_does_not_take_back_what_was_heard_since_its_list_was_made() -> None:
+    known, listed = linked_before(5), linked_before(500)
+    assert ORPHAN.update_score("u", known, listed, [], NOW) == known
+
+
 @pytest.mark.parametrize(
     ("datum", "status"),
     [
