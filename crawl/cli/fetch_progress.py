@@ -18,6 +18,7 @@ from typing import Any, Protocol, TextIO
 from crawl.cli.output import remark
 from crawl.fetcher.part import PROGRESS
 from crawl.storage.segments import GENERATE, Segment
+from crawl.telemetry import logs
 
 _DRAW_EVERY_S = 1.0
 _LINE_EVERY_S = 5.0
@@ -181,7 +182,8 @@ def telling(segment: Segment, *, quiet: bool, stream: TextIO | None = None) -> I
         yield
         return
     stream = sys.stderr if stream is None else stream
-    display: _Display = _Bar(stream) if stream.isatty() else _Lines()
+    drawn = stream.isatty() and not logs.is_json()
+    display: _Display = _Bar(stream) if drawn else _Lines()
     over = threading.Event()
 
     def tell() -> None:

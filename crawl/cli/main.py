@@ -11,6 +11,7 @@ schedulers, see due.py), 130 interrupted.
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import sys
 import traceback
@@ -21,6 +22,7 @@ import click
 from crawl import __version__
 from crawl.errors import CrawlError
 from crawl.nearest import nearest
+from crawl.telemetry import logs
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("crawl.cli.demo", "two rounds on a bundled synthetic web, without a network"),
@@ -48,6 +50,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "showproperties": ("crawl.cli.showproperties", "every setting and where it came from"),
 }
 """name → (module with the click command `command`, one line of help)."""
+
+_log = logging.getLogger(__name__)
 
 INTERNAL_FAULT = 70
 INTERRUPTED = 130
@@ -104,6 +108,13 @@ def crawl() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command line and exits."""
     try:
+        _run(arguments)
+    finally:
+        logs.use_text()
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    try:
         code = crawl.main(
             args=None if arguments is None else list(arguments),
             prog_name="crawl",
@@ -140,6 +151,9 @@ def _told(error: click.ClickException) -> str:
 
 
 def _fail(message: str, code: int, *, bug: bool = False) -> None:
+    if logs.is_json():
+        _log.error(message, exc_info=True, extra={"fields": {"exit_code": code}})
+        sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):
         traceback.print_exc()
     elif bug:

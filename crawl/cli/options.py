@@ -16,7 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def with_config(command: Command) -> Command:
-    """Adds -D and --conf; the command is called with `config`."""
+    """Adds -D, --conf and --log-format; the command is called with `config`, and observed."""
 
     @click.option(
         "-D",
@@ -32,10 +32,30 @@ def with_config(command: Command) -> Command:
         help="Folder with crawl-site.toml and rule files, or a TOML file"
         " (default: $CRAWL_CONF_DIR, or ./conf if it has a crawl-site.toml).",
     )
+    @click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        help="json: remarks and errors as JSON, one object a line (the property log.format).",
+    )
     @functools.wraps(command)
-    def wrapped(*args: Any, overrides: tuple[str, ...], conf: str | None, **kwargs: Any) -> Any:
+    def wrapped(
+        *args: Any,
+        overrides: tuple[str, ...],
+        conf: str | None,
+        log_format: str | None,
+        **kwargs: Any,
+    ) -> Any:
+        from crawl.telemetry import logs
+        from crawl.telemetry.ambient import observed_command
+
+        if log_format is not None:
+            overrides = (*overrides, f"log.format={log_format}")
+        if log_format == "json":
+            logs.use_json()  # what is wrong with the configuration is told so too
         config = load(overrides, conf, os.environ, extra=declared_properties)
-        return command(*args, config=config, **kwargs)
+        name = click.get_current_context().info_name or ""
+        with observed_command(config, name, str(kwargs.get("crawl_dir") or "")):
+            return command(*args, config=config, **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

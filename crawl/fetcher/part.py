@@ -24,6 +24,7 @@ from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
 from crawl.fetcher.queues import Nothing
 from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.request_times import RequestTimes
 from crawl.fetcher.settings import (
     FETCHER_BANDWIDTH_CHECK,
     FETCHER_BANDWIDTH_TARGET,
@@ -105,7 +106,9 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         deadline=_deadline(fetching.deadline_ms, clock),
     )
     engine.output, engine.done = output, done
-    with watching(fetching.segment, file, log, output, config, clock, len(done)) as watch:
+    with watching(
+        fetching.segment, file, log, output, config, clock, len(done), latencies.times
+    ) as watch:
         crew = Crew(
             engine,
             protocols.fetch,
@@ -226,6 +229,7 @@ class _Latencies:
 
     def __init__(self) -> None:
         self.sample: list[int] = []
+        self.times = RequestTimes()
         self._met = 0
         self._chance = random.Random(0)
 
@@ -233,6 +237,7 @@ class _Latencies:
         told = record.datum.metadata.get("_rs_")
         if told is None:
             return
+        self.times.take(int(told))
         self._met += 1
         if len(self.sample) < self._MOST:
             self.sample.append(int(told))

@@ -25,6 +25,7 @@ from crawl.spark.code_archive import code_archives, named_archives
 from crawl.spark.java import Java, find_java
 from crawl.spark.log_file import new_log_file
 from crawl.spark.master import checked, is_local, is_submitted
+from crawl.telemetry.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -150,6 +151,8 @@ def _launched(
     log = _log_of_running_jvm() or log_file or new_log_file(SystemClock())
 
     settings = {**_EVERYWHERE, **(_LOCAL if is_local(master) else {}), **_worker_path(master)}
+    if Settings.of(config).log_json:
+        settings["spark.log.structuredLogging.enabled"] = "true"  # the JVM's lines too
     settings |= chosen
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
     with _environment(_variables(java, master, chosen)), _own_interrupts():
