@@ -114,6 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> None:
+    if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
+        logs.use_json()  # what is wrong with the command line is told so too
     try:
         code = crawl.main(
             args=None if arguments is None else list(arguments),

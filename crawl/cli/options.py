@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from crawl.cli.declared import declared_properties
+from crawl.cli.output import remark
 from crawl.config import load
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -45,16 +46,15 @@ def with_config(command: Command) -> Command:
         log_format: str | None,
         **kwargs: Any,
     ) -> Any:
-        from crawl.telemetry import logs
-        from crawl.telemetry.ambient import observed_command
+        from crawl.telemetry.ambient import observed_command, scraped_at
 
         if log_format is not None:
             overrides = (*overrides, f"log.format={log_format}")
-        if log_format == "json":
-            logs.use_json()  # what is wrong with the configuration is told so too
         config = load(overrides, conf, os.environ, extra=declared_properties)
         name = click.get_current_context().info_name or ""
         with observed_command(config, name, str(kwargs.get("crawl_dir") or "")):
+            if scraped_at() and not getattr(kwargs.get("spark"), "quiet", False):
+                remark(f"{name}: metrics at {scraped_at()}")
             return command(*args, config=config, **kwargs)
 
     return wrapped  # type: ignore[return-value]

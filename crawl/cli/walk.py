@@ -40,6 +40,9 @@ from crawl.rules.updatedb import Event
 from crawl.storage.chunks import CHUNKS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, Segment
+from crawl.telemetry.ambient import meter
+from crawl.telemetry.context import note
+from crawl.telemetry.metrics import ROUND
 from crawl.urls.partition import Resolver
 
 _LOOKS_EVERY_S = 5.0
@@ -185,6 +188,7 @@ class Walk:
 
     def _go_on(self) -> Ending | None:
         """Does one step."""
+        self._number_round()
         due = next_step(segments_found(self.directory), self._round)
         if due.step is self._round.generate:
             return self._ended() or self._generate(due)
@@ -197,6 +201,13 @@ class Walk:
         if due.step is self._round.parse:
             return self._parse(due)
         return self._update(due)
+
+    def _number_round(self) -> None:
+        number = len(self.rounds) + 1
+        note(round=number)
+        figures = meter()
+        if figures is not None:
+            figures.set(ROUND, number)
 
     def _ended(self) -> Ending | None:
         return self.loop.ends(len(self.rounds) + self._idle)

@@ -18,6 +18,7 @@ from crawl.fetcher.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.host_summary import Hosts, HostSummary
 from crawl.fetcher.output import ChunkSize, Output, pages_of
+from crawl.fetcher.page_spans import with_page_spans
 from crawl.fetcher.parse_line import ParseLine
 from crawl.fetcher.part_surroundings import PartFetching, surroundings
 from crawl.fetcher.politeness import Politeness
@@ -102,7 +103,9 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         _listed(fetching.segment, file, done),
         FetchSettings.of(config),
         Politeness.of(config),
-        surroundings(fetching, emit, output, file, done, protocols.resolver),
+        surroundings(
+            fetching, with_page_spans(emit, clock), output, file, done, protocols.resolver
+        ),
         deadline=_deadline(fetching.deadline_ms, clock),
     )
     engine.output, engine.done = output, done

@@ -80,7 +80,7 @@ class _Told:
         _log.info("%s begins", self.phase)
         if self.meter is not None:
             self.meter.set(metrics.PHASE_RUNNING, 1, phase=self.phase)
-            for outcome in ("success", "nothing_to_do", "failure"):
+            for outcome in ("success", "interrupted", "nothing_to_do", "failure"):
                 self.meter.add(metrics.PHASE_RUNS, 0, phase=self.phase, outcome=outcome)
         return self.clock.monotonic()
 
@@ -117,6 +117,9 @@ class _Told:
         self._count(meter, counters)
         self._tell_crawldb(meter, done)
         meter.set(metrics.PHASE_RUNNING, 0, phase=self.phase)
+        if getattr(done, "complete", True) is False:
+            meter.add(metrics.PHASE_RUNS, phase=self.phase, outcome="interrupted")
+            return
         meter.add(metrics.PHASE_RUNS, phase=self.phase, outcome="success")
         meter.set(metrics.PHASE_SECONDS, seconds, phase=self.phase)
         meter.set(metrics.PHASE_LAST_SUCCESS, self.clock.now_ms() / 1000, phase=self.phase)

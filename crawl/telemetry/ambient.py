@@ -85,11 +85,13 @@ def observed_command(config: Config, command: str, crawl: str) -> Iterator[None]
     place = Where(command=command, crawl=crawl)
     with ExitStack() as stack:
         stack.enter_context(process_at(place))
+        if wanted.log_json:
+            logs.use_json(wanted.log_level)
+        else:
+            logs.use_text()
         if not wanted.is_on:
             yield
             return
-        if wanted.log_json:
-            logs.use_json(wanted.log_level)
         ambient, before = _Ambient(wanted), _now
         if wanted.traces:
             ambient.tracing = Tracing(wanted, "driver")
@@ -106,8 +108,6 @@ def observed_command(config: Config, command: str, crawl: str) -> Iterator[None]
             )
         _now = ambient
         stack.callback(_set, before)
-        if ambient.scraped_at:
-            _log.info("metrics at %s", ambient.scraped_at)
         try:
             with span(f"crawl {command}", parent=os.environ.get("TRACEPARENT", "")):
                 yield

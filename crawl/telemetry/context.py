@@ -16,6 +16,7 @@ class Where:
     command: str = ""
     crawl: str = ""
     """The address of the crawl's folder."""
+    round: int | None = None
     phase: str = ""
     segment: str = ""
     step: str = ""

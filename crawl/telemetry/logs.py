@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,12 +19,23 @@ from crawl.telemetry.context import where
 
 _active: logging.Handler | None = None
 _level_before = logging.WARNING
-_filters_before: list[Any] = []
 
 
 def is_json() -> bool:
     """Whether lines for people have to be logged instead of printed."""
     return _active is not None
+
+
+def asked_for(words: Sequence[str]) -> bool:
+    """Whether a command line, of which nothing else is known yet, asks for JSON."""
+    return any(
+        word in ("--log-format=json", "-Dlog.format=json")
+        or (word, *words[place + 1 : place + 2]) in _ASKING
+        for place, word in enumerate(words)
+    )
+
+
+_ASKING = (("--log-format", "json"), ("-D", "log.format=json"))
 
 
 def use_json(level: str = "info", role: str = "driver") -> None:

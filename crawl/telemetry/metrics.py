@@ -60,7 +60,10 @@ COMMAND_RUNNING = _gauge("command_running", "1 while the command runs, 0 at its 
 ROUND = _gauge("round", "The round under way, counted from 1 by `crawl run`.")
 PHASE_RUNNING = _gauge("phase_running", "1 while the phase is at work.", "phase")
 PHASE_RUNS = _counter(
-    "phase_runs", "Phases that ended, by how: success, nothing_to_do, failure.", "phase", "outcome"
+    "phase_runs",
+    "Phases that ended, by how: success, interrupted, nothing_to_do, failure.",
+    "phase",
+    "outcome",
 )
 PHASE_SECONDS = _gauge("phase_seconds", "How long the phase's last success took.", "phase")
 PHASE_LAST_SUCCESS = _gauge(

@@ -105,11 +105,21 @@ class Tracing:
         ) as opened:
             yield _OpenSpan(opened)
 
-    def past(self, name: str, start_ns: int, end_ns: int, attributes: Mapping[str, object]) -> None:
-        """A span of something that is over, below this thread's own."""
-        self._tracer.start_span(name, start_time=start_ns, attributes=_attributes(attributes)).end(
-            end_ns
-        )
+    def past(
+        self,
+        name: str,
+        parent: str,
+        start_ns: int,
+        end_ns: int,
+        attributes: Mapping[str, object],
+    ) -> None:
+        """A span of something that is over."""
+        self._tracer.start_span(
+            name,
+            context=_extracted(parent),
+            start_time=start_ns,
+            attributes=_attributes(attributes),
+        ).end(end_ns)
 
     def flush(self) -> None:
         """Sends what waits: the process may be ended before it sends by itself."""
