@@ -22,7 +22,7 @@ import fsspec
 from fsspec.core import url_to_fs
 
 from crawl.errors import StorageError
-from crawl.storage import object_store
+from crawl.storage import hdfs, object_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ class Folder:
         """Writes a small file unless there is one already; says whether it did.
 
         Of many who try at once one succeeds: by the kernel's exclusive open on a local
-        disk, by a conditional write on an object store, elsewhere as far as there is one.
+        disk, by a conditional write on an object store, by a rename that replaces nothing on
+        HDFS, elsewhere as far as there is one.
         """
         file_system, path = self._locate(name)
         with self._told(name):
@@ -108,7 +109,8 @@ class Folder:
     def open_write(self, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
         """Writes a file of any size. A lasting one is on the disk when the block ends, and
         a power cut cannot leave it short while what points to it is whole. On an object
-        store the file is there when the block ends without a fault, and not before."""
+        store and on HDFS the file is there when the block ends without a fault, and not
+        before."""
         file_system, path = self._locate(name)
         with self._told(name):
             if _is_store(file_system):
@@ -135,7 +137,7 @@ class Folder:
                     object_store.delete(file_system, path, _is_pattern)
                 elif file_system.isfile(path):
                     file_system.rm_file(path)
-                elif self.is_local() or not _is_pattern(path):
+                elif self.is_local() or _is_hdfs(file_system) or not _is_pattern(path):
                     file_system.rm(path, recursive=True)
                 else:
                     # rm would take the path for a pattern, and delete something else
@@ -147,11 +149,14 @@ class Folder:
     def drop_uploads(self, name: str = "") -> int:
         """Gives up what killed writers left half sent below; says how many files that were.
 
-        No name is there for it, but a store keeps its parts, and bills them. Only for
-        whoever knows that nobody is writing there now.
+        No name is there for it, but a store keeps its parts and bills them, and HDFS keeps
+        it beside the name that it was to get. Only for whoever knows that nobody is writing
+        there now.
         """
         file_system, path = self._locate(name)
         with self._told(name):
+            if _is_hdfs(file_system):
+                return int(file_system.drop_unfinished(path))
             return object_store.drop_uploads(file_system, path) if _is_store(file_system) else 0
 
     def files(self, name: str = "") -> dict[str, int]:
@@ -269,15 +274,12 @@ def _is_root(stem: str) -> bool:
 def _file_system(address: str) -> tuple[Any, str]:
     scheme = urlsplit(address).scheme
     try:
+        if scheme in hdfs.SCHEMES:
+            return hdfs.file_system(address)
         file_system, root = url_to_fs(address, **object_store.options_of(scheme))
     except ImportError as error:
         remedy = f"pip install 'nutria[{_EXTRAS[scheme]}]'" if scheme in _EXTRAS else str(error)
         raise OSError(f"the connector for {scheme}:// is not installed: {remedy}") from error
-    except OSError as error:
-        # pyarrow tells every place where it has looked for a library
-        if "libjvm" in str(error) or "libhdfs" in str(error):
-            raise OSError(_NO_HDFS) from error
-        raise
     except ValueError as error:
         # fsspec's word for a protocol it does not know
         known = ", ".join(sorted(set(fsspec.available_protocols()) & _SUGGESTED))
@@ -286,11 +288,7 @@ def _file_system(address: str) -> tuple[Any, str]:
 
 
 _creating = threading.Lock()  # fsspec's memory has no exclusive write of its own
-_EXTRAS = {"s3": "s3", "s3a": "s3"}
-_NO_HDFS = (
-    "HDFS needs a Java and Hadoop's client on this machine: set JAVA_HOME, HADOOP_HOME"
-    " (or ARROW_LIBHDFS_DIR) and CLASSPATH (`hadoop classpath --glob`)"
-)
+_EXTRAS = {"s3": "s3", "s3a": "s3", "hdfs": "hdfs", "viewfs": "hdfs"}
 _SUGGESTED = {"file", "memory", "hdfs", "s3", "gs", "abfs"}
 
 
@@ -310,6 +308,10 @@ def _protocols(file_system: Any) -> tuple[str, ...]:
 
 def _is_store(file_system: Any) -> bool:
     return object_store.is_store(_protocols(file_system))
+
+
+def _is_hdfs(file_system: Any) -> bool:
+    return not hdfs.SCHEMES.isdisjoint(_protocols(file_system))
 
 
 def _make_parent(file_system: Any, path: str) -> None:

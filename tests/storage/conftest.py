@@ -1,4 +1,4 @@
-"""Every storage test runs on a disk, in memory and on an S3 server."""
+"""Every storage test runs on a disk, in memory, on an S3 server and on an HDFS."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from crawl.storage import lock as lock_module
 from crawl.storage.folder import Folder
-from tests.storage import s3_server
+from tests.storage import hdfs_cluster, s3_server
+from tests.storage.hdfs_cluster import HdfsCluster
 from tests.storage.s3_server import S3Server
 
 
@@ -21,7 +22,22 @@ def s3() -> Iterator[S3Server]:
         yield server
 
 
-@pytest.fixture(params=["file", "memory", pytest.param("s3", marks=pytest.mark.cluster)])
+@pytest.fixture(scope="session")
+def hdfs() -> Iterator[HdfsCluster]:
+    """One cluster for all tests; everyone has a folder of its own."""
+    with hdfs_cluster.running() as cluster:
+        yield cluster
+
+
+PLACES = [
+    "file",
+    "memory",
+    pytest.param("s3", marks=pytest.mark.cluster),
+    pytest.param("hdfs", marks=pytest.mark.cluster),
+]
+
+
+@pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Folder]:
     """An empty folder on each kind of file system."""
     if request.param == "s3":
@@ -30,6 +46,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Folder]:
         for name, value in server.variables().items():
             patched.setenv(name, value)
         root = server.new_bucket()
+    elif request.param == "hdfs":
+        cluster: HdfsCluster = request.getfixturevalue("hdfs")
+        root = cluster.new_folder()
     else:
         root = str(tmp_path) if request.param == "file" else f"memory://{uuid.uuid4().hex}"
     yield Folder(root).child("place")

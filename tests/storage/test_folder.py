@@ -127,16 +127,6 @@ def test_a_file_in_the_way_is_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(told.value)
 
 
-def test_hdfs_without_its_client_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("JAVA_HOME", "HADOOP_HOME", "ARROW_LIBHDFS_DIR"):
-        monkeypatch.setenv(name, "/nowhere")
-    with pytest.raises(StorageError) as told:
-        Folder("hdfs://127.0.0.1:1/crawl").read("x")
-    line = str(told.value)
-    assert line.startswith("hdfs://127.0.0.1:1/crawl/x: HDFS needs a Java")
-    assert len(line) < 250
-
-
 def test_a_fault_within_keeps_its_own_words(place: Folder) -> None:
     """A block that reads or writes a file may fail for another one's sake."""
     place.write("here", b"1")
