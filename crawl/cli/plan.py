@@ -24,7 +24,15 @@ from crawl.cli.options import Command, json_option
 from crawl.cli.output import print_json, print_table, remark
 from crawl.errors import UsageError
 from crawl.rules.capacity import Demand
-from crawl.rules.cluster import HOURS_A_DAY, Node, Plan, Prices, most_pages_per_day, plan
+from crawl.rules.cluster import (
+    EXAMPLE_PRICES,
+    HOURS_A_DAY,
+    Node,
+    Plan,
+    Prices,
+    most_pages_per_day,
+    plan,
+)
 from crawl.rules.costs import FILE, Costs, read_costs
 from crawl.rules.host_sizes import Pace
 
@@ -32,6 +40,13 @@ from crawl.rules.host_sizes import Pace
 def _amount(*names: str, kind: Amount, **others: Any) -> Callable[[Command], Command]:
     """An option whose value has a unit."""
     return click.option(*names, callback=kind, metavar=kind.name.upper(), **others)
+
+
+def _price(unit: str, example: float) -> Callable[[Command], Command]:
+    """An option for what something costs."""
+    name = f"price_per_{unit.replace('-', '_').lower()}"
+    told = f"In whatever money; for example {example:g}, which is the default."
+    return _amount(f"--price-per-{unit}", name, kind=MAYBE_NONE, default=str(example), help=told)
 
 
 @click.command("plan")
@@ -82,10 +97,10 @@ def _amount(*names: str, kind: Amount, **others: Any) -> Callable[[Command], Com
     show_default=True,
     help="Share of a node that does this work: Spark, stragglers and failures take the rest.",
 )
-@_amount("--price-per-node-hour", kind=MAYBE_NONE, default="0")
-@_amount("--price-per-GB-month", "price_per_gb_month", kind=MAYBE_NONE, default="0")
-@_amount("--price-per-million-puts", kind=MAYBE_NONE, default="0")
-@_amount("--price-per-million-gets", kind=MAYBE_NONE, default="0")
+@_price("node-hour", EXAMPLE_PRICES.node_hour)
+@_price("GB-month", EXAMPLE_PRICES.gigabyte_month)
+@_price("million-puts", EXAMPLE_PRICES.million_puts)
+@_price("million-gets", EXAMPLE_PRICES.million_gets)
 @click.option(
     "--costs",
     "costs_file",
@@ -129,7 +144,7 @@ def command(
     latency, however many machines ask: the least time for a round's pages follows from how
     URLs are spread over hosts, and `--skew` says how. The costs of a unit of work were
     measured; each figure and where it is from is in conf/costs.toml. Measure on your machines
-    before you buy any.
+    before you buy any. Prices are examples until you give yours; all 0: no costs are told.
 
     Taken for granted: hosts answer, and their robots.txt, asked for once a round, allows
     everything and asks for no pause of its own; every request is a new TLS connection; pages
@@ -168,6 +183,8 @@ def command(
     else:
         _show(demand, node, found, prices)
         _conclude(demand, found, most)
+        if prices == EXAMPLE_PRICES:
+            remark("plan: prices are examples: give yours by --price-per-…")
     return 0 if found.fits else 1
 
 
@@ -216,8 +233,11 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
         ["busy", f"{found.hours_per_day:.3g} of {HOURS_A_DAY:g} hours a day"],
         ["pages a day", show_count(demand.pages_per_day)],
         ["every URL once in", f"{demand.urls / demand.pages_per_day:,.3g} days"],
-        ["CrawlDb", f"{show_bytes(kept.crawldb)} in {demand.snapshots} snapshots"],
+        ["CrawlDb", f"{show_bytes(kept.updatedb)} in {demand.snapshots} snapshots"],
         ["segments", f"{show_bytes(kept.segments)} of {demand.keep_days:g} days"],
+        ["  of generate", show_bytes(kept.generate)],
+        ["  of fetch", show_bytes(kept.fetch)],
+        ["  of parse", show_bytes(kept.parse)],
     ]
     if priced:
         per_month = 30 * found.cost_per_day + found.storage_cost
@@ -267,7 +287,7 @@ def _as_dict(demand: Demand, node: Node, found: Plan, most: float | None) -> dic
         "left_behind": round(found.left_behind, 6),
         "slow_hosts": round(found.slow_hosts),
         "storage_bytes": {
-            "crawldb": round(found.storage.crawldb),
+            "crawldb": round(found.storage.updatedb),
             "segments": round(found.storage.segments),
         },
         "cost": {
@@ -294,6 +314,7 @@ def _as_dict(demand: Demand, node: Node, found: Plan, most: float | None) -> dic
                 "puts": round(phase.work.puts),
                 "gets": round(phase.work.gets),
                 "http_requests": round(phase.work.http),
+                "kept_bytes": round(getattr(found.storage, phase.work.phase, 0)),
                 "cost": round(phase.cost, 4),
             }
             for phase in found.phases

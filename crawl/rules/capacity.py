@@ -234,25 +234,31 @@ def updatedb(demand: Demand, costs: Costs) -> Work:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What is kept, in bytes."""
+    """What is kept, in bytes, by the phase that writes it."""
 
-    crawldb: float
-    """All its snapshots."""
-    segments: float
+    updatedb: float
+    """The CrawlDb in all its snapshots; inject's is one of them."""
+    generate: float
+    fetch: float
+    parse: float
+
+    @property
+    def segments(self) -> float:
+        return self.generate + self.fetch + self.parse
 
     @property
     def total(self) -> float:
-        return self.crawldb + self.segments
+        return self.updatedb + self.segments
 
 
 def storage(demand: Demand, costs: Costs) -> Storage:
-    kilobytes = demand.page_bytes / 1000
-    page = costs.disk_listed + costs.disk_fetched + costs.disk_parsed_page
-    page += demand.links * costs.disk_parsed_link
-    page += kilobytes * (costs.disk_content_kilobyte + costs.disk_text_kilobyte)
+    kilobytes, pages = demand.page_bytes / 1000, demand.pages_per_day * demand.keep_days
+    parsed = costs.disk_parsed_page + demand.links * costs.disk_parsed_link
     return Storage(
-        demand.urls * costs.disk_record * demand.snapshots,
-        demand.pages_per_day * demand.keep_days * page,
+        updatedb=demand.urls * costs.disk_record * demand.snapshots,
+        generate=pages * costs.disk_listed,
+        fetch=pages * (costs.disk_fetched + kilobytes * costs.disk_content_kilobyte),
+        parse=pages * (parsed + kilobytes * costs.disk_text_kilobyte),
     )
 
 

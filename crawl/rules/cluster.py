@@ -51,6 +51,11 @@ class Prices:
         return any((self.node_hour, self.gigabyte_month, self.million_puts, self.million_gets))
 
 
+EXAMPLE_PRICES = Prices(0.70, 0.023, 5.0, 0.40)
+"""Of the order of what large providers ask, in dollars, for 16 cores with 64 GB on demand and
+for an object store: so that a plan tells how its costs are shared before anybody has an offer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Taking:
     """How long a phase takes, and what keeps it from being faster."""

@@ -94,9 +94,9 @@ def _measure(options: argparse.Namespace, work: Path, console: Console) -> str:
 
 
 def _check(options: argparse.Namespace, work: Path, costs: Costs) -> Iterator[Compared]:
-    """Runs of sizes that the figures are not from."""
+    """Runs of sizes and of pages that the figures are not from."""
     for pages in options.check_pages if options.only != "crawldb" else ():
-        run = costs_pages.measure(work, pages, 30_000, 60, 1)
+        run = costs_pages.measure(work, pages, 50_000, 30, 1)
         for phase in ("fetch", "parse"):
             foretold = run.predicted_s(phase, costs)
             yield Compared(phase, f"{pages:,} pages", foretold, run.cpu_s[phase])
@@ -150,7 +150,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--urls", type=int, default=400_000, help="of the CrawlDb measured")
     parser.add_argument("--pages", type=int, default=1_000, help="of each web measured")
-    parser.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
+    parser.add_argument("--rounds", type=int, default=3, help="the best of so many counts")
     parser.add_argument(
         "--content", type=float, default=190.0, help="bytes on disk of a kilobyte of pages"
     )

@@ -33,7 +33,13 @@ def test_a_billion_pages_a_day_by_the_shipped_figures(crawl: Caller) -> None:
     assert fetch["seconds"] >= told["polite_s"] > 0
     assert fetch["http_requests"] == 250e6 + 50e6
     assert told["settings"]["generate.top_n"] == 250e6
-    assert told["cost"] == {"per_day": 0, "storage_per_month": 0}
+    assert told["cost"]["per_day"] == pytest.approx(
+        sum(phase["cost"] for phase in told["phases"] if phase["runs_per_day"]), abs=0.01
+    )
+    assert all(phase["cost"] > 0 for phase in told["phases"])
+    assert sum(phase["kept_bytes"] for phase in told["phases"]) == pytest.approx(
+        sum(told["storage_bytes"].values()), rel=1e-9
+    )
 
 
 def test_more_nodes_than_needed_are_quicker(crawl: Caller, costs: str) -> None:
@@ -50,13 +56,22 @@ def test_people_see_phases_settings_and_money(crawl: Caller, costs: str) -> None
     assert lines[0].split()[:4] == ["phase", "runs", "takes", "bound"]
     assert lines[1].startswith("inject    once")
     assert "crawldb.buckets" in plain.out
-    assert "cost" not in plain.out
-    priced = crawl(
-        *("plan", "--urls", "1e6", "--hosts", "1e4", "--costs", costs),
-        *("--price-per-node-hour", "0.7", "--price-per-GB-month", "0.023"),
+    assert "cost/day" in plain.out and "cost a month" in plain.out
+    assert "plan: prices are examples" in plain.err
+
+
+def test_prices_are_the_users(crawl: Caller, costs: str) -> None:
+    here = ("plan", "--urls", "1e6", "--hosts", "1e4", "--costs", costs)
+    dear = crawl(*here, "--price-per-node-hour", "1.4", "--price-per-GB-month", "0.046", "--json")
+    usual = crawl(*here, "--json").json
+    assert dear.json["cost"]["storage_per_month"] == pytest.approx(
+        2 * usual["cost"]["storage_per_month"], abs=0.02
     )
-    assert "cost/day" in priced.out
-    assert "cost a month" in priced.out
+    assert usual["cost"]["per_day"] < dear.json["cost"]["per_day"]
+    assert "examples" not in crawl(*here, "--price-per-node-hour", "1").err
+    units = ("node-hour", "GB-month", "million-puts", "million-gets")
+    free = crawl(*here, *(word for unit in units for word in (f"--price-per-{unit}", "0")))
+    assert "cost" not in free.out and "examples" not in free.err
 
 
 def test_units_are_those_of_people(crawl: Caller, costs: str) -> None:

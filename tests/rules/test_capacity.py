@@ -52,9 +52,9 @@ def test_bytes_and_requests_follow() -> None:
         3 * (16 + 2 * 2 + bundles * 16) + updatedb.read_bytes / capacity.BYTES_A_PART
     )
     kept = storage(DEMAND, COSTS)
-    assert kept.crawldb == 3 * 64e6
+    assert kept.updatedb == 3 * 64e6
     assert kept.segments == 60_000 * (30 + 30 + 100 + 100 + 10 * 240)
-    assert kept.total == kept.crawldb + kept.segments
+    assert kept.total == kept.updatedb + kept.segments
 
 
 def test_politeness_bounds_the_fetch() -> None:
