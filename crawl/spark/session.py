@@ -22,6 +22,7 @@ from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.spark.class_archive import archive_options, forget_archive
 from crawl.spark.code_archive import code_archives, named_archives
+from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
 from crawl.spark.log_file import new_log_file
 from crawl.spark.master import checked, is_local, is_submitted
@@ -122,7 +123,8 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
     # Until pyspark has met the JVM, a SparkConf does not know what spark-submit was given.
     SparkContext._ensure_initialized()
     conf = SparkConf()
-    for key, value in _EVERYWHERE.items():
+    named = master or str(conf.get("spark.master", ""))
+    for key, value in {**_EVERYWHERE, **executor_settings(named)}.items():
         conf.setIfMissing(key, value)
     conf.setIfMissing("spark.app.name", name)
     for key, value in chosen.items():
