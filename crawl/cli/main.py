@@ -154,7 +154,11 @@ def _told(error: click.ClickException) -> str:
 
 def _fail(message: str, code: int, *, bug: bool = False) -> None:
     if logs.is_json():
-        _log.error(message, exc_info=True, extra={"fields": {"exit_code": code}})
+        is_stack_wanted = bug or bool(os.environ.get("CRAWL_DEBUG"))
+        error = sys.exception()
+        told = {"type": type(error).__name__, "message": str(error)}
+        fields = {"exit_code": code, "exception": told}
+        _log.error(message, exc_info=is_stack_wanted, extra={"fields": fields})
         sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):
         traceback.print_exc()

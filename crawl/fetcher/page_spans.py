@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from crawl.clock import Clock
 from crawl.fetcher.record import FetchRecord
+from crawl.model.status import Status
 from crawl.telemetry import ambient
 
 
@@ -22,8 +23,8 @@ def with_page_spans(
 
     def emit_and_tell(record: FetchRecord) -> None:
         emit(record)
-        if drawn.random() >= share:
-            return
+        if record.datum.status is Status.LINKED or drawn.random() >= share:
+            return  # the first: a URL that was only heard of
         now = clock.now_ms()
         spent = int(record.datum.metadata.get("_rs_", "0"))
         told = {"url.full": record.url, "status": record.datum.status.label}

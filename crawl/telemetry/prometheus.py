@@ -8,10 +8,7 @@ once, so a taken port gives way to the next, and a file tells Prometheus which i
 from __future__ import annotations
 
 import errno
-import json
 import logging
-import os
-import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -21,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from crawl.errors import EnvironmentFault
+from crawl.telemetry.discovery import discoverable, file_name_of
 from crawl.telemetry.meter import Meter, Sample
 from crawl.telemetry.metrics import CRAWL, Kind, Metric
 from crawl.telemetry.settings import (
-    METRICS_DISCOVERY,
     METRICS_PORT,
     METRICS_PUSHGATEWAY,
     METRICS_TEXTFILE,
@@ -44,16 +41,22 @@ def exported(meter: Meter, settings: Settings, crawl: str, command: str) -> Iter
     require_extra(settings)
     from prometheus_client import CollectorRegistry, ProcessCollector
 
-    registry = CollectorRegistry()
-    registry.register(_Figures(meter, crawl))
-    ProcessCollector(registry=registry)
+    def registry_of(figures: _Figures) -> CollectorRegistry:
+        registry = CollectorRegistry()
+        registry.register(figures)
+        ProcessCollector(registry=registry)
+        return registry
+
+    registry = registry_of(_Figures(meter, crawl))
+    tellers: list[Callable[[], None]] = []
     with ExitStack() as stack:
         address = ""
         if settings.port >= 0:
-            address = stack.enter_context(_served(registry, settings))
+            asked = _Figures(meter, crawl)
+            address = stack.enter_context(_served(registry_of(asked), settings))
             if settings.discovery:
-                stack.enter_context(_discoverable(address, settings))
-        tellers: list[Callable[[], None]] = []
+                tellers.append(stack.enter_context(discoverable(address, settings)))
+            stack.enter_context(_lingering(asked, settings))
         if settings.pushgateway:
             tellers.append(_pusher(registry, settings.pushgateway, crawl, command))
         if settings.textfile:
@@ -85,8 +88,10 @@ class _Figures:
     def __init__(self, meter: Meter, crawl: str) -> None:
         self._meter = meter
         self._crawl = crawl
+        self.asked = threading.Event()
 
     def collect(self) -> Iterable[Any]:
+        self.asked.set()
         return [self._family(metric, samples) for metric, samples in self._meter.samples()]
 
     def describe(self) -> Iterable[Any]:
@@ -148,50 +153,29 @@ def _served(registry: Any, settings: Settings) -> Iterator[str]:
         thread.join()
 
 
+@contextmanager
+def _lingering(figures: _Figures, settings: Settings) -> Iterator[None]:
+    """At the end waits for one more scrape: how a command ended is known only then."""
+
+    def linger() -> None:
+        if figures.asked.is_set() or settings.discovery:
+            figures.asked.clear()
+            figures.asked.wait(settings.linger_s)
+
+    try:
+        yield
+    except Exception:
+        linger()
+        raise
+    # who presses Ctrl-C does not want to wait
+    linger()
+
+
 def _name_of(address: str) -> str:
     """What others call the address that is listened on."""
     if address in ("0.0.0.0", "::", ""):
         return socket.gethostname()
     return f"[{address}]" if ":" in address else address
-
-
-@contextmanager
-def _discoverable(address: str, settings: Settings) -> Iterator[None]:
-    """A file that Prometheus reads as soon as it is there, and forgets when it is gone."""
-    folder, node = Path(settings.discovery), socket.gethostname()
-    path = folder / f"nutria-{_plain(node)}-{os.getpid()}.json"
-    new = path.with_suffix(".new")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _forget_the_dead(folder, node)
-        new.write_text(json.dumps([{"targets": [address], "labels": {}}]) + "\n")
-        new.replace(path)
-    except OSError as error:
-        raise EnvironmentFault(
-            f"{METRICS_DISCOVERY.name}: cannot write {path}: {error.strerror}"
-        ) from error
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _forget_the_dead(folder: Path, node: str) -> None:
-    """Files of commands of this machine that were killed."""
-    for path in folder.glob(f"nutria-{_plain(node)}-*.json"):
-        number = path.stem.rpartition("-")[2]
-        if number.isdigit() and not _is_alive(int(number)):
-            path.unlink(missing_ok=True)
-
-
-def _is_alive(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _pusher(registry: Any, url: str, crawl: str, command: str) -> Callable[[], None]:
@@ -222,7 +206,7 @@ def _pusher(registry: Any, url: str, crawl: str, command: str) -> Callable[[], N
 def _writer(registry: Any, folder: str, crawl: str, command: str) -> Callable[[], None]:
     from prometheus_client import write_to_textfile
 
-    path = Path(folder) / f"nutria-{_plain(crawl)}-{_plain(command)}.prom"
+    path = Path(folder) / f"nutria-{file_name_of(crawl)}-{file_name_of(command)}.prom"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_to_textfile(str(path), registry)
@@ -260,8 +244,3 @@ def _now_and_then(tellers: list[Callable[[], None]], interval_s: float) -> Itera
         over.set()
         thread.join()
         tell()
-
-
-def _plain(name: str) -> str:
-    """Fit for a file's name."""
-    return re.sub(r"[^A-Za-z0-9.]+", "_", name) or "_"

@@ -26,6 +26,13 @@ METRICS_DISCOVERY = text(
     "Folder in which a running command puts a file that tells Prometheus its address and port"
     " (file_sd_configs); empty: none.",
 )
+METRICS_LINGER = duration(
+    "metrics.prometheus.linger",
+    15,
+    "How long a command waits at its end for Prometheus to ask once more, or the last figures"
+    " would be lost; only where it has asked before, or may find the command by its file.",
+    unit="s",
+)
 METRICS_PUSHGATEWAY = text(
     "metrics.pushgateway.url",
     "",
@@ -88,6 +95,7 @@ PROPERTIES: tuple[Property[Any], ...] = (
     METRICS_PORT,
     METRICS_ADDRESS,
     METRICS_DISCOVERY,
+    METRICS_LINGER,
     METRICS_PUSHGATEWAY,
     METRICS_TEXTFILE,
     METRICS_INTERVAL,
@@ -108,6 +116,7 @@ class Settings:
     port: int = -1
     address: str = "127.0.0.1"
     discovery: str = ""
+    linger_s: float = 15.0
     pushgateway: str = ""
     textfile: str = ""
     interval_s: float = 5.0
@@ -125,6 +134,7 @@ class Settings:
             config[METRICS_PORT],
             config[METRICS_ADDRESS],
             config[METRICS_DISCOVERY],
+            config[METRICS_LINGER],
             config[METRICS_PUSHGATEWAY],
             config[METRICS_TEXTFILE],
             config[METRICS_INTERVAL],
