@@ -188,7 +188,6 @@ class Walk:
 
     def _go_on(self) -> Ending | None:
         """Does one step."""
-        self._number_round()
         due = next_step(segments_found(self.directory), self._round)
         if due.step is self._round.generate:
             return self._ended() or self._generate(due)
@@ -323,6 +322,7 @@ class Walk:
     @contextmanager
     def _timed(self, due: Due) -> Iterator[None]:
         """Tells that the step begins, and measures it."""
+        self._number_round()
         self.witness.begins(due.step, due.segments)
         began = self.clock.monotonic()
         yield

@@ -163,6 +163,7 @@ the crawl's folder (or `metrics.crawl.label`); none holds a URL or a host. Count
 each command: ask for `rate()` and `increase()`. The driver tells them all. Workers of a fetch tell
 it how far they are by the files that `crawl status` reads, every `fetcher.progress.interval`: so
 there is one target to scrape for a command, and short-lived processes of one node need no ports.
+Let Prometheus hear of them in one way, by scrape, by push or by file: two would count twice.
 
 | name | kind | labels | what |
 | --- | --- | --- | --- |
