@@ -22,6 +22,8 @@ import pyspark
 from crawl.spark.java import find_java
 
 SPARK = Path(pyspark.__file__).parent
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""None lives long enough for more."""
 PATIENCE_S = 300.0
 """Nothing takes so long, but on a machine that many share."""
 
@@ -49,7 +51,8 @@ def bare_environment(home: Path) -> dict[str, str]:
         "SPARK_HOME": str(SPARK),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM,
+        "SPARK_LAUNCHER_OPTS": QUICK_JVM,
         # one that is killed is missed at once, not after a minute
         "SPARK_MASTER_OPTS": "-Dspark.worker.timeout=20",
     }

@@ -15,14 +15,20 @@ from crawl.clock import SystemClock
 from crawl.model.datum import CrawlDatum
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.web import Web
-from tests.cluster.standalone import SPARK, Cluster, Submitted, bare_environment, started
+from tests.cluster.standalone import (
+    QUICK_JVM,
+    SPARK,
+    Cluster,
+    Submitted,
+    bare_environment,
+    started,
+)
 from tests.cluster.third_party import NOTE, Gate, third_party_zip
 from tests.phases.made import DAY, records_of
 from tests.phases.test_rounds import parses_of
 from tests.phases.webs import AGENT
 
 ROOT = Path(__file__).parents[2]
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 HELD_MS = 3_600_000
 """Longer than any of these crawls, and shorter than any interval."""
 
@@ -60,7 +66,7 @@ def packaged() -> Package:
 class Site:
     """One crawl: its folder, configuration, plugins, and how it is started."""
 
-    def __init__(self, folder: Path, web: Web, package: Package, **settings: object) -> None:
+    def __init__(self, folder: Path, web: Web, package: Package) -> None:
         folder.mkdir()
         self.folder = folder
         self.package = package
@@ -80,6 +86,7 @@ class Site:
             "http.agent.name": AGENT,
             "http.filter.ipaddress.allow.private": True,
             "http.resolver.hosts.file": "hosts.txt",
+            "plugin.protocol": ["gated-http"],
             "fetcher.server.delay": 0,
             "fetcher.max.exceptions.per.queue": -1,
             "urlfilter.order": ["length"],
@@ -89,7 +96,6 @@ class Site:
             "db.fetch.schedule.class": "gated",
             "parsefilter.order": ["witness"],
             "gated.folder": str(self.gate.folder),
-            **{name.replace("__", "."): value for name, value in settings.items()},
         }
         site = "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items())
         (conf / "crawl-site.toml").write_text(site)
@@ -105,14 +111,13 @@ class Site:
 
         `packed`: the executors' Python comes as an archive, too.
         """
-        environment = bare_environment(self.folder)
         settings = {
             "spark.pyspark.python": str(self.package.python),
             "spark.pyspark.driver.python": str(self.package.python),
             "spark.executor.memory": "512m",
             "spark.driver.memory": "512m",
-            "spark.driver.extraJavaOptions": QUICK,
-            "spark.executor.extraJavaOptions": QUICK,
+            "spark.driver.extraJavaOptions": QUICK_JVM,
+            "spark.executor.extraJavaOptions": QUICK_JVM,
             "spark.eventLog.enabled": "true",
             "spark.eventLog.rolling.enabled": "false",
             "spark.eventLog.compress": "false",
@@ -131,10 +136,10 @@ class Site:
                 *(ROOT / "jobs" / f"{job}.py", "crawl", *words, "--conf", "conf"),
             ],
             self.folder,
-            environment,
+            bare_environment(self.folder),
         )
 
-    def command(self, *words: str, **environment: str) -> Submitted:
+    def command(self, *words: str) -> Submitted:
         """The command `crawl` of this checkout, with their plugins beside it."""
         return started(
             [sys.executable, "-m", "crawl", *words, "--conf", "conf"],
@@ -143,7 +148,6 @@ class Site:
                 **os.environ,
                 "PYTHONPATH": f"{ROOT}{os.pathsep}{self.plugins}",
                 "SPARK_LOCAL_IP": "127.0.0.1",
-                **environment,
             },
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,17 +22,16 @@ from tests.cluster.standalone import (
     Submitted,
     bare_environment,
     running_cluster,
-    wait_for,
 )
-from tests.cluster.submitting import Package, Site, packaged
+from tests.cluster.submitting import ROOT, Package, Site, packaged
 from tests.cluster.third_party import NOTE
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 
 SHAPE = Settings(
-    sites=12,
+    sites=8,
     seed=1,
-    pages=200,
+    pages=120,
     size=1500,
     fanout=6,
     external=0.3,
@@ -73,7 +73,7 @@ def local(tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: 
 
 @dataclass
 class Rounds:
-    """Two rounds, a job a step, and what was seen on the way."""
+    """Two rounds by spark-submit, and what was seen on the way."""
 
     site: Site
     state: State
@@ -90,29 +90,44 @@ def finished(job: Submitted) -> str:
 def rounds(
     tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package, cluster: Cluster
 ) -> Rounds:
-    """The first job has its Python sent, too; the last updatedb is submitted thrice."""
+    """The first round in one job, whose Python is sent, too. The second in a job a step: a
+    worker dies in the middle of its fetch and one in the middle of its updatedb, which is
+    submitted thrice."""
     site = Site(tmp_path_factory.mktemp("submitted") / "c", server.web, package)
-    told = {"inject": finished(site.submit(cluster, "inject", "seeds.txt", packed=True))}
+    told: dict[str, str] = {}
     codes: dict[str, int] = {}
-    for number in range(2):
-        finished(site.submit(cluster, "generate", "--num-fetchers", "2"))
-        finished(site.submit(cluster, "fetch"))
-        finished(site.submit(cluster, "parse"))
-        if number == 0:
-            finished(site.submit(cluster, "updatedb"))
-    site.gate.shut()
-    first = site.submit(cluster, "updatedb")
-    try:
-        site.gate.first_waiting()
+    finished(site.submit(cluster, "inject", "seeds.txt", spark__cores__max=1))
+    finished(site.submit(cluster, "run", "--rounds", "1", "--num-fetchers", "2", packed=True))
+    finished(site.submit(cluster, "generate", "--num-fetchers", "2", spark__cores__max=1))
+    with held(site, cluster, "fetch") as fetch:
+        cluster.lose(cluster.worker_of(site.gate.first_waiting("fetch")))
+    finished(fetch)
+    cluster.add_worker()
+    finished(site.submit(cluster, "parse"))
+    with held(site, cluster, "updatedb") as first:
+        dying = cluster.worker_of(site.gate.first_waiting("updatedb"))
         second = site.submit(cluster, "updatedb")
         codes["at once"], told["at once"] = second.finish(), second.told
-        site.gate.open()
-        codes["first"], told["first"] = first.finish(), first.told
-    finally:
-        first.kill()
+        cluster.lose(dying)
+    codes["first"], told["first"] = first.finish(), first.told
+    cluster.add_worker()
     third = site.submit(cluster, "updatedb")
     codes["after"], told["after"] = third.finish(), third.told
     return Rounds(site, site.state(), told, codes)
+
+
+@contextmanager
+def held(site: Site, cluster: Cluster, job: str) -> Iterator[Submitted]:
+    """The job, which is kept in its middle for as long as this lasts."""
+    site.gate.shut(job)
+    submitted = site.submit(cluster, job)
+    try:
+        yield submitted
+    except BaseException:
+        submitted.kill()
+        raise
+    finally:
+        site.gate.open(job)
 
 
 def test_the_lines_to_type_are_told(package: Package) -> None:
@@ -126,6 +141,8 @@ def test_the_lines_to_type_are_told(package: Package) -> None:
 
 
 def test_two_rounds_are_those_of_local_mode(rounds: Rounds, local: State) -> None:
+    """Though a worker died in the middle of a fetch, and one in that of an updatedb."""
+    assert rounds.site.lost_in() == {"fetch", "updatedb: merge"}
     assert rounds.state == local
 
 
@@ -185,65 +202,41 @@ def test_spark_s_pages_name_phase_and_step(rounds: Rounds) -> None:
 
 def test_the_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
     site = rounds.site
-    finished(site.submit(cluster, "rebucket", "--buckets", "8"))
-    told = finished(site.submit(cluster, "readdb", "--stats"))
+    finished(site.submit(cluster, "rebucket", "--buckets", "8", spark__cores__max=1))
+    told = finished(site.submit(cluster, "readdb", "--stats", spark__cores__max=1))
     assert "TOTAL urls" in told and str(len(rounds.state[0])) in told
     assert site.state() == rounds.state
-
-
-def test_a_worker_that_dies_costs_nothing(
-    tmp_path: Path, server: WebServer, package: Package, cluster: Cluster, local: State
-) -> None:
-    """One in the middle of a fetch, one in the middle of an updatedb."""
-    site = Site(tmp_path / "c", server.web, package, fetcher__server__delay=0.4)
-    words = ("--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
-    job = site.submit(cluster, "run", *words)
-    try:
-        wait_for(lambda: len(site.directory.segments.generated()) == 2, "the second round")
-        site.gate.shut()
-        before = len(server.requests())
-        wait_for(lambda: len(server.requests()) > before + 15, "a fetch at work")
-        cluster.lose(cluster.workers[0])
-        cluster.add_worker()
-        cluster.lose(cluster.worker_of(site.gate.first_waiting()))
-        site.gate.open()
-        cluster.add_worker()
-        finished(job)
-    finally:
-        job.kill()
-    assert site.lost_in() == {"fetch", "updatedb: merge"}
-    assert site.state() == local
+    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == {
+        *("inject", "run", "generate", "fetch", "parse", "updatedb", "rebucket", "readdb")
+    }, "every job is submitted here"
 
 
 def test_two_crawls_at_once_do_not_disturb_each_other(
     tmp_path: Path, server: WebServer, package: Package, cluster: Cluster, local: State
 ) -> None:
-    sites = [Site(tmp_path / name, server.web, package) for name in "ab"]
+    """One by spark-submit, one by the command, which sends its own code and plugins."""
+    submitting, commanding = (Site(tmp_path / name, server.web, package) for name in "ab")
     words = ("--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
-    jobs = [site.submit(cluster, "run", *words, spark__cores__max=1) for site in sites]
+    settings = {
+        "spark.archives": package.archive,
+        "spark.pyspark.python": "./environment/bin/python",
+        "spark.executor.memory": "512m",
+        "spark.cores.max": "1",
+    }
+    options = [word for item in settings.items() for word in ("-D", "=".join(item))]
+    jobs = [
+        submitting.submit(cluster, "run", *words, spark__cores__max=1),
+        commanding.command("run", "crawl", *words, "--master", cluster.master, *options),
+    ]
     try:
         for job in jobs:
             finished(job)
     finally:
         for job in jobs:
             job.kill()
-    for site in sites:
-        assert site.state() == local
-
-
-def test_the_command_sends_its_code_and_plugins(
-    tmp_path: Path, server: WebServer, package: Package, cluster: Cluster, local: State
-) -> None:
-    site = Site(tmp_path / "c", server.web, package)
-    words = ("crawl", "--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
-    settings = (
-        *("-D", f"spark.archives={package.archive}"),
-        *("-D", "spark.pyspark.python=./environment/bin/python"),
-        *("-D", "spark.executor.memory=512m"),
-    )
-    finished(site.command("run", *words, "--master", cluster.master, *settings))
-    assert site.state() == local
-    workers = [told for told in site.gate.told("schedule") if told["spark"]]
+    assert submitting.state() == local
+    assert commanding.state() == local
+    workers = [told for told in commanding.gate.told("schedule") if told["spark"]]
     assert workers and all("/nutria-code.zip/" in told["code"] for told in workers)
 
 
@@ -266,9 +259,10 @@ class TestFaults:
         assert told == "crawl: no Spark master answers at 127.0.0.1:1"
 
     def test_the_code_was_not_sent(self, site: Site, cluster: Cluster, tmp_path: Path) -> None:
+        python = site.package.python
         site.package = Package(tmp_path, "")
         site.package.python.parent.mkdir(parents=True)
-        site.package.python.symlink_to(packaged().python)
+        site.package.python.symlink_to(python)
         told = self.last_line(site.submit(cluster, "inject", "seeds.txt"))
         assert told.startswith("crawl: this Python has no ")
         assert "scripts/package" in told

@@ -1,7 +1,7 @@
 """Plugins of somebody else, as an archive for --py-files, like a wheel renamed .zip.
 
 They change nothing about a crawl. They tell where they run and on which configuration, and
-`gated` holds an updatedb until a test has done what it wants to do meanwhile.
+hold a fetch or an updatedb in its middle until a test has done what it wants to do meanwhile.
 """
 
 from __future__ import annotations
@@ -20,10 +20,35 @@ from pathlib import Path
 
 import crawl
 from crawl.config import file, text
+from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.schedule.default import DefaultFetchSchedule
 
 FOLDER = text("gated.folder", "", "Where the gate is.")
 NOTE = file("gated.note.file", "note.txt", "A rule file of a third party.")
+
+
+def pass_gate(folder, name):
+    if (folder / f"{name}.shut").exists():
+        (folder / f"{name}.{os.getpid()}.waits").touch()
+        while (folder / f"{name}.shut").exists():
+            time.sleep(0.02)
+
+
+class GatedHttp:
+    properties = (*HttpProtocol.properties, FOLDER)
+    schemes = HttpProtocol.schemes
+
+    def __init__(self, config):
+        self.folder, self.http, self.sent = Path(config[FOLDER]), HttpProtocol(config), 0
+
+    def fetch(self, request):
+        self.sent += 1
+        if self.sent > 10:
+            pass_gate(self.folder, "fetch")
+        return self.http.fetch(request)
+
+    def close(self):
+        self.http.close()
 
 
 class Gated(DefaultFetchSchedule):
@@ -39,10 +64,7 @@ class Gated(DefaultFetchSchedule):
         (self.folder / f"{who}-{os.getpid()}.json").write_text(json.dumps(told))
 
     def after_fetch(self, url, datum, **told):
-        if (self.folder / "shut").exists():
-            (self.folder / f"{os.getpid()}.waits").touch()
-            while (self.folder / "shut").exists():
-                time.sleep(0.02)
+        pass_gate(self.folder, "updatedb")
         return super().after_fetch(url, datum, **told)
 
 
@@ -57,6 +79,8 @@ class Witness:
         return replace(parse, metadata={**parse.metadata, "witness": self.note.strip()})
 """
 _ENTRY_POINTS = """
+[nutria.protocol]
+gated-http = third_party_gate:GatedHttp
 [nutria.schedule]
 gated = third_party_gate:Gated
 [nutria.parsefilter]
@@ -81,16 +105,20 @@ class Gate:
         self.folder = folder
         folder.mkdir()
 
-    def shut(self) -> None:
-        (self.folder / "shut").touch()
+    def shut(self, name: str) -> None:
+        """Of a `fetch`, after some requests of each process; of an `updatedb`."""
+        (self.folder / f"{name}.shut").touch()
 
-    def open(self) -> None:
-        (self.folder / "shut").unlink(missing_ok=True)
+    def open(self, name: str) -> None:
+        (self.folder / f"{name}.shut").unlink(missing_ok=True)
 
-    def first_waiting(self) -> int:
+    def first_waiting(self, name: str) -> int:
         """The process that waits at the gate."""
-        found = wait_for(lambda: next(self.folder.glob("*.waits"), None), "an updatedb at work")
-        return int(found.stem)
+
+        def look() -> Path | None:
+            return next(self.folder.glob(f"{name}.*.waits"), None)
+
+        return int(wait_for(look, f"a {name} at work").name.split(".")[1])
 
     def told(self, who: str) -> list[dict[str, Any]]:
         return [json.loads(path.read_text()) for path in self.folder.glob(f"{who}-*.json")]
