@@ -33,7 +33,8 @@ def printed(line: str) -> str:
             assert ended.code in (0, 1), err.getvalue()
     if not grep:
         return out.getvalue()
-    wanted = re.compile(*shlex.split(grep))
+    (pattern,) = shlex.split(grep)
+    wanted = re.compile(pattern)
     lines = out.getvalue().splitlines(keepends=True)
     return "".join(each for each in lines if wanted.search(each))
 
