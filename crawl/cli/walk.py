@@ -41,7 +41,7 @@ from crawl.storage.chunks import CHUNKS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, Segment
 from crawl.telemetry.ambient import meter
-from crawl.telemetry.context import note
+from crawl.telemetry.context import at
 from crawl.telemetry.metrics import ROUND
 from crawl.urls.partition import Resolver
 
@@ -201,13 +201,6 @@ class Walk:
             return self._parse(due)
         return self._update(due)
 
-    def _number_round(self) -> None:
-        number = len(self.rounds) + 1
-        note(round=number)
-        figures = meter()
-        if figures is not None:
-            figures.set(ROUND, number)
-
     def _ended(self) -> Ending | None:
         return self.loop.ends(len(self.rounds) + self._idle)
 
@@ -322,10 +315,13 @@ class Walk:
     @contextmanager
     def _timed(self, due: Due) -> Iterator[None]:
         """Tells that the step begins, and measures it."""
-        self._number_round()
         self.witness.begins(due.step, due.segments)
+        number, figures = len(self.rounds) + 1, meter()
+        if figures is not None:
+            figures.set(ROUND, number)
         began = self.clock.monotonic()
-        yield
+        with at(round=number):
+            yield
         spent = self.clock.monotonic() - began
         self._seconds[due.step.name] = round(self._seconds.get(due.step.name, 0.0) + spent, 3)
 

@@ -43,6 +43,13 @@ _QUICK_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 """The optimising compiler and the parallel collectors pay off after minutes of JVM work;
 ours is done by Python workers, and the JVM hands it out."""
 
+_JSON_LINES = "-Dlog4j2.configurationFile=classpath:org/apache/spark/log4j2-json-layout.properties"
+"""Spark's own layout for the driver's JVM, which takes no setting for it beside a shell."""
+_JSON_LOG = {
+    "spark.log.structuredLogging.enabled": "true",  # of executors
+    "spark.log.level": "WARN",  # as it is without that layout
+}
+
 _EVERYWHERE = {
     # Times are UTC milliseconds in every table; what Spark prints must agree.
     "spark.sql.session.timeZone": "UTC",
@@ -153,12 +160,14 @@ def _launched(
     log = _log_of_running_jvm() or log_file or new_log_file(SystemClock())
 
     settings = {**_EVERYWHERE, **(_LOCAL if is_local(master) else {}), **_worker_path(master)}
-    if Settings.of(config).log_json:
-        settings["spark.log.structuredLogging.enabled"] = "true"  # the JVM's lines too
+    has_json_log = Settings.of(config).log_json
+    if has_json_log:
+        settings |= _JSON_LOG
     settings |= chosen
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
     with _environment(_variables(java, master, chosen)), _own_interrupts():
-        gateway = _gateway(java, settings, log, quick=is_local(master) and not heavy)
+        quick = is_local(master) and not heavy
+        gateway = _gateway(java, settings, log, [_JSON_LINES] if has_json_log else [], quick=quick)
         session = _session(gateway, settings, log)
     for archive in code:
         session.sparkContext.addPyFile(archive)
@@ -192,19 +201,23 @@ def _worker_path(master: str) -> dict[str, str]:
     return {"spark.executorEnv.PYTHONPATH": path}
 
 
-def _gateway(java: Java, settings: dict[str, str], log: Path, *, quick: bool) -> Any:
-    """The JVM, started or left from an earlier session of this process."""
+def _gateway(
+    java: Java, settings: dict[str, str], log: Path, options: list[str], *, quick: bool
+) -> Any:
+    """The JVM, started with these options or left from an earlier session of this process."""
     from pyspark import SparkContext
     from pyspark.find_spark_home import _find_spark_home
 
     if SparkContext._gateway is not None:
         return SparkContext._gateway
-    if _JVM_OPTIONS in settings or not quick:
+    if _JVM_OPTIONS in settings:
         return _jvm(settings, log)
+    if not quick:
+        return _jvm({**settings, **({_JVM_OPTIONS: _joined(options)} if options else {})}, log)
     jars = Path(_find_spark_home()) / "jars"
     archive = archive_options(java, jars, _QUICK_JVM, SystemClock())
     # Or a JVM that crashes leaves its story in the user's working folder.
-    quick_jvm = [*_QUICK_JVM, f"-XX:ErrorFile={log.with_suffix('.crash.log')}"]
+    quick_jvm = [*_QUICK_JVM, *options, f"-XX:ErrorFile={log.with_suffix('.crash.log')}"]
     try:
         return _jvm({**settings, _JVM_OPTIONS: _joined([*quick_jvm, *archive])}, log)
     except EnvironmentFault:

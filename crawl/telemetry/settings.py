@@ -82,7 +82,8 @@ LOG_FORMAT = choice(
     "log.format",
     "text",
     ("text", "json"),
-    "json: what goes to stderr is one JSON object a line, of driver, workers and Spark.",
+    "json: what driver, workers and the JVM log is one JSON object a line; the commands' answers"
+    " stay as they are.",
 )
 LOG_LEVEL = choice(
     "log.level",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -100,3 +103,37 @@ def test_a_collector_that_is_not_there_harms_nobody(crawl: Caller, made: str) ->
     settings = [f"traces.otlp.endpoint={collector.url}", "traces.otlp.timeout=1"]
     answer = crawl("readdb", made, "--stats", *(word for one in settings for word in ("-D", one)))
     assert (answer.code, answer.out) == (0, plain.out)
+
+
+@pytest.mark.spark
+def test_driver_workers_and_jvm_write_json(tmp_path: Path) -> None:
+    """In a process of its own: it starts a JVM, which takes its log's layout at its start."""
+    (tmp_path / "seeds.txt").write_text("http://a.example/\nno url\n")
+    words = ["inject", "mycrawl", "seeds.txt", "--log-format", "json", "--master", "local[1]"]
+    done = subprocess.run(
+        [sys.executable, "-m", "crawl", *words, "-D", "crawldb.buckets=2"],
+        cwd=tmp_path,
+        env={**os.environ, "CRAWL_LOG_DIR": str(tmp_path / "logs")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].split() == ["what", "URLs", "example"]
+    said = lines_of(done.stderr)
+    assert {line["role"] for line in said} == {"driver"}
+    assert [line["message"] for line in said if line["logger"] == "crawl.phases.observed"][:1] == [
+        "inject begins"
+    ]
+    (log,) = (tmp_path / "logs").glob("*.log")
+    written = [
+        json.loads(line)
+        for line in log.read_text(encoding="utf-8").splitlines()
+        if line.startswith("{")
+    ]
+    workers = [line for line in written if line.get("role") == "worker"]
+    assert {line["phase"] for line in workers} == {"inject"}
+    assert {line["step"] for line in workers} == {"read", "merge"}
+    assert {line["crawl"] for line in workers} == {"mycrawl"}
+    assert any("msg" in line and "level" in line for line in written), "the JVM's own"
