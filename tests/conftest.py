@@ -1,4 +1,4 @@
-"""Shared by all tests: the order of the layers and the one small Spark session."""
+"""Shared by all tests: the order of the layers, the one small Spark session, the one HDFS."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.storage.hdfs_cluster import HdfsCluster
 
 
 # how long an example takes says more about the machine than about the code
@@ -46,3 +48,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
     finally:
         session.stop()
+
+
+@pytest.fixture(scope="session")
+def hdfs() -> Iterator[HdfsCluster]:
+    """One cluster for all tests; everyone has a folder of its own."""
+    from tests.storage import hdfs_cluster
+
+    with hdfs_cluster.running() as cluster:
+        yield cluster

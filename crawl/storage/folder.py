@@ -91,6 +91,8 @@ class Folder:
                         _settle(stream)
                 elif _is_store(file_system):
                     return object_store.create(file_system, path, data)
+                elif _is_hdfs(file_system):
+                    file_system.pipe_file(path, data, mode="create")
                 else:
                     with _creating:
                         file_system.pipe_file(path, data, mode="create")

@@ -10,7 +10,7 @@ import pytest
 
 from crawl.storage import lock as lock_module
 from crawl.storage.folder import Folder
-from tests.storage import hdfs_cluster, s3_server
+from tests.storage import s3_server
 from tests.storage.hdfs_cluster import HdfsCluster
 from tests.storage.s3_server import S3Server
 
@@ -20,13 +20,6 @@ def s3() -> Iterator[S3Server]:
     """One server for all tests; everyone has a bucket of its own."""
     with s3_server.running() as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def hdfs() -> Iterator[HdfsCluster]:
-    """One cluster for all tests; everyone has a folder of its own."""
-    with hdfs_cluster.running() as cluster:
-        yield cluster
 
 
 PLACES = [

@@ -38,7 +38,7 @@ _JVM = (
     "-Xmx256m",
     "-Djava.net.preferIPv4Stack=true",
 )
-_LOOKS = 240
+_LOOKS = 1200
 _pause = threading.Event()  # never set: a sleep
 
 
@@ -60,7 +60,7 @@ class HdfsCluster:
         """Returns when files can be written."""
         formatting = [*self._command("name", _NAME_NODE), "-format", "-nonInteractive"]
         with self._log("name").open("ab") as log:
-            subprocess.run(formatting, check=True, stdout=log, stderr=log, timeout=300)
+            subprocess.run(formatting, check=True, stdout=log, stderr=log, timeout=900)
         self.start_name_node()
         for number in range(_DATA_NODES):
             self.start_data_node(number)
