@@ -78,6 +78,16 @@ def stages() -> dict[str, Stage]:
     return found
 
 
+def chain(name: str) -> list[Stage]:
+    """A stage and those that it stands on, the lowest first."""
+    found = stages()
+    standing: list[Stage] = []
+    while name in found:
+        standing.insert(0, found[name])
+        name = found[name].base
+    return standing
+
+
 class Built:
     """What a stage would look like, below a folder."""
 
@@ -91,11 +101,13 @@ class Built:
     def path(self, inside: str) -> Path:
         return Path(self.moved(inside))
 
-    def environment(self, stage: Stage) -> dict[str, str]:
+    def environment(self, name: str) -> dict[str, str]:
         """Of a process in a container of this stage; nothing of whoever tests is left."""
-        told = {name: self.moved(value) for name, value in stage.variables.items()}
-        told["PATH"] = told.get("PATH", "$PATH").replace("$PATH", _bare_path())
-        keeps = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+        told = {"PATH": f"{self.path('/usr/local/bin')}{os.pathsep}{_bare_path()}"}
+        for stage in chain(name):
+            for key, value in stage.variables.items():
+                told[key] = self.moved(value).replace("$PATH", told["PATH"])
+        keeps = {key: os.environ[key] for key in _NEEDED if key in os.environ}
         return {**keeps, "HOME": str(self.folder), **told}
 
     def build(self, stage: Stage) -> None:
@@ -107,7 +119,7 @@ class Built:
             elif name == "COPY" and (copy := _copy(text)).stage is None:
                 self._copy(copy, folder)
             elif name == "RUN":
-                self._run(text, folder, self.environment(stage))
+                self._run(text, folder, {**self.environment(stage.name), **_cached()})
 
     def _copy(self, copy: Copy, folder: Path) -> None:
         target = folder / self.moved(copy.target)
@@ -137,6 +149,12 @@ class Built:
 
 # what a package index may need to be reached
 _NEEDED = ("LANG", "SSL_CERT_FILE", "PIP_CERT", "PIP_INDEX_URL", "HTTPS_PROXY", "https_proxy")
+
+
+def _cached() -> dict[str, str]:
+    """An image is not to hold pip's cache, but this machine's may spare a download."""
+    usual = Path.home() / ".cache" / "pip"
+    return {"PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR", str(usual)), "PIP_NO_CACHE_DIR": "0"}
 
 
 def _bare_path() -> str:

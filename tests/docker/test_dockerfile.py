@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import crawl
-from tests.docker.dockerfile import DOCKER, ROOT, Stage, stages
+from tests.docker.dockerfile import DOCKER, ROOT, chain, stages
 
 HADOLINT = Path(sys.executable).parent / "hadolint"
 RUNTIMES = ("nutria", "airflow", "")
@@ -95,17 +95,17 @@ def test_what_one_stage_takes_from_another_is_made_there() -> None:
 
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_nothing_runs_as_root_and_all_are_children_of_an_init(name: str) -> None:
-    chain = _chain(name)
-    users = [user for stage in chain for user in stage.values("USER")]
+    standing = chain(name)
+    users = [user for stage in standing for user in stage.values("USER")]
     assert users
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", users[-1])
-    entry = [text for stage in chain for text in stage.values("ENTRYPOINT")][-1]
+    entry = [text for stage in standing for text in stage.values("ENTRYPOINT")][-1]
     assert entry.startswith('["tini",')
 
 
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_it_has_no_build_tools_and_no_caches(name: str) -> None:
-    for stage in _chain(name):
+    for stage in chain(name):
         for command in stage.values("RUN"):
             assert "pip" not in command
             if "apt-get" in command:
@@ -139,13 +139,3 @@ def test_an_extra_that_there_is_not_is_refused(tmp_path: Path) -> None:
     assert told.returncode == 2
     assert told.stderr == "install: there is no extra 's4' in setup.cfg\n"
     assert not (tmp_path / "there").exists()
-
-
-def _chain(name: str) -> list[Stage]:
-    """A stage and those that it stands on, the lowest first."""
-    found = stages()
-    chain = []
-    while name in found:
-        chain.insert(0, found[name])
-        name = found[name].base
-    return chain
