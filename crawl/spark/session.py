@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
@@ -43,8 +44,8 @@ _QUICK_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 """The optimising compiler and the parallel collectors pay off after minutes of JVM work;
 ours is done by Python workers, and the JVM hands it out."""
 
-_JSON_LINES = "-Dlog4j2.configurationFile=classpath:org/apache/spark/log4j2-json-layout.properties"
-"""Spark's own layout for the driver's JVM, which takes no setting for it beside a shell."""
+_JSON_LAYOUT = "org/apache/spark/log4j2-json-layout.properties"
+"""Spark's own, for the driver's JVM, which takes no setting for it beside a shell."""
 _JSON_LOG = {
     "spark.log.structuredLogging.enabled": "true",  # of executors
     "spark.log.level": "WARN",  # as it is without that layout
@@ -167,7 +168,7 @@ def _launched(
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
     with _environment(_variables(java, master, chosen)), _own_interrupts():
         quick = is_local(master) and not heavy
-        gateway = _gateway(java, settings, log, [_JSON_LINES] if has_json_log else [], quick=quick)
+        gateway = _gateway(java, settings, log, _json_lines() if has_json_log else [], quick=quick)
         session = _session(gateway, settings, log)
     for archive in code:
         session.sparkContext.addPyFile(archive)
@@ -224,6 +225,17 @@ def _gateway(
         if not forget_archive(archive):
             raise
         return _jvm({**settings, _JVM_OPTIONS: _joined(quick_jvm)}, log)
+
+
+def _json_lines() -> list[str]:
+    """The JVM's option for a log in JSON; none for a Spark that has no such layout."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    for jar in (Path(_find_spark_home()) / "jars").glob("spark-common-utils*.jar"):
+        with ZipFile(jar) as content:
+            if _JSON_LAYOUT in content.namelist():
+                return [f"-Dlog4j2.configurationFile=classpath:{_JSON_LAYOUT}"]
+    return []
 
 
 def _joined(options: list[str]) -> str:
