@@ -57,7 +57,7 @@ class Patience:
             raise type(error)(_first_line(str(error))) from error
         except (OSError, RuntimeError) as error:
             kind = _Passing if _may_pass(error) else OSError
-            raise kind(told(error, self._netloc)) from error
+            raise kind(told(error, self._netloc, known=self._answered)) from error
         self._answered = True
         return result
 
@@ -95,8 +95,8 @@ def _may_pass(error: Exception) -> bool:
     return not text.startswith(_STAYING)
 
 
-def told(error: Exception, netloc: str) -> str:
-    """What it means to the user, in one line."""
+def told(error: Exception, netloc: str, *, known: bool = False) -> str:
+    """What it means to the user, in one line; `known`: the name node has answered before."""
     text = str(error)
     denied = _DENIED.search(text)
     if denied:
@@ -107,7 +107,9 @@ def told(error: Exception, netloc: str) -> str:
         )
     for words, line in _LINES.items():
         if words in text:
-            return line.format(place=netloc or "the default file system", why=_first_line(text))
+            return line.format(place=netloc, why=_first_line(text))
+    if isinstance(error, OSError):  # of the network, in the system's many words
+        return (_GONE if known else _UNREACHABLE).format(place=netloc, why=_first_line(text))
     return _first_line(text)
 
 
@@ -135,6 +137,10 @@ _STAYING = ("InvalidArgument", "InvalidPath", "Unsupported", "SASL", "GSSAPI", "
 _UNREACHABLE = (
     "cannot reach the name node at {place}: see that it runs there and that the port is the one"
     " of fs.defaultFS"
+)
+_GONE = (
+    "a node of the cluster at {place} no longer answers ({why}): see that its name node and data"
+    " nodes run"
 )
 _NO_DATA_NODE = "no data node answers that could do it ({why}): see that they run and have room"
 _UNKNOWN_SERVICE = (
@@ -164,10 +170,4 @@ _LINES = {
     "authentication is not enabled": _KERBEROS,
     "GSSAPI": _KERBEROS,
     "SASL": _KERBEROS,
-    "lookup address": _UNREACHABLE,
-    "Connection refused": _UNREACHABLE,
-    "disconnected": _UNREACHABLE,
-    "Connection reset": _UNREACHABLE,
-    "No route to host": _UNREACHABLE,
-    "timed out": _UNREACHABLE,
 }

@@ -444,6 +444,13 @@ def test_what_a_cluster_says_is_one_line(said: str, line: str) -> None:
     assert "org.apache" not in told
 
 
+def test_a_broken_line_is_told_by_what_was_known() -> None:
+    error = OSError("Broken pipe (os error 32)")
+    assert "cannot reach the name node at nn:8020" in hdfs_faults.told(error, "nn:8020")
+    gone = hdfs_faults.told(error, "nn:8020", known=True)
+    assert "a node of the cluster at nn:8020 no longer answers (Broken pipe" in gone
+
+
 def test_a_fault_of_the_user_is_not_tried_again() -> None:
     asked: list[int] = []
 
