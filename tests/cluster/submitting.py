@@ -175,9 +175,9 @@ class Site:
                 yield json.loads(line)
 
     def job_names(self) -> set[str]:
-        """The names of all jobs, as Spark's own pages show them."""
+        """Phase and step of all jobs, as Spark's own pages show them."""
         return {
-            event["Properties"].get("spark.job.description", "")
+            _phase_and_step(event)
             for event in self.spark_events()
             if event["Event"] == "SparkListenerJobStart"
         }
@@ -188,8 +188,14 @@ class Site:
         lost: set[str] = set()
         for event in self.spark_events():
             if event["Event"] == "SparkListenerJobStart":
-                name = event["Properties"].get("spark.job.description", "")
+                name = _phase_and_step(event)
                 job_of.update(dict.fromkeys(event["Stage IDs"], name))
             elif event.get("Task End Reason", {}).get("Reason") == "ExecutorLostFailure":
                 lost.add(job_of[event["Stage ID"]])
         return lost
+
+
+def _phase_and_step(event: dict[str, Any]) -> str:
+    """Of a job's description, which goes on with the crawl and its segments."""
+    description: str = event["Properties"].get("spark.job.description", "")
+    return description.partition(" · ")[0]
