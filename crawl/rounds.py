@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import TypedDict
 
 from crawl.errors import UsageError
 
 UNBOUNDED = -1
+NOTHING_MORE = 99
+"""Exit code that tells a scheduler to skip the rest; 1 is what any broken program ends with."""
 STOP_FILE = ".STOP"
 """Whoever puts it into a crawl's folder has the loop end after the step under way."""
 
@@ -187,6 +190,86 @@ class Loop:
     def ends(self, rounds: int) -> Ending | None:
         """Whether so many rounds are enough; one in which nothing was due is one, too."""
         return Ending.ROUNDS_DONE if 0 <= self.rounds <= rounds else None
+
+
+class CrawlParams(TypedDict):
+    """What is asked for when a scheduler's crawl is started; all of it goes to all rounds."""
+
+    crawl_dir: str
+    seeds: list[str]
+    """Files or folders to inject first; none to go on with a crawl."""
+    rounds: int
+    top_n: int
+    num_fetchers: int | None
+    threads: int
+    time_limit_min: float
+    master: str | None
+    """None: what the configuration or spark-submit says."""
+    conf: str | None
+    settings: list[str]
+    """KEY=VALUE, as after -D."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One step of one round, as a node of a scheduler's graph; the names are known before
+    anybody asks for a crawl, the command line is not."""
+
+    step: str
+    round: int = 0
+    """From 1 on; 0 for what comes before the first."""
+
+    @property
+    def group(self) -> str | None:
+        return f"round_{self.round}" if self.round else None
+
+    @property
+    def name(self) -> str:
+        return f"{self.group}.{self.step}" if self.group else self.step
+
+    @property
+    def follows_seeds(self) -> bool:
+        """Whether it comes after the inject, of which there need not be any."""
+        return self.round == 1 and self.step == "generate"
+
+    def skipped(self, params: CrawlParams) -> str | None:
+        """Why it is not asked for, if so."""
+        if not self.round:
+            return None if params["seeds"] else "there are no seeds"
+        rounds = params["rounds"]
+        return f"{rounds} rounds were asked for" if self.round > rounds else None
+
+    def words(self, params: CrawlParams) -> list[str]:
+        """The command line, without the program. It can be given again and again."""
+        found = self._step(params).words(params["crawl_dir"])
+        if self.round:
+            found.append("--if-due")
+        for option, value in ("--master", params["master"]), ("--conf", params["conf"]):
+            found += [option, value] if value else []
+        for setting in params["settings"]:
+            found += ["-D", setting]
+        return found
+
+    def _step(self, params: CrawlParams) -> Step:
+        if not self.round:
+            return inject_step(params["seeds"])
+        options = RoundOptions(
+            top_n=params["top_n"],
+            num_fetchers=params["num_fetchers"],
+            threads=params["threads"],
+            time_limit_min=params["time_limit_min"],
+        )
+        (step,) = [step for step in round_of(options).steps if step.name == self.step]
+        return step
+
+
+def graph_of(rounds: int) -> list[Task]:
+    """The tasks of a crawl of at most so many rounds, each after the one before."""
+    steps = round_of(RoundOptions()).steps
+    return [
+        Task(inject_step(()).name),
+        *(Task(step.name, number) for number in range(1, rounds + 1) for step in steps),
+    ]
 
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

@@ -1,11 +1,14 @@
 """spark-submit entry point of `crawl fetch`: the same options.
 
-spark-submit jobs/fetch.py CRAWL_DIR …
+spark-submit … jobs/fetch.py CRAWL_DIR …   (scripts/package tells the whole line)
 """
 
 import sys
 
-from crawl.cli.main import main
+try:
+    from crawl.cli.main import main
+except ModuleNotFoundError as missing:
+    sys.exit(f"crawl: this Python has no {missing.name}: scripts/package tells how to send it")
 
 if __name__ == "__main__":
     main(["fetch", *sys.argv[1:]])

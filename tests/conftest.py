@@ -1,4 +1,4 @@
-"""Shared by all tests: the order of the layers and the one small Spark session."""
+"""Shared by all tests: the order of the layers, the one small Spark session, the one HDFS."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import tests.no_power_cut  # noqa: F401 - by being loaded
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.storage.hdfs_cluster import HdfsCluster
+
 
 # how long an example takes says more about the machine than about the code
 settings.register_profile("nutria", deadline=None)
@@ -24,9 +26,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick tests first, those that need a JVM next, the slow ones last."""
+    """Quick tests first, those that need a JVM next, the slow ones, whole clusters last."""
 
     def layer(item: pytest.Item) -> int:
+        if item.get_closest_marker("cluster"):
+            return 3
         if item.get_closest_marker("slow"):
             return 2
         return 1 if item.get_closest_marker("spark") else 0
@@ -46,3 +50,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
     finally:
         session.stop()
+
+
+@pytest.fixture(scope="session")
+def hdfs() -> Iterator[HdfsCluster]:
+    """One cluster for all tests; everyone has a folder of its own."""
+    from tests.storage import hdfs_cluster
+
+    with hdfs_cluster.running() as cluster:
+        yield cluster

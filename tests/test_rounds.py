@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from crawl.cli.main import COMMANDS
 from crawl.errors import UsageError
 from crawl.rounds import (
     UNBOUNDED,
+    CrawlParams,
     Due,
     Ending,
     Loop,
@@ -19,6 +21,7 @@ from crawl.rounds import (
     RoundOptions,
     SegmentState,
     Stage,
+    graph_of,
     inject_step,
     next_step,
     open_segments,
@@ -180,6 +183,58 @@ def test_a_time_to_wait(told: str, seconds: int) -> None:
 def test_no_time_to_wait(told: str) -> None:
     with pytest.raises(UsageError, match="no time to wait"):
         seconds_of(told)
+
+
+def params(**told: Any) -> CrawlParams:
+    found: CrawlParams = {
+        "crawl_dir": "c",
+        "seeds": ["a.txt", "b"],
+        "rounds": 2,
+        "top_n": 100,
+        "num_fetchers": None,
+        "threads": 7,
+        "time_limit_min": 1.5,
+        "master": None,
+        "conf": None,
+        "settings": [],
+    }
+    found.update(told)
+    return found
+
+
+def test_the_graph_of_a_crawl() -> None:
+    names = [task.name for task in graph_of(2)]
+    assert names == [
+        "inject",
+        *(f"round_1.{step}" for step in ("generate", "fetch", "parse", "updatedb")),
+        *(f"round_2.{step}" for step in ("generate", "fetch", "parse", "updatedb")),
+    ]
+    assert [task.name for task in graph_of(2) if task.follows_seeds] == ["round_1.generate"]
+
+
+def test_what_the_tasks_of_a_graph_run() -> None:
+    inject, *a_round = graph_of(1)
+    told = params(master="yarn", conf="my conf", settings=["a=b", "c=d e"])
+    shared = ["--master", "yarn", "--conf", "my conf", "-D", "a=b", "-D", "c=d e"]
+    fetching = ["-D", "fetcher.threads.fetch=7", "-D", "fetcher.timelimit.mins=1.5"]
+    assert inject.words(told) == ["inject", "c", "a.txt", "b", *shared]
+    assert [task.words(told) for task in a_round] == [
+        ["generate", "c", "--top-n", "100", "--if-due", *shared],
+        ["fetch", "c", *fetching, "--if-due", *shared],
+        ["parse", "c", "--if-due", *shared],
+        ["updatedb", "c", "--if-due", *shared],
+    ]
+    generate = a_round[0].words(params(num_fetchers=3))
+    assert generate == ["generate", "c", "--top-n", "100", "--num-fetchers", "3", "--if-due"]
+
+
+def test_tasks_that_nobody_asked_for() -> None:
+    graph = graph_of(3)
+    assert not any(task.skipped(params(rounds=3)) for task in graph)
+    assert {task.name for task in graph if task.skipped(params(seeds=[], rounds=3))} == {"inject"}
+    skipped = {task.group for task in graph if task.skipped(params(rounds=1))}
+    assert skipped == {"round_2", "round_3"}
+    assert graph[-1].skipped(params()) == "2 rounds were asked for"
 
 
 def test_it_needs_next_to_nothing() -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
+from crawl.telemetry.task import load
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -39,12 +41,13 @@ class InProcess:
     def run(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
     ) -> list[Result]:
+        work = load(function, step, away=False)
         if self._threads == 1 or len(tasks) <= 1:
-            return [function(task) for task in tasks]
+            return work.results([work.function(task) for task in tasks])
         with ThreadPoolExecutor(min(self._threads, len(tasks))) as pool:
-            futures = [pool.submit(function, task) for task in tasks]
+            futures = [pool.submit(work.function, task) for task in tasks]
             try:
-                return [future.result() for future in futures]
+                return work.results([future.result() for future in futures])
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

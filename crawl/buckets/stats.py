@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from crawl.counters import Counters
 from crawl.model.status import Status
 from crawl.storage.folder import Folder
 from crawl.storage.layout import encoded
@@ -109,6 +110,16 @@ def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> Stats:
                 _count_hosts(stats, encoded(rows["host"]), status)
     stats.ranked_scores = _thinned(scores)
     return stats
+
+
+def count_statuses(crawldb: Folder, file: BucketFile) -> Counters:
+    """One bucket's records by status, of which nothing else is read."""
+    found = Counters()
+    with open_table(crawldb, file.path) as source:
+        for rows in each_group(source, ["status"]):
+            for code, count in _counted(rows["status"].to_numpy()).items():
+                found[status_label(code)] += count
+    return found
 
 
 def _thinned(

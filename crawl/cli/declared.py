@@ -17,6 +17,7 @@ def declared_properties() -> Iterator[Property[Any]]:
     from crawl.parsing import settings as parsing
     from crawl.rules import outlinks
     from crawl.rules.redirect import DB_IGNORE_ALSO_REDIRECTS
+    from crawl.telemetry import settings as telemetry
 
     yield from chains.PROPERTIES
     yield from politeness.PROPERTIES
@@ -25,4 +26,5 @@ def declared_properties() -> Iterator[Property[Any]]:
     yield from parsing.PROPERTIES
     yield from outlinks.PROPERTIES
     yield DB_IGNORE_ALSO_REDIRECTS
+    yield from telemetry.PROPERTIES
     yield from plugin_properties()

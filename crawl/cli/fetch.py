@@ -7,6 +7,7 @@ from collections.abc import Callable
 import click
 
 from crawl.cli.counted import counted
+from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.fetch_progress import telling
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
@@ -35,6 +36,7 @@ __all__ = ["command", "telling"]
     metavar="N",
     help="Threads a task (default: fetcher.threads.fetch).",
 )
+@if_due_option
 @force_option
 @json_option
 @with_spark
@@ -43,6 +45,7 @@ def command(
     crawl_dir: str,
     segment: str | None,
     threads: int | None,
+    if_due: bool,
     force: bool,
     as_json: bool,
     spark: SparkOptions,
@@ -62,6 +65,11 @@ def command(
         config = config.with_values({"fetcher.threads.fetch": threads}, "--threads")
     fetch.check(config)
     directory = CrawlDir(crawl_dir)
+    if if_due:
+        turn = take_turn("fetch", directory, filter(None, [segment]))
+        if turn.code is not None:
+            return turn.code
+        (segment,) = turn.segments
     require_segments(directory, (segment,) if segment else ())
     chosen = fetch.choose(directory, segment)
     require_unlocked(chosen.folder, config, force=force)

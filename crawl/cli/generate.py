@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.spark import SparkOptions
@@ -15,6 +16,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import generate
 from crawl.phases.generate import Generated, GenerateOptions, Matching
+from crawl.rounds import NOTHING_MORE
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.urls.resolve import system_resolver
 
@@ -49,6 +51,7 @@ NOTHING_DUE = 1
 @click.option(
     "--no-norm", is_flag=True, help="Count a host under its own name, not its normalised one."
 )
+@if_due_option
 @force_option
 @json_option
 @with_spark
@@ -62,6 +65,7 @@ def command(
     expr: str | None,
     no_filter: bool,
     no_norm: bool,
+    if_due: bool,
     force: bool,
     as_json: bool,
     spark: SparkOptions,
@@ -91,6 +95,8 @@ def command(
         force=force,
     )
     generate.check(config, options)
+    if if_due and (turn := take_turn("generate", directory)).code is not None:
+        return turn.code
     directory.require_writable()
     require_unlocked(directory.crawldb.folder, config, force=force)
     with spark.session("generate", config) as session:
@@ -112,7 +118,9 @@ def command(
         print_json({"segments": done.segments, "report": done.report.as_dict()})
     else:
         _summarize(crawl_dir, done)
-    return 0 if done.segments else NOTHING_DUE
+    if done.segments:
+        return 0
+    return NOTHING_MORE if if_due else NOTHING_DUE
 
 
 def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:

@@ -4,12 +4,14 @@ click, because it parses, documents and completes command lines and lets a group
 its commands lazily: `crawl --help` imports none of them.
 
 Exit codes: 0 done, 1 nothing to do or not found, 2 wrong input, configuration or
-storage, 3 locked by somebody else, 70 a fault of ours, 130 interrupted.
+storage, 3 locked by somebody else, 70 a fault of ours, 99 nothing more to do (for
+schedulers, see due.py), 130 interrupted.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import sys
 import traceback
@@ -20,6 +22,7 @@ import click
 from crawl import __version__
 from crawl.errors import CrawlError
 from crawl.nearest import nearest
+from crawl.telemetry import logs
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("crawl.cli.demo", "two rounds on a bundled synthetic web, without a network"),
@@ -30,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "parse": ("crawl.cli.parse", "text, data and links of a fetched segment"),
     "updatedb": ("crawl.cli.updatedb", "take what segments brought into the CrawlDb"),
     "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
+    "plan": ("crawl.cli.plan", "nodes, hours, storage and money that a crawl takes"),
     "status": ("crawl.cli.status", "how far the segments are, also while they are fetched"),
     "readdb": ("crawl.cli.readdb", "statistics, look-up and dumps of the CrawlDb"),
     "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),
@@ -46,6 +50,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "showproperties": ("crawl.cli.showproperties", "every setting and where it came from"),
 }
 """name → (module with the click command `command`, one line of help)."""
+
+_log = logging.getLogger(__name__)
 
 INTERNAL_FAULT = 70
 INTERRUPTED = 130
@@ -102,6 +108,15 @@ def crawl() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command line and exits."""
     try:
+        _run(arguments)
+    finally:
+        logs.use_text()
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
+        logs.use_json()  # what is wrong with the command line is told so too
+    try:
         code = crawl.main(
             args=None if arguments is None else list(arguments),
             prog_name="crawl",
@@ -138,6 +153,13 @@ def _told(error: click.ClickException) -> str:
 
 
 def _fail(message: str, code: int, *, bug: bool = False) -> None:
+    if logs.is_json():
+        is_stack_wanted = bug or bool(os.environ.get("CRAWL_DEBUG"))
+        error = sys.exception()
+        told = {"type": type(error).__name__, "message": str(error)}
+        fields = {"exit_code": code, "exception": told}
+        _log.error(message, exc_info=is_stack_wanted, extra={"fields": fields})
+        sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):
         traceback.print_exc()
     elif bug:

@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 import click
 
 from crawl.cli.declared import declared_properties
+from crawl.cli.output import remark
 from crawl.config import load
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def with_config(command: Command) -> Command:
-    """Adds -D and --conf; the command is called with `config`."""
+    """Adds -D, --conf and --log-format; the command is called with `config`, and observed."""
 
     @click.option(
         "-D",
@@ -32,10 +33,29 @@ def with_config(command: Command) -> Command:
         help="Folder with crawl-site.toml and rule files, or a TOML file"
         " (default: $CRAWL_CONF_DIR, or ./conf if it has a crawl-site.toml).",
     )
+    @click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        help="json: remarks and errors as JSON, one object a line (the property log.format).",
+    )
     @functools.wraps(command)
-    def wrapped(*args: Any, overrides: tuple[str, ...], conf: str | None, **kwargs: Any) -> Any:
+    def wrapped(
+        *args: Any,
+        overrides: tuple[str, ...],
+        conf: str | None,
+        log_format: str | None,
+        **kwargs: Any,
+    ) -> Any:
+        from crawl.telemetry.ambient import observed_command, scraped_at
+
+        if log_format is not None:
+            overrides = (*overrides, f"log.format={log_format}")
         config = load(overrides, conf, os.environ, extra=declared_properties)
-        return command(*args, config=config, **kwargs)
+        name = click.get_current_context().info_name or ""
+        with observed_command(config, name, str(kwargs.get("crawl_dir") or "")):
+            if scraped_at() and not getattr(kwargs.get("spark"), "quiet", False):
+                remark(f"{name}: metrics at {scraped_at()}")
+            return command(*args, config=config, **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

@@ -7,11 +7,16 @@ one, and elsewhere columns are aligned plainly so that they can be cut and grepp
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 import click
+
+from crawl.telemetry import logs
+
+_log = logging.getLogger(__name__)
 
 
 def print_json(content: Any) -> None:
@@ -33,6 +38,10 @@ def print_table(
     every table but the first. `err`: to stderr, as what is no answer.
     """
     texts = [[_shown(value) for value in row] for row in rows]
+    if err and logs.is_json():
+        told = [dict(zip(columns, row, strict=True)) for row in texts]
+        _log.info(title, extra={"fields": {"rows": told}})
+        return
     numeric = [
         bool(rows) and all(isinstance(row[place], int | float) for row in rows)
         for place in range(len(columns))
@@ -57,7 +66,10 @@ def print_table(
 
 def remark(message: str) -> None:
     """A line for the person at the terminal; never part of the answer."""
-    click.echo(message, err=True)
+    if logs.is_json():
+        _log.info(message.strip("\n"))
+    else:
+        click.echo(message, err=True)
 
 
 def _shown(value: object) -> str:

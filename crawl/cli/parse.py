@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from crawl.cli.counted import counted
+from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.parse_progress import telling
@@ -25,6 +26,7 @@ from crawl.storage.segments import CONTENT
 @click.option("--reparse", is_flag=True, help="Parse a segment again and replace its parse.")
 @click.option("--no-filter", is_flag=True, help="Keep links that the URL filters reject.")
 @click.option("--no-normalize", is_flag=True, help="Leave links as the pages have them.")
+@if_due_option
 @force_option
 @json_option
 @with_spark
@@ -35,6 +37,7 @@ def command(
     reparse: bool,
     no_filter: bool,
     no_normalize: bool,
+    if_due: bool,
     force: bool,
     as_json: bool,
     spark: SparkOptions,
@@ -53,6 +56,11 @@ def command(
     """
     parse.check(config)
     directory = CrawlDir(crawl_dir)
+    if if_due:
+        turn = take_turn("parse", directory, filter(None, [segment]))
+        if turn.code is not None:
+            return turn.code
+        (segment,) = turn.segments
     require_segments(directory, (segment,) if segment else ())
     chosen = parse.choose(directory, segment, reparse=reparse)
     directory.require_writable()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Protocol, TextIO
 
 from crawl.cli.output import remark
+from crawl.telemetry import logs
 
 _DRAW_EVERY_S = 1.0
 _LINE_EVERY_S = 5.0
@@ -112,7 +113,8 @@ def showing(
         yield
         return
     stream = sys.stderr if stream is None else stream
-    display: _Display = Bar(phase, stream) if stream.isatty() else Lines(phase)
+    drawn = stream.isatty() and not logs.is_json()
+    display: _Display = Bar(phase, stream) if drawn else Lines(phase)
     over = threading.Event()
 
     def tell() -> None:

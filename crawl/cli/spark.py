@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from crawl.buckets.runner import InProcess, Runner
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
+from crawl.spark.master import is_submitted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,11 +52,13 @@ class SparkOptions:
     def runner(
         self, name: str, config: Config, *, rows: int | None = None, quiet: bool = False
     ) -> Iterator[Runner]:
-        """A Runner on Spark; on this process where `rows` says that this is quicker.
+        """A Runner on Spark; on this process where `rows` says that this is quicker, and
+        nobody has asked for a cluster.
 
         `quiet`: the command tells its progress itself.
         """
-        if rows is not None and rows <= SMALL_ROWS and self.master is None:
+        asked_for_spark = self.master is not None or is_submitted()
+        if rows is not None and rows <= SMALL_ROWS and not asked_for_spark:
             yield InProcess(threads=os.cpu_count() or 1)
             return
         from crawl.spark.tasks import SparkRunner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from crawl.cli.due import Turn, if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.segments import require_segments
@@ -28,6 +29,7 @@ from crawl.storage.crawl_dir import CrawlDir
 @click.option(
     "--normalize", is_flag=True, help="Bring every URL into the form that is normal today."
 )
+@if_due_option
 @click.option(
     "--force",
     is_flag=True,
@@ -43,11 +45,12 @@ def command(
     no_additions: bool,
     filters: bool,
     normalize: bool,
+    if_due: bool,
     force: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
-) -> None:
+) -> int:
     """Take what segments brought into the CrawlDb of CRAWL_DIR: what became of fetched
     URLs and when they are due again, new URLs, and scores.
 
@@ -62,16 +65,19 @@ def command(
       crawl updatedb mycrawl --no-additions
       crawl updatedb mycrawl --filter --normalize -D db.update.purge.404=true
     """
+    directory = CrawlDir(crawl_dir)
+    turn = take_turn("updatedb", directory, segments) if if_due else Turn(segments)
     options = UpdateOptions(
-        segments,
+        turn.segments,
         additions=False if no_additions else None,
         filter=True if filters else None,
         normalize=True if normalize else None,
         force=force,
     )
     updatedb.check(config, options)
+    if turn.code is not None:
+        return turn.code
     # what cannot be applied or written is told before Spark starts
-    directory = CrawlDir(crawl_dir)
     require_segments(directory, segments)
     updatedb.choose(directory, options)
     directory.require_writable()
@@ -90,6 +96,7 @@ def command(
         )
     else:
         _summarize(crawl_dir, done)
+    return 0
 
 
 def _summarize(crawl_dir: str, done: DbUpdated) -> None:

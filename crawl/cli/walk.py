@@ -40,6 +40,9 @@ from crawl.rules.updatedb import Event
 from crawl.storage.chunks import CHUNKS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, Segment
+from crawl.telemetry.ambient import meter
+from crawl.telemetry.context import at
+from crawl.telemetry.metrics import ROUND
 from crawl.urls.partition import Resolver
 
 _LOOKS_EVERY_S = 5.0
@@ -323,8 +326,12 @@ class Walk:
     def _timed(self, due: Due) -> Iterator[None]:
         """Tells that the step begins, and measures it."""
         self.witness.begins(due.step, due.segments)
+        number, figures = len(self.rounds) + 1, meter()
+        if figures is not None:
+            figures.set(ROUND, number)
         began = self.clock.monotonic()
-        yield
+        with at(round=number):
+            yield
         spent = self.clock.monotonic() - began
         self._seconds[due.step.name] = round(self._seconds.get(due.step.name, 0.0) + spent, 3)
 

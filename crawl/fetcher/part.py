@@ -19,12 +19,14 @@ from crawl.fetcher.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.host_summary import Hosts, HostSummary
 from crawl.fetcher.output import ChunkSize, Output, pages_of
+from crawl.fetcher.page_spans import with_page_spans
 from crawl.fetcher.parse_line import ParseLine
 from crawl.fetcher.part_surroundings import PartFetching, surroundings
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
 from crawl.fetcher.queues import Left, Nothing
 from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.request_times import RequestTimes
 from crawl.fetcher.settings import (
     FETCHER_BANDWIDTH_CHECK,
     FETCHER_BANDWIDTH_TARGET,
@@ -114,7 +116,9 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         _listed(fetching, file, done),
         FetchSettings.of(config),
         Politeness.of(config),
-        surroundings(fetching, emit, output, file, done, protocols.resolver),
+        surroundings(
+            fetching, with_page_spans(emit, clock), output, file, done, protocols.resolver
+        ),
         deadline=_deadline(fetching.deadline_ms, clock),
     )
     engine.output, engine.done = output, done
@@ -122,7 +126,9 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         # an address has no queue of its own whose pause could be told
         Event().wait(Politeness.of(config).ip_delay_s)
         engine.queues.go_on_from(fetching.strays.left, clock.monotonic())
-    with watching(fetching.segment, file, log, output, config, clock, len(done)) as watch:
+    with watching(
+        fetching.segment, file, log, output, config, clock, len(done), latencies.times
+    ) as watch:
         crew = Crew(
             engine,
             protocols.fetch,
@@ -258,6 +264,7 @@ class _Latencies:
 
     def __init__(self) -> None:
         self.sample: list[int] = []
+        self.times = RequestTimes()
         self._met = 0
         self._chance = random.Random(0)
 
@@ -265,6 +272,7 @@ class _Latencies:
         told = record.datum.metadata.get("_rs_")
         if told is None:
             return
+        self.times.take(int(told))
         self._met += 1
         if len(self.sample) < self._MOST:
             self.sample.append(int(told))

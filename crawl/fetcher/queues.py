@@ -63,6 +63,10 @@ class Outlook:
     """Those whose pause is not over, that are being asked, or whose rules are."""
     serial_s: float
     """How long the longest one takes at the least, by its pauses alone."""
+    awaiting_robots: int = 0
+    """Of those that wait: for a robots.txt."""
+    backed_off: int = 0
+    """Of those that wait: because their server failed, or asked for it."""
 
 
 class HostQueues:
@@ -212,17 +216,21 @@ class HostQueues:
 
     def outlook(self, now: float) -> Outlook:
         """How the queues stand: what people are told, and what an ETA rests on."""
-        ready = waiting = 0
+        ready = waiting = awaiting = backed_off = 0
         longest = 0.0
         for queue in self._queues.values():
             if queue.has_work and queue.ready_at <= now:
                 ready += 1
             elif queue.waiting or queue.in_progress:
                 waiting += 1
+                if queue.held:
+                    awaiting += 1
+                elif queue.exceptions and queue.ready_at > now:
+                    backed_off += 1
             if queue.waiting:
                 pauses = max(0, queue.waiting - 1) * queue.pace.delay_s / queue.pace.at_once
                 longest = max(longest, max(0.0, queue.ready_at - now) + pauses)
-        return Outlook(ready, waiting, longest)
+        return Outlook(ready, waiting, longest, awaiting, backed_off)
 
     def _offer(self, queue: HostQueue) -> None:
         if not queue.lined_up and queue.has_work:

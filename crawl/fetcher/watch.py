@@ -7,6 +7,9 @@ SEGMENT/crawl_fetch/STOP                       asks all tasks to end in good ord
 from __future__ import annotations
 
 import json
+import logging
+import resource
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +23,7 @@ from crawl.errors import StorageError
 from crawl.fetcher.engine import FetchEngine
 from crawl.fetcher.output import Output
 from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.request_times import RequestTimes
 from crawl.fetcher.settings import FETCHER_PROGRESS_INTERVAL
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.folder import Folder
@@ -34,6 +38,10 @@ SUPERSEDED = "superseded"
 
 _HEARS_WITHIN_S = 1.0
 """At the most, beside the interval: a crew looks up twice a second."""
+
+
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+_log = logging.getLogger(__name__)
 
 
 def _sleep(seconds: float) -> None:
@@ -86,10 +94,18 @@ def watching(
     config: Config,
     clock: Clock,
     done: int,
+    times: RequestTimes | None = None,
 ) -> Iterator[Watch]:
-    """What a crew calls now and then; `done` URLs had a record before it began."""
+    """What a crew calls now and then; `done` URLs had a record before it began. At the end
+    a last word is told."""
     with ThreadPoolExecutor(1) as messenger:
-        yield _Watch(segment, file, log, output, config, clock, done, messenger)
+        watch = _Watch(
+            *(segment, file, log, output, config, clock, done, messenger), times or RequestTimes()
+        )
+        try:
+            yield watch
+        finally:
+            watch.end()
 
 
 class _Watch:
@@ -103,6 +119,7 @@ class _Watch:
         clock: Clock,
         done: int,
         messenger: ThreadPoolExecutor,
+        times: RequestTimes,
     ) -> None:
         self._segment = segment
         self._file = file
@@ -115,10 +132,13 @@ class _Watch:
         self._next = 0.0
         self._last = (clock.monotonic(), 0, 0)
         self._answer: Future[str] | None = None
+        self._times = times
+        self._engine: FetchEngine | None = None
 
     def __call__(self, engine: FetchEngine, busy: int) -> str:
         """Called under the engine's lock: the store, which may be slow, is asked by another
         thread, and its answer is taken at the next call."""
+        self._engine = engine
         self._output.tick(self._clock.monotonic())
         if self._answer is not None:
             if not self._answer.done():
@@ -131,6 +151,13 @@ class _Watch:
             self._next = now + self._interval_s
             self._answer = self._messenger.submit(self._exchange, self._told(engine, busy, now))
         return ""
+
+    def end(self) -> None:
+        """Tells a last time, when nothing is under way any more."""
+        if self._engine is not None:
+            now = self._clock.monotonic()
+            last = {**self._told(self._engine, 0, now), "ended": True}
+            self._messenger.submit(self._exchange, last)
 
     def _told(self, engine: FetchEngine, busy: int, now: float) -> dict[str, Any]:
         pages, amount = engine.counters["records"], engine.counters["bytes"]
@@ -149,18 +176,26 @@ class _Watch:
             "queues": len(engine.queues),
             "queues_ready": outlook.ready,
             "queues_waiting": outlook.waiting,
+            "queues_awaiting_robots": outlook.awaiting_robots,
+            "queues_backed_off": outlook.backed_off,
             "longest_queue_s": round(outlook.serial_s, 1),
             "errors": _errors(engine.counters),
+            "counters": {**engine.counters, **self._output.parse_counters},
+            "request_times": {"counts": list(self._times.counts), "ms": self._times.total_ms},
+            "memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT,
+            "run": self._log.token,
             "told_ms": self._clock.now_ms(),
         }
 
     def _exchange(self, told: dict[str, Any]) -> str:
         try:
             if not self._log.is_ours():
+                _log.warning("another task has claimed this part: this one ends")
                 return SUPERSEDED
             self._segment.write(_progress_file(self._file.part), json.dumps(told).encode())
             return INTERRUPTED if self._segment.exists(STOP) else ""
-        except StorageError:
+        except StorageError as error:
+            _log.warning("cannot tell how far the part is: %s", error)
             return ""  # a passing fault of the store: what is fetched will tell a lasting one
 
 

@@ -20,6 +20,7 @@ from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.host_summary import MOST_HOSTS
+from crawl.fetcher.measures import measured
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
 from crawl.fetcher.part_surroundings import Strays
 from crawl.fetcher.politeness import Politeness
@@ -37,6 +38,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.parsing.plan import Parsing
+from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
@@ -50,6 +52,7 @@ from crawl.storage.segments import (
     PartManifest,
     Segment,
 )
+from crawl.telemetry.context import note
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
     raise NothingToDo(f"{crawl_dir.address}: every segment is fetched already")
 
 
+@observed("fetch")
 def run(
     runner: Runner,
     crawl_dir: CrawlDir,
@@ -115,6 +119,7 @@ def run(
     tells whether that was done before there was a fetch to end.
     """
     segment = choose(crawl_dir, options.segment)
+    note(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
     with held(
         segment.folder,
@@ -144,7 +149,7 @@ def run(
             list_filters=_list_filters(config),
             clock=clock,
         )
-        with timed(report, "fetch", clock):
+        with timed(report, "fetch", clock), measured(segment.folder, lists, clock):
             fetched = runner.run(partial(fetch_part, fetching), lists, "fetch")
             fetched += _strays_fetched(runner, fetching, fetched)
         _tell(report, fetched, clock)

@@ -50,6 +50,7 @@ from crawl.config.properties import (
 )
 from crawl.errors import NoSnapshot
 from crawl.model.report import Report
+from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -94,6 +95,7 @@ def check(config: Config, options: GenerateOptions) -> None:
     _selection(config, options, started=0)
 
 
+@observed("generate")
 def run(
     runner: Runner,
     crawl_dir: CrawlDir,

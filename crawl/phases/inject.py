@@ -28,6 +28,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.inject import OnKnown
 from crawl.storage.crawl_dir import CrawlDir
@@ -74,6 +75,7 @@ def _plugins(
     )
 
 
+@observed("inject")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InjectOptions, clock: Clock
 ) -> Injected:

@@ -19,6 +19,7 @@ from crawl.errors import NothingToDo, UsageError
 from crawl.model.report import Report
 from crawl.parsing.part import PartParsed, PartParsing, parse_part
 from crawl.parsing.plan import Parsing
+from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
@@ -32,6 +33,7 @@ from crawl.storage.segments import (
     PartManifest,
     Segment,
 )
+from crawl.telemetry.context import note
 
 PROGRESS = "crawl_parse/progress"
 """Marks of the tasks of a parse under way."""
@@ -107,11 +109,13 @@ def _has_content(segment: Segment) -> bool:
     return stored is not None and stored.rows > 0
 
 
+@observed("parse")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: ParseOptions, clock: Clock
 ) -> Parsed:
     """Parses the segment and publishes what came of it."""
     segment = choose(crawl_dir, options.segment, reparse=options.reparse)
+    note(segment=segment.name)
     report = Report("parse", clock.now_ms(), config.digest(), asdict(options))
     parsing = Parsing.from_config(
         config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls

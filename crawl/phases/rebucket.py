@@ -11,6 +11,7 @@ from crawl.config import Config
 from crawl.config.properties import CRAWLDB_ROW_GROUP_SIZE, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import UsageError
 from crawl.model.report import Report
+from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.snapshot import Snapshot
@@ -25,6 +26,7 @@ def check(present: Snapshot, buckets: int) -> None:
         )
 
 
+@observed("rebucket")
 def run(
     runner: Runner,
     crawl_dir: CrawlDir,

@@ -33,12 +33,14 @@ from crawl.errors import NothingToDo, UsageError
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.updatedb import Updating
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, Segment
 from crawl.storage.snapshot import BucketFile, Snapshot, Transaction
 from crawl.storage.split import SplitFile, destinations_of
+from crawl.telemetry.context import note
 
 _ROWS_AN_OPENING = 3_000
 """To open a file for one bucket takes as long as to gather so many rows (measured)."""
@@ -158,6 +160,7 @@ def _unfinished(crawl_dir: CrawlDir, segment: Segment) -> str:
     return ""
 
 
+@observed("updatedb")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateOptions, clock: Clock
 ) -> DbUpdated:
@@ -172,6 +175,7 @@ def run(
     again = _again(config, options)
     with crawl_dir.writing_crawldb("updatedb", config, clock, force=options.force) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
+        note(segment=" ".join(segment.name for segment in chosen.segments))
         base = transaction.base
         moving = Moving(
             crawldb=transaction.folder,

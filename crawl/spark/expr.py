@@ -13,6 +13,7 @@ from pyspark.sql import Row, SparkSession
 
 from crawl.buckets.generate.scan import MATCHING
 from crawl.errors import UsageError
+from crawl.spark.progress import progress
 from crawl.spark.source import FORMAT, SHOWN, register
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -63,6 +64,7 @@ def matching_rows(
             yield write_split(scratch, scratch_name("matching"), table, places[:, 0])
 
     try:
-        return chosen.rdd.mapPartitions(write).collect()
+        with progress(spark, "expr", quiet=True):
+            return chosen.rdd.mapPartitions(write).collect()
     except PySparkException as error:
         raise UsageError(f"--expr {expr!r} failed: {_reason(error)}") from error

@@ -21,6 +21,11 @@ _STANDALONE = re.compile(r"spark://([^,:/]+:\d+(?:,[^,:/]+:\d+)*)/?")
 _KUBERNETES = re.compile(r"k8s://\S+")
 
 
+def is_submitted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether spark-submit has started this process: its JVM is there, its options stand."""
+    return "PYSPARK_GATEWAY_PORT" in environment
+
+
 def is_local(master: str) -> bool:
     """Whether everything runs inside the driver's own JVM."""
     return master == "local" or master.startswith("local[")

@@ -1,12 +1,13 @@
 """Tells the user how far a long Spark step is.
 
 A bar on a terminal, a plain line every few seconds elsewhere, nothing for a short step.
-The same step name goes to Spark, so that its own pages name phase and step.
+The same step goes to Spark, so that its own pages name phase, step, crawl and segment.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from crawl.clock import Clock, SystemClock
+from crawl.telemetry import logs
+from crawl.telemetry.context import described
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -26,6 +29,7 @@ PATIENCE_SECONDS = 3.0
 """A step shorter than this needs no plain line."""
 
 _numbers = itertools.count(1)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +96,11 @@ class Lines:
         now = self._clock.monotonic()
         if now >= self._next:
             self._next = now + LINE_SECONDS
-            print(
-                f"{self._step}: {tally}, {now - self._begun:.0f} s", file=self._stream, flush=True
-            )
+            line = f"{self._step}: {tally}, {now - self._begun:.0f} s"
+            if logs.is_json():
+                _log.info(line)
+            else:
+                print(line, file=self._stream, flush=True)
 
     def close(self) -> None:
         return
@@ -116,7 +122,7 @@ def progress(
     """
     context = spark.sparkContext
     group = f"{step} #{next(_numbers)}"
-    with _job_group(context, group, step):
+    with _job_group(context, group, described(step)):
         if quiet:
             yield
             return
@@ -128,7 +134,8 @@ def progress(
 
 
 def _display(step: str, stream: TextIO) -> Display:
-    return Bar(step, stream) if stream.isatty() else Lines(step, stream, SystemClock())
+    drawn = stream.isatty() and not logs.is_json()
+    return Bar(step, stream) if drawn else Lines(step, stream, SystemClock())
 
 
 @contextmanager

@@ -17,13 +17,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.spark.class_archive import archive_options, forget_archive
+from crawl.spark.code_archive import code_archives, named_archives
+from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
 from crawl.spark.log_file import new_log_file
-from crawl.spark.master import checked, is_local
+from crawl.spark.master import checked, is_local, is_submitted
+from crawl.telemetry.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,10 +38,18 @@ LOG_FILE_KEY = "spark.nutria.log.file"
 """Setting that tells where the session's JVM writes; absent where the cluster decides."""
 
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
+_CODE = "spark.submit.pyFiles"
 
 _QUICK_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 """The optimising compiler and the parallel collectors pay off after minutes of JVM work;
 ours is done by Python workers, and the JVM hands it out."""
+
+_JSON_LAYOUT = "org/apache/spark/log4j2-json-layout.properties"
+"""Spark's own, for the driver's JVM, which takes no setting for it beside a shell."""
+_JSON_LOG = {
+    "spark.log.structuredLogging.enabled": "true",  # of executors
+    "spark.log.level": "WARN",  # as it is without that layout
+}
 
 _EVERYWHERE = {
     # Times are UTC milliseconds in every table; what Spark prints must agree.
@@ -86,9 +98,9 @@ def open_session(
     if current is not None:
         return current
     chosen = config.spark_settings()
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
+    if is_submitted():
         return _submitted(name, master, chosen)
-    return _launched(name, chosen, master or chosen.get("spark.master"), log_file, heavy)
+    return _launched(name, config, master or chosen.get("spark.master"), log_file, heavy)
 
 
 def current_session() -> SparkSession | None:
@@ -119,37 +131,51 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
     # Until pyspark has met the JVM, a SparkConf does not know what spark-submit was given.
     SparkContext._ensure_initialized()
     conf = SparkConf()
-    for key, value in _EVERYWHERE.items():
+    named = master or str(conf.get("spark.master", ""))
+    for key, value in {**_EVERYWHERE, **executor_settings(named)}.items():
         conf.setIfMissing(key, value)
     conf.setIfMissing("spark.app.name", name)
     for key, value in chosen.items():
         conf.set(key, value)
     if master is not None:
         conf.setMaster(checked(master))
-    with _own_interrupts():
+    elif str(conf.get("spark.master", "")).startswith("spark://"):
+        checked(str(conf.get("spark.master")))
+    with _own_interrupts(), _start_told("see Spark's log above"):
         return SparkSession.builder.config(conf=conf).getOrCreate()
 
 
 def _launched(
     name: str,
-    chosen: Mapping[str, str],
+    config: Config,
     master: str | None,
     log_file: Path | None,
     heavy: bool,
 ) -> SparkSession:
     master = checked(master or "local[*]")
+    chosen = config.spark_settings()
+    code = named_archives(chosen.pop(_CODE, ""))
+    if not code and not is_local(master):
+        code = [str(archive) for archive in code_archives(config)]
     java = find_java()
     log = _log_of_running_jvm() or log_file or new_log_file(SystemClock())
 
     settings = {**_EVERYWHERE, **(_LOCAL if is_local(master) else {}), **_worker_path(master)}
+    has_json_log = Settings.of(config).log_json
+    if has_json_log:
+        settings |= _JSON_LOG
     settings |= chosen
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
-    with _environment(_variables(java, master)), _own_interrupts():
-        gateway = _gateway(java, settings, log, quick=is_local(master) and not heavy)
-        return _session(gateway, settings, log)
+    with _environment(_variables(java, master, chosen)), _own_interrupts():
+        quick = is_local(master) and not heavy
+        gateway = _gateway(java, settings, log, _json_lines() if has_json_log else [], quick=quick)
+        session = _session(gateway, settings, log)
+    for archive in code:
+        session.sparkContext.addPyFile(archive)
+    return session
 
 
-def _variables(java: Java, master: str) -> dict[str, str]:
+def _variables(java: Java, master: str, chosen: Mapping[str, str]) -> dict[str, str]:
     variables = {
         "JAVA_HOME": str(java.home),
         # The small JVM that only puts the command line together.
@@ -160,7 +186,9 @@ def _variables(java: Java, master: str) -> dict[str, str]:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
         variables["PYSPARK_PYTHON"] = sys.executable
     else:
-        variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        usual = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        # pyspark itself asks the variable only
+        variables["PYSPARK_PYTHON"] = chosen.get("spark.pyspark.python", usual)
     return variables
 
 
@@ -174,25 +202,40 @@ def _worker_path(master: str) -> dict[str, str]:
     return {"spark.executorEnv.PYTHONPATH": path}
 
 
-def _gateway(java: Java, settings: dict[str, str], log: Path, *, quick: bool) -> Any:
-    """The JVM, started or left from an earlier session of this process."""
+def _gateway(
+    java: Java, settings: dict[str, str], log: Path, options: list[str], *, quick: bool
+) -> Any:
+    """The JVM, started with these options or left from an earlier session of this process."""
     from pyspark import SparkContext
     from pyspark.find_spark_home import _find_spark_home
 
     if SparkContext._gateway is not None:
         return SparkContext._gateway
-    if _JVM_OPTIONS in settings or not quick:
+    if _JVM_OPTIONS in settings:
         return _jvm(settings, log)
+    if not quick:
+        return _jvm({**settings, **({_JVM_OPTIONS: _joined(options)} if options else {})}, log)
     jars = Path(_find_spark_home()) / "jars"
     archive = archive_options(java, jars, _QUICK_JVM, SystemClock())
     # Or a JVM that crashes leaves its story in the user's working folder.
-    quick_jvm = [*_QUICK_JVM, f"-XX:ErrorFile={log.with_suffix('.crash.log')}"]
+    quick_jvm = [*_QUICK_JVM, *options, f"-XX:ErrorFile={log.with_suffix('.crash.log')}"]
     try:
         return _jvm({**settings, _JVM_OPTIONS: _joined([*quick_jvm, *archive])}, log)
     except EnvironmentFault:
         if not forget_archive(archive):
             raise
         return _jvm({**settings, _JVM_OPTIONS: _joined(quick_jvm)}, log)
+
+
+def _json_lines() -> list[str]:
+    """The JVM's option for a log in JSON; none for a Spark that has no such layout."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    for jar in (Path(_find_spark_home()) / "jars").glob("spark-common-utils*.jar"):
+        with ZipFile(jar) as content:
+            if _JSON_LAYOUT in content.namelist():
+                return [f"-Dlog4j2.configurationFile=classpath:{_JSON_LAYOUT}"]
+    return []
 
 
 def _joined(options: list[str]) -> str:
@@ -228,18 +271,31 @@ def _log_of_running_jvm() -> Path | None:
 
 
 def _session(gateway: Any, settings: Mapping[str, str], log: Path) -> SparkSession:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
-    try:
+    with _start_told(f"see {log}", log):
         return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+@contextmanager
+def _start_told(where: str, log: Path | None = None) -> Iterator[None]:
+    """What Spark raises when it does not start, as one line."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+    try:
+        yield
     except Py4JError as error:
         cause = getattr(error, "java_exception", None)
-        reason = str(cause.getMessage()).splitlines()[0] if cause is not None else _reason(log)
-        raise EnvironmentFault(f"Spark did not start: {reason}; see {log}") from error
+        if cause is not None:
+            reason = str(cause.getMessage()).splitlines()[0]
+            if "NoSuchFile" in str(cause.toString()):
+                reason = f"there is no {reason}"  # Java tells the path only
+        else:
+            reason = "it said nothing" if log is None else _reason(log)
+        raise EnvironmentFault(f"Spark did not start: {reason}; {where}") from error
 
 
 def _reason(log: Path) -> str:

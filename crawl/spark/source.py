@@ -17,16 +17,24 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark import __version__ as spark_version
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from crawl.buckets.stats import status_label
-from crawl.errors import UsageError
+from crawl.errors import EnvironmentFault, UsageError
 from crawl.model.tables import CRAWLDB, TIMESTAMP, Column, Table
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.snapshot import Snapshot
+
+try:
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+except ModuleNotFoundError as missing:
+    raise EnvironmentFault(
+        f"--expr and the format nutria need Spark 4 or later: this is {spark_version}, which has"
+        " no Python data sources"
+    ) from missing
 
 FORMAT = "nutria"
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from crawl.errors import CrawlError
 from crawl.spark.progress import progress
 from crawl.spark.session import log_file_of
+from crawl.telemetry.task import load
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,21 +97,22 @@ def run_tasks(
 
     if not tasks:
         return []
+    work = load(function, step, away=True)
     slices = spark.sparkContext.parallelize(tasks, len(tasks))
     try:
         with progress(spark, step, len(tasks), quiet=quiet):
-            outcomes = slices.mapPartitions(_Attempt(function)).collect()
+            outcomes = slices.mapPartitions(_Attempt(work.function)).collect()
     except (Py4JError, PySparkException) as error:
         log = log_file_of(spark)
         raise TaskError(
             f"{step}: a task failed: {_last_words(str(error))}" + (f"; see {log}" if log else "")
         ) from error
-    results: list[Result] = []
+    results: list[Any] = []
     for outcome in outcomes:
         if isinstance(outcome, _Fault):
             raise outcome.rebuilt()
         results.append(outcome)
-    return results
+    return work.results(results)
 
 
 class SparkRunner:
@@ -139,6 +141,13 @@ def _last_words(trace: str) -> str:
     _, found, worker_trace = before_driver.rpartition("Traceback (most recent call last):")
     told = _PYTHON_ERROR.findall(worker_trace) if found else []
     if told:
-        return str(told[-1])
+        return _with_advice(str(told[-1]))
     reasons = _JAVA_REASON.findall(trace)
     return str(reasons[-1]) if reasons else trace.strip().splitlines()[-1]
+
+
+def _with_advice(error: str) -> str:
+    """What lacks on an executor is there on the driver, or the job had not begun."""
+    if not error.startswith("ModuleNotFoundError"):
+        return error
+    return f"{error} on an executor: send it by --py-files or --archives (see scripts/package)"

@@ -22,6 +22,7 @@ import fsspec
 from fsspec.core import url_to_fs
 
 from crawl.errors import StorageError
+from crawl.storage import hdfs, object_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class Folder:
     def exists(self, name: str = "") -> bool:
         file_system, path = self._locate(name)
         with self._told(name):
+            if _is_store(file_system):
+                return object_store.exists(file_system, path)
             return bool(file_system.exists(path))
 
     def is_local(self) -> bool:
@@ -54,7 +57,8 @@ class Folder:
         with self._told(name):
             try:
                 return bytes(file_system.cat_file(path))
-            except FileNotFoundError:
+            except FileNotFoundError as error:
+                object_store.require_bucket(error)
                 return None
 
     def write(self, name: str, data: bytes) -> None:
@@ -73,7 +77,8 @@ class Folder:
         """Writes a small file unless there is one already; says whether it did.
 
         Of many who try at once one succeeds: by the kernel's exclusive open on a local
-        disk, elsewhere as far as the file system has a conditional write.
+        disk, by a conditional write on an object store, by a rename that replaces nothing on
+        HDFS, elsewhere as far as there is one.
         """
         file_system, path = self._locate(name)
         with self._told(name):
@@ -84,6 +89,10 @@ class Folder:
                     with file_system.open(path, "xb") as stream:
                         stream.write(data)
                         _settle(stream)
+                elif _is_store(file_system):
+                    return object_store.create(file_system, path, data)
+                elif _is_hdfs(file_system):
+                    file_system.pipe_file(path, data, mode="create")
                 else:
                     with _creating:
                         file_system.pipe_file(path, data, mode="create")
@@ -94,15 +103,27 @@ class Folder:
     @contextmanager
     def open_read(self, name: str) -> Iterator[IO[bytes]]:
         file_system, path = self._locate(name)
-        with self._told(name), file_system.open(path, "rb") as stream:
+        wanted = {"block_size": object_store.READ_BLOCK} if _is_store(file_system) else {}
+        with self._told(name), file_system.open(path, "rb", **wanted) as stream:
             yield stream
 
     @contextmanager
     def open_write(self, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
         """Writes a file of any size. A lasting one is on the disk when the block ends, and
-        a power cut cannot leave it short while what points to it is whole."""
+        a power cut cannot leave it short while what points to it is whole. On an object
+        store and on HDFS the file is there when the block ends without a fault, and not
+        before."""
         file_system, path = self._locate(name)
         with self._told(name):
+            if _is_store(file_system):
+                stream = file_system.open(path, "wb", block_size=object_store.WRITE_BLOCK)
+                try:
+                    yield stream
+                    object_store.finish(file_system, path, stream)
+                except BaseException:
+                    object_store.discard(stream)
+                    raise
+                return
             _make_parent(file_system, path)
             with file_system.open(path, "wb") as stream:
                 yield stream
@@ -114,16 +135,31 @@ class Folder:
         file_system, path = self._locate(name)
         with self._told(name):
             try:
-                if file_system.isfile(path):
+                if _is_store(file_system):
+                    object_store.delete(file_system, path, _is_pattern)
+                elif file_system.isfile(path):
                     file_system.rm_file(path)
-                elif self.is_local() or not _WILDCARD.search(path):
+                elif self.is_local() or _is_hdfs(file_system) or not _is_pattern(path):
                     file_system.rm(path, recursive=True)
                 else:
                     # rm would take the path for a pattern, and delete something else
                     for file in file_system.find(path):
                         file_system.rm_file(file)
-            except FileNotFoundError:
-                return
+            except FileNotFoundError as error:
+                object_store.require_bucket(error)
+
+    def drop_uploads(self, name: str = "") -> int:
+        """Gives up what killed writers left half sent below; says how many files that were.
+
+        No name is there for it, but a store keeps its parts and bills them, and HDFS keeps
+        it beside the name that it was to get. Only for whoever knows that nobody is writing
+        there now.
+        """
+        file_system, path = self._locate(name)
+        with self._told(name):
+            if _is_hdfs(file_system):
+                return int(file_system.drop_unfinished(path))
+            return object_store.drop_uploads(file_system, path) if _is_store(file_system) else 0
 
     def files(self, name: str = "") -> dict[str, int]:
         """Every file below, relative to `name`, with its size.
@@ -135,13 +171,15 @@ class Folder:
             file_system.invalidate_cache()
             try:
                 found = file_system.find(path, detail=True)
-            except FileNotFoundError:
+            except FileNotFoundError as error:
+                object_store.require_bucket(error)
                 return {}
         prefix = path.rstrip("/") + "/"
         return {
             entry.removeprefix(prefix): int(details.get("size") or 0)
             for entry, details in found.items()
-            if entry.startswith(prefix)
+            # some tools mark a folder of an object store by an empty object of its name
+            if entry.startswith(prefix) and not entry.endswith("/")
         }
 
     def names(self, name: str = "") -> list[str]:
@@ -151,9 +189,13 @@ class Folder:
             file_system.invalidate_cache()
             try:
                 entries = file_system.ls(path, detail=False)
-            except (FileNotFoundError, NotADirectoryError):
+            except (FileNotFoundError, NotADirectoryError) as error:
+                object_store.require_bucket(error)
                 return []
-        return sorted(str(entry).rstrip("/").rpartition("/")[2] for entry in entries)
+        mark = path.rstrip("/") + "/"
+        return sorted(
+            str(entry).rstrip("/").rpartition("/")[2] for entry in entries if entry != mark
+        )
 
     def size(self, name: str) -> int | None:
         """A file's size in bytes; None where it is a folder or is not there."""
@@ -161,7 +203,8 @@ class Folder:
         with self._told(name):
             try:
                 details = file_system.info(path)
-            except FileNotFoundError:
+            except FileNotFoundError as error:
+                object_store.require_bucket(error)
                 return None
         return int(details["size"]) if details["type"] == "file" else None
 
@@ -175,17 +218,28 @@ class Folder:
         """Translates what file systems raise into one clear line."""
         try:
             yield
-        except FileNotFoundError as error:
-            raise StorageError(f"{self._named(name)}: no such file or folder") from error
-        except PermissionError as error:
-            raise StorageError(f"{self._named(name)}: permission denied") from error
-        except NotADirectoryError as error:
-            raise StorageError(f"{self._named(name)}: a part of the path is a file") from error
-        except (OSError, ImportError) as error:
-            raise StorageError(f"{self._named(name)}: {' '.join(str(error).split())}") from error
+        except Exception as error:
+            line = object_store.told(error) or _told_of_files(error)
+            if line is None:
+                raise
+            raise StorageError(f"{self._named(name)}: {line}") from error
 
     def _named(self, name: str) -> str:
         return self.path(name) if name else self.address
+
+
+def _told_of_files(error: Exception) -> str | None:
+    """What a file system's exception means; None for any other exception."""
+    match error:
+        case FileNotFoundError():
+            return "no such file or folder"
+        case PermissionError():
+            return "permission denied"
+        case NotADirectoryError():
+            return "a part of the path is a file"
+        case OSError() | ImportError():
+            return " ".join(str(error).split())
+    return None
 
 
 def absolute(address: str) -> str:
@@ -220,19 +274,28 @@ def _is_root(stem: str) -> bool:
 
 
 def _file_system(address: str) -> tuple[Any, str]:
+    scheme = urlsplit(address).scheme
     try:
-        file_system, root = url_to_fs(address)
+        if scheme in hdfs.SCHEMES:
+            return hdfs.file_system(address)
+        file_system, root = url_to_fs(address, **object_store.options_of(scheme))
+    except ImportError as error:
+        remedy = f"pip install 'nutria[{_EXTRAS[scheme]}]'" if scheme in _EXTRAS else str(error)
+        raise OSError(f"the connector for {scheme}:// is not installed: {remedy}") from error
     except ValueError as error:
         # fsspec's word for a protocol it does not know
-        scheme = urlsplit(address).scheme
         known = ", ".join(sorted(set(fsspec.available_protocols()) & _SUGGESTED))
         raise OSError(f"no file system for {scheme!r} (known: {known})") from error
     return file_system, str(root)
 
 
-_WILDCARD = re.compile(r"[*?\[]")
 _creating = threading.Lock()  # fsspec's memory has no exclusive write of its own
+_EXTRAS = {"s3": "s3", "s3a": "s3", "hdfs": "hdfs", "viewfs": "hdfs"}
 _SUGGESTED = {"file", "memory", "hdfs", "s3", "gs", "abfs"}
+
+
+def _is_pattern(path: str) -> bool:
+    return re.search(r"[*?\[]", path) is not None
 
 
 def _settle(stream: IO[bytes]) -> None:
@@ -245,7 +308,16 @@ def _protocols(file_system: Any) -> tuple[str, ...]:
     return (protocol,) if isinstance(protocol, str) else tuple(protocol)
 
 
+def _is_store(file_system: Any) -> bool:
+    return object_store.is_store(_protocols(file_system))
+
+
+def _is_hdfs(file_system: Any) -> bool:
+    return not hdfs.SCHEMES.isdisjoint(_protocols(file_system))
+
+
 def _make_parent(file_system: Any, path: str) -> None:
     parent = path.rpartition("/")[0]
-    if parent:
+    # on an object store there is no such thing, and "making" one would create a bucket
+    if parent and not _is_store(file_system):
         file_system.makedirs(parent, exist_ok=True)

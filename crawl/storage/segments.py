@@ -117,6 +117,7 @@ class Segment:
         """Deletes what the manifest does not name: files of tasks that died, and of the part
         before. Whoever reads the folder without the manifest must not find a URL twice."""
         folder = self.part_folder(part)
+        folder.drop_uploads()
         kept = {file.path for file in manifest.files}
         for name in folder.names():
             if name.endswith(".parquet") and name not in kept:

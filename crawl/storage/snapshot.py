@@ -245,6 +245,7 @@ class Transaction:
         """Deletes every file that no kept snapshot names."""
         folder = self._dataset.folder
         folder.delete(SCRATCH)
+        folder.drop_uploads()
         named: set[str] = set()
         for number in self.timeline.numbers:
             named.update(file.path for file in self._dataset.snapshot(number).files)

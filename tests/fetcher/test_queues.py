@@ -135,6 +135,20 @@ def test_the_longest_chain_is_told() -> None:
     assert queues.outlook(0.0).waiting == 2
 
 
+def test_it_is_told_why_hosts_wait() -> None:
+    queues = HostQueues(Politeness(Pace(5.0)))
+    for host in ("failed", "held", "pausing", "ready"):
+        queues.put(item(host))
+    queues.queue("failed").exceptions = 2
+    queues.queue("failed").wait_until(60.0)
+    queues.queue("held").held = 1
+    queues.queue("pausing").wait_until(3.0)
+    outlook = queues.outlook(0.0)
+    assert (outlook.ready, outlook.waiting) == (1, 3)
+    assert (outlook.awaiting_robots, outlook.backed_off) == (1, 1)
+    assert queues.outlook(61.0).backed_off == 0
+
+
 # addresses
 
 

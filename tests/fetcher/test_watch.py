@@ -14,6 +14,7 @@ from crawl.fetcher.item import FetchItem
 from crawl.fetcher.output import ChunkSize, Output
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.queues import HostQueues
+from crawl.fetcher.request_times import RequestTimes
 from crawl.fetcher.watch import PROGRESS, STOP, Watch, take_over, watching
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.folder import Folder
@@ -172,3 +173,37 @@ def test_a_store_that_fails_for_a_moment_ends_nothing(
     watched.clock.advance(2)
     assert watched.look() == ""
     assert watched.told["done"] == 17
+
+
+def test_its_last_word_has_all_that_was_counted(segment: Folder) -> None:
+    log = ChunkLog(segment, 2)
+    log.claim(NOW)
+    output = Output(segment, 2, log, ChunkSize(), 4, Counters)
+    file, times = PartFile(2, "part.parquet", 50, 0), RequestTimes()
+    engine: Any = StandingEngine()
+    with watching(segment, file, log, output, CONFIG, ManualClock(NOW), 7, times) as watch:
+        watch(engine, 3)
+        engine.counters["records"] += 5  # within the interval: nobody was told
+        times.take(40)
+        output.parse_counters["parse.success"] += 2
+    told = json.loads(segment.read(TOLD) or b"{}")
+    assert told["ended"]
+    assert told["run"] == log.token
+    assert told["busy_threads"] == 0
+    assert told["counters"] == {"records": 15, "bytes": 5000, "parse.success": 2}
+    assert sum(told["request_times"]["counts"]) == 1
+    assert told["request_times"]["ms"] == 40
+    assert told["memory_bytes"] > 1 << 20
+
+
+def test_who_has_lost_the_part_has_no_last_word(segment: Folder) -> None:
+    log = ChunkLog(segment, 2)
+    log.claim(NOW)
+    output = Output(segment, 2, log, ChunkSize(), 4, Counters)
+    file = PartFile(2, "part.parquet", 50, 0)
+    engine: Any = StandingEngine()
+    with watching(segment, file, log, output, CONFIG, ManualClock(NOW), 7) as watch:
+        watch(engine, 3)
+        watch._answer.result()  # type: ignore[attr-defined]
+        ChunkLog(segment, 2).claim(NOW)
+    assert "ended" not in json.loads(segment.read(TOLD) or b"{}")

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from crawl.errors import EnvironmentFault, UsageError
-from crawl.spark.master import checked, is_local
+from crawl.spark.master import checked, is_local, is_submitted
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,8 @@ def test_only_this_process_is_local() -> None:
     assert is_local("local")
     assert not is_local("local-cluster[2,1,1024]")
     assert not is_local("spark://127.0.0.1:7077")
+
+
+def test_a_process_knows_that_it_was_submitted() -> None:
+    assert is_submitted({"PYSPARK_GATEWAY_PORT": "40001"})
+    assert not is_submitted({"PYSPARK_PYTHON": "python3"})

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from crawl.errors import EnvironmentFault
 from crawl.model.status import Status
 from crawl.spark.source import FORMAT, register
 from tests.phases.made import NOW, datum, make_crawldb
@@ -46,3 +49,10 @@ def test_an_older_snapshot_and_a_missing_one(spark: SparkSession, address: str) 
     assert spark.read.format(FORMAT).option("snapshot", 1).load(address).count() == 20
     with pytest.raises(Exception, match="there is no snapshot 9"):
         spark.read.format(FORMAT).option("snapshot", 9).load(address).count()
+
+
+def test_a_spark_without_data_sources_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql.datasource", None)
+    monkeypatch.delitem(sys.modules, "crawl.spark.source")
+    with pytest.raises(EnvironmentFault, match="need Spark 4 or later: this is "):
+        importlib.import_module("crawl.spark.source")

@@ -1,4 +1,4 @@
-"""Every storage test runs on a disk and in memory."""
+"""Every storage test runs on a disk, in memory, on an S3 server and on an HDFS."""
 
 from __future__ import annotations
 
@@ -10,15 +10,44 @@ import pytest
 
 from crawl.storage import lock as lock_module
 from crawl.storage.folder import Folder
+from tests.storage import s3_server
+from tests.storage.hdfs_cluster import HdfsCluster
+from tests.storage.s3_server import S3Server
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """One server for all tests; everyone has a bucket of its own."""
+    with s3_server.running() as server:
+        yield server
+
+
+PLACES = [
+    "file",
+    "memory",
+    pytest.param("s3", marks=pytest.mark.cluster),
+    pytest.param("hdfs", marks=pytest.mark.cluster),
+]
+
+
+@pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Folder]:
     """An empty folder on each kind of file system."""
-    root = str(tmp_path) if request.param == "file" else f"memory://{uuid.uuid4().hex}"
+    if request.param == "s3":
+        server: S3Server = request.getfixturevalue("s3")
+        patched: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
+        for name, value in server.variables().items():
+            patched.setenv(name, value)
+        root = server.new_bucket()
+    elif request.param == "hdfs":
+        cluster: HdfsCluster = request.getfixturevalue("hdfs")
+        root = cluster.new_folder()
+    else:
+        root = str(tmp_path) if request.param == "file" else f"memory://{uuid.uuid4().hex}"
     yield Folder(root).child("place")
-    # memory is shared by all tests, and slow when it is full
-    Folder(root).delete("")
+    if request.param == "memory":
+        # shared by all tests, and slow when it is full
+        Folder(root).delete("")
 
 
 @pytest.fixture

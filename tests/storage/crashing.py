@@ -52,11 +52,11 @@ class CrashingFileSystem:
             raise Crash
         self._real.pipe_file(path, data, **options)
 
-    def open(self, path: str, mode: str) -> Any:
+    def open(self, path: str, mode: str, **options: Any) -> Any:
         if "r" not in mode and self._fuse.burns_now():
-            self._real.open(path, mode).close()
+            self._real.open(path, mode, **options).close()
             raise Crash
-        return self._real.open(path, mode)
+        return self._real.open(path, mode, **options)
 
     def rm_file(self, path: str) -> None:
         self._delete(self._real.rm_file, path)

@@ -78,6 +78,7 @@ def test_force_is_passed_on(place: Folder) -> None:
             first.lock.verify()
 
 
+@pytest.mark.parametrize("place", ["file", "memory"], indirect=True)  # where a write can tear
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_a_generate_killed_at_any_change_is_whole_or_nothing(
     place: Folder, lives: Lives, monkeypatch: pytest.MonkeyPatch, share: float

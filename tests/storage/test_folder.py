@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.errors import StorageError
+from crawl.errors import Locked, StorageError
 from crawl.storage.folder import Folder, attempt_name, locate
 
 
@@ -143,6 +143,19 @@ def test_a_file_in_the_way_is_one_line(tmp_path: Path) -> None:
             call()
         assert str(tmp_path / "file") in str(told.value)
         assert "\n" not in str(told.value)
+
+
+def test_a_fault_within_keeps_its_own_words(place: Folder) -> None:
+    """A block that reads or writes a file may fail for another one's sake."""
+    place.write("here", b"1")
+    with (
+        pytest.raises(StorageError, match="gone: no such file"),
+        place.open_read("here"),
+        place.open_read("gone"),
+    ):
+        pass
+    with pytest.raises(Locked, match="mine"), place.open_write("new"):
+        raise Locked("mine") from PermissionError("x")
 
 
 def test_an_unknown_file_system_is_one_line() -> None:

@@ -396,14 +396,21 @@ def test_processes_that_race_hold_it_one_at_a_time(tmp_path: Path) -> None:
     assert results == [["15", "0", "0"]] * 5
 
 
-def test_threads_that_race_hold_it_one_at_a_time(place: Folder, clock: ManualClock) -> None:
+@pytest.mark.parametrize(
+    ("place", "turns"),
+    [("file", 10), ("memory", 10), pytest.param("s3", 3, marks=pytest.mark.cluster)],
+    indirect=["place"],
+)
+def test_threads_that_race_hold_it_one_at_a_time(
+    place: Folder, clock: ManualClock, turns: int
+) -> None:
     inside = threading.Lock()
     collisions: list[str] = []
     won: list[int] = []
 
     def run() -> None:
         mine = 0
-        while mine < 10:
+        while mine < turns:
             try:
                 lock = take(place, clock)
             except Locked:
@@ -423,5 +430,5 @@ def test_threads_that_race_hold_it_one_at_a_time(place: Folder, clock: ManualClo
         thread.start()
     for thread in threads:
         thread.join()
-    assert won == [10] * 6
+    assert won == [turns] * 6
     assert collisions == []

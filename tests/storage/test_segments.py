@@ -121,6 +121,7 @@ def test_complete_does_not_bring_back_a_deleted_segment(place: Folder) -> None:
     assert segments.generated() == []
 
 
+@pytest.mark.parametrize("place", ["file", "memory"], indirect=True)  # where a write can tear
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_complete_may_be_killed_too(
     place: Folder, monkeypatch: pytest.MonkeyPatch, share: float

@@ -306,6 +306,7 @@ def _forget(dataset: Dataset) -> None:
     ],
     ids=["first", "publish", "roll back", "forget"],
 )
+@pytest.mark.parametrize("place", ["file", "memory"], indirect=True)  # where a write can tear
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_a_crash_at_any_change_leaves_the_former_or_the_new_state(
     place: Folder,

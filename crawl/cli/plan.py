@@ -1,0 +1,322 @@
+"""crawl plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crawl.cli.amounts import (
+    BITS,
+    COUNT,
+    DAYS,
+    MAYBE_NONE,
+    SECONDS,
+    SIZE,
+    Amount,
+    show_bytes,
+    show_count,
+    show_time,
+)
+from crawl.cli.options import Command, json_option
+from crawl.cli.output import print_json, print_table, remark
+from crawl.errors import UsageError
+from crawl.rules.capacity import Demand
+from crawl.rules.cluster import (
+    EXAMPLE_PRICES,
+    HOURS_A_DAY,
+    Node,
+    Plan,
+    Prices,
+    most_pages_per_day,
+    plan,
+)
+from crawl.rules.costs import FILE, Costs, read_costs
+from crawl.rules.host_sizes import Pace
+
+
+def _amount(*names: str, kind: Amount, **others: Any) -> Callable[[Command], Command]:
+    """An option whose value has a unit."""
+    return click.option(*names, callback=kind, metavar=kind.name.upper(), **others)
+
+
+def _price(unit: str, example: float) -> Callable[[Command], Command]:
+    """An option for what something costs."""
+    name = f"price_per_{unit.replace('-', '_').lower()}"
+    told = f"In whatever money; for example {example:g}, which is the default."
+    return _amount(f"--price-per-{unit}", name, kind=MAYBE_NONE, default=str(example), help=told)
+
+
+@click.command("plan")
+@_amount("--urls", kind=COUNT, required=True, help="URLs in the CrawlDb.")
+@_amount("--hosts", kind=COUNT, required=True, help="Hosts that they are on.")
+@_amount("--pages-per-day", kind=COUNT, help="Pages to fetch (default: all URLs in --revisit).")
+@_amount("--page-size", kind=SIZE, default="84kB", show_default=True, help="Of a page.")
+@_amount("--links", kind=MAYBE_NONE, default="60", show_default=True, help="Links kept of a page.")
+@_amount(
+    "--skew",
+    kind=MAYBE_NONE,
+    default="0.9",
+    show_default=True,
+    help="The n-th host has 1/n^SKEW as many URLs as the first; 0: all alike.",
+)
+@_amount("--delay", kind=SECONDS, default="5s", show_default=True, help="fetcher.server.delay.")
+@_amount(
+    "--latency",
+    kind=SECONDS,
+    default="0.5s",
+    show_default=True,
+    help="Of an answer, on average.",
+)
+@_amount(
+    "--revisit", kind=DAYS, default="30d", show_default=True, help="Wanted between two visits."
+)
+@_amount(
+    "--rounds-per-day", kind=COUNT, default="4", show_default=True, help="One after the other."
+)
+@_amount("--seeds", kind=COUNT, help="Injected once, before the first round (default: one a host).")
+@_amount("--keep", kind=DAYS, help="Segments are kept so long (default: --revisit).")
+@click.option(
+    "--buckets",
+    type=click.IntRange(min=1),
+    help="Of the CrawlDb (default: one for 10 million URLs).",
+)
+@click.option("--nodes", type=click.IntRange(min=1), help="So many, instead of the fewest that do.")
+@click.option("--cores-per-node", type=click.IntRange(min=1), default=16, show_default=True)
+@_amount("--memory-per-node", kind=SIZE, default="64GB", show_default=True)
+@_amount("--bandwidth-per-node", kind=BITS, default="10Gbit", show_default=True)
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=50, show_default=True, help="A fetch task."
+)
+@click.option(
+    "--use",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    default=0.7,
+    show_default=True,
+    help="Share of a node that does this work: Spark, stragglers and failures take the rest.",
+)
+@_price("node-hour", EXAMPLE_PRICES.node_hour)
+@_price("GB-month", EXAMPLE_PRICES.gigabyte_month)
+@_price("million-puts", EXAMPLE_PRICES.million_puts)
+@_price("million-gets", EXAMPLE_PRICES.million_gets)
+@click.option(
+    "--costs",
+    "costs_file",
+    metavar="FILE",
+    help="Measured costs of a unit of work, from `scripts/bench/run costs --out FILE`"
+    " (default: those that come along).",
+)
+@json_option
+def command(
+    urls: float,
+    hosts: float,
+    pages_per_day: float | None,
+    page_size: float,
+    links: float,
+    skew: float,
+    delay: float,
+    latency: float,
+    revisit: float,
+    rounds_per_day: float,
+    seeds: float | None,
+    keep: float | None,
+    buckets: int | None,
+    nodes: int | None,
+    cores_per_node: int,
+    memory_per_node: float,
+    bandwidth_per_node: float,
+    threads: int,
+    use: float,
+    price_per_node_hour: float,
+    price_per_gb_month: float,
+    price_per_million_puts: float,
+    price_per_million_gets: float,
+    costs_file: str | None,
+    as_json: bool,
+) -> int:
+    """Reckon what a crawl of a given size takes: nodes, hours, storage, requests, money.
+
+    A phase takes as long as the slowest of what it needs, which the column `bound` names:
+    processors, the line, the object store's answers, threads that wait for hosts, tasks
+    (fewer than cores: more --buckets), or politeness. A host gives one page every delay +
+    latency, however many machines ask: the least time for a round's pages follows from how
+    URLs are spread over hosts, and `--skew` says how. The costs of a unit of work were
+    measured; each figure and where it is from is in conf/costs.toml. Measure on your machines
+    before you buy any. Prices are examples until you give yours; all 0: no costs are told.
+
+    Taken for granted: hosts answer, and their robots.txt, asked for once a round, allows
+    everything and asks for no pause of its own; every request is a new TLS connection; pages
+    travel uncompressed; s3fs's blocks of 50 MB and 30 ms a request for the object store; no
+    two phases run at the same time. If no number of nodes is enough, the exit code is 1.
+
+    \b
+    Examples:
+      crawl plan --urls 10e9 --hosts 50e6 --pages-per-day 1e9
+      crawl plan --urls 1e9 --hosts 5e6 --nodes 20 --rounds-per-day 2
+      crawl plan --urls 1e8 --hosts 1e5 --delay 1s --price-per-node-hour 0.70 --json
+    """
+    demand = Demand(
+        urls=urls,
+        hosts=hosts,
+        pages_per_day=pages_per_day or urls / revisit,
+        page_bytes=page_size,
+        links=links,
+        pace=Pace(delay, latency),
+        skew=skew,
+        revisit_days=revisit,
+        rounds_per_day=rounds_per_day,
+        seeds=hosts if seeds is None else seeds,
+        keep_days=revisit if keep is None else keep,
+        buckets=buckets or 0,
+    )
+    node = Node(cores_per_node, memory_per_node, bandwidth_per_node, threads, use)
+    prices = Prices(
+        price_per_node_hour, price_per_gb_month, price_per_million_puts, price_per_million_gets
+    )
+    costs = _costs(costs_file)
+    found = plan(demand, costs, node, nodes, prices)
+    most = None if found.fits else most_pages_per_day(demand, costs, node)
+    if as_json:
+        print_json(_as_dict(demand, node, found, most))
+    else:
+        _show(demand, node, found, prices)
+        _conclude(demand, found, most)
+        if prices == EXAMPLE_PRICES:
+            remark("plan: prices are examples: give yours by --price-per-…")
+    return 0 if found.fits else 1
+
+
+def _costs(path: str | None) -> Costs:
+    from crawl.config.resources import packaged
+
+    if path is None:
+        return read_costs((packaged() / FILE).read_text(), FILE)
+    try:
+        return read_costs(Path(path).read_text(), path)
+    except OSError as error:
+        raise UsageError(f"--costs: {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"--costs: {path} is no text") from None
+
+
+def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
+    priced = prices.any
+    rows: list[list[object]] = []
+    for phase in found.phases:
+        work, runs = phase.work, phase.runs_per_day
+        rows.append(
+            [
+                work.phase,
+                "once" if runs == 0 else f"{runs:g} a day",
+                show_time(phase.taking.seconds),
+                phase.taking.bound,
+                f"{work.cpu_s / 3600:,.3g}",
+                show_bytes(work.read_bytes),
+                show_bytes(work.written_bytes),
+                show_count(work.puts),
+                show_count(work.gets),
+                show_count(work.http),
+                *([f"{phase.cost:,.2f}"] if priced else []),
+            ]
+        )
+    print_table(
+        "each run of a phase",
+        ["phase", "runs", "takes", "bound", "core hours", "reads", "writes", "PUT", "GET", "HTTP"]
+        + (["cost/day"] if priced else []),
+        rows,
+    )
+    kept = found.storage
+    facts: list[list[object]] = [
+        ["nodes", f"{found.nodes:,} of {node.cores} cores"],
+        ["busy", f"{found.hours_per_day:.3g} of {HOURS_A_DAY:g} hours a day"],
+        ["pages a day", show_count(demand.pages_per_day)],
+        ["every URL once in", f"{demand.urls / demand.pages_per_day:,.3g} days"],
+        ["CrawlDb", f"{show_bytes(kept.updatedb)} in {demand.snapshots} snapshots"],
+        ["segments", f"{show_bytes(kept.segments)} of {demand.keep_days:g} days"],
+        ["  of generate", show_bytes(kept.generate)],
+        ["  of fetch", show_bytes(kept.fetch)],
+        ["  of parse", show_bytes(kept.parse)],
+    ]
+    if priced:
+        per_month = 30 * found.cost_per_day + found.storage_cost
+        facts.append(
+            ["cost a month", f"{per_month:,.2f} ({found.storage_cost:,.2f} of it storage)"]
+        )
+    facts += [
+        ["crawldb.buckets", f"{demand.bucket_count}"],
+        ["generate --top-n", f"{demand.pages_per_round:.0f}"],
+        ["generate.max.count", f"{found.max_count:.0f}"],
+        ["fetcher.threads.fetch", f"{node.threads}"],
+    ]
+    print_table("the crawl", ["what", "how much"], facts, first=False)
+
+
+def _conclude(demand: Demand, found: Plan, most: float | None) -> None:
+    if found.left_behind > 0.005:
+        remark(
+            f"plan: {found.slow_hosts:,.0f} hosts are too large to be visited wholly in"
+            f" {demand.revisit_days:g} days: {found.left_behind:.0%} of the URLs have to wait"
+            " longer, or their hosts allow a shorter delay"
+        )
+    if most is None:
+        return
+    slowest = max(found.phases, key=lambda phase: phase.hours_per_day)
+    if most >= demand.pages_per_day:
+        remark(
+            f"plan: --nodes {found.nodes} is not enough: a day's rounds take"
+            f" {found.hours_per_day:,.3g} hours; without --nodes the number that does is told"
+        )
+        return
+    remark(
+        f"plan: not possible with any number of nodes: {slowest.work.phase} is bound by"
+        f" {slowest.taking.bound}; {show_count(most)} pages a day are, at"
+        f" {demand.rounds_per_day:g} rounds a day"
+    )
+
+
+def _as_dict(demand: Demand, node: Node, found: Plan, most: float | None) -> dict[str, Any]:
+    return {
+        "fits": found.fits,
+        "nodes": found.nodes,
+        "hours_per_day": round(found.hours_per_day, 4),
+        "most_pages_per_day": demand.pages_per_day if most is None else round(most),
+        "pages_per_day": demand.pages_per_day,
+        "polite_s": round(demand.polite_s, 3),
+        "left_behind": round(found.left_behind, 6),
+        "slow_hosts": round(found.slow_hosts),
+        "storage_bytes": {
+            "crawldb": round(found.storage.updatedb),
+            "segments": round(found.storage.segments),
+        },
+        "cost": {
+            "per_day": round(found.cost_per_day, 2),
+            "storage_per_month": round(found.storage_cost, 2),
+        },
+        "settings": {
+            "crawldb.buckets": demand.bucket_count,
+            "generate.top_n": round(demand.pages_per_round),
+            "generate.max.count": round(found.max_count),
+            "fetcher.threads.fetch": node.threads,
+        },
+        "phases": [
+            {
+                "phase": phase.work.phase,
+                "runs_per_day": phase.runs_per_day,
+                "seconds": round(phase.taking.seconds, 3),
+                "hours_per_day": round(phase.hours_per_day, 4),
+                "bound": phase.taking.bound,
+                "cpu_s": round(phase.work.cpu_s, 3),
+                "web_bytes": round(phase.work.web_bytes),
+                "read_bytes": round(phase.work.read_bytes),
+                "written_bytes": round(phase.work.written_bytes),
+                "puts": round(phase.work.puts),
+                "gets": round(phase.work.gets),
+                "http_requests": round(phase.work.http),
+                "kept_bytes": round(getattr(found.storage, phase.work.phase, 0)),
+                "cost": round(phase.cost, 4),
+            }
+            for phase in found.phases
+        ],
+    }

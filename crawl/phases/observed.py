@@ -1,0 +1,155 @@
+"""What a phase tells beside its report: that it runs, how it ended, what it counted. One line
+above each phase's `run`, so that none is forgotten and none knows who listens.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from crawl.buckets.runner import Runner
+from crawl.buckets.stats import count_statuses, status_label
+from crawl.clock import Clock
+from crawl.counters import Counters
+from crawl.errors import CrawlError, NothingToDo
+from crawl.fetcher.measures import count_event, is_measured
+from crawl.model.report import Report
+from crawl.model.status import DB_STATUSES
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.snapshot import Snapshot
+from crawl.telemetry import ambient, metrics
+from crawl.telemetry.context import at, where
+from crawl.telemetry.meter import Meter
+
+P = ParamSpec("P")
+Done = TypeVar("Done")
+
+_log = logging.getLogger(__name__)
+
+
+def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
+    """For a function with arguments `runner`, `crawl_dir` and `clock`, whose result may have
+    a `report`, a `snapshot` and segments."""
+
+    def around(run: Callable[P, Done]) -> Callable[P, Done]:
+        signature = inspect.signature(run)
+
+        @functools.wraps(run)
+        def watched(*args: P.args, **kwargs: P.kwargs) -> Done:
+            given = signature.bind(*args, **kwargs).arguments
+            crawl_dir: CrawlDir = given["crawl_dir"]
+            told = _Told(phase, crawl_dir, given["runner"], given["clock"], ambient.meter())
+            with at(phase=phase, crawl=crawl_dir.address), ambient.span(phase) as span:
+                began = told.begin()
+                try:
+                    done = run(*args, **kwargs)
+                except BaseException as error:
+                    told.fail(error)
+                    raise
+                span.set(segment=where().segment)
+                report = getattr(done, "report", None)
+                if isinstance(report, Report):
+                    span.set(**_counts(report.counters))
+                told.succeed(done, told.clock.monotonic() - began)
+                return done
+
+        return watched
+
+    return around
+
+
+def _counts(counters: Counters) -> dict[str, object]:
+    return {f"nutria.count.{name}": count for name, count in counters.most_common(60)}
+
+
+class _Told:
+    def __init__(
+        self, phase: str, crawl_dir: CrawlDir, runner: Runner, clock: Clock, meter: Meter | None
+    ) -> None:
+        self.phase = phase
+        self.crawl_dir = crawl_dir
+        self.runner = runner
+        self.clock = clock
+        self.meter = meter
+
+    def begin(self) -> float:
+        _log.info("%s begins", self.phase)
+        if self.meter is not None:
+            self.meter.set(metrics.PHASE_RUNNING, 1, phase=self.phase)
+            for outcome in ("success", "interrupted", "nothing_to_do", "failure"):
+                self.meter.add(metrics.PHASE_RUNS, 0, phase=self.phase, outcome=outcome)
+        return self.clock.monotonic()
+
+    def fail(self, error: BaseException) -> None:
+        is_outcome = isinstance(error, NothingToDo)
+        if isinstance(error, Exception):
+            _log.log(
+                *(logging.INFO if is_outcome else logging.ERROR, "%s ended: %s"),
+                *(self.phase, error),
+                exc_info=not isinstance(error, CrawlError),
+            )
+        if self.meter is None:
+            return
+        self.meter.set(metrics.PHASE_RUNNING, 0, phase=self.phase)
+        outcome = "nothing_to_do" if is_outcome else "failure"
+        self.meter.add(metrics.PHASE_RUNS, phase=self.phase, outcome=outcome)
+        if not is_outcome:
+            self.meter.set(metrics.PHASE_LAST_FAILURE, self.clock.now_ms() / 1000, phase=self.phase)
+
+    def succeed(self, done: object, seconds: float) -> None:
+        report = getattr(done, "report", None)
+        counters = report.counters if isinstance(report, Report) else Counters()
+        _log.info(
+            "%s done in %.1f s",
+            *(self.phase, seconds),
+            extra={"fields": {"seconds": round(seconds, 3), "counters": dict(counters)}},
+        )
+        meter = self.meter
+        if meter is None:
+            return
+        if isinstance(report, Report):
+            for step, spent in report.durations_s.items():
+                meter.set(metrics.STEP_SECONDS, spent, phase=self.phase, step=step)
+        self._count(meter, counters)
+        self._tell_crawldb(meter, done)
+        meter.set(metrics.PHASE_RUNNING, 0, phase=self.phase)
+        if getattr(done, "complete", True) is False:
+            meter.add(metrics.PHASE_RUNS, phase=self.phase, outcome="interrupted")
+            return
+        meter.add(metrics.PHASE_RUNS, phase=self.phase, outcome="success")
+        meter.set(metrics.PHASE_SECONDS, seconds, phase=self.phase)
+        meter.set(metrics.PHASE_LAST_SUCCESS, self.clock.now_ms() / 1000, phase=self.phase)
+
+    def _count(self, meter: Meter, counters: Counters) -> None:
+        for name, count in counters.items():
+            if self.phase == "parse" and name.startswith("parse."):
+                count_event(meter, name, count)
+            elif self.phase != "fetch" or not is_measured(name):
+                meter.add(metrics.PHASE_EVENTS, count, phase=self.phase, event=name)
+
+    def _tell_crawldb(self, meter: Meter, done: object) -> None:
+        snapshot = done if isinstance(done, Snapshot) else getattr(done, "snapshot", None)
+        if not isinstance(snapshot, Snapshot):
+            return
+        meter.set(metrics.CRAWLDB_SNAPSHOT, snapshot.number)
+        meter.set(metrics.CRAWLDB_BYTES, snapshot.bytes)
+        if not ambient.settings().counts_crawldb:
+            return
+        files = sorted(snapshot.files, key=lambda file: -file.rows)
+        try:
+            found = self.runner.run(
+                partial(count_statuses, self.crawl_dir.crawldb.folder),
+                files,
+                f"{self.phase}: count by status",
+            )
+        except CrawlError as error:
+            _log.warning("the CrawlDb's records cannot be counted: %s", error)
+            return
+        total = sum(found, Counters())
+        for status in DB_STATUSES:
+            label = status_label(status)
+            meter.set(metrics.CRAWLDB_RECORDS, total[label], status=label)

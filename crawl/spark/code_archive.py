@@ -1,0 +1,86 @@
+"""The code that executors need, as a zip: this package, and those that plugins come from.
+
+`crawl COMMAND --master spark://…` sends what the user runs to machines that have none of it.
+A job is sent by spark-submit, with the archive of scripts/package.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from crawl.config import Config
+from crawl.config.resources import packaged
+from crawl.errors import EnvironmentFault
+from crawl.interfaces.registry import INTERFACES, available
+
+NAME = "nutria-code.zip"
+_LEFT_OUT = ("__pycache__",)
+
+
+def code_archives(config: Config) -> list[Path]:
+    """Zips to import from; they live as long as this process."""
+    folder = Path(tempfile.mkdtemp(prefix="nutria-code-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archives = [folder / NAME]
+    with zipfile.ZipFile(archives[0], "w", zipfile.ZIP_DEFLATED) as archive:
+        for spec in filter(None, map(find_spec, sorted(_top_modules(config)))):
+            zipped = getattr(spec.loader, "archive", None)
+            if zipped is not None:
+                archives.append(Path(zipped))
+                continue
+            for path, name in _files(spec):
+                archive.write(path, name)
+        conf = packaged()
+        if isinstance(conf, Path) and conf.parent.name != "crawl":
+            for path, name in _tree(conf, "crawl/conf"):
+                archive.write(path, name)
+    return list(dict.fromkeys(archives))
+
+
+def named_archives(paths: str) -> list[str]:
+    """What a user gives as spark.submit.pyFiles; EnvironmentFault names one that is missing."""
+    found = [path.strip() for path in paths.split(",") if path.strip()]
+    for path in found:
+        if "://" not in path and not Path(path).exists():
+            raise EnvironmentFault(f"spark.submit.pyFiles: there is no {path}")
+    return found
+
+
+def _top_modules(config: Config) -> set[str]:
+    """Where this package and all plugins live that the configuration may name."""
+    targets = {"crawl"}
+    for interface in INTERFACES:
+        targets.update(plugin.target for plugin in available(interface.name).values())
+        targets.update(_direct(config.given.get(interface.setting)))
+    return {target.partition(":")[0].partition(".")[0] for target in targets}
+
+
+def _direct(given: Any) -> Iterator[str]:
+    """The plugins that a setting names as `module:attr`."""
+    raw = getattr(given, "raw", ())
+    for name in raw.split(",") if isinstance(raw, str) else raw:
+        if isinstance(name, str) and ":" in name:
+            yield name.strip()
+
+
+def _files(spec: ModuleSpec) -> Iterable[tuple[Path, str]]:
+    if spec.submodule_search_locations:
+        for place in spec.submodule_search_locations:
+            yield from _tree(Path(place), spec.name)
+    elif spec.origin is not None and Path(spec.origin).suffix == ".py":
+        yield Path(spec.origin), Path(spec.origin).name
+
+
+def _tree(folder: Path, name: str) -> Iterable[tuple[Path, str]]:
+    for path in sorted(folder.rglob("*")):
+        below = path.relative_to(folder)
+        if path.is_file() and not set(_LEFT_OUT) & set(below.parts):
+            yield path, f"{name}/{below.as_posix()}"

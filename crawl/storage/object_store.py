@@ -1,0 +1,239 @@
+"""What S3 does otherwise than a disk: conditional writes, unfinished uploads, its faults.
+
+Works on the file system objects that `folder` opens and knows the store's exceptions by
+what they say, so that nothing here is imported where no such store is used. An answer may
+get lost on its way, and then the request is sent again: whoever asks must not take what
+its own first request did for somebody else's doing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+READ_BLOCK = 4 << 20
+"""Read in one request, at least: a footer, or the columns of a small row group."""
+WRITE_BLOCK = 16 << 20
+"""A part of an upload. A file that is smaller is one request; 10,000 parts are the limit."""
+
+_SCHEMES = frozenset({"s3", "s3a"})
+_RETRIES = {"mode": "standard", "total_max_attempts": 6}
+"""With exponential back-off and jitter: some fifteen seconds in all."""
+_RETRY_SETTINGS = ("AWS_MAX_ATTEMPTS", "AWS_RETRY_MODE")
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+_CREATOR = "nutria-creator"
+_CONFLICTS = 8
+_CONFLICT_PAUSE_S = 0.05
+_FEW = 8
+_pause = threading.Event()  # never set: a sleep
+
+
+def is_store(protocols: tuple[str, ...]) -> bool:
+    """Whether there are no folders, only names with slashes in them."""
+    return not _SCHEMES.isdisjoint(protocols)
+
+
+def options_of(scheme: str) -> dict[str, Any]:
+    """How to open the file system. Credentials, region and endpoint are found by the usual
+    chain: AWS_* variables, the profile, the machine's role."""
+    if scheme not in _SCHEMES:
+        return {}
+    settings: dict[str, Any] = {"read_timeout": 60, "max_pool_connections": 32}
+    if not any(name in os.environ for name in _RETRY_SETTINGS):
+        settings["retries"] = _RETRIES
+    endpoint = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), None)
+    return {
+        **({"endpoint_url": endpoint} if endpoint else {}),
+        # what others write, and what we wrote through another process, must be seen
+        "use_listings_cache": False,
+        # a small file is read by one request: more at a time would ask for its size first
+        "max_concurrency": 1,
+        "config_kwargs": settings,
+    }
+
+
+def create(store: Any, path: str, data: bytes) -> bool:
+    """Writes an object unless there is one; of many who try at once one succeeds."""
+    creator = uuid.uuid4().hex
+    for attempt in range(_CONFLICTS):
+        try:
+            store.pipe_file(path, data, mode="create", Metadata={_CREATOR: creator})
+        except OSError as error:
+            code = _code(error)
+            if isinstance(error, FileExistsError) or code in _EXISTS:
+                return _created_by(store, path) == creator
+            if code not in _CONFLICT:
+                raise
+            # another's request for the same name was under way: it may fail yet
+            _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
+        else:
+            return True
+    return False
+
+
+def _created_by(store: Any, path: str) -> str | None:
+    """Who wrote an object that was there: perhaps we, and only the answer was lost."""
+    try:
+        found: str | None = store.metadata(path).get(_CREATOR)
+    except FileNotFoundError:
+        return None  # deleted since
+    return found
+
+
+def exists(store: Any, path: str) -> bool:
+    """Whether there is an object or a name below; a fault is no answer."""
+    try:
+        store.info(path)
+    except FileNotFoundError as error:
+        require_bucket(error)
+        return False
+    return True
+
+
+def delete(store: Any, path: str, is_pattern: Callable[[str], bool]) -> None:
+    """Deletes an object, or all that are below."""
+    if store.info(path)["type"] == "file":
+        store.rm_file(path)
+        return
+    for _ in range(_CONFLICTS):
+        found = list(store.find(path))
+        if len(found) <= _FEW or is_pattern(path):
+            for file in found:
+                store.rm_file(file)
+            return
+        # of many at once a store may refuse some and nobody is told: look again
+        store.rm(path, recursive=True)
+    raise OSError("the store does not delete what is here")
+
+
+def finish(store: Any, path: str, stream: IO[bytes]) -> None:
+    """Ends an upload. The name exists from this moment on, or not at all."""
+    size = stream.tell()
+    try:
+        stream.close()
+    except FileNotFoundError as error:
+        # the first request to end it did, and its answer was lost
+        if _code(error) != "NoSuchUpload" or store.info(path)["size"] != size:
+            raise
+
+
+def discard(stream: Any) -> None:
+    """Gives up an upload: nothing is there under its name, and none of its parts is kept."""
+    with suppress(Exception):  # the fault that led here is the one to be told
+        stream.discard()
+    stream.closed = True
+
+
+def drop_uploads(store: Any, path: str) -> int:
+    """Gives up every upload below that was begun and not ended; says how many."""
+    bucket, _, prefix = path.partition("/")
+    dropped = 0
+    try:
+        uploads = list(_uploads(store, bucket, f"{prefix}/" if prefix else ""))
+    except OSError as error:
+        # to clean up is a right of its own, and some stores do it by themselves
+        if _code(error) in _NOT_OURS_TO_CLEAN:
+            return 0
+        raise
+    for upload in uploads:
+        with suppress(FileNotFoundError):  # ended since
+            store.abort_mpu(bucket, upload["Key"], upload["UploadId"])
+            dropped += 1
+    return dropped
+
+
+def _uploads(store: Any, bucket: str, prefix: str) -> Iterator[Mapping[str, Any]]:
+    asked: dict[str, Any] = {"Bucket": bucket, "Prefix": prefix}
+    while True:
+        page = store.call_s3("list_multipart_uploads", **asked)
+        yield from page.get("Uploads", [])
+        if not page.get("IsTruncated"):
+            return
+        asked["KeyMarker"] = page["NextKeyMarker"]
+        asked["UploadIdMarker"] = page["NextUploadIdMarker"]
+
+
+def require_bucket(error: BaseException) -> None:
+    """Raises the error again where not a file is missing but all there should be."""
+    if _code(error) == "NoSuchBucket":
+        raise error
+
+
+def told(error: BaseException) -> str | None:
+    """What a store's exception means to the user; None for any other exception."""
+    is_the_librarys = type(error).__module__.partition(".")[0] in _LIBRARIES
+    if not is_the_librarys and not isinstance(error, OSError):
+        return None
+    code = _code(error)
+    if code in _BY_CODE:
+        return _BY_CODE[code].format(code=code)
+    for kind in type(error).__mro__ if is_the_librarys else ():
+        if kind.__name__ in _BY_NAME:
+            return _BY_NAME[kind.__name__].format(place=_place(error))
+    return " ".join(str(error).split()) if is_the_librarys else None
+
+
+def _code(error: BaseException | None) -> str:
+    """The store's own word for what is wrong."""
+    while error is not None:
+        answer = getattr(error, "response", None)
+        if isinstance(answer, Mapping) and "Error" in answer:
+            return str(answer["Error"].get("Code", ""))
+        error = error.__cause__
+    return ""
+
+
+def _place(error: BaseException) -> str:
+    """Where the store was looked for."""
+    found: Any = getattr(error, "kwargs", {})
+    parts = urlsplit(str(found.get("endpoint_url", "")))
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else "its address"
+
+
+_EXISTS = frozenset({"PreconditionFailed", "412"})
+_CONFLICT = frozenset({"ConditionalRequestConflict", "OperationAborted", "409"})
+_NOT_OURS_TO_CLEAN = frozenset({"AccessDenied", "403", "NotImplemented", "MethodNotAllowed"})
+_LIBRARIES = frozenset({"botocore", "aiobotocore", "aiohttp"})
+
+_REFUSED = "permission denied ({code}): the credentials in use do not allow it"
+_UNKNOWN = "the store does not accept the credentials in use ({code})"
+_ELSEWHERE = "the bucket is in another region ({code}): set AWS_REGION to it"
+_OVERLOADED = "the store was too busy, again and again ({code}): try again later"
+_BY_CODE = {
+    "NoSuchBucket": "there is no such bucket: create it, or correct the name",
+    "InvalidBucketName": "that is no name for a bucket",
+    "AccessDenied": _REFUSED,
+    "AllAccessDisabled": _REFUSED,
+    "403": _REFUSED,
+    "InvalidAccessKeyId": _UNKNOWN,
+    "SignatureDoesNotMatch": _UNKNOWN,
+    "ExpiredToken": _UNKNOWN,
+    "InvalidToken": _UNKNOWN,
+    "PermanentRedirect": _ELSEWHERE,
+    "AuthorizationHeaderMalformed": _ELSEWHERE,
+    "301": _ELSEWHERE,
+    "SlowDown": _OVERLOADED,
+    "ServiceUnavailable": _OVERLOADED,
+    "503": _OVERLOADED,
+}
+
+_NO_CREDENTIALS = (
+    "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE,"
+    " or run where a role gives them"
+)
+_UNREACHABLE = "cannot reach the store at {place}: see AWS_ENDPOINT_URL and the network"
+_BY_NAME = {
+    "NoCredentialsError": _NO_CREDENTIALS,
+    "PartialCredentialsError": _NO_CREDENTIALS,
+    "CredentialRetrievalError": _NO_CREDENTIALS,
+    "TokenRetrievalError": _NO_CREDENTIALS,
+    "EndpointConnectionError": _UNREACHABLE,
+    "ConnectionError": _UNREACHABLE,
+    "HTTPClientError": _UNREACHABLE,
+    "ClientPayloadError": "the store's connection broke, again and again: try again later",
+}

@@ -1,0 +1,106 @@
+"""Holds the figures: plain numbers by metric and labels, until an exporter asks."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import KeysView, Sequence
+from dataclasses import dataclass, field
+
+from crawl.telemetry.metrics import LABELS_FOLDED, Kind, Metric
+
+MOST_SERIES = 200
+"""Of one metric. A server may invent status codes, a plugin reasons: the rest is `other`."""
+
+Labels = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Spread:
+    """A histogram: how many values fell under each bound and above the one before."""
+
+    counts: list[int]
+    total: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One series as it stands."""
+
+    labels: Labels
+    value: float = 0.0
+    spread: Spread | None = None
+
+
+@dataclass(slots=True)
+class Meter:
+    """Safe for threads: phases write, a scrape reads."""
+
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _values: dict[Metric, dict[Labels, float]] = field(default_factory=dict)
+    _spreads: dict[Metric, dict[Labels, Spread]] = field(default_factory=dict)
+
+    def add(self, metric: Metric, amount: float = 1.0, **labels: str) -> None:
+        """To a counter."""
+        assert metric.kind is Kind.COUNTER
+        with self._lock:
+            series = self._values.setdefault(metric, {})
+            key = self._key(metric, labels, series.keys())
+            series[key] = series.get(key, 0.0) + amount
+
+    def set(self, metric: Metric, value: float, **labels: str) -> None:
+        """A gauge."""
+        assert metric.kind is Kind.GAUGE
+        with self._lock:
+            series = self._values.setdefault(metric, {})
+            series[self._key(metric, labels, series.keys())] = value
+
+    def observe(self, metric: Metric, value: float, **labels: str) -> None:
+        """One value of a histogram."""
+        counts = [0] * (len(metric.bounds) + 1)
+        counts[bisect_left(metric.bounds, value)] = 1
+        self.merge(metric, counts, value, **labels)
+
+    def merge(self, metric: Metric, counts: Sequence[int], total: float, **labels: str) -> None:
+        """Values of a histogram that somebody else has counted by its bounds."""
+        assert metric.kind is Kind.HISTOGRAM
+        assert len(counts) == len(metric.bounds) + 1
+        with self._lock:
+            series = self._spreads.setdefault(metric, {})
+            key = self._key(metric, labels, series.keys())
+            spread = series.setdefault(key, Spread([0] * len(counts)))
+            spread.counts = [a + b for a, b in zip(spread.counts, counts, strict=True)]
+            spread.total += total
+
+    def samples(self) -> list[tuple[Metric, list[Sample]]]:
+        """All that is known now."""
+        with self._lock:
+            found = [
+                (metric, [Sample(labels, value) for labels, value in series.items()])
+                for metric, series in self._values.items()
+            ]
+            for metric, spreads in self._spreads.items():
+                copies = [
+                    Sample(labels, spread=Spread(list(spread.counts), spread.total))
+                    for labels, spread in spreads.items()
+                ]
+                found.append((metric, copies))
+            return found
+
+    def value(self, metric: Metric, **labels: str) -> float | None:
+        """One figure; None where nothing was told."""
+        with self._lock:
+            return self._values.get(metric, {}).get(_ordered(metric, labels))
+
+    def _key(self, metric: Metric, labels: dict[str, str], known: KeysView[Labels]) -> Labels:
+        key = _ordered(metric, labels)
+        if not key or key in known or len(known) < MOST_SERIES:
+            return key
+        folded = self._values.setdefault(LABELS_FOLDED, {})
+        folded[()] = folded.get((), 0.0) + 1
+        return ("other",) * len(key)
+
+
+def _ordered(metric: Metric, labels: dict[str, str]) -> Labels:
+    assert labels.keys() == set(metric.labels), f"{metric.name}: {sorted(labels)}"
+    return tuple(labels[name] for name in metric.labels)

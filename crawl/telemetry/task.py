@@ -1,0 +1,122 @@
+"""What goes with a task to its worker and comes back: the span it belongs to, where it is
+in the crawl, and how long it took. Nothing does where nothing is switched on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from crawl.clock import SystemClock
+from crawl.telemetry.ambient import meter, open_worker, parent_for_others, settings, span, tracing
+from crawl.telemetry.context import Where, at, process_at, where
+from crawl.telemetry.metrics import TASK_SECONDS
+from crawl.telemetry.settings import Settings
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_MOST_COUNTS = 60
+"""Counters that a span repeats."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A result on its way back."""
+
+    result: Any
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Task(Generic[Task]):
+    """The function, in a span of its own; travels by pickle."""
+
+    function: Callable[[Task], Any]
+    settings: Settings
+    place: Where
+    parent: str
+    is_away: bool
+    """In a process of its own, with one task at a time."""
+
+    def __call__(self, task: Task) -> _Done:
+        clock = SystemClock()
+        began = clock.monotonic()
+        place = _placed(self.place, task)
+        if self.is_away:
+            open_worker(self.settings)
+            try:
+                with process_at(place):
+                    result = self._run(task)
+            finally:
+                sent = tracing()
+                if sent is not None:
+                    sent.flush()  # Spark may end this process at any time from here on
+        else:
+            with at(place):
+                result = self._run(task)
+        return _Done(result, clock.monotonic() - began)
+
+    def _run(self, task: Task) -> Any:
+        here = where()
+        with span(f"{here.phase or here.command} task", parent=self.parent) as opened:
+            _log.debug("task begins")
+            try:
+                result = self.function(task)
+            except Exception:
+                _log.exception("task failed")
+                raise
+            counters = getattr(result, "counters", None)
+            if isinstance(counters, Counter):
+                told = dict(counters.most_common(_MOST_COUNTS))
+                opened.set(**{f"nutria.count.{name}": count for name, count in told.items()})
+                _log.info("task done", extra={"fields": {"counters": told}})
+            else:
+                _log.debug("task done")
+            return result
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Generic[Task, Result]):
+    """A function as it travels, and what its results are when they are back."""
+
+    function: Callable[[Task], Any]
+    results: Callable[[Sequence[Any]], list[Result]]
+
+
+def load(function: Callable[[Task], Result], step: str, *, away: bool) -> Load[Task, Result]:
+    """The function as it should be called for each task of the step. `away`: in processes
+    of their own."""
+    wanted = settings()
+    if not wanted.is_on:
+        return Load(function, list)
+    place = where()
+    phase = place.phase or place.command
+    named = place.step or step.removeprefix(f"{phase}: ")
+    task = _Task(function, wanted.without_metrics(), place, parent_for_others(), away)
+
+    def results(done: Sequence[_Done]) -> list[Result]:
+        figures = meter()
+        for each in done if figures is not None else ():
+            assert figures is not None
+            figures.observe(TASK_SECONDS, each.seconds, phase=phase, step=named)
+        return [each.result for each in done]
+
+    return Load(task, results)
+
+
+def _placed(place: Where, task: object) -> Where:
+    """The place with the number of the task's part or bucket, where it has one."""
+    if isinstance(task, tuple) and task:
+        task = task[0]
+    for holder in (task, getattr(task, "file", None), getattr(task, "base", None)):
+        for name in ("part", "bucket", "number"):
+            number = getattr(holder, name, None)
+            if isinstance(number, int):
+                return replace(place, part=number)
+    return place

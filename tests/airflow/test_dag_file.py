@@ -1,0 +1,147 @@
+"""The DAG file as it is parsed, without Airflow and without Spark."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl.rounds import NOTHING_MORE, CrawlParams, RoundOptions, graph_of
+from tests.airflow.pretended import DAG_FILE, AirflowException, AirflowSkipException, parsed
+
+PHASES = ("generate", "fetch", "parse", "updatedb")
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FLAVOUR", "MAX_ROUNDS", "RETRIES", "COMMAND", "JOBS", "SPARK_CONN"):
+        monkeypatch.delenv(f"NUTRIA_{name}", raising=False)
+
+
+def asked(**told: Any) -> dict[str, Any]:
+    return {
+        "crawl_dir": "my crawl",
+        "seeds": ["a.txt", "it's; rm -rf b"],
+        "rounds": 2,
+        "top_n": 100,
+        "num_fetchers": 4,
+        "threads": 7,
+        "time_limit_min": 30,
+        "master": "local[2]",
+        "conf": "conf",
+        "settings": ["http.agent.name=my bot"],
+        **told,
+    }
+
+
+@pytest.mark.parametrize("flavour", ["command", "spark-submit"])
+def test_a_task_a_phase_a_round_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, flavour: str
+) -> None:
+    found = parsed(monkeypatch, NUTRIA_FLAVOUR=flavour, NUTRIA_MAX_ROUNDS="3")
+    assert found.order == [task.name for task in graph_of(3)]
+    assert found.order[-1] == "round_3.updatedb"
+    assert set(found.operators) == set(found.order)
+    rules = {name: task.options["trigger_rule"] for name, task in found.operators.items()}
+    # a round that is skipped has all later ones skipped, a crawl without seeds has not
+    assert rules.pop("round_1.generate") == "none_failed"
+    assert set(rules.values()) == {"all_success"}
+    assert found.dag["default_args"]["retries"] == 2
+
+
+def test_by_default_there_are_ten_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(parsed(monkeypatch).order) == 1 + 10 * len(PHASES)
+
+
+def test_the_parameters_are_those_that_a_round_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    params = parsed(monkeypatch, NUTRIA_MAX_ROUNDS="5").dag["params"]
+    assert set(params) == set(CrawlParams.__annotations__)
+    usual = RoundOptions()
+    assert (params["top_n"].default, params["threads"].default) == (usual.top_n, usual.threads)
+    assert params["rounds"].maximum == 5
+    assert all(param.description for param in params.values())
+
+
+@pytest.mark.parametrize(
+    ("crawl_dir", "accepted"),
+    [
+        *(("/data/crawl", True), ("s3://bucket/crawl", True), ("hdfs://nn:8020/crawl", True)),
+        *(("crawl", False), ("./crawl", False), ("/", False), ("s3://", False), ("", False)),
+    ],
+)
+def test_a_folder_that_would_be_another_for_each_task_is_refused(
+    monkeypatch: pytest.MonkeyPatch, crawl_dir: str, accepted: bool
+) -> None:
+    pattern = parsed(monkeypatch).dag["params"]["crawl_dir"].pattern
+    assert bool(re.search(pattern, crawl_dir)) is accepted
+
+
+def test_commands_are_quoted_for_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = parsed(monkeypatch, NUTRIA_COMMAND="nice /opt/crawl")
+    for task in graph_of(10):
+        line = found.rendered(task.name, asked())
+        assert shlex.split(line)[:2] == ["nice", "/opt/crawl"]
+        words = task.words(asked())  # type: ignore[arg-type]
+        assert shlex.split(line)[2:] == words
+        assert found.operators[task.name].options["skip_on_exit_code"] == NOTHING_MORE
+    assert "'it'\"'\"'s; rm -rf b'" in found.rendered("inject", asked())
+    assert not found.dag["render_template_as_native_obj"]
+
+
+def test_jobs_get_the_same_words_but_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = parsed(monkeypatch, NUTRIA_FLAVOUR="spark-submit", NUTRIA_PY_FILES="nutria.zip")
+    # a list, not its text
+    assert found.dag["render_template_as_native_obj"]
+    for task in graph_of(10):
+        options = found.operators[task.name].options
+        assert Path(options["application"]) == DAG_FILE.parents[2] / "jobs" / f"{task.step}.py"
+        assert Path(options["application"]).is_file()
+        assert options["conn_id"] == "spark_default"
+        assert options["py_files"] == "nutria.zip"
+        words = task.words(asked(master=None))  # type: ignore[arg-type]
+        assert found.rendered(task.name, asked()) == words[1:]
+
+
+def test_what_nobody_asked_for_is_skipped_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = parsed(monkeypatch)
+
+    def skipped(name: str, **told: Any) -> bool:
+        try:
+            found.operators[name].options["pre_execute"]({"params": asked(**told)})
+        except AirflowSkipException:
+            return True
+        return False
+
+    assert not skipped("inject")
+    assert skipped("inject", seeds=[])
+    assert not skipped("round_1.generate", seeds=[])
+    assert not skipped("round_2.generate")
+    assert skipped("round_3.generate")
+
+
+def test_the_exit_code_of_a_submitted_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = parsed(monkeypatch, NUTRIA_FLAVOUR="spark-submit").operators["round_2.generate"]
+
+    def ends_with(code: int) -> None:
+        def run() -> None:
+            raise AirflowException(f"Cannot execute: spark-submit. Error code is: {code}.")
+
+        operator.options["run"] = run
+
+    ends_with(NOTHING_MORE)
+    with pytest.raises(AirflowSkipException):
+        operator.execute({})
+    ends_with(1)
+    with pytest.raises(AirflowException) as raised:
+        operator.execute({})
+    assert raised.type is AirflowException
+    operator.options["run"] = lambda: None
+    operator.execute({})
+
+
+def test_a_flavour_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="'submit': give one of command, spark-submit"):
+        parsed(monkeypatch, NUTRIA_FLAVOUR="submit")

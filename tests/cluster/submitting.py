@@ -1,0 +1,201 @@
+"""Crawls of the synthetic web by spark-submit on a cluster, and what they come to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from crawl.clock import SystemClock
+from crawl.model.datum import CrawlDatum
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.web import Web
+from tests.cluster.standalone import (
+    QUICK_JVM,
+    SPARK,
+    Cluster,
+    Submitted,
+    bare_environment,
+    started,
+)
+from tests.cluster.third_party import NOTE, Gate, third_party_zip
+from tests.phases.made import DAY, records_of
+from tests.phases.test_rounds import parses_of
+from tests.phases.webs import AGENT
+
+ROOT = Path(__file__).parents[2]
+HELD_MS = 3_600_000
+"""Longer than any of these crawls, and shorter than any interval."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """What scripts/package made."""
+
+    folder: Path
+    told: str
+
+    @property
+    def code(self) -> Path:
+        return self.folder / "nutria.zip"
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "environment" / "bin" / "python"
+
+    @property
+    def archive(self) -> str:
+        return f"{self.folder / 'environment.tar.gz'}#environment"
+
+
+def packaged() -> Package:
+    """Made anew, but for an environment of the same packages."""
+    folder = ROOT / "dist"
+    made = subprocess.run(
+        [ROOT / "scripts" / "package", folder], capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    return Package(folder, made.stdout)
+
+
+class Site:
+    """One crawl: its folder, configuration, plugins, and how it is started."""
+
+    def __init__(self, folder: Path, web: Web, package: Package) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.package = package
+        self.began = SystemClock().now_ms()
+        self.gate = Gate(folder / "gate")
+        self.plugins = third_party_zip(folder)
+        self.seeds = folder / "seeds.txt"
+        self.seeds.write_text("\n".join(web.seeds()))
+        self.events = folder / "events"
+        self.events.mkdir()
+        conf = folder / "conf"
+        conf.mkdir()
+        (conf / "note.txt").write_text(NOTE)
+        hosts = "".join(f"{web.address(host)} {host}\n" for host in web.hosts())
+        (conf / "hosts.txt").write_text(hosts)
+        values = {
+            "http.agent.name": AGENT,
+            "http.filter.ipaddress.allow.private": True,
+            "http.resolver.hosts.file": "hosts.txt",
+            "plugin.protocol": ["gated-http"],
+            "fetcher.server.delay": 0,
+            "fetcher.max.exceptions.per.queue": -1,
+            "urlfilter.order": ["length"],
+            "http.robots.503.defer.visits.delay": 100,
+            "http.robots.503.defer.visits.retries": 1,
+            "crawldb.buckets": 4,
+            "db.fetch.schedule.class": "gated",
+            "parsefilter.order": ["witness"],
+            "gated.folder": str(self.gate.folder),
+        }
+        site = "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items())
+        (conf / "crawl-site.toml").write_text(site)
+
+    @property
+    def directory(self) -> CrawlDir:
+        return CrawlDir(str(self.folder / "crawl"))
+
+    def submit(
+        self, cluster: Cluster, job: str, *words: str, packed: bool = False, **conf: object
+    ) -> Submitted:
+        """The line that scripts/package tells. Paths are relative, as people type them.
+
+        `packed`: the executors' Python comes as an archive, too.
+        """
+        settings = {
+            "spark.pyspark.python": str(self.package.python),
+            "spark.pyspark.driver.python": str(self.package.python),
+            "spark.executor.memory": "512m",
+            "spark.driver.memory": "512m",
+            "spark.driver.extraJavaOptions": QUICK_JVM,
+            "spark.executor.extraJavaOptions": QUICK_JVM,
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.rolling.enabled": "false",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": self.events.as_uri(),
+            **{name.replace("__", "."): str(value) for name, value in conf.items()},
+        }
+        archives: list[str] = []
+        if packed:
+            archives = ["--archives", self.package.archive]
+            settings["spark.pyspark.python"] = "./environment/bin/python"
+        options = [f"--conf={name}={value}" for name, value in settings.items()]
+        return started(
+            [
+                *(SPARK / "bin" / "spark-submit", "--master", cluster.master),
+                *("--py-files", f"{self.package.code},{self.plugins}", *archives, *options),
+                *(ROOT / "jobs" / f"{job}.py", "crawl", *words, "--conf", "conf"),
+            ],
+            self.folder,
+            bare_environment(self.folder),
+        )
+
+    def command(self, *words: str) -> Submitted:
+        """The command `crawl` of this checkout, with their plugins beside it."""
+        return started(
+            [sys.executable, "-m", "crawl", *words, "--conf", "conf"],
+            self.folder,
+            {
+                **os.environ,
+                "PYTHONPATH": f"{ROOT}{os.pathsep}{self.plugins}",
+                "SPARK_LOCAL_IP": "127.0.0.1",
+            },
+        )
+
+    def state(self) -> tuple[dict[str, CrawlDatum], dict[str, dict[str, Any]]]:
+        """All records, with their times as days from the beginning; and all parses."""
+        records = {url: self._timeless(datum) for url, datum in records_of(self.directory).items()}
+        parses = parses_of(self.directory)
+        for parse in parses.values():
+            del parse["fetch_time"]
+        return records, parses
+
+    def _timeless(self, datum: CrawlDatum) -> CrawlDatum:
+        is_now = self.began <= datum.modified_time < self.began + HELD_MS
+        assert (datum.fetch_time - self.began) % DAY < HELD_MS
+        return replace(
+            datum,
+            fetch_time=(datum.fetch_time - self.began) // DAY,
+            modified_time=1 if is_now else datum.modified_time,
+            metadata={key: value for key, value in datum.metadata.items() if key != "_rs_"},
+        )
+
+    def spark_events(self) -> Iterator[dict[str, Any]]:
+        for path in sorted(self.events.iterdir()):
+            for line in path.read_text().splitlines():
+                yield json.loads(line)
+
+    def job_names(self) -> set[str]:
+        """Phase and step of all jobs, as Spark's own pages show them."""
+        return {
+            _phase_and_step(event)
+            for event in self.spark_events()
+            if event["Event"] == "SparkListenerJobStart"
+        }
+
+    def lost_in(self) -> set[str]:
+        """The jobs that lost a task together with its machine."""
+        job_of: dict[int, str] = {}
+        lost: set[str] = set()
+        for event in self.spark_events():
+            if event["Event"] == "SparkListenerJobStart":
+                name = _phase_and_step(event)
+                job_of.update(dict.fromkeys(event["Stage IDs"], name))
+            elif event.get("Task End Reason", {}).get("Reason") == "ExecutorLostFailure":
+                lost.add(job_of[event["Stage ID"]])
+        return lost
+
+
+def _phase_and_step(event: dict[str, Any]) -> str:
+    """Of a job's description, which goes on with the crawl and its segments."""
+    description: str = event["Properties"].get("spark.job.description", "")
+    return description.partition(" · ")[0]

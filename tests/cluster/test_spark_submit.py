@@ -1,0 +1,274 @@
+"""Rounds by spark-submit on a real cluster come to what they come to in local mode.
+
+The code is in the archive of scripts/package and nowhere else on the cluster's machines.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
+from tests.cluster.standalone import (
+    Cluster,
+    Submitted,
+    bare_environment,
+    running_cluster,
+)
+from tests.cluster.submitting import ROOT, Package, Site, packaged
+from tests.cluster.third_party import NOTE
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
+
+SHAPE = Settings(
+    sites=8,
+    seed=1,
+    pages=120,
+    size=1500,
+    fanout=6,
+    external=0.3,
+    odd=0.5,
+    slow=0.05,
+    crawl_delay=0.05,
+    # see tests/phases/test_rounds.py
+    robots=tuple(kind for kind in RobotsKind if kind is not RobotsKind.AWAY),
+)
+State = tuple[dict[str, CrawlDatum], dict[str, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with running(Web(SHAPE)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def package() -> Package:
+    return packaged()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package) -> State:
+    """Two rounds in local mode."""
+    site = Site(tmp_path_factory.mktemp("local") / "c", server.web, package)
+    words = ("crawl", "--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
+    done = site.command("run", *words, "--master", "local[2]")
+    assert done.finish() == 0, done.told
+    return site.state()
+
+
+@dataclass
+class Rounds:
+    """Two rounds by spark-submit, and what was seen on the way."""
+
+    site: Site
+    state: State
+    told: dict[str, str] = field(default_factory=dict)
+    codes: dict[str, int] = field(default_factory=dict)
+
+
+def finished(job: Submitted) -> str:
+    assert job.finish() == 0, job.told[-4000:]
+    return job.out.read_text()
+
+
+@pytest.fixture(scope="module")
+def rounds(
+    tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package, cluster: Cluster
+) -> Rounds:
+    """The first round in one job, whose Python is sent, too. The second in a job a step: a
+    worker dies in the middle of its fetch and one in the middle of its updatedb, which is
+    submitted thrice."""
+    site = Site(tmp_path_factory.mktemp("submitted") / "c", server.web, package)
+    told: dict[str, str] = {}
+    codes: dict[str, int] = {}
+    finished(site.submit(cluster, "inject", "seeds.txt", spark__cores__max=1))
+    finished(site.submit(cluster, "run", "--rounds", "1", "--num-fetchers", "2", packed=True))
+    finished(site.submit(cluster, "generate", "--num-fetchers", "2", spark__cores__max=1))
+    with held(site, cluster, "fetch") as fetch:
+        cluster.lose(cluster.worker_of(site.gate.first_waiting("fetch")))
+    finished(fetch)
+    cluster.add_worker()
+    finished(site.submit(cluster, "parse"))
+    with held(site, cluster, "updatedb") as first:
+        dying = cluster.worker_of(site.gate.first_waiting("updatedb"))
+        second = site.submit(cluster, "updatedb")
+        codes["at once"], told["at once"] = second.finish(), second.told
+        cluster.lose(dying)
+    codes["first"], told["first"] = first.finish(), first.told
+    cluster.add_worker()
+    third = site.submit(cluster, "updatedb")
+    codes["after"], told["after"] = third.finish(), third.told
+    return Rounds(site, site.state(), told, codes)
+
+
+@contextmanager
+def held(site: Site, cluster: Cluster, job: str) -> Iterator[Submitted]:
+    """The job, which is kept in its middle for as long as this lasts."""
+    site.gate.shut(job)
+    submitted = site.submit(cluster, job)
+    try:
+        yield submitted
+    except BaseException:
+        submitted.kill()
+        raise
+    finally:
+        site.gate.open(job)
+
+
+def test_the_lines_to_type_are_told(package: Package) -> None:
+    lines = [line for line in package.told.splitlines() if line.startswith("spark-submit")]
+    assert [line.split()[2].partition(":")[0] for line in lines] == ["spark", "yarn", "k8s"]
+    for line in lines:
+        words = line.split()
+        assert words[words.index("--py-files") + 1] == str(package.code)
+        assert words[words.index("--archives") + 1] == package.archive
+    assert package.code.is_file() and Path(package.archive.partition("#")[0]).is_file()
+
+
+def test_two_rounds_are_those_of_local_mode(rounds: Rounds, local: State) -> None:
+    """Though a worker died in the middle of a fetch, and one in that of an updatedb."""
+    assert rounds.site.lost_in() == {"fetch: fetch", "updatedb: merge"}
+    assert rounds.state == local
+
+
+def test_the_web_was_worth_it(local: State) -> None:
+    records, parses = local
+    assert {record.status for record in records.values()} >= {
+        *(Status.DB_UNFETCHED, Status.DB_FETCHED, Status.DB_GONE, Status.DB_REDIR_TEMP),
+    }
+    assert len(parses) > 30
+
+
+def test_code_configuration_and_rule_files_travel(rounds: Rounds, package: Package) -> None:
+    """Executors built a third party's plugin from archives; their Python has none of ours."""
+    alone = subprocess.run(
+        [package.python, "-c", "import pyarrow, crawl"],
+        cwd=rounds.site.gate.folder,  # the crawl itself is called crawl
+        env=bare_environment(rounds.site.folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "No module named 'crawl'" in alone.stderr
+    workers = [told for told in rounds.site.gate.told("schedule") if told["spark"]]
+    assert workers
+    for told in workers:
+        assert "/nutria.zip/" in told["code"]
+        assert not told["code"].startswith(str(package.folder)), "a copy that Spark has sent"
+        assert told["note"] == NOTE
+
+
+def test_pages_are_parsed_in_a_child_of_the_executor(rounds: Rounds, package: Package) -> None:
+    seen = rounds.site.gate.told("parsefilter")
+    assert seen
+    for told in seen:
+        assert not told["spark"]
+        assert told["code"].endswith("/nutria.zip/crawl/__init__.py")
+        assert not told["code"].startswith(str(package.folder)), "not on the driver"
+    _, parses = rounds.state
+    assert {dict(parse["metadata"])["witness"] for parse in parses.values()} == {NOTE.strip()}
+
+
+def test_a_job_submitted_twice_is_refused_or_has_nothing_to_do(rounds: Rounds) -> None:
+    assert rounds.codes["at once"] != 0
+    assert "crawldb is locked: updatedb by" in rounds.told["at once"]
+    assert rounds.codes["first"] == 0, rounds.told["first"]
+    assert rounds.codes["after"] != 0, "as spark-submit tells all that is not done"
+    assert "crawl: nothing to apply" in rounds.told["after"]
+
+
+def test_spark_s_pages_name_phase_and_step(rounds: Rounds) -> None:
+    names = rounds.site.job_names()
+    assert {"inject: read seeds", "inject: merge", "generate: scan"} <= names
+    assert {"fetch: fetch", "parse: parse", "updatedb: merge"} <= names
+    phases = {"inject", "generate", "fetch", "parse", "updatedb"}
+    assert phases <= {name.partition(":")[0] for name in names} <= {*phases, "rebucket", "readdb"}
+
+
+def test_the_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
+    site = rounds.site
+    finished(site.submit(cluster, "rebucket", "--buckets", "8", spark__cores__max=1))
+    told = finished(site.submit(cluster, "readdb", "--stats", spark__cores__max=1))
+    assert "TOTAL urls" in told and str(len(rounds.state[0])) in told
+    assert site.state() == rounds.state
+    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == {
+        *("inject", "run", "generate", "fetch", "parse", "updatedb", "rebucket", "readdb")
+    }, "every job is submitted here"
+
+
+def test_two_crawls_at_once_do_not_disturb_each_other(
+    tmp_path: Path, server: WebServer, package: Package, cluster: Cluster, local: State
+) -> None:
+    """One by spark-submit, one by the command, which sends its own code and plugins."""
+    submitting, commanding = (Site(tmp_path / name, server.web, package) for name in "ab")
+    words = ("--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
+    settings = {
+        "spark.archives": package.archive,
+        "spark.pyspark.python": "./environment/bin/python",
+        "spark.executor.memory": "512m",
+        "spark.cores.max": "1",
+    }
+    options = [word for item in settings.items() for word in ("-D", "=".join(item))]
+    jobs = [
+        submitting.submit(cluster, "run", *words, spark__cores__max=1),
+        commanding.command("run", "crawl", *words, "--master", cluster.master, *options),
+    ]
+    try:
+        for job in jobs:
+            finished(job)
+    finally:
+        for job in jobs:
+            job.kill()
+    assert submitting.state() == local
+    assert commanding.state() == local
+    workers = [told for told in commanding.gate.told("schedule") if told["spark"]]
+    assert workers and all("/nutria-code.zip/" in told["code"] for told in workers)
+
+
+class TestFaults:
+    """One clear line, and soon."""
+
+    @pytest.fixture
+    def site(self, tmp_path: Path, server: WebServer, package: Package) -> Site:
+        return Site(tmp_path / "c", server.web, package)
+
+    def last_line(self, job: Submitted) -> str:
+        assert job.finish() != 0
+        told = [line for line in job.told.splitlines() if line.startswith("crawl: ")]
+        assert "Traceback" not in job.told
+        return told[-1]
+
+    def test_no_master_answers(self, site: Site, tmp_path: Path) -> None:
+        nowhere = Cluster(tmp_path, "spark://127.0.0.1:1")
+        told = self.last_line(site.submit(nowhere, "inject", "seeds.txt"))
+        assert told == "crawl: no Spark master answers at 127.0.0.1:1"
+
+    def test_the_code_was_not_sent(self, site: Site, cluster: Cluster, tmp_path: Path) -> None:
+        python = site.package.python
+        site.package = Package(tmp_path, "")
+        site.package.python.parent.mkdir(parents=True)
+        site.package.python.symlink_to(python)
+        told = self.last_line(site.submit(cluster, "inject", "seeds.txt"))
+        assert told.startswith("crawl: this Python has no ")
+        assert "scripts/package" in told
+
+    def test_there_is_no_such_archive(self, site: Site, cluster: Cluster) -> None:
+        job = site.submit(cluster, "inject", "seeds.txt", spark__archives="no.tar.gz#environment")
+        told = self.last_line(job)
+        assert told.startswith("crawl: Spark did not start: there is no ")
+        assert "/no.tar.gz;" in told
