@@ -143,7 +143,8 @@ def measured(command: list[str]) -> Measured:
 
 def told(command: list[str]) -> dict[str, Any]:
     """What the last line of a program says, which is JSON."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # as Spark starts its workers: numpy's threads, one a core, spin for nothing otherwise
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise SystemExit(f"bench: {Path(command[1]).name}: {done.stderr.strip()[-2000:]}")
