@@ -39,8 +39,9 @@ class Page:
     @property
     def utf_8(self) -> bytes:
         """The markup in UTF-8. A body that is said to be so is given as it is: whoever reads
-        it replaces what cannot be decoded, as lexbor does."""
-        if self.charset == "utf-8":
+        it replaces what cannot be decoded, as lexbor does; but not with NULs, which it leaves
+        out before, so that what stood on their two sides would become a letter."""
+        if self.charset == "utf-8" and b"\0" not in self.body:
             return self.body.removeprefix(BOM_UTF8)
         return self.markup.encode("utf-8", "replace")
 

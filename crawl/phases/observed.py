@@ -21,7 +21,7 @@ from crawl.model.report import Report
 from crawl.model.status import DB_STATUSES
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.snapshot import Snapshot
-from crawl.telemetry import ambient, metrics
+from crawl.telemetry import ambient, logs, metrics
 from crawl.telemetry.context import at, where
 from crawl.telemetry.meter import Meter
 
@@ -86,7 +86,8 @@ class _Told:
 
     def fail(self, error: BaseException) -> None:
         is_outcome = isinstance(error, NothingToDo)
-        if isinstance(error, Exception):
+        # as text it is told once, by whoever handles it
+        if isinstance(error, Exception) and logs.is_json():
             _log.log(
                 *(logging.INFO if is_outcome else logging.ERROR, "%s ended: %s"),
                 *(self.phase, error),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from crawl.clock import SystemClock
+from crawl.telemetry import logs
 from crawl.telemetry.ambient import meter, open_worker, parent_for_others, settings, span, tracing
 from crawl.telemetry.context import Where, at, process_at, where
 from crawl.telemetry.metrics import TASK_SECONDS
@@ -69,7 +70,8 @@ class _Task(Generic[Task]):
             try:
                 result = self.function(task)
             except Exception:
-                _log.exception("task failed")
+                if logs.is_json():  # as text Spark tells it, or whoever runs the task
+                    _log.exception("task failed")
                 raise
             counters = getattr(result, "counters", None)
             if isinstance(counters, Counter):

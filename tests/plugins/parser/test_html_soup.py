@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bs4 import BeautifulSoup
 from bs4.element import Tag
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crawl.config import Config
@@ -75,6 +75,7 @@ def test_both_parsers_find_the_same_in_whatever_looks_like_html(parts: list[str]
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+@example(b"\xc2\0\x80")
 def test_both_parsers_find_the_same_in_any_bytes(body: bytes) -> None:
     quick, readable = both(body)
     assert quick == readable
