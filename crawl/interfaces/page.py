@@ -38,11 +38,16 @@ class Page:
 
     @property
     def utf_8(self) -> bytes:
-        """The markup in UTF-8. A body that is said to be so is given as it is: whoever reads
-        it replaces what cannot be decoded, as lexbor does; but not with NULs, which it leaves
-        out before, so that what stood on their two sides would become a letter."""
-        if self.charset == "utf-8" and b"\0" not in self.body:
-            return self.body.removeprefix(BOM_UTF8)
+        """The markup in UTF-8: the body as it is where it is that throughout. Bytes that are
+        not must be replaced before it is read: a reader that leaves out a NUL or a stray tag
+        between two of them would make a letter of them."""
+        if self.charset == "utf-8":
+            try:
+                self.body.decode("utf-8")
+            except UnicodeDecodeError:
+                pass
+            else:
+                return self.body.removeprefix(BOM_UTF8)
         return self.markup.encode("utf-8", "replace")
 
     @cached_property

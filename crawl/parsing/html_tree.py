@@ -16,12 +16,12 @@ _TEXT = "-text"
 
 
 def read(data: bytes, reader: HtmlReader) -> None:
-    """Gives the page, in UTF-8, to the reader; one made to harm parsers without building its
-    tree. What is no UTF-8 is replaced, as by str's own decoder."""
+    """Gives the page, in UTF-8 throughout, to the reader; one made to harm parsers without
+    building its tree."""
     if is_tame(data):
         _walk(LexborHTMLParser(data), reader)
     else:
-        feed(data.decode("utf-8", "replace"), reader)
+        feed(data.decode("utf-8"), reader)
 
 
 def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:

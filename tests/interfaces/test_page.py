@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from crawl.interfaces.page import Page
 from crawl.model.content import Content
@@ -20,6 +22,9 @@ def test_markup_as_text_and_in_utf_8(body: bytes, charset: str) -> None:
     assert page.utf_8 == "grüße".encode()
 
 
-def test_what_is_no_utf_8_is_left_to_the_reader() -> None:
-    page = Page(Content("http://example.com/", b"a\xffb"), "text/html")
-    assert (page.markup, page.utf_8) == ("a\ufffdb", b"a\xffb")
+@given(st.binary(max_size=50) | st.text(max_size=50).map(str.encode))
+@example(b"a\xffb")
+@example(b"\xef\xbb\xbfa")
+def test_in_utf_8_is_what_its_markup_is(body: bytes) -> None:
+    page = Page(Content("http://example.com/", body), "text/html")
+    assert page.utf_8 == page.markup.encode()

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from crawl.config import Config
 from crawl.interfaces.html_tokens import feed
 from crawl.model.parse import Outlink, ParseStatus
@@ -40,13 +37,3 @@ def test_a_page_is_the_same_by_its_tree_and_by_its_tokens() -> None:
         Outlink("http://example.com/c/x", "two", "nofollow", "a"),
         Outlink("http://example.com/c/i", "", "", "img"),
     )
-
-
-@given(st.binary(max_size=200), st.sampled_from([b"<p>", b"<a href='/", b"<title>", b"<"]))
-def test_bytes_that_are_no_utf_8_are_replaced_as_strs_decoder_does(junk: bytes, tag: bytes) -> None:
-    data = tag + junk + b"'>x</a> y" + junk
-    for page in (data, b"<div>" * 20_000 + data):
-        as_it_is, decoded = HtmlReader(URL, HtmlSettings()), HtmlReader(URL, HtmlSettings())
-        read(page, as_it_is)
-        read(page.decode("utf-8", "replace").encode(), decoded)
-        assert as_it_is.parse() == decoded.parse()

@@ -76,6 +76,7 @@ def test_both_parsers_find_the_same_in_whatever_looks_like_html(parts: list[str]
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 @example(b"\xc2\0\x80")
+@example(b"\xe2</b>\x82")
 def test_both_parsers_find_the_same_in_any_bytes(body: bytes) -> None:
     quick, readable = both(body)
     assert quick == readable
