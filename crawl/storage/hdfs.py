@@ -139,7 +139,8 @@ class HdfsFiles:
         stream = self.client.create(unfinished, _replacing())
         if data:
             stream.write(data)
-            _settle(stream)
+        # Lasting is what several data nodes have. To wait for their disks (hsync) too would be
+        # to wait for ever where one of them dies meanwhile: the client does not notice.
         stream.close()
 
     def open(self, path: str, mode: str) -> Any:
@@ -297,7 +298,6 @@ class Upload(io.RawIOBase):
         else:
             stream, self._stream = self._stream, None
             try:
-                self._files.patience.once(partial(_settle, stream))
                 self._files.patience.once(stream.close)
                 rename = partial(self._files.client.rename, self._unfinished, self._path, True)
                 self._files._ask(rename)
@@ -321,15 +321,6 @@ class Upload(io.RawIOBase):
             self._stream = None
             self._files._drop(self._unfinished)
         self.close()
-
-
-def _settle(stream: Any) -> None:
-    """On the data nodes' disks: by itself HDFS leaves it in their memory."""
-    try:
-        stream.hsync()
-    except RuntimeError as error:
-        if "erasure-coded" not in str(error):  # those have no such call
-            raise
 
 
 def _unfinished(path: str) -> str:
