@@ -150,7 +150,8 @@ def promtool(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("promtool")
     assert shutil.which("apt-get"), "there is no promtool: install it (it is part of Prometheus)"
     told = subprocess.run(
-        "apt-get download prometheus && dpkg-deb --extract prometheus_*.deb .",
+        "(apt-get download prometheus || (apt-get update -qq && apt-get download prometheus))"
+        " && dpkg-deb --extract prometheus_*.deb .",
         shell=True,
         cwd=folder,
         capture_output=True,
