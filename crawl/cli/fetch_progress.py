@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from crawl.cli.showing import showing
 from crawl.fetcher.part import PROGRESS
+from crawl.fetcher.part_surroundings import strays_part
 from crawl.storage.segments import GENERATE, Segment
 
 _KINDS_SHOWN = 3
@@ -95,8 +96,8 @@ def progress_of(segment: Segment) -> Progress:
     """What a running fetch last told."""
     generated = segment.require(GENERATE)
     found = []
-    for file in generated.files:
-        raw = segment.folder.read(f"{PROGRESS}/part-{file.part:05d}.json")
+    for part in [*(file.part for file in generated.files), strays_part(generated.files)]:
+        raw = segment.folder.read(f"{PROGRESS}/part-{part:05d}.json")
         try:
             content = json.loads(raw) if raw else None
         except ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from crawl.clock import Clock, SystemClock
@@ -37,6 +37,11 @@ class Strays:
     authorities: frozenset[str]
     left: tuple[Left, ...]
     """How those before left their servers."""
+
+
+def strays_part(lists: Iterable[PartFile]) -> int:
+    """The number of that task's part: the one after all others."""
+    return max((file.part for file in lists), default=-1) + 1
 
 
 @dataclass(frozen=True)

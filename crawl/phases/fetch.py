@@ -22,7 +22,7 @@ from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.host_summary import MOST_HOSTS
 from crawl.fetcher.measures import measured
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
-from crawl.fetcher.part_surroundings import Strays
+from crawl.fetcher.part_surroundings import Strays, strays_part
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols, resolved_protocols
 from crawl.fetcher.robots_line import ELSEWHERE
@@ -149,8 +149,8 @@ def run(
             list_filters=_list_filters(config),
             clock=clock,
         )
-        with timed(report, "fetch", clock), measured(segment.folder, lists, clock):
-            fetched = runner.run(partial(fetch_part, fetching), lists, "fetch")
+        with timed(report, "fetch", clock):
+            fetched = _parts_fetched(runner, fetching, lists)
             fetched += _strays_fetched(runner, fetching, fetched)
         _tell(report, fetched, clock)
         lock.verify()
@@ -171,6 +171,13 @@ def run(
         return Fetched(segment.name, report, complete, lock.took_over)
 
 
+def _parts_fetched(
+    runner: Runner, fetching: PartFetching, parts: list[PartFile]
+) -> list[PartFetched]:
+    with measured(fetching.segment, parts, fetching.clock):
+        return runner.run(partial(fetch_part, fetching), parts, "fetch")
+
+
 def _strays_fetched(
     runner: Runner, fetching: PartFetching, fetched: list[PartFetched]
 ) -> list[PartFetched]:
@@ -184,8 +191,8 @@ def _strays_fetched(
     for part in fetched:
         rows += part.counters.pop(f"handed_back.{ELSEWHERE}", 0)
     strays = Strays(authorities, tuple(left for part in fetched for left in part.left))
-    file = PartFile(max(part.part for part in fetched) + 1, "", rows, 0)
-    return runner.run(partial(fetch_part, replace(fetching, strays=strays)), [file], "fetch")
+    file = PartFile(strays_part(fetching.lists), "", rows, 0)
+    return _parts_fetched(runner, replace(fetching, strays=strays), [file])
 
 
 def _buckets(crawl_dir: CrawlDir, config: Config) -> int:

@@ -15,6 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from crawl.buckets.runner import InProcess
+from crawl.cli.fetch_progress import progress_of
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import NothingToDo, StorageError
@@ -28,7 +29,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry import ambient, logs, metrics
 from crawl.telemetry.ambient import observed_command
 from crawl.telemetry.meter import Meter
-from crawl.testing.web import Settings, Web, WebServer, running
+from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
 from tests.phases.webs import fetched, listed, web_config
 from tests.telemetry.collector import collecting
 
@@ -142,6 +143,27 @@ def test_a_fetch_is_scraped_while_it_runs(crawl: tuple[CrawlDir, str], server: W
     assert labels <= {"crawl", "le", *(each for metric in metrics.ALL for each in metric.labels)}
     values = {value for _, pairs in last for _, value in pairs}
     assert not values & set(server.web.hosts()), "no host is a label"
+
+
+def test_hosts_that_have_their_turn_at_the_end_are_counted_too(tmp_path: Path) -> None:
+    away = Settings(
+        sites=6, pages=40, port=0, size=500, odd=0, robots=(RobotsKind.AWAY, RobotsKind.OPEN)
+    )
+    with running(Web(away)) as server:
+        urls = sorted(set(server.web.urls()))
+        directory, name = listed(str(tmp_path / "mycrawl"), urls, parts=6)
+        config = config_of(server)
+        with observed_command(config, "fetch", directory.address):
+            counters = run(directory, name, config).report.counters
+            last = scrape(ambient.scraped_at())
+        progress = progress_of(directory.segments.segment(name))
+    assert counters["robots_elsewhere"] > 0
+    assert (
+        told(last, "nutria_fetch_pages_total", status="fetch_success")
+        == (counters["fetch_success"])
+    )
+    assert total(last, "nutria_fetch_requests_total") == counters["requests"]
+    assert progress.done == counters["records"] == len(urls)
 
 
 def test_a_fetch_is_a_trace_from_the_command_to_its_pages(
