@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from crawl.storage.segments import PartFile
 from crawl.telemetry import ambient, metrics
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import Metric
+from crawl.telemetry.repeating import repeating
 
 _READERS = 8
 """A store answers slowly, and many at once."""
@@ -55,20 +55,10 @@ def measured(segment: Folder, parts: Sequence[PartFile], clock: Clock) -> Iterat
         return
     figures = FetchFigures(segment, parts, meter, clock)
     figures.begin()
-    over = threading.Event()
-
-    def look() -> None:
-        while not over.wait(ambient.settings().interval_s):
-            figures.look()
-
-    thread = threading.Thread(target=look, name="fetch-metrics", daemon=True)
-    thread.start()
     try:
-        yield
+        with repeating(figures.look, ambient.settings().interval_s, "fetch-metrics"):
+            yield
     finally:
-        over.set()
-        thread.join()
-        figures.look()
         figures.end()
 
 

@@ -21,6 +21,7 @@ from crawl.errors import EnvironmentFault
 from crawl.telemetry.discovery import discoverable, file_name_of
 from crawl.telemetry.meter import Meter, Sample
 from crawl.telemetry.metrics import CRAWL, Kind, Metric
+from crawl.telemetry.repeating import repeating
 from crawl.telemetry.settings import (
     METRICS_PORT,
     METRICS_PUSHGATEWAY,
@@ -226,21 +227,9 @@ def _writer(registry: Any, folder: str, crawl: str, command: str) -> Callable[[]
 
 @contextmanager
 def _now_and_then(tellers: list[Callable[[], None]], interval_s: float) -> Iterator[None]:
-    over = threading.Event()
-
     def tell() -> None:
         for teller in tellers:
             teller()
 
-    def go_on() -> None:
-        while not over.wait(interval_s):
-            tell()
-
-    thread = threading.Thread(target=go_on, name="metrics", daemon=True)
-    thread.start()
-    try:
+    with repeating(tell, interval_s, "metrics"):
         yield
-    finally:
-        over.set()
-        thread.join()
-        tell()
