@@ -62,6 +62,8 @@ _EVERYWHERE = {
     "spark.python.unix.domain.socket.enabled": "true",
     # Two attempts of a fetch at once would be impolite.
     "spark.speculation": "false",
+    # Spark's own readers know S3 as s3a; the connector is the user's to add
+    "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
 }
 
 _LOCAL = {

@@ -121,6 +121,10 @@ class TestOnSpark:
         shown = capfd.readouterr()
         assert (shown.out, shown.err) == ("", "")
 
+    def test_spark_s_own_readers_take_s3_for_s3a(self, spark: SparkSession) -> None:
+        hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+        assert hadoop.get("fs.s3.impl") == "org.apache.hadoop.fs.s3a.S3AFileSystem"
+
     def test_a_second_session_is_the_first(self, spark: SparkSession) -> None:
         assert open_session("other", Config.of({})) is spark
 
