@@ -54,6 +54,6 @@ class Page:
     def soup(self) -> BeautifulSoup:
         """The page as a BeautifulSoup tree, for plugins that look for something in it: the
         tree that browsers make of it."""
-        from crawl.interfaces.soup import soup_of
+        from crawl.html.soup import soup_of
 
         return soup_of(self.markup)

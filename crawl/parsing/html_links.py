@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from crawl.interfaces.html_tokens import Attributes
+from crawl.html.tokens import Attributes
 from crawl.urls.parse import resolver
 
 LINK_ATTRIBUTES: dict[str, tuple[str, ...]] = {

@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 
-from crawl.interfaces.html_tokens import Attributes
+from crawl.html.tokens import Attributes
 from crawl.model.parse import Refresh
 from crawl.parsing.directives import directives_of_meta
 from crawl.parsing.html_links import AbsoluteLinks, is_useful

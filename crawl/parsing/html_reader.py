@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from crawl.config import Config, Property, boolean, integer, words
-from crawl.interfaces.html_tokens import VOID, Attributes
+from crawl.html.tokens import VOID, Attributes
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.parsing.html_links import (
     LINK_ATTRIBUTES,

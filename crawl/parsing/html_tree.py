@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl.interfaces.html_guard import is_tame
-from crawl.interfaces.html_tokens import VOID, feed
+from crawl.html.guard import is_tame
+from crawl.html.tokens import VOID, feed
 from crawl.parsing.html_reader import ACTIONS, Action, HtmlReader
 
 _TEXT = "-text"

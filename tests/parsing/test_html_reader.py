@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from crawl.config import Config
-from crawl.interfaces.html_tokens import feed
+from crawl.html.tokens import feed
 from crawl.model.parse import Outlink, ParseStatus
 from crawl.parsing.html_reader import HtmlReader, HtmlSettings
 from crawl.parsing.html_tree import read

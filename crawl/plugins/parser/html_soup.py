@@ -23,7 +23,7 @@ from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
 from crawl.config import Config, Property
-from crawl.interfaces.html_tokens import VOID
+from crawl.html.tokens import VOID
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
 from crawl.parsing.html_reader import PROPERTIES, HtmlReader, HtmlSettings

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.interfaces import html_guard
-from crawl.interfaces.html_guard import is_tame
+from crawl.html import guard
+from crawl.html.guard import is_tame
 
 PARAGRAPH = (
     "<p class=x>Some <b>bold</b> and <i class='icon x'>odd</i> text with <a href=/x>a link</a>,"
@@ -73,7 +73,7 @@ _BITS = st.sampled_from(
 @given(st.lists(_BITS, max_size=12))
 def test_a_glance_says_no_more_than_a_look(bits: list[bytes]) -> None:
     body = b"".join(bits)
-    if html_guard._is_plain(body, np.frombuffer(body, np.uint8)):
+    if guard._is_plain(body, np.frombuffer(body, np.uint8)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(html_guard, "_is_plain", lambda data, octets: False)
+            patch.setattr(guard, "_is_plain", lambda data, octets: False)
             assert is_tame(body)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from crawl.interfaces.html_tokens import Token, attribute_count, is_empty, tokens
+from crawl.html.tokens import Token, attribute_count, is_empty, tokens
 
 _FEW_TAGS = 1_200
 """At worst a third of a million elements."""

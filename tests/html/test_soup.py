@@ -5,8 +5,8 @@ import warnings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawl.html.soup import soup_of
 from crawl.interfaces.page import Page
-from crawl.interfaces.soup import soup_of
 from crawl.model.content import Content
 
 

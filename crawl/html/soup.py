@@ -12,8 +12,8 @@ from bs4.builder import HTMLTreeBuilder
 from bs4.element import Comment
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl.interfaces.html_guard import is_tame
-from crawl.interfaces.html_tokens import VOID, Attributes, feed
+from crawl.html.guard import is_tame
+from crawl.html.tokens import VOID, Attributes, feed
 
 
 def soup_of(markup: str) -> BeautifulSoup:

@@ -1,6 +1,6 @@
 """Tags and text of a page in one pass whose time is linear in its length, whatever is in it.
 
-For pages on which a real HTML parser would take seconds or gigabytes (`html_guard`): the
+For pages on which a real HTML parser would take seconds or gigabytes (`guard`): the
 tags are read as the HTML standard reads them, but no tree is built, only nesting kept up.
 """
 

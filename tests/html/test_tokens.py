@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.interfaces.html_tokens import MAX_DEPTH, VOID, Token, attributes_of, feed, tokens
+from crawl.html.tokens import MAX_DEPTH, VOID, Token, attributes_of, feed, tokens
 
 
 class Written:
