@@ -79,7 +79,8 @@ def command(
     http.robot.rules.allowlist. Exit code 1: a page could not be fetched or parsed.
 
     With --listen each client sends a URL a line and is answered as on stdin; all of them
-    together are one visitor, who fetches no page twice. Ctrl-C ends it with exit code 0.
+    together are one visitor, who keeps every pause. A host whose robots.txt cannot be had is
+    left alone for http.robots.503.defer.visits.delay. Ctrl-C ends it with exit code 0.
 
     \b
     Examples:

@@ -1,15 +1,15 @@
 """One URL after the other, fetched as a crawl would: for people who want to look at a page.
 
 The engine decides over each request, so that robots.txt, pauses and address rules hold for
-a curious person as they do for a crawl. In one thing it is less patient: a host whose
-robots.txt cannot be had is not asked again. And a page may be asked for as often as
-somebody wants to see it.
+a curious person as they do for a crawl. In one thing it is less patient: nobody waits for a
+host whose robots.txt cannot be had; who comes back later has it asked for again. And a page
+may be asked for as often as somebody wants to see it.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from crawl.clock import Clock
@@ -19,8 +19,11 @@ from crawl.fetcher.dns import HostResolver
 from crawl.fetcher.engine import FetchEngine, Surroundings, Work
 from crawl.fetcher.item import Purpose
 from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.queue import HostQueue
 from crawl.fetcher.queues import Nothing
 from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.robots_cache import RobotsCache
+from crawl.fetcher.robots_line import RobotsLine
 from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FETCHER_QUEUE_MODE, FetchSettings
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -77,7 +80,8 @@ def visit_each(
 ) -> None:
     """Fetches each, and says so before the next is looked at."""
     visiting = _Visiting(config, means, redirects)
-    visiting.run(visiting.listed(urls, metadata or {}, done))
+    for url in urls:
+        done(visiting.visit(url, metadata or {}))
 
 
 def rules_for(
@@ -86,7 +90,7 @@ def rules_for(
     """What the robots.txt of the URL's host says to the crawler, or to other `agents`; the
     page itself is not asked for."""
     visiting = _Visiting(config, means, redirects=0, agents=agents)
-    visiting.run(iter([(url, visiting.new_datum({}))]), pages=False)
+    visiting.ask_for(url, {}, pages=False)
     return visiting.rules_of(url) or allow_all(Basis.EXEMPT)
 
 
@@ -99,11 +103,75 @@ def is_allowlisted(url: str, exempt: frozenset[str]) -> bool:
     return bool(host)
 
 
-class _Engine(FetchEngine):
-    """A crawl asks for a page once; here the same may be wanted again."""
+class _Refusals(RobotsCache):
+    """A fetch leaves a host whose rules cannot be had for a later round. Here none comes: it
+    is left alone for as long as a fetch would wait before it tries again."""
 
-    def forget_urls(self) -> None:
+    def __init__(self, settings: FetchSettings, clock: Clock) -> None:
+        super().__init__(settings.robots_expire_s)
+        self._pause_s = settings.robots_defer_s
+        self._clock = clock
+        self._until: dict[str, float] = {}
+
+    def refuse(self, authority: str, reason: str) -> None:
+        super().refuse(authority, reason)
+        self._until[authority] = self._clock.monotonic() + self._pause_s
+
+    def lengthen(self, authority: str, pause_s: float) -> None:
+        """The server itself asked for a pause."""
+        if authority in self._until:
+            until = self._clock.monotonic() + pause_s
+            self._until[authority] = max(self._until[authority], until)
+
+    def refusal(self, authority: str) -> str:
+        if authority not in self._until:
+            return ""
+        if self._clock.monotonic() >= self._until[authority]:
+            del self._until[authority]
+            return ""
+        return super().refusal(authority)
+
+
+class _Robots(RobotsLine):
+    """Rules before pages, with refusals that end."""
+
+    def __init__(
+        self, engine: FetchEngine, settings: FetchSettings, politeness: Politeness, clock: Clock
+    ) -> None:
+        super().__init__(engine, settings, politeness, clock)
+        self._cache = self.refusals = _Refusals(settings, clock)
+
+
+class _Engine(FetchEngine):
+    """A crawl has a list, asks for each page of it once, and ends; here somebody may ask for
+    the same again, after weeks."""
+
+    def __init__(
+        self, settings: FetchSettings, politeness: Politeness, around: Surroundings
+    ) -> None:
+        super().__init__(iter(()), settings, politeness, around)
+        self._robots = self._own_robots = _Robots(self, settings, politeness, around.clock)
+        self._closed_until: dict[str, float] = {}
+
+    def add(self, url: str, datum: CrawlDatum) -> None:
+        """The next to be asked for."""
         self._seen = Seen()
+        now = self._around.clock.monotonic()
+        for key in [key for key, until in self._closed_until.items() if until <= now]:
+            del self._closed_until[key]
+            queue = self.queues.queue(key)
+            queue.blocked, queue.exceptions = "", 0
+        self._add(url, datum)
+
+    def leave_alone(self, authority: str, pause_s: float) -> None:
+        """A host whose rules cannot be had, for as long as it asked for."""
+        self._own_robots.refusals.lengthen(authority, pause_s)
+
+    def _close(self, queue: HostQueue, reason: str) -> None:
+        super()._close(queue, reason)
+        self._closed_until[queue.key] = (
+            self._around.clock.monotonic() + self._settings.robots_defer_s
+        )
 
 
 @dataclass(slots=True)
@@ -116,12 +184,36 @@ class _Visiting:
     _records: list[FetchRecord] = field(default_factory=list)
     _answers: dict[str, Response | Failure] = field(default_factory=dict)
     """The last answer for an authority's robots.txt, the oldest first."""
+    _settings: FetchSettings = field(init=False)
     _engine: _Engine = field(init=False)
 
-    def run(self, urls: Iterator[tuple[str, CrawlDatum]], *, pages: bool = True) -> None:
-        clock = self.means.clock
-        engine = _Engine(urls, self._settings, Politeness.of(self.config), self._surroundings())
-        self._engine = engine
+    def __post_init__(self) -> None:
+        usual = FetchSettings.of(self.config)
+        agents = usual.robots.agents if self.agents is None else self.agents
+        self._settings = replace(
+            usual,
+            threads=1,
+            store_content=True,
+            redirect_max=self.redirects,
+            robots=replace(usual.robots, agents=agents),
+            robots_defer_retries=0,
+        )
+        self._engine = _Engine(self._settings, Politeness.of(self.config), self._surroundings())
+
+    def visit(self, url: str, metadata: Mapping[str, str]) -> Visit:
+        """Fetches the page, and those that it redirects to."""
+        self._records.clear()
+        before = Counters(self._engine.counters)
+        self.ask_for(url, metadata)
+        records = tuple(self._records)
+        rules = self.rules_of(records[-1].url if records else url)
+        return Visit(url, records, rules, self._reasons_since(before))
+
+    def ask_for(self, url: str, metadata: Mapping[str, str], *, pages: bool = True) -> None:
+        """Sends what requests it takes; without `pages`, those for robots.txt alone."""
+        clock, engine = self.means.clock, self._engine
+        now_ms = clock.now_ms()
+        engine.add(url, CrawlDatum(Status.DB_UNFETCHED, now_ms, score=1.0, metadata=dict(metadata)))
         at = clock.monotonic()
         while (found := engine.next_work(at)) is not None:
             if isinstance(found, Nothing):
@@ -132,31 +224,19 @@ class _Visiting:
                 return
             self._wait(found, at)
             answer = self._ask(found.request)
-            if found.item.purpose is Purpose.ROBOTS:
-                self._keep(found.item.robots_for, answer)
             at = clock.monotonic()
             engine.handle(found, answer, at)
+            if found.item.purpose is Purpose.ROBOTS:
+                self._keep(found.item.robots_for, answer)
 
     def _keep(self, authority: str, answer: Response | Failure) -> None:
         self._answers.pop(authority, None)
         self._answers[authority] = answer
         if len(self._answers) > MOST_ANSWERS:
             del self._answers[next(iter(self._answers))]
-
-    @property
-    def _settings(self) -> FetchSettings:
-        usual = FetchSettings.of(self.config)
-        agents = usual.robots.agents if self.agents is None else self.agents
-        # one URL in memory: the next is not looked at before this one is done with
-        return replace(
-            usual,
-            threads=1,
-            depth=1,
-            store_content=True,
-            redirect_max=self.redirects,
-            robots=replace(usual.robots, agents=agents),
-            robots_defer_retries=0,
-        )
+        verdict = self._verdict(answer)
+        if isinstance(verdict, Deferred) and verdict.retry_after_s is not None:
+            self._engine.leave_alone(authority, verdict.retry_after_s)
 
     def _wait(self, work: Work, at: float) -> None:
         seconds = at - self.means.clock.monotonic()
@@ -172,31 +252,15 @@ class _Visiting:
             text = f"{type(fault).__name__}: {fault}"
             return Failure(request.url, FailureKind.OTHER, text, sent=sent)
 
-    def listed(
-        self, urls: Iterable[str], metadata: Mapping[str, str], done: Callable[[Visit], None]
-    ) -> Iterator[tuple[str, CrawlDatum]]:
-        for url in urls:
-            self._records.clear()
-            self._engine.forget_urls()
-            before = Counters(self._engine.counters)
-            yield url, self.new_datum(metadata)
-            # asked for the next: all is known of this one
-            records = tuple(self._records)
-            rules = self.rules_of(records[-1].url if records else url)
-            done(Visit(url, records, rules, self._reasons_since(before)))
-
-    def new_datum(self, metadata: Mapping[str, str]) -> CrawlDatum:
-        now_ms = self.means.clock.now_ms()
-        return CrawlDatum(Status.DB_UNFETCHED, now_ms, score=1.0, metadata=dict(metadata))
-
     def rules_of(self, url: str) -> RobotRules | Deferred | None:
         parts = parse(url)
         if parts is None:
             return None
         port = f":{parts.port}" if parts.port is not None else ""
         answer = self._answers.get(f"{parts.scheme}://{parts.host}{port}")
-        if answer is None:
-            return None
+        return None if answer is None else self._verdict(answer)
+
+    def _verdict(self, answer: Response | Failure) -> RobotRules | Deferred:
         return rules_from(answer, self._settings.robots, self.means.clock.now_ms())
 
     def _reasons_since(self, before: Counters) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ Page = Response | Failure | tuple[int, dict[str, str]] | str
 class SmallWeb:
     """URL → page: a text (200), (code, headers), or a whole answer. Anything else is 404."""
 
-    pages: dict[str, Page | Callable[[int], Page]]
+    pages: Mapping[str, Page | Callable[[int], Page]]
     latency: Callable[[str], float] = lambda url: 0.1
     asked: dict[str, int] = field(default_factory=dict)
 

@@ -44,7 +44,7 @@ class Curious:
         )
 
     def means(self) -> Means:
-        web = SmallWeb(dict(self.pages))
+        web = SmallWeb(self.pages)
 
         def fetch(request: Request) -> Response | Failure:
             self.asked.append((round(self.clock.now, 3), request.url))
@@ -155,6 +155,92 @@ def test_why_a_url_was_not_fetched() -> None:
         "http://b.org/robots.txt",
         "http://b.org/",
     ]
+
+
+def test_a_host_without_rules_is_asked_again_after_a_while() -> None:
+    who = Curious({"http://a.org/robots.txt": (503, {}), "http://a.org/x": "x"})
+    reasons: list[tuple[str, ...]] = []
+
+    def typed() -> Iterator[str]:
+        yield "http://a.org/x"
+        who.clock.now = 299
+        yield "http://a.org/x"  # a fetch would not ask yet either
+        who.clock.now = 301
+        yield "http://a.org/x"
+        who.clock.now = 602
+        who.pages["http://a.org/robots.txt"] = ""
+        yield "http://a.org/x"
+
+    means = who.means()
+    visit_each(typed(), who.config(), means, lambda visit: reasons.append(visit.reasons))
+    assert reasons == [("handed_back.robots_deferred",)] * 3 + [()]
+    assert who.asked == [
+        (0.0, "http://a.org/robots.txt"),
+        (301, "http://a.org/robots.txt"),
+        (602, "http://a.org/robots.txt"),
+        (607.1, "http://a.org/x"),
+    ]
+    assert who.pauses == [("http://a.org/x", 5.0)]
+
+
+def test_a_pause_that_a_host_asks_for_is_kept_and_delays_no_other() -> None:
+    who = Curious({"http://a.org/robots.txt": (503, {"retry-after": "7200"})})
+
+    def typed() -> Iterator[str]:
+        yield "http://a.org/x"
+        yield "http://a.org/y"
+        yield "http://b.org/"
+        who.clock.now = 7199
+        yield "http://a.org/x"
+        who.clock.now = 7201
+        yield "http://a.org/x"
+
+    visits: list[Visit] = []
+    visit_each(typed(), who.config(), who.means(), visits.append)
+    assert [len(visit.records) for visit in visits] == [0, 0, 1, 0, 0]
+    assert who.asked == [
+        (0.0, "http://a.org/robots.txt"),
+        (0.1, "http://b.org/robots.txt"),
+        (5.2, "http://b.org/"),
+        (7201, "http://a.org/robots.txt"),
+    ]
+
+
+def test_a_host_that_failed_too_often_is_asked_again_after_a_while() -> None:
+    broken: dict[str, object] = {"fetcher.max.exceptions.per.queue": 2}
+    who = Curious({"http://a.org/x": (503, {})}, broken)
+
+    def typed() -> Iterator[str]:
+        yield from ["http://a.org/x"] * 3
+        who.clock.now += 300
+        who.pages["http://a.org/x"] = "x"
+        yield "http://a.org/x"
+
+    visits: list[Visit] = []
+    visit_each(typed(), who.config(), who.means(), visits.append)
+    assert [visit.reasons for visit in visits[2:]] == [("handed_back.too_many_failures",), ()]
+    assert [url[-1] for _, url in who.asked] == [*"txxx"]
+    assert visits[3].records[0].datum.status is Status.FETCH_SUCCESS
+
+
+def test_rules_grow_old_while_nobody_asks() -> None:
+    who = Curious({"http://a.org/robots.txt": "", "http://a.org/x": "x"})
+
+    def typed() -> Iterator[str]:
+        yield "http://a.org/x"
+        who.pages["http://a.org/robots.txt"] = "User-agent: *\nDisallow: /"
+        who.clock.now = 23 * 3600
+        yield "http://a.org/x"
+        who.clock.now = 25 * 3600
+        yield "http://a.org/x"
+
+    told: list[str] = []
+    visit_each(
+        *(typed(), who.config(), who.means()),
+        lambda visit: told.append(visit.records[0].datum.metadata["_pst_"].partition("(")[0]),
+    )
+    assert told == ["success", "success", "robots_denied"]
+    assert [url[-1] for _, url in who.asked] == [*"txxt"]
 
 
 def test_a_page_may_be_wanted_again_after_its_servers_pause() -> None:
