@@ -44,5 +44,14 @@ def test_replacing_is_what_dataclasses_do(changes: dict[str, object]) -> None:
 
 
 def test_there_are_no_other_fields() -> None:
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError):
         replace(Place("a"), nmae="b")
+
+
+def test_nobody_changes_a_value() -> None:
+    place = Place("a")
+    with pytest.raises(AttributeError):
+        place.floor = 1  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        place.roof = 1  # type: ignore[attr-defined]
+    assert place == Place("a")

@@ -129,14 +129,16 @@ class Asking:
         self._turn = count()  # its next() is one step for all threads
         self._conditional = config[CONDITIONAL]
         self._cookies_on = config[COOKIES]
-        self._cookies = _cookies(config) if self._cookies_on else ByHost()
+        self._cookies = (_cookies(config) if self._cookies_on else None) or None
 
     def headers(self, request: Request, host: str) -> RequestHeaders:
         """All but Host and what credentials add; no value breaks its line."""
         fixed = self._fixed
         if self._rotated:
             fixed = self._rotated[next(self._turn) % len(self._rotated)]
-        if not (request.headers or request.etag or request.modified_since_ms or self._cookies):
+        cookies = self._cookies
+        is_usual = cookies is None and not (request.etag or request.modified_since_ms)
+        if is_usual and not request.headers:
             return fixed
         own = [(name, _clean(value)) for name, value in request.headers if _TOKEN.fullmatch(name)]
         if self._conditional and request.etag:
@@ -145,7 +147,7 @@ class Asking:
             since = formatdate(request.modified_since_ms // 1000, usegmt=True)
             own.append(("If-Modified-Since", since))
         names = {name.lower() for name, _ in own}
-        cookie = self._cookies.get(host)
+        cookie = None if cookies is None else cookies.get(host)
         if cookie and "cookie" not in names:
             own.append(("Cookie", cookie))
         if not self._cookies_on:

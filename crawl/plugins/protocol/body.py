@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from crawl.interfaces.protocol import Truncation
 from crawl.plugins.protocol.unpack import BadEncoding, Unpacker, unpackers
 
@@ -12,17 +14,17 @@ _PIECE = 64 * 1024
 class Body:
     """Takes bytes from the wire. Whatever comes, it holds `limit` bytes at most."""
 
+    wire = 0
+    truncated = Truncation.WHOLE
+    fault = ""
+    """Why the bytes cannot be unpacked; empty where they can."""
+    _unpackers: Sequence[Unpacker] = ()
+    _size = 0
+    """Of what was unpacked."""
+
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._pieces: list[bytes] = []
-        self._size = 0
-        self._unpackers: list[Unpacker] = []
-        self._passed: list[int] = []
-        """Bytes that came out of each unpacker but the last; these have the limit too."""
-        self.wire = 0
-        self.truncated = Truncation.WHOLE
-        self.fault = ""
-        """Why the bytes cannot be unpacked; empty where they can."""
 
     def begin(self, content_encoding: str) -> bool:
         """To be told before the first byte; False where it can only fail."""
@@ -33,33 +35,34 @@ class Body:
                 self.fault = str(error)
                 return False
             self._passed = [0] * len(self._unpackers)
+            """Bytes that came out of each unpacker but the last; these have the limit too."""
         return True
 
     def write(self, data: bytes) -> bool:
         """Takes bytes; False where no more are wanted, for a limit or a fault."""
-        room = self._limit - self.wire
         self.wire += len(data)
+        over = self.wire - self._limit
+        if over > 0:
+            data = data[:-over]
         if not self._unpackers:
-            if len(data) > room:
-                data = data[:room]
-                self.truncated = Truncation.LENGTH
             self._pieces.append(data)
-            return not self.truncated
-        over = len(data) > room
-        try:
-            wanted = self._through(data[:room] if over else data, 0)
-        except BadEncoding as error:
-            self.fault = str(error)
-            return False
-        if over:
+            wanted = True
+        else:
+            try:
+                wanted = self._through(data, 0)
+            except BadEncoding as error:
+                self.fault = str(error)
+                return False
+        if over > 0:
             self.truncated = Truncation.LENGTH
-        return wanted and not over
+            return False
+        return wanted
 
     def end(self) -> None:
         """The wire has come to its end, as the server sees it."""
-        unfinished = any(not each.finished for each in self._unpackers)
-        if self.wire and unfinished and not self.truncated:
-            self.truncated = Truncation.DISCONNECT
+        if self._unpackers and self.wire and not self.truncated:
+            unfinished = any(not each.finished for each in self._unpackers)
+            self.truncated = Truncation.DISCONNECT if unfinished else Truncation.WHOLE
 
     def content(self) -> bytes:
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)

@@ -14,16 +14,29 @@ import pycurl
 from crawl.interfaces.protocol import FailureKind
 from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.head import Head, read_head
+from crawl.plugins.protocol.http_base import Sending
 from crawl.plugins.protocol.limits import Limits
 
 _STOP = -1
 _CIPHER = b"SSL connection using "
 _NO_BODY = Body(0)
 _ENDS = (b"\r\n", b"\n")
+_END_OF_HEAD = b"\r\n\r\n"
 
 
 class CurlHandle:
     """Used by one transfer at a time; keeps one connection between them."""
+
+    sending: Sending
+    """What is asked for."""
+    head: Head | None = None
+    raw_head = b""
+    request_head = b""
+    """As libcurl has sent it, where it was to tell."""
+    stopped: FailureKind | None = None
+    """Why the transfer was stopped by us."""
+    asked_at = 0.0
+    """When the request began to be sent; 0 where none was."""
 
     def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
         self.curl = pycurl.Curl()
@@ -31,17 +44,20 @@ class CurlHandle:
         """What it last connected to."""
         self.place = ("", "")
         """The key and the address that its options are set for."""
-        self.options: dict[int, object] = {}
-        """What is set on it, beyond what all transfers share."""
         self.headers: object = None
         """The request headers that are set on it."""
+        self.login: object = None
+        """The credentials that are set on it."""
         self.cipher = ""
         """Of the connection it keeps."""
+        self.tells = False
+        """Whether libcurl is asked to tell what it does."""
+        self.keeps_s = 0
+        """How long the connection is kept."""
+        self.body = _NO_BODY
         self._limits = limits
         self._monotonic = monotonic
         self._lines: list[bytes] = []
-        self.begin(_NO_BODY, requests=0)
-        self.forget()
         curl = self.curl
         curl.setopt(pycurl.HEADERFUNCTION, self._lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
@@ -54,10 +70,15 @@ class CurlHandle:
             curl.setopt(pycurl.XFERINFOFUNCTION, self._progress)
             curl.setopt(pycurl.NOPROGRESS, 0)
 
-    def begin(self, body: Body, *, requests: int) -> None:
-        """What the next transfer brings; at most so many requests may be sent."""
-        self.body = body
-        self._requests_left = requests
+    def begin(self, sending: Sending) -> None:
+        """What the next transfer is for."""
+        self.sending = sending
+        self.body = Body(self._limits.body_of(sending.request.max_bytes))
+        self.head = self.stopped = None
+        self.asked_at = self._window_from = 0.0
+        self._window_received = 0
+        # a challenge is to be answered
+        self._requests_left = 1 if sending.digest is None else 2
 
     def end(self) -> None:
         """The transfer is over: reads the head where no body made that necessary."""
@@ -67,20 +88,21 @@ class CurlHandle:
     def forget(self) -> None:
         """Lets go of what the transfer brought: idle handles are many, and bodies large."""
         self.body = _NO_BODY
-        self.head: Head | None = None
+        self.head = None
         self.raw_head = self.request_head = b""
-        self.stopped: FailureKind | None = None
-        self.asked_at = 0.0
-        """When the request began to be sent; 0 where none was."""
         self._lines.clear()
-        self._window_from = 0.0
-        self._window_received = 0
 
-    def set(self, option: int, value: object) -> None:
-        """Sets an option where it is not set so already."""
-        if self.options.get(option) != value:
-            self.curl.setopt(option, value)
-            self.options[option] = value
+    def tell(self, wanted: bool) -> None:
+        """Has libcurl tell what it does, or not."""
+        if self.tells != wanted:
+            self.tells = wanted
+            self.curl.setopt(pycurl.VERBOSE, int(wanted))
+
+    def keep(self, seconds: int) -> None:
+        """Sets how old a connection may be that is used again."""
+        if self.keeps_s != seconds:
+            self.keeps_s = seconds
+            self.curl.setopt(pycurl.MAXAGE_CONN, seconds)
 
     def close(self) -> None:
         self.curl.close()
@@ -97,14 +119,16 @@ class CurlHandle:
         if len(raw) > self._limits.header:
             self.stopped = FailureKind.HEADERS_TOO_LARGE
             return None
-        if not lines or lines[-1] not in _ENDS:
-            return None  # it broke off
-        first = len(lines) - 1
-        while first and lines[first - 1] not in _ENDS:
-            first -= 1
-        self.raw_head = b"".join(lines[first:]) if first else raw
-        self.head = read_head(self.raw_head)
-        return self.head
+        if raw.count(_END_OF_HEAD) != 1 or not raw.endswith(_END_OF_HEAD):
+            if not lines or lines[-1] not in _ENDS:
+                return None  # it broke off
+            first = len(lines) - 1
+            while first and lines[first - 1] not in _ENDS:
+                first -= 1
+            raw = b"".join(lines[first:])
+        self.raw_head = raw
+        self.head = head = read_head(raw)
+        return head
 
     def _before_request(self, *_connection: object) -> int:
         """libcurl sends again by itself where a kept connection breaks; a server that
@@ -116,7 +140,7 @@ class CurlHandle:
         self._lines.clear()  # a proxy's answer to CONNECT
         # nearer to the sending than libcurl's own figure: here a thread may have waited
         self.asked_at = self.asked_at or self._monotonic()
-        return int(pycurl.PREREQFUNC_OK)
+        return _GO_ON
 
     def _write(self, data: bytes) -> int | None:
         body = self.body
@@ -152,3 +176,6 @@ class CurlHandle:
             # version / cipher / key exchange / kind of certificate
             told = data.removeprefix(_CIPHER).decode("latin-1").split(" / ")
             self.cipher = " / ".join(told[:2]).strip()
+
+
+_GO_ON = int(pycurl.PREREQFUNC_OK)

@@ -10,11 +10,11 @@ import contextlib
 import os
 import select
 from collections.abc import Callable
-from typing import NamedTuple
 
 import pycurl
 
 from crawl.interfaces.protocol import Failure, Request, Response
+from crawl.plugins.protocol.curl_handle import CurlHandle
 
 _READ = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
 _EVENTS = {
@@ -23,31 +23,29 @@ _EVENTS = {
     pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
 }
 
-
-class Started(NamedTuple):
-    """A transfer that is set on a handle."""
-
-    curl: pycurl.Curl
-    finish: Callable[[int, str], Response | Failure]
-    """(libcurl's code, its message) → the answer."""
-
-
-Start = Callable[[Request], Started | Failure | None]
+Start = Callable[[Request], CurlHandle | Failure | None]
 """Sets a request on a handle; or has its answer; or None where that might block."""
+Finish = Callable[[CurlHandle, int, str], Response | Failure]
+"""The answer that a handle holds, by libcurl's code and its message."""
 
 
 class CurlTransfers:
     """Used by one thread; only `wake` may be called by others."""
 
-    def __init__(self, start: Start, most_idle: int, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, start: Start, finish: Finish, most_idle: int, monotonic: Callable[[], float]
+    ) -> None:
         self._start = start
+        self._finish = finish
         self._monotonic = monotonic
-        self._under_way: dict[pycurl.Curl, tuple[Started, object]] = {}
+        self._under_way: dict[pycurl.Curl, tuple[CurlHandle, object]] = {}
         self._ended: list[tuple[object, Response | Failure]] = []
         self._alarm: float | None = None
         """When libcurl wants to look at its own clocks."""
         self._epoll = select.epoll()
-        self._watched: set[int] = set()
+        self._unused: set[int] = set()
+        """Sockets that no transfer has now; epoll still knows them, for most are used again
+        at once."""
         self._ear, self._mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._epoll.register(self._ear, select.EPOLLIN)
         self._multi = pycurl.CurlMulti()
@@ -77,12 +75,14 @@ class CurlTransfers:
             if number == self._ear:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._ear, 4096)
-                continue
-            mask = (pycurl.CSELECT_IN if event & _READ else 0) | (
-                pycurl.CSELECT_OUT if event & select.EPOLLOUT else 0
-            )
-            self._multi.socket_action(number, mask)
-            moved = True
+            elif number in self._unused:
+                self._unwatch(number)  # closed by the server: libcurl finds out by itself
+            else:
+                mask = (pycurl.CSELECT_IN if event & _READ else 0) | (
+                    pycurl.CSELECT_OUT if event & select.EPOLLOUT else 0
+                )
+                self._multi.socket_action(number, mask)
+                moved = True
         if self._alarm is not None and self._alarm <= self._monotonic():
             self._alarm = None
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
@@ -111,27 +111,29 @@ class CurlTransfers:
         while more:
             more, well, badly = self._multi.info_read()
             for curl in well:
-                self._finish(curl, 0, "")
+                self._end(curl, 0, "")
             for curl, code, message in badly:
-                self._finish(curl, code, message)
+                self._end(curl, code, message)
 
-    def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
-        started, ticket = self._under_way.pop(curl)
+    def _end(self, curl: pycurl.Curl, code: int, message: str) -> None:
+        handle, ticket = self._under_way.pop(curl)
         self._multi.remove_handle(curl)
-        self._ended.append((ticket, started.finish(code, message)))
+        self._ended.append((ticket, self._finish(handle, code, message)))
 
     def _watch(self, what: int, number: int, _multi: object, _data: object) -> None:
         if what == pycurl.POLL_REMOVE:
-            self._watched.discard(number)
-            try:  # noqa: SIM105, done for every page
-                self._epoll.unregister(number)
-            except OSError:  # closed by now, it has left by itself
-                pass
-        elif number in self._watched:
+            self._unused.add(number)
+            return
+        self._unused.discard(number)
+        try:
             self._epoll.modify(number, _EVENTS[what])
-        else:
-            self._watched.add(number)
+        except FileNotFoundError:  # a new one: those that are closed leave by themselves
             self._epoll.register(number, _EVENTS[what])
+
+    def _unwatch(self, number: int) -> None:
+        self._unused.discard(number)
+        with contextlib.suppress(OSError):
+            self._epoll.unregister(number)
 
     def _set_alarm(self, milliseconds: int) -> None:
         self._alarm = None if milliseconds < 0 else self._monotonic() + milliseconds / 1000

@@ -85,9 +85,9 @@ class FtpProtocol(FetchProtocol):
 
     def fetch(self, request: Request) -> Response | Failure:
         target = target_of(request.url)
-        if target is None or target.scheme != "ftp":
+        if target is None or target.server.scheme != "ftp":
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an ftp URL")
-        located = self._resolver.locate(target.host)
+        located = self._resolver.locate(target.server.host)
         if not located.addresses:
             return Failure(request.url, located.kind, located.message)
         body = Body(self._limits.body_of(request.max_bytes))
@@ -108,7 +108,7 @@ class FtpProtocol(FetchProtocol):
     ) -> None:
         bracketed = f"[{address}]" if ":" in address else address
         curl.setopt(pycurl.URL, target.plain)
-        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:{target.port}"])
+        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:{target.server.port}"])
         curl.setopt(pycurl.PROXY, "")
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
         curl.setopt(pycurl.NOSIGNAL, 1)

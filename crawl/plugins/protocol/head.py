@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from crawl.interfaces.protocol import Headers
+from crawl.model.value import quick_value
 
 _LONGEST_KEEP = 3600
 
 
-class Head(NamedTuple):
-    """What the lines say. A tuple, for it is made for every page."""
+@quick_value(frozen=True, slots=True)
+class Head:
+    """What the lines say."""
 
     code: int
     """0 where there is none of three digits."""
@@ -28,12 +29,12 @@ def read_head(raw: bytes) -> Head:
     text = raw.decode("latin-1")
     if "\n " in text or "\n\t" in text:  # a value goes on, as of old
         text = _FOLD.sub(" ", text)
-    status, *lines = text.split("\n")
-    pairs = [line.partition(":") for line in lines]
-    headers = tuple([(name, value.strip()) for name, colon, value in pairs if colon])
-    version, _, rest = status.partition(" ")
-    digits = rest.lstrip()[:4].rstrip()
-    code = int(digits) if len(digits) == 3 and digits.isascii() and digits.isdecimal() else 0
+    begin = text.find("\n") + 1
+    pairs = _headers(text, begin) if begin else ()
+    headers = tuple([(name, value.strip()) for name, value in pairs])
+    status = _status(text)
+    version = status[1] if status else text.partition("\n")[0].partition(" ")[0]
+    code = int(status[2]) if status else 0
     lowered = text.lower()
     encoding = ""
     if "\ncontent-encoding:" in lowered:
@@ -49,6 +50,8 @@ def _values(headers: Headers, wanted: str) -> list[str]:
 
 
 _FOLD = re.compile(r"\s*\n[ \t]+(?=\S)")
+_status = re.compile(r"([^ \n]*) [^\S\n]*([0-9]{3})(?=\s|$)").match
+_headers = re.compile(r"^([^:\n]*+):([^\n]*)", re.MULTILINE).findall
 
 
 def _timeout(keep_alive: str) -> int | None:

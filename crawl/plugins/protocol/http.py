@@ -21,7 +21,6 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.plugins.protocol.asking import redacted
-from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.connecting import (
     IDLE_TIME,
     MAX_IDLE,
@@ -32,7 +31,7 @@ from crawl.plugins.protocol.connecting import (
 from crawl.plugins.protocol.curl_errors import CONNECTING, CONNECTION_LOST, kind_of
 from crawl.plugins.protocol.curl_handle import CurlHandle
 from crawl.plugins.protocol.curl_pool import CurlPool
-from crawl.plugins.protocol.curl_transfers import CurlTransfers, Started
+from crawl.plugins.protocol.curl_transfers import CurlTransfers
 from crawl.plugins.protocol.http_base import (
     SYSTEM,
     UNASKED,
@@ -70,7 +69,7 @@ class HttpProtocol(HttpBase):
         self._pool = CurlPool(self._handle, self._most_idle)
 
     def transfers(self) -> Transfers:
-        return CurlTransfers(self._start, self._most_idle, self.monotonic)
+        return CurlTransfers(self._start, self._finish, self._most_idle, self.monotonic)
 
     def send(self, sending: Sending) -> Response | Failure:
         handle = self._pool.take(_place(sending))
@@ -83,8 +82,7 @@ class HttpProtocol(HttpBase):
         self._pool.close()
 
     def _send(self, handle: CurlHandle, sending: Sending) -> Response | Failure:
-        body = Body(self.limits.body_of(sending.request.max_bytes))
-        handle.begin(body, requests=2 if sending.digest else 1)
+        handle.begin(sending)
         code, message = 0, ""
         try:
             self._prepare(handle, sending)
@@ -94,72 +92,68 @@ class HttpProtocol(HttpBase):
             message = handle.curl.errstr() or str(error.args[-1])
         except (ValueError, UnicodeError) as error:  # what libcurl cannot even be told
             return sending.failure(FailureKind.NOT_SUPPORTED, str(error))
-        handle.end()
-        return self._answer(handle, sending, code, message)
+        return self._answer(handle, code, message)
 
-    def _start(self, request: Request) -> Started | Failure | None:
+    def _start(self, request: Request) -> CurlHandle | Failure | None:
         """Sets the request on a handle; None where its host has to be looked up."""
         target = target_of(request.url)
-        if target is None or target.scheme not in self.schemes:
+        if target is None or target.server.scheme not in self.schemes:
             return None
         proxy = self.proxy_of(target)
-        located = self.resolver.known(target.host) if is_asked_here(target, proxy) else UNASKED
+        located = (
+            self.resolver.known(target.server.host) if is_asked_here(target, proxy) else UNASKED
+        )
         if located is None:
             return None
         sending = self.prepare(request, target, proxy, located)
         if isinstance(sending, Failure):
             return sending
         handle = self._pool.take(_place(sending))
-        handle.begin(
-            Body(self.limits.body_of(request.max_bytes)), requests=2 if sending.digest else 1
-        )
+        handle.begin(sending)
         try:
             self._prepare(handle, sending)
         except (pycurl.error, ValueError, UnicodeError) as error:
             self._pool.give_back(handle)
             return sending.failure(FailureKind.NOT_SUPPORTED, str(error))
+        return handle
 
-        def finish(code: int, message: str) -> Response | Failure:
-            try:
-                handle.end()
-                return self._answer(handle, sending, code, message)
-            finally:
-                self._pool.give_back(handle)
-
-        return Started(handle.curl, finish)
+    def _finish(self, handle: CurlHandle, code: int, message: str) -> Response | Failure:
+        try:
+            return self._answer(handle, code, message)
+        finally:
+            self._pool.give_back(handle)
 
     def _prepare(self, handle: CurlHandle, sending: Sending) -> None:
-        target = sending.target
-        handle.curl.setopt(pycurl.URL, target.plain)
+        curl, server, login = handle.curl, sending.target.server, sending.digest
+        curl.setopt(pycurl.URL, sending.target.plain)
         if handle.headers is not sending.headers:
             handle.headers = sending.headers
-            handle.curl.setopt(pycurl.HTTPHEADER, sending.headers.lines)
+            curl.setopt(pycurl.HTTPHEADER, sending.headers.lines)
         place = (handle.key, sending.address)
         if handle.place != place:
             handle.place = place
             # an empty one: none, whatever the environment
-            handle.curl.setopt(pycurl.PROXY, sending.proxy)
+            curl.setopt(pycurl.PROXY, sending.proxy)
             bracketed = f"[{sending.address}]" if ":" in sending.address else sending.address
             # whatever libcurl reads as the host: it goes to the judged address
-            to = [f"::{bracketed}:{target.port}"] if sending.address else []
-            handle.curl.setopt(pycurl.CONNECT_TO, to)
+            to = [f"::{bracketed}:{server.port}"] if sending.address else []
+            curl.setopt(pycurl.CONNECT_TO, to)
             handle.cipher = ""
-        if sending.digest is not None:
-            handle.set(pycurl.HTTPAUTH, pycurl.HTTPAUTH_DIGEST)
-            handle.set(pycurl.USERNAME, sending.digest.user)
-            handle.set(pycurl.PASSWORD, sending.digest.secret)
-        elif handle.options.pop(pycurl.USERNAME, None) is not None:
-            for option in (pycurl.USERNAME, pycurl.PASSWORD):
-                handle.options.pop(option, None)
-                handle.curl.unsetopt(option)
+        if handle.login is not login:
+            handle.login = login
+            if login is None:
+                curl.unsetopt(pycurl.USERNAME)
+                curl.unsetopt(pycurl.PASSWORD)
+            else:
+                curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_DIGEST)
+                curl.setopt(pycurl.USERNAME, login.user)
+                curl.setopt(pycurl.PASSWORD, login.secret)
         # only what libcurl tells its log says which cipher is in use: it is asked once
-        is_told = sending.digest is not None or (target.scheme == "https" and not handle.cipher)
-        handle.set(pycurl.VERBOSE, int(is_told))
+        handle.tell(login is not None or (server.scheme == "https" and not handle.cipher))
 
-    def _answer(
-        self, handle: CurlHandle, sending: Sending, code: int, message: str
-    ) -> Response | Failure:
-        curl, head, body = handle.curl, handle.head, handle.body
+    def _answer(self, handle: CurlHandle, code: int, message: str) -> Response | Failure:
+        handle.end()
+        curl, head, body, sending = handle.curl, handle.head, handle.body, handle.sending
         sent = handle.asked_at
         elapsed_ms = round(curl.getinfo(pycurl.TOTAL_TIME) * 1000)
         kind: FailureKind | None = None
@@ -181,11 +175,11 @@ class HttpProtocol(HttpBase):
         keep = self._idle_time
         if head.keep_seconds is not None:
             keep = min(keep, max(1, head.keep_seconds - 1))
-        handle.set(pycurl.MAXAGE_CONN, keep)
+        handle.keep(keep)
         cipher = ""
-        if sending.target.scheme == "https":
+        if sending.target.server.scheme == "https":
             cipher = handle.cipher
-            if not handle.options[pycurl.VERBOSE] and curl.getinfo(pycurl.NUM_CONNECTS):
+            if not handle.tells and curl.getinfo(pycurl.NUM_CONNECTS):
                 handle.cipher = ""  # of a connection before: it is asked for again
         version = head.version
         if version != _USUAL:
@@ -221,10 +215,10 @@ class HttpProtocol(HttpBase):
                 return slow, _STOPPED[slow]
             if handle.asked_at:
                 return FailureKind.TOTAL_TIMEOUT, message
-            self.resolver.demote(sending.target.host, sending.address)
+            self.resolver.demote(sending.target.server.host, sending.address)
             return FailureKind.CONNECT_TIMEOUT, message
         if code == pycurl.E_COULDNT_CONNECT:
-            self.resolver.demote(sending.target.host, sending.address)
+            self.resolver.demote(sending.target.server.host, sending.address)
             known = CONNECTING.get(handle.curl.getinfo(pycurl.OS_ERRNO))
             if known is not None and not sending.proxy:
                 return known, message
@@ -273,8 +267,8 @@ _STOPPED = {
 
 def _place(sending: Sending) -> str:
     """What a connection for it must be connected to."""
-    target = sending.target
-    return f"{target.scheme}://{target.host}:{target.port} {sending.proxy}"
+    origin = sending.target.server.origin
+    return f"{origin} {sending.proxy}" if sending.proxy else origin
 
 
 def _milliseconds(seconds: float) -> int:

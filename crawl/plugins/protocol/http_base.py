@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from crawl.clock import SystemClock
 from crawl.config import Config, Property
@@ -16,6 +16,7 @@ from crawl.fetcher.dns import (
     system_addresses,
 )
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
+from crawl.model.value import quick_value
 from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking, RequestHeaders
 from crawl.plugins.protocol.connecting import CONNECTING_PROPERTIES
 from crawl.plugins.protocol.credentials import AUTH_FILE, Credentials, credentials
@@ -32,10 +33,11 @@ UNASKED = Located(("",))
 
 def is_asked_here(target: Target, proxy: str) -> bool:
     """Whether the host must be looked up, or its address judged, by us."""
-    return not proxy or target.is_literal
+    return not proxy or target.server.is_literal
 
 
-class Sending(NamedTuple):
+@quick_value(frozen=True, slots=True)
+class Sending:
     """A request, with all that is needed to make and to tell it."""
 
     request: Request
@@ -49,7 +51,7 @@ class Sending(NamedTuple):
 
     def head(self, version: str) -> bytes:
         """The request as it is sent; HTTP/2 in the spelling of its forerunner."""
-        first = f"GET {self.target.path} {version}\r\nHost: {self.target.authority}\r\n"
+        first = f"GET {self.target.path} {version}\r\nHost: {self.target.server.authority}\r\n"
         return first.encode("latin-1", "replace") + self.headers.rendered
 
     def failure(
@@ -82,21 +84,24 @@ class HttpBase(FetchProtocol):
         self.monotonic = monotonic
         self.resolver = HostResolver(config, resolver, monotonic=monotonic)
         self._asking = Asking(config)
-        self._proxies = Proxies(config)
-        self._credentials = credentials(config)
+        # None where there are none: they are asked about every page
+        self._proxies = Proxies(config) or None
+        self._credentials = credentials(config) or None
 
     def fetch(self, request: Request) -> Response | Failure:
         target = target_of(request.url)
-        if target is None or target.scheme not in self.schemes:
+        if target is None or target.server.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
         proxy = self.proxy_of(target)
-        located = self.resolver.locate(target.host) if is_asked_here(target, proxy) else UNASKED
+        located = (
+            self.resolver.locate(target.server.host) if is_asked_here(target, proxy) else UNASKED
+        )
         prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
 
     def proxy_of(self, target: Target) -> str:
         """The proxy to go by, in turn where there are several; empty for none."""
-        return self._proxies.proxy_for(target.url) if self._proxies else ""
+        return "" if self._proxies is None else self._proxies.proxy_for(target.server)
 
     def prepare(
         self, request: Request, target: Target, proxy: str, located: Located
@@ -104,8 +109,9 @@ class HttpBase(FetchProtocol):
         """Everything before the sending."""
         if not located.addresses:
             return Failure(request.url, located.kind, located.message)
-        headers = self._asking.headers(request, target.host)
-        login = self._credentials.get(target.host) if self._credentials else None
+        headers = self._asking.headers(request, target.server.host)
+        known = self._credentials
+        login = None if known is None else known.get(target.server.host)
         if login is not None and login.header:
             headers = RequestHeaders((*headers.pairs, ("Authorization", login.header)))
             login = None

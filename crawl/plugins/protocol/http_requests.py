@@ -43,7 +43,8 @@ class RequestsProtocol(HttpBase):
         monotonic: Callable[[], float] = SYSTEM.monotonic,
     ) -> None:
         super().__init__(config, resolver=resolver, monotonic=monotonic)
-        if self._proxies.speak_socks and find_spec("socks") is None:
+        speak_socks = self._proxies is not None and self._proxies.speak_socks
+        if speak_socks and find_spec("socks") is None:
             raise ConfigError(
                 "http-requests cannot speak SOCKS without PySocks: install requests[socks],"
                 " or use the protocol http"
@@ -55,7 +56,7 @@ class RequestsProtocol(HttpBase):
         self._adapter.close()
 
     def send(self, sending: Sending) -> Response | Failure:
-        headers = {"Host": sending.target.authority, **dict(sending.headers.pairs)}
+        headers = {"Host": sending.target.server.authority, **dict(sending.headers.pairs)}
         answer = self._send_once(sending, headers)
         if sending.digest is None or isinstance(answer, Failure) or answer.code != 401:
             return answer
@@ -87,7 +88,7 @@ class RequestsProtocol(HttpBase):
             CURRENT.watch = None
         answer = transfer.answer(round((self.monotonic() - watch.started) * 1000))
         if isinstance(answer, Failure) and not watch.sent_at:
-            self.resolver.demote(sending.target.host, sending.address)
+            self.resolver.demote(sending.target.server.host, sending.address)
         return answer
 
 

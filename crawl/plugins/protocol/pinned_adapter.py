@@ -99,7 +99,7 @@ class PinnedAdapter(HTTPAdapter):
         """What the request line names, as it is written in the URL; to a proxy that passes
         requests on, the whole of it."""
         sending = _sending(request)
-        is_passed_on = sending.proxy.startswith("http") and sending.target.scheme == "http"
+        is_passed_on = sending.proxy.startswith("http") and sending.target.server.scheme == "http"
         return sending.target.plain if is_passed_on else sending.target.path
 
     def build_response(self, req: PreparedRequest, resp: Any) -> Response:
@@ -115,13 +115,15 @@ class PinnedAdapter(HTTPAdapter):
         target, address = sending.target, sending.address
         if not address:
             return self.proxy_manager_for(sending.proxy).connection_from_host(
-                target.host, target.port, target.scheme
+                target.server.host, target.server.port, target.server.scheme
             )
         # for http the name only keeps the connections of hosts on one address apart
-        names = {"server_hostname": target.host.strip("[]")}
-        if target.scheme == "https":
+        names = {"server_hostname": target.server.host.strip("[]")}
+        if target.server.scheme == "https":
             names["assert_hostname"] = names["server_hostname"]
-        return self.poolmanager.connection_from_host(address, target.port, target.scheme, names)
+        return self.poolmanager.connection_from_host(
+            address, target.server.port, target.server.scheme, names
+        )
 
 
 def _pool_key(context: dict[str, Any]) -> Any:

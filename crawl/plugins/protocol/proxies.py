@@ -12,8 +12,9 @@ from urllib.parse import quote
 from crawl.config import Config, Property, choice, file, integer, text, words
 from crawl.errors import ConfigError
 from crawl.plugins.protocol.by_host import ByHost
-from crawl.urls.parse import URL, parse
+from crawl.urls.parse import parse
 from crawl.urls.rule_lines import RuleLine, rule_lines
+from crawl.urls.servers import Server
 
 PROXY_HOST: Property[str] = text("http.proxy.host", "", "Proxy of all requests; empty: none.")
 PROXY_PORT: Property[int] = integer("http.proxy.port", 8080, "Its port.", minimum=1, maximum=65535)
@@ -78,11 +79,11 @@ class Proxies:
         rules = (*self._hosts.values(), *self._schemes.values(), self._default)
         return any(url.startswith("socks") for rule in rules for url in rule.urls)
 
-    def proxy_for(self, url: URL) -> str:
+    def proxy_for(self, server: Server) -> str:
         """The URL of the proxy to use; empty for none."""
-        rule = self._hosts.get(url.host)
+        rule = self._hosts.get(server.host)
         if rule is None:
-            rule = self._schemes.get(url.scheme, self._default)
+            rule = self._schemes.get(server.scheme, self._default)
         return rule.next()
 
     def _add(self, line: RuleLine) -> None:

@@ -30,7 +30,7 @@ class ByTransfers(HttpProtocol):
     def fetch(self, request: Request) -> Response | Failure:
         target = target_of(request.url)
         if target is not None and self._direct:
-            self.resolver.locate(target.host)
+            self.resolver.locate(target.server.host)
         with self._turn:
             if self._driver.begin(request, request):
                 while not (ended := self._driver.advance(None)):
@@ -72,7 +72,7 @@ def test_every_wicked_route_at_once_in_one_thread(server: WickedServer) -> None:
     for name in EXPECTED:
         target = target_of(server.url(name))
         assert target is not None
-        plugin.resolver.locate(target.host)
+        plugin.resolver.locate(target.server.host)
         assert transfers.begin(Request(server.url(name)), name)
     while len(answers) < len(EXPECTED):
         answers.update(transfers.advance(None))

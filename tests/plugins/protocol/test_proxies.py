@@ -5,7 +5,7 @@ import pytest
 from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.plugins.protocol.proxies import Proxies
-from crawl.urls.parse import parse
+from crawl.urls.servers import server_of
 
 
 def proxies(rules: str = "", **values: object) -> Proxies:
@@ -16,9 +16,9 @@ def proxies(rules: str = "", **values: object) -> Proxies:
 
 
 def used(found: Proxies, url: str) -> str:
-    parsed = parse(url)
-    assert parsed is not None
-    return found.proxy_for(parsed)
+    server = server_of(url)
+    assert server is not None
+    return found.proxy_for(server)
 
 
 def test_none_by_default() -> None:
