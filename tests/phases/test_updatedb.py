@@ -199,13 +199,15 @@ def test_redirect_targets_in_crawl_fetch_are_links(tmp_path: Path) -> None:
     assert crawl.records[B].metadata == {"_repr_": A}
 
 
-def test_a_redirect_gives_its_target_all_it_has_as_a_page_with_one_link_does(
-    tmp_path: Path,
+@pytest.mark.parametrize("factor", [1, 0, 8])
+def test_a_redirect_gives_its_target_all_it_has_whatever_links_are_worth(
+    tmp_path: Path, factor: int
 ) -> None:
     crawl = Crawl(tmp_path, {A: datum(score=0.75), C: datum(score=0.5)})
     moved = fetched(Status.FETCH_REDIR_PERM, score=0.75)
     crawl.segment(S1, [(A, moved), (B, link(0.75)), (C, link(0.75))], [(B, link(0.25))])
-    crawl.update()
+    worth = dict.fromkeys(("db.score.link.internal", "db.score.link.external"), factor)
+    crawl.update(settings=worth)
     scores = {url: record.score for url, record in crawl.records.items()}
     assert scores == {A: 0.75, B: 1.0, C: 1.25}
 

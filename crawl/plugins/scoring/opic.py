@@ -4,9 +4,10 @@ A seed brings its cash from its seed line (`db.score.injected` where it names no
 linked URL starts with nothing; a fetched page shares its cash among its links, updatedb
 adds up what each URL was given, and generate prefers the rich.
 
-A redirect is a page with one link, to its target, which is given all of the cash. Nutch has
-the target start with nothing, and the cash is lost: a site whose seed leads to its https or
-www is then fetched last.
+A redirect gives its target all of the cash, without the factors for links: it names no other
+page, but where this one is now. Nutch has the target start with nothing, and the cash is lost:
+a site whose seed leads to its https or www is then fetched last, and so it would be under a
+small `db.score.link.external`; a large one would grow with each redirect of a chain.
 """
 
 from __future__ import annotations
@@ -31,10 +32,14 @@ from crawl.plugins.scoring.link_sums import LARGEST, storable, storable_scores, 
 from crawl.urls.parse import host_of
 
 INTERNAL = number(
-    "db.score.link.internal", 1.0, "Factor for the score that a page gives to links on its host."
+    "db.score.link.internal",
+    1.0,
+    "Factor for the score that a page gives to links on its host; redirects give all they have.",
 )
 EXTERNAL = number(
-    "db.score.link.external", 1.0, "Factor for the score that a page gives to links elsewhere."
+    "db.score.link.external",
+    1.0,
+    "Factor for the score that a page gives to links elsewhere; redirects give all they have.",
 )
 COUNT_FILTERED = boolean(
     "db.score.count.filtered",
