@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.fetcher.item import FetchItem, Purpose
-from crawl.fetcher.outcome import ROBOTS_DENIED, Blame, outcome_of, reason_of
+from crawl.fetcher.outcome import ROBOTS_DENIED, Blame, answer_label, outcome_of
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queue import HostQueue
 from crawl.fetcher.queues import HostQueues, Nothing
@@ -38,7 +38,8 @@ from crawl.model.value import quick_value
 from crawl.robots.read import MAX_BYTES
 from crawl.robots.waits import retry_after_seconds
 from crawl.rules.redirect import representative
-from crawl.urls.parse import authority, host_of, parse, resolve
+from crawl.urls.parse import host_of, resolve
+from crawl.urls.servers import server_of
 
 _FORGET_ABOVE = 1000
 """Queues that may stand about idle before they are looked through."""
@@ -98,6 +99,10 @@ class FetchEngine:
         self._deadline = deadline
         self._seen = Seen()
         self._forget_above = _FORGET_ABOVE
+        self._room = settings.threads * settings.depth
+        """URLs that may wait."""
+        self._low = self._room - self._room // 8 - 1
+        """So few that more are read."""
         self.queues = HostQueues(politeness)
         self.counters = Counters()
         self.stopped = ""
@@ -149,30 +154,29 @@ class FetchEngine:
             self.queues.release(item, now, asked=False)
             self._robots.wait_for_rules(item)
             return None
-        pace = self.queues.queue(item.key).pace
         if rules.rules and not rules.allows(item.url):
             self.emit(record_of(item, ROBOTS_DENIED, self._around.clock.now_ms(), message=""))
             self.counters["robots_denied"] += 1
             self.queues.release(item, now, asked=False)
             return None
         delay = rules.crawl_delay_s
-        if delay is not None and self._politeness.with_crawl_delay(pace, delay) is None:
+        if delay is not None and self._politeness.is_too_long(delay):
             self.hand_back([item], "crawl_delay_too_long")
             self.queues.release(item, now, asked=False)
             return None
-        request = Request(
-            item.url,
-            modified_since_ms=item.datum.modified_time,
-            etag=item.datum.metadata.get(ETAG_KEY, ""),
-        )
+        datum = item.datum
+        request = Request(item.url, datum.modified_time, datum.metadata.get(ETAG_KEY, ""))
         return Work(item, request)
 
     def _feed(self, now: float) -> None:
+        """Reads on in the list; a good many URLs at a time, which is cheaper than each by
+        itself."""
+        if self.queues.waiting > self._low:
+            return
         if len(self.queues) > self._forget_above:
             self.queues.forget_idle(now)
             self._forget_above = 2 * len(self.queues) + _FORGET_ABOVE
-        room = self._settings.threads * self._settings.depth
-        while not self._fed and not self.stopped and self.queues.waiting < room:
+        while not self._fed and not self.stopped and self.queues.waiting < self._room:
             entry = next(self._urls, None)
             if entry is None:
                 self._fed = True
@@ -197,23 +201,24 @@ class FetchEngine:
         self.line_up(item)
 
     def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None:
-        parsed = parse(url)
-        if parsed is None or not parsed.host:
+        server = server_of(url)
+        if server is None:
             return None
-        key = self._around.key_of(parsed.host)
+        host = server.host
+        key = self._around.key_of(host)
         if self._around.address_of is not None:
-            address = self._around.address_of(parsed.host)
+            address = self._around.address_of(host)
             if address is not None:
-                self.queues.set_address(parsed.host, address)
-        item = FetchItem(url, parsed.host, authority(parsed), key, datum)
+                self.queues.set_address(host, address)
+        item = FetchItem(url, host, server.origin, key, datum)
         self._pace(item)
         return item
 
     def _pace(self, item: FetchItem) -> None:
         """The queue's pace as the item and the rules of its authority ask for it."""
         self._robots.set_pace(item)
-        own_delay = item.datum.metadata.get(FETCH_DELAY_KEY, "")
-        if own_delay.isascii() and own_delay.isdigit():
+        own_delay = item.datum.metadata.get(FETCH_DELAY_KEY)
+        if own_delay and own_delay.isascii() and own_delay.isdigit():
             queue = self.queues.queue(item.key)
             queue.pace = replace(queue.pace, delay_s=max(int(own_delay) / 1000, queue.floor_s))
 
@@ -226,11 +231,11 @@ class FetchEngine:
 
     def handle(self, work: Work, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request; the server's pause begins at `now`."""
-        item = work.item
+        item, counters = work.item, self.counters
         queue = self.queues.release(item, now, asked=answer.sent > 0)
-        self.counters["requests"] += 1
+        counters["requests"] += 1
         if isinstance(answer, Response):
-            self.counters["bytes"] += len(answer.body)
+            counters["bytes"] += len(answer.body)
         if item.purpose is Purpose.ROBOTS:
             self._robots.handle(item, answer, now)
         else:
@@ -242,7 +247,7 @@ class FetchEngine:
         outcome = outcome_of(answer)
         now_ms = self._around.clock.now_ms()
         self.counters[outcome.label] += 1
-        self.counters[f"answers.{reason_of(answer)}"] += 1
+        self.counters[answer_label(answer)] += 1
         record = record_of(
             item, outcome, now_ms, answer, store_content=self._settings.store_content
         )
@@ -250,14 +255,14 @@ class FetchEngine:
         if isinstance(answer, Response) and 300 <= answer.code < 400 and answer.code != 304:
             temporary = outcome.protocol_status is ProtocolStatus.TEMP_MOVED
             self._redirect(item, answer, temporary=temporary)
-        self._blame(queue, outcome.blame, answer, now)
+        if outcome.blame is Blame.NONE:
+            queue.exceptions = 0
+        else:
+            self._blame(queue, outcome.blame, answer, now)
 
     def _blame(
         self, queue: HostQueue, blame: Blame, answer: Response | Failure, now: float
     ) -> None:
-        if blame is Blame.NONE:
-            queue.exceptions = 0
-            return
         queue.exceptions += 1
         limit = self._politeness.max_exceptions
         if 0 <= limit <= queue.exceptions:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.protocol_status import ProtocolStatus
@@ -117,5 +118,17 @@ def outcome_of(answer: Response | Failure) -> Outcome:
 
 
 def reason_of(answer: Response | Failure) -> str:
-    """The answer in a word, for counters: `http_404`, `connect_timeout`."""
-    return answer.kind.value if isinstance(answer, Failure) else f"http_{answer.code}"
+    """The answer in a word: `http_404`, `connect_timeout`."""
+    return answer.kind.value if isinstance(answer, Failure) else _of_code(answer.code)[0]
+
+
+def answer_label(answer: Response | Failure) -> str:
+    """The answer as it is counted: `answers.http_404`."""
+    if isinstance(answer, Failure):
+        return f"answers.{answer.kind.value}"
+    return _of_code(answer.code)[1]
+
+
+@lru_cache(1000)
+def _of_code(code: int) -> tuple[str, str]:
+    return f"http_{code}", f"answers.http_{code}"

@@ -118,10 +118,14 @@ class Politeness:
             name = name.partition(".")[2]
         return self.usual
 
+    def is_too_long(self, crawl_delay_s: float) -> bool:
+        """Whether a robots.txt asks for more than may be waited."""
+        return 0 <= self.max_crawl_delay_s < crawl_delay_s
+
     def with_crawl_delay(self, pace: Pace, crawl_delay_s: float) -> Pace | None:
         """The pace that a robots.txt asks for, one request at a time; None if it asks for
         more than may be waited."""
-        if 0 <= self.max_crawl_delay_s < crawl_delay_s:
+        if self.is_too_long(crawl_delay_s):
             return None
         wanted = max(crawl_delay_s, self.min_crawl_delay_s)
         return Pace(max(wanted, pace.delay_s), 1)

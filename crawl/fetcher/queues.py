@@ -130,7 +130,8 @@ class HostQueues:
             return queue.blocked
         queue.put(item, first=first)
         self.waiting += 1
-        self._offer(queue)
+        if not queue.lined_up:
+            self._offer(queue)
         return ""
 
     def set_address(self, host: str, address: str) -> None:
@@ -156,7 +157,8 @@ class HostQueues:
             self.in_progress += 1
             if self._gated:
                 self._close_gate(item)
-            self._offer(queue)
+            if queue.in_progress < queue.pace.at_once:
+                self._offer(queue)
             return item
         return Nothing(None)
 

@@ -56,17 +56,18 @@ def record_of(
             said += f": {_text(answer.message)}"
     known = item.datum
     metadata = dict(known.metadata)
+    if metadata:
+        for key in _OF_EACH_ANSWER:
+            metadata.pop(key, None)  # an earlier round's
     metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_label}({said[:_LONGEST_VALUE]})"
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative
     content = None
-    if known.metadata:
-        for key in _OF_EACH_ANSWER:
-            metadata.pop(key, None)  # an earlier round's
     if isinstance(answer, Response):
         metadata[CODE_KEY] = str(answer.code)
         metadata[RESPONSE_TIME_KEY] = str(answer.elapsed_ms)
-        _put(metadata, ADDRESS_KEY, answer.ip)
+        if answer.ip:
+            metadata[ADDRESS_KEY] = answer.ip[:_LONGEST_VALUE]
         headers = _by_name(answer)
         _describe(metadata, outcome.status, headers)
         if store_content and outcome.store:
@@ -113,15 +114,10 @@ def _describe(metadata: dict[str, str], status: Status, headers: Mapping[str, st
     if not is_page or len(version) > _LONGEST_VALUE:
         version = ""  # of an error's text; and a part of one would be another one
     for key, value in ((CONTENT_TYPE_KEY, headers.get("content-type")), (ETAG_KEY, version)):
-        if value or status is not Status.FETCH_NOTMODIFIED:
-            _put(metadata, key, value)
-
-
-def _put(metadata: dict[str, str], key: str, value: str | None) -> None:
-    if value:
-        metadata[key] = value[:_LONGEST_VALUE]
-    else:
-        metadata.pop(key, None)
+        if value:
+            metadata[key] = value[:_LONGEST_VALUE]
+        elif status is not Status.FETCH_NOTMODIFIED:
+            metadata.pop(key, None)
 
 
 _SAID_IN_PARTS = frozenset(("x-robots-tag", "link"))
@@ -145,7 +141,7 @@ def _content(
         answer.code,
         now_ms,
         answer.ip,
-        answer.truncated.value,
+        str(answer.truncated) if answer.truncated else "",
         answer.version,
         answer.cipher,
         headers,

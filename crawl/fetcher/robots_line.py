@@ -77,7 +77,10 @@ class RobotsLine:
 
     def rules_of(self, item: FetchItem, now: float) -> RobotRules | None:
         """The rules that a page is under; None while they are not known."""
-        if not item.url.startswith(("http://", "https://")) or self._is_exempt(item.host):
+        # by the authority, which is spelt as the standard spells it whatever the URL looks like
+        if not item.authority.startswith(("http://", "https://")):
+            return _NO_ROBOTS
+        if self._settings.robots_exempt and self._is_exempt(item.host):
             return _NO_ROBOTS
         return self._cache.rules_of(item.authority, now)
 
