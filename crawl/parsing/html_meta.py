@@ -27,6 +27,7 @@ _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+
 _MAX_TAGS = 100
 _MAX_NAME = 100
 _MAX_VALUE = 2_000
+_MAX_URL = 4_096
 _MAX_ROBOTS = 50
 _MAX_ALTERNATES = 100
 _MAX_FEEDS = 20
@@ -66,7 +67,7 @@ class HtmlFacts:
     base is known. Of what is said twice the first counts, and nothing is without bound."""
 
     def __init__(self) -> None:
-        self.base = ""
+        self._base = ""
         self._language = ""
         self._meta_language = ""
         self._named: dict[str, str] = {}
@@ -79,6 +80,12 @@ class HtmlFacts:
         self._json_ld: list[str] = []
         self._json_ld_left = _MAX_JSON_LD
         self._types: dict[str, None] = {}
+
+    def base(self, attributes: Attributes) -> None:
+        """A base element. A long one would make every link of the page as long."""
+        said = attributes.get("href")
+        if said and not self._base and len(said) <= _MAX_URL:
+            self._base = said
 
     def html(self, attributes: Attributes) -> None:
         """The root element."""
@@ -160,6 +167,12 @@ class HtmlFacts:
                 if isinstance(kind, str) and kind.isascii() and len(self._types) < _MAX_TYPES:
                     self._types.update(dict.fromkeys(kind[:_MAX_NAME].split()))
 
+    def absolute_links(self, url: str) -> AbsoluteLinks:
+        """The page's references made absolute, by its URL or by what it says instead."""
+        absolute = AbsoluteLinks(url)
+        base = absolute[self._base] if self._base else ""
+        return AbsoluteLinks(base) if base else absolute
+
     @property
     def language(self) -> str:
         return self._language or self._meta_language
@@ -185,18 +198,24 @@ class HtmlFacts:
         found = dict(self._named)
         image = next((self._named[name] for name in _IMAGES if name in self._named), "")
         image = image or self._image_src
-        if image and absolute[image]:
-            found["image"] = absolute[image]
+        if image and (image := _bounded(absolute[image])):
+            found["image"] = image
         for language, target in self._alternates.items():
-            if alternate := absolute[target]:
+            if alternate := _bounded(absolute[target]):
                 found[f"hreflang.{language}"] = alternate
-        if feeds := " ".join(filter(None, dict.fromkeys(absolute[feed] for feed in self._feeds))):
-            found["feeds"] = feeds
+        feeds = dict.fromkeys(_bounded(absolute[feed]) for feed in self._feeds)
+        if listed := " ".join(filter(None, feeds)):
+            found["feeds"] = listed
         if self._json_ld:
             found["json-ld"] = f"[{','.join(self._json_ld)}]"
         if self._types:
             found["json-ld.type"] = " ".join(self._types)
         return found
+
+
+def _bounded(url: str) -> str:
+    """The URL where it is no longer than such are; a part of it would be another one."""
+    return url if len(url) <= _MAX_URL else ""
 
 
 def _refuse(constant: str) -> None:

@@ -17,7 +17,6 @@ from crawl.html.tokens import VOID, Attributes
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.parsing.html_links import (
     LINK_ATTRIBUTES,
-    AbsoluteLinks,
     is_document,
     is_useful,
     references,
@@ -127,9 +126,7 @@ class HtmlReader:
     def parse(self) -> Parse:
         """What was read."""
         facts = self._facts
-        absolute = AbsoluteLinks(self._url)
-        if facts.base and absolute[facts.base]:
-            absolute = AbsoluteLinks(absolute[facts.base])
+        absolute = facts.absolute_links(self._url)
         anchors = self._anchors
         outlinks = [
             Outlink(url, anchors.get(number, ""), rel, tag)
@@ -222,7 +219,7 @@ class HtmlReader:
             self._element(attributes, "link", rel)
 
     def _base(self, attributes: Attributes) -> None:
-        self._facts.base = self._facts.base or (attributes.get("href") or "")
+        self._facts.base(attributes)
 
     def _html(self, attributes: Attributes) -> None:
         self._facts.html(attributes)

@@ -231,6 +231,9 @@ class Pipeline:
                 raise
             except _FAULTS:
                 counters[f"plugin_errors.parsefilter.{name}"] += 1
+        if len(parse.canonical) > self._redirect_rules.max_length:
+            counters["canonicals_dropped.too_long"] += 1  # a part of it would be another one
+            parse = replace(parse, canonical="")
         if self._main_content and not inside and page.mime_type in _HTML:
             parse = replace(parse, main_text=_main_text(page, counters))
         signature = self._signature(source, parse, counters)

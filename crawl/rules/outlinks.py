@@ -27,7 +27,11 @@ DB_MAX_OUTLINKS: Property[int] = integer(
     "db.max.outlinks.per.page", 100, "Most links of a page that are kept; -1: all.", minimum=-1
 )
 DB_MAX_OUTLINK_LENGTH: Property[int] = integer(
-    "db.max.outlink.length", 4096, "Longer links are dropped.", unit="bytes", minimum=1
+    "db.max.outlink.length",
+    4096,
+    "Longer links, redirects and canonical URLs are dropped.",
+    unit="bytes",
+    minimum=1,
 )
 DB_IGNORE_INTERNAL: Property[bool] = boolean(
     "db.ignore.internal.links", False, "Drop links to the page's own host (or domain)."

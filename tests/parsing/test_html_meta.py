@@ -46,6 +46,21 @@ def test_refreshes() -> None:
         assert refresh_of(content) == expected, content
 
 
+def test_no_url_is_without_bound() -> None:
+    facts, long = HtmlFacts(), "/" + "x" * 5_000
+    facts.base({"href": f"http://example.org{long}/"})
+    facts.base({"href": "http://example.org/"})
+    absolute = facts.absolute_links(URL)
+    assert absolute["x"] == "http://example.org/x"
+    feed = {"type": "application/rss+xml"}
+    for target in (long, "/short"):
+        facts.link({"href": target, "hreflang": f"de-{len(target)}"}, "alternate", is_head=True)
+        facts.link({"href": target, **feed}, "alternate", is_head=True)
+        facts.link({"href": target}, "image_src", is_head=True)
+    short = "http://example.org/short"
+    assert facts.metadata(absolute) == {"hreflang.de-6": short, "feeds": short}
+
+
 NAMES = st.sampled_from(
     ("name", "property", "http-equiv", "content", "rel", "href", "hreflang", "type", "lang")
 )

@@ -138,6 +138,17 @@ def test_the_link_header_names_a_canonical_url() -> None:
     assert [row["canonical"] for row in rows] == ["http://a.org/real", ""]
 
 
+def test_a_canonical_url_is_no_longer_than_links_may_be() -> None:
+    target = "http://a.org/" + "x" * 87
+    page = content(URL, headers={"link": f"<{target}>; rel=canonical"})
+    kept = parse_batch(plan(**{"db.max.outlink.length": 100}), [page])
+    assert only(kept)["canonical"] == target
+    assert kept.counters["canonicals_dropped.too_long"] == 0
+    dropped = parse_batch(plan(**{"db.max.outlink.length": 99}), [page])
+    assert only(dropped)["canonical"] == ""
+    assert dropped.counters["canonicals_dropped.too_long"] == 1
+
+
 def test_a_refresh_is_a_redirect_for_a_later_round() -> None:
     batch = parsed("title T", "refresh http://A.org/next#x", "text t")
     assert only(batch)["status"] == "success_redirect"
