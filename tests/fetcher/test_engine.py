@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import itertools
 import random
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,39 +10,12 @@ from hypothesis import strategies as st
 
 from crawl.fetcher.engine import FetchEngine, Surroundings
 from crawl.fetcher.politeness import Pace, Politeness
-from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FetchSettings
-from crawl.fetcher.virtual import Sent, VirtualClock
-from crawl.interfaces.protocol import Failure, FailureKind
-from crawl.model.content import Content
+from crawl.fetcher.virtual import VirtualClock
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.rules.redirect import RedirectRules
-from tests.fetcher.small_web import DUE, REFUSED, SmallWeb, fetch
-
-
-def host(name: str, pages: int, robots: object = None) -> dict[str, object]:
-    """A site; without robots it has none."""
-    made: dict[str, object] = {f"http://{name}/p{n}": f"page {n}" for n in range(pages)}
-    if robots is not None:
-        made[f"http://{name}/robots.txt"] = robots
-    return made
-
-
-def urls_of(pages: dict[str, object]) -> list[str]:
-    return [url for url in pages if not url.endswith("/robots.txt")]
-
-
-def gaps(sent: list[Sent], key: str = "host") -> list[float]:
-    """From the end of a request to the start of the next one to the same server."""
-    by_key: dict[str, list[Sent]] = defaultdict(list)
-    for each in sorted(sent, key=lambda each: each.begun):
-        by_key[getattr(each, key)].append(each)
-    return [
-        later.begun - earlier.ended
-        for each in by_key.values()
-        for earlier, later in itertools.pairwise(each)
-    ]
+from tests.fetcher.engine_web import gaps, host, urls_of
+from tests.fetcher.small_web import DUE, SmallWeb, fetch
 
 
 def test_every_page_is_fetched_once_after_its_robots() -> None:
@@ -95,26 +66,6 @@ def test_no_server_is_ever_asked_too_soon_or_by_too_many(
                 assert each.begun - max(ended) >= delay - 1e-9 or others
 
 
-def test_crawl_delay_is_kept_and_one_that_is_too_long_defers() -> None:
-    pages = host("slow.org", 3, "User-agent: *\nCrawl-delay: 9\n")
-    pages |= host("never.org", 3, "User-agent: nutria\nCrawl-delay: 999\n")
-    done = fetch(SmallWeb(pages), urls_of(pages), delay_s=1.0)
-    slow = [each for each in done.run.sent if each.host == "slow.org"]
-    assert gaps(slow) == pytest.approx([9.0] * 3)
-    assert done.engine.counters["handed_back.crawl_delay_too_long"] == 3
-    assert not any("never" in url for url in done.statuses)
-
-
-def test_robots_that_fails_is_asked_again_later_and_then_given_up() -> None:
-    pages = host("flaky.org", 2, lambda n: (503, {}) if n < 3 else "User-agent: *\nAllow: /\n")
-    pages |= host("dead.org", 2, (500, {})) | host("deaf.org", 2, REFUSED)
-    done = fetch(SmallWeb(pages), urls_of(pages), robots_defer_s=100.0, robots_defer_retries=3)
-    assert set(done.statuses) == {"http://flaky.org/p0", "http://flaky.org/p1"}
-    assert done.begun("http://flaky.org/robots.txt") == pytest.approx([0.0, 100.1, 200.2])
-    assert len(done.begun("http://dead.org/robots.txt")) == 4
-    assert done.engine.counters["handed_back.robots_deferred"] == 4
-
-
 def test_retry_after_holds_for_the_whole_queue() -> None:
     pages = host("busy.org", 3)
     pages["http://busy.org/p0"] = (429, {"Retry-After": "60"})
@@ -142,58 +93,6 @@ def test_a_success_forgives_failures() -> None:
     }
     done = fetch(SmallWeb(pages), list(pages), politeness={"max_exceptions": 3, "back_off_s": 1})
     assert len(done.records) == 12
-
-
-def test_redirects_are_left_for_a_later_round() -> None:
-    pages: dict[str, object] = {
-        "http://a.org/old": (301, {"Location": "/new"}),
-        "http://a.org/": (302, {"Location": "https://b.org/x"}),
-        "http://a.org/odd": (302, {"Location": "http://["}),
-        "http://a.org/self": (301, {"Location": "/self"}),
-    }
-    done = fetch(SmallWeb(pages), list(pages))
-    statuses = [(record.url, record.datum.status.label) for record in done.records]
-    assert ("http://a.org/old", "fetch_redir_perm") in statuses
-    assert ("http://a.org/new", "linked") in statuses
-    assert ("https://b.org/x", "linked") in statuses
-    assert done.engine.counters["redirects_dropped.no_target"] == 1
-    assert done.engine.counters["redirects_dropped.loop"] == 1
-    assert done.engine.counters["redirects_left_for_later"] == 2
-    assert "https://b.org/robots.txt" not in {each.url for each in done.run.sent}
-
-
-def test_redirects_followed_at_once_wait_in_the_targets_queue_under_its_rules() -> None:
-    pages: dict[str, object] = {
-        **{f"http://a.org/r{n}": (301, {"Location": f"http://b.org/p{n}"}) for n in range(4)},
-        **host("b.org", 4, "User-agent: *\nDisallow: /p2\n"),
-    }
-    listed = [url for url in pages if "/r" in url and "robots" not in url]
-    done = fetch(SmallWeb(pages), listed, redirect_max=3)
-    assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
-    assert done.begun("http://b.org/p2") == []
-    assert done.statuses["http://b.org/p2"] is Status.FETCH_GONE
-    assert done.statuses["http://b.org/p3"] is Status.FETCH_SUCCESS
-
-
-def test_redirect_loops_and_chains_end() -> None:
-    pages: dict[str, object] = {
-        "http://a.org/1": (302, {"Location": "/2"}),
-        "http://a.org/2": (302, {"Location": "/1"}),
-        **{f"http://c.org/{n}": (302, {"Location": f"/{n + 1}"}) for n in range(9)},
-    }
-    done = fetch(SmallWeb(pages), ["http://a.org/1", "http://c.org/0"], redirect_max=3)
-    assert done.engine.counters["redirects_dropped.loop"] == 1
-    assert done.statuses["http://c.org/4"] is Status.LINKED
-    assert "http://c.org/4" not in {each.url for each in done.run.sent}
-
-
-def test_a_robots_redirect_goes_through_the_targets_queue() -> None:
-    pages = host("a.org", 1, (301, {"Location": "http://b.org/robots.txt"}))
-    pages |= host("b.org", 3, "User-agent: *\nDisallow: /p0\n")
-    done = fetch(SmallWeb(pages), urls_of(pages))
-    assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
-    assert done.statuses["http://a.org/p0"] is Status.FETCH_GONE
-    assert done.statuses["http://b.org/p1"] is Status.FETCH_SUCCESS
 
 
 def test_hosts_of_one_address_keep_apart() -> None:
@@ -260,51 +159,6 @@ def test_the_list_is_read_as_memory_allows() -> None:
     assert read <= 2 * 10 + 1
 
 
-def test_pages_of_a_host_that_is_nowhere_share_its_fate_without_more_requests() -> None:
-    nowhere = Failure("", FailureKind.UNKNOWN_HOST)
-    forbidden = Failure("", FailureKind.ADDRESS_REFUSED)
-    pages = host("lost.org", 3, nowhere) | host("inside.org", 3, forbidden) | host("a.org", 1)
-    done = fetch(SmallWeb(pages), urls_of(pages))
-    assert done.statuses["http://lost.org/p2"] is Status.FETCH_RETRY
-    assert done.statuses["http://inside.org/p0"] is Status.FETCH_GONE
-    assert len(done.records) == 7
-    assert done.engine.counters["robots_requests"] == 3
-    assert done.engine.counters["requests"] == 4
-
-
-def test_a_redirect_to_a_server_of_another_part_is_left_for_later() -> None:
-    pages: dict[str, object] = {
-        "http://a.org/1": (302, {"Location": "http://mine.org/x"}),
-        "http://a.org/2": (302, {"Location": "http://theirs.org/x"}),
-    }
-    mine = {"a.org", "mine.org"}
-    done = fetch(
-        SmallWeb(pages), list(pages), redirect_max=5, around={"owns": lambda key: key in mine}
-    )
-    assert done.begun("http://mine.org/x") != []
-    assert done.statuses["http://theirs.org/x"] is Status.LINKED
-    assert not any(each.host == "theirs.org" for each in done.run.sent)
-
-
-def test_hosts_on_the_allowlist_are_not_asked_for_their_rules() -> None:
-    pages = host("www.own.org", 2, "User-agent: *\nDisallow: /\n") | host("a.org", 1)
-    done = fetch(SmallWeb(pages), urls_of(pages), robots_exempt=frozenset({"own.org"}))
-    assert done.statuses["http://www.own.org/p1"] is Status.FETCH_SUCCESS
-    assert done.begun("http://www.own.org/robots.txt") == []
-    assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
-
-
-def test_a_redirect_that_leads_where_links_are_ignored_is_dropped() -> None:
-    pages: dict[str, object] = {
-        "http://a.org/1": (302, {"Location": "http://b.org/1"}),
-        "http://a.org/2": (302, {"Location": "/3"}),
-    }
-    rules = RedirectRules(ignore_external=True)
-    done = fetch(SmallWeb(pages), list(pages), around={"astray": rules.why_dropped})
-    assert done.engine.counters["redirects_dropped.external"] == 1
-    assert done.engine.counters["redirects_left_for_later"] == 1
-
-
 def test_followed_links_wait_in_their_own_queues_under_their_own_rules() -> None:
     pages = host("a.org", 3) | host("b.org", 1, "User-agent: *\nDisallow: /\n")
     link = CrawlDatum(Status.LINKED, 0)
@@ -344,41 +198,6 @@ def test_followed_links_that_are_not_served_are_counted_and_leave_no_record() ->
     assert served + counters["outlinks_not_served.time_limit"] == 9
 
 
-def test_the_target_of_a_redirect_that_is_not_served_is_left_for_later() -> None:
-    pages: dict[str, object] = {
-        "http://a.org/1": (302, {"Location": "http://b.org/x"}),
-        "http://b.org/robots.txt": (503, {"Retry-After": "9999"}),
-    }
-    done = fetch(SmallWeb(pages), ["http://a.org/1"], redirect_max=5, deadline=60.0)
-    assert done.statuses["http://b.org/x"] is Status.LINKED
-    assert not any("handed_back" in reason for reason in done.engine.counters)
-
-
-def test_a_robots_redirect_to_a_server_of_another_part_is_not_followed() -> None:
-    pages = host("a.org", 2, (301, {"Location": "http://www.a.org/robots.txt"}))
-    pages |= {"http://www.a.org/robots.txt": "User-agent: *\nDisallow: /"}
-    pages |= host("b.org", 1)
-    asked_elsewhere = {"elsewhere": lambda key: key == "www.a.org"}
-    done = fetch(SmallWeb(pages), [*urls_of(pages)], around=asked_elsewhere)
-    assert "http://www.a.org/robots.txt" not in {each.url for each in done.run.sent}
-    assert done.statuses == {"http://b.org/p0": Status.FETCH_SUCCESS}
-    assert done.engine.counters["handed_back.robots_elsewhere"] == 2
-    assert done.engine.counters["robots_elsewhere"] == 1
-    assert done.engine.strays == ["http://a.org"]
-
-
-def test_another_hosts_robots_reached_by_a_redirect_tells_its_pace_too() -> None:
-    slow = "User-agent: *\nCrawl-delay: 9\n"
-    pages: dict[str, object] = {"http://slow.org/robots.txt": slow}
-    for name in ("a.org", "b.org"):
-        pages |= host(name, 1, (301, {"Location": "http://slow.org/robots.txt"}))
-    listed = [url for url in urls_of(pages) if "slow" not in url]
-    done = fetch(SmallWeb(pages), listed, delay_s=1.0)
-    asked = [each for each in done.run.sent if each.host == "slow.org"]
-    assert gaps(asked) == pytest.approx([9.0])
-    assert len(done.records) == 2
-
-
 def test_the_urls_of_the_list_can_be_looked_at_once_more() -> None:
     pages = host("a.org", 3)
 
@@ -395,36 +214,3 @@ def test_the_urls_of_the_list_can_be_looked_at_once_more() -> None:
     assert sorted(done.statuses) == ["http://a.org/p0", "http://a.org/p1"]
     assert done.engine.counters["handed_back.filtered.regex"] == 1
     assert done.engine.counters["already_fetched_here"] == 1
-
-
-def test_answers_to_robots_requests_are_archived_where_wanted() -> None:
-    kept: list[Content] = []
-    pages = host("a.org", 1, (302, {"Location": "/rules.txt", "X": "1"}))
-    pages["http://a.org/rules.txt"] = "User-agent: *\nDisallow: /x"
-    pages["http://b.org/robots.txt"] = REFUSED
-    done = fetch(
-        SmallWeb(pages),
-        ["http://a.org/p0", "http://b.org/"],
-        around={"archive": kept.append},
-        robots_defer_retries=0,
-    )
-    assert [(each.url, each.code, each.status) for each in kept] == [
-        ("http://a.org/robots.txt", 302, 0),
-        ("http://a.org/rules.txt", 200, 0),
-    ]
-    assert kept[1].body == b"User-agent: *\nDisallow: /x"
-    assert done.engine.counters["records"] == len(done.records) == 1
-
-
-def test_when_memory_is_full_targets_are_left_for_later_instead_of_fetched_twice() -> None:
-    pages: dict[str, object] = {
-        "http://a.org/0": (302, {"Location": "http://a.org/there"}),
-        "http://a.org/there": "x",
-    }
-    done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
-    assert done.statuses["http://a.org/there"] is Status.FETCH_SUCCESS
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("crawl.fetcher.engine.Seen", lambda: Seen(1))
-        done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
-    assert done.statuses["http://a.org/there"] is Status.LINKED
-    assert done.engine.counters["redirects_left_for_later"] == 1

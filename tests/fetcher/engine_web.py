@@ -1,0 +1,32 @@
+"""Hosts of a small web, and the pauses that they saw."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+
+from crawl.fetcher.virtual import Sent
+
+
+def host(name: str, pages: int, robots: object = None) -> dict[str, object]:
+    """A site; without robots it has none."""
+    made: dict[str, object] = {f"http://{name}/p{n}": f"page {n}" for n in range(pages)}
+    if robots is not None:
+        made[f"http://{name}/robots.txt"] = robots
+    return made
+
+
+def urls_of(pages: dict[str, object]) -> list[str]:
+    return [url for url in pages if not url.endswith("/robots.txt")]
+
+
+def gaps(sent: list[Sent], key: str = "host") -> list[float]:
+    """From the end of a request to the start of the next one to the same server."""
+    by_key: dict[str, list[Sent]] = defaultdict(list)
+    for each in sorted(sent, key=lambda each: each.begun):
+        by_key[getattr(each, key)].append(each)
+    return [
+        later.begun - earlier.ended
+        for each in by_key.values()
+        for earlier, later in itertools.pairwise(each)
+    ]

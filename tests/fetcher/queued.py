@@ -1,0 +1,22 @@
+"""Items to be lined up, and taken."""
+
+from __future__ import annotations
+
+import itertools
+
+from crawl.fetcher.item import FetchItem, Purpose
+from crawl.fetcher.queues import HostQueues
+from tests.fetcher.small_web import DUE
+
+_NUMBERS = itertools.count()
+
+
+def item(host: str, key: str = "", purpose: Purpose = Purpose.PAGE) -> FetchItem:
+    url = f"http://{host}/{next(_NUMBERS)}"
+    return FetchItem(url, host, f"http://{host}", key or host, DUE, purpose)
+
+
+def taken(queues: HostQueues, now: float) -> FetchItem:
+    found = queues.take(now)
+    assert isinstance(found, FetchItem)
+    return found
