@@ -13,6 +13,7 @@ import pytest
 from crawl.cli import showing
 from crawl.cli.fetch_progress import Progress, progress_of, telling
 from crawl.storage.segments import Segment
+from tests.cli.remarks import Remarks
 from tests.phases.webs import listed
 
 TOLD: dict[str, Any] = {
@@ -88,14 +89,19 @@ class Terminal(io.StringIO):
         return super().write(text)
 
 
-def test_a_bar_on_a_terminal(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(showing.Bar, "every_s", 0.01)
-    monkeypatch.setenv("COLUMNS", "200")
+def drawn(segment: Segment, columns: int, patch: pytest.MonkeyPatch) -> str:
+    """What is seen on a terminal of that width."""
+    patch.setattr(showing.Bar, "every_s", 0.01)
+    patch.setenv("COLUMNS", str(columns))
     tell(segment, json.dumps(TOLD | {"done": 1}).encode())
     stream = Terminal()
     with telling(segment, quiet=False, stream=stream):
         assert stream.drawn.wait(10)
-    shown = stream.getvalue()
+    return stream.getvalue()
+
+
+def test_a_bar_on_a_terminal(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = drawn(segment, 200, monkeypatch)
     assert "1/2" in shown
     assert "2 pages/s, 100 kB/s, 7 threads busy" in shown
     assert "3 errors (http_503 2 tls 1)" in shown
@@ -104,13 +110,7 @@ def test_a_bar_on_a_terminal(segment: Segment, monkeypatch: pytest.MonkeyPatch) 
 def test_a_narrow_terminal_cuts_the_details_alone(
     segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(showing.Bar, "every_s", 0.01)
-    monkeypatch.setenv("COLUMNS", "80")
-    tell(segment, json.dumps(TOLD | {"done": 1}).encode())
-    stream = Terminal()
-    with telling(segment, quiet=False, stream=stream):
-        assert stream.drawn.wait(10)
-    shown = stream.getvalue()
+    shown = drawn(segment, 80, monkeypatch)
     for whole in ("fetch", "1/2", "to go", "2 pages/s", "…"):
         assert whole in shown
     assert "http_503" not in shown
@@ -119,21 +119,12 @@ def test_a_narrow_terminal_cuts_the_details_alone(
 def test_lines_elsewhere_and_nothing_where_it_is_to_be_quiet(
     segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
-    told = threading.Event()
-
-    def remark(message: str) -> None:
-        said.append(message)
-        told.set()
-
-    monkeypatch.setattr(showing, "remark", remark)
-    monkeypatch.setattr(showing.Lines, "every_s", 0.01)
+    remarks = Remarks(monkeypatch)
     tell(segment, json.dumps(TOLD).encode())
     with telling(segment, quiet=False, stream=io.StringIO()):
-        assert told.wait(10)
-    assert said[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
-    said.clear()
-    told.clear()
+        assert remarks.come(10)
+    assert remarks.said[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
+    remarks.forget()
     with telling(segment, quiet=True, stream=io.StringIO()):
-        assert not told.wait(0.1)
-    assert said == []
+        assert not remarks.come(0.1)
+    assert remarks.said == []

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from crawl.cli import showing
 from crawl.cli.parse_progress import ParseProgress, progress_of, telling
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -21,6 +19,7 @@ from crawl.storage.lock import held
 from crawl.storage.segments import Segment
 from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
+from tests.cli.remarks import Remarks
 from tests.parsing.small_parsers import content, settings
 from tests.phases.fetched import NAME, fetched_segment
 from tests.phases.made import datum, make_crawldb
@@ -86,22 +85,14 @@ def test_its_words() -> None:
 def test_lines_while_it_runs_and_nothing_before_there_is_anything(
     segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
-    told = threading.Event()
-
-    def remark(message: str) -> None:
-        said.append(message)
-        told.set()
-
-    monkeypatch.setattr(showing, "remark", remark)
-    monkeypatch.setattr(showing.Lines, "every_s", 0.01)
+    remarks = Remarks(monkeypatch)
     clock = ManualClock(0)
     with telling(segment, quiet=False, stream=io.StringIO(), clock=clock):
-        assert not told.wait(0.05)
+        assert not remarks.come(0.05)
         clock.advance(2)
         segment.folder.write(f"{PROGRESS}/00000-4", b"")
-        assert told.wait(10)
-    assert said[0] == "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go"
+        assert remarks.come(10)
+    assert remarks.said[0] == "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go"
 
 
 def test_another_shell_can_ask(crawl: Caller, directory: CrawlDir, segment: Segment) -> None:

@@ -1,0 +1,31 @@
+"""What a command remarks now and then while it runs, heard at once."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from crawl.cli import showing
+
+
+class Remarks:
+    """The lines so far, and whether there were any."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.said: list[str] = []
+        self._told = threading.Event()
+        patch.setattr(showing, "remark", self._hear)
+        patch.setattr(showing.Lines, "every_s", 0.01)
+
+    def _hear(self, message: str) -> None:
+        self.said.append(message)
+        self._told.set()
+
+    def come(self, within_s: float) -> bool:
+        """Whether one was heard by then, since the last time that all was forgotten."""
+        return self._told.wait(within_s)
+
+    def forget(self) -> None:
+        self.said.clear()
+        self._told.clear()
