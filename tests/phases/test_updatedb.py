@@ -1,73 +1,21 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
-from crawl.counters import Counters
 from crawl.errors import PluginError, UsageError
-from crawl.interfaces.scoring import ScoringFilter
 from crawl.model.answer_keys import CODE_KEY, PARSE_STATUS_KEY
-from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
-from crawl.model.status import DB_STATUSES, Status
+from crawl.model.datum import GENERATE_TIME_KEY
+from crawl.model.status import Status
 from crawl.phases import rebucket, updatedb
-from crawl.phases.updatedb import DbUpdated, UpdateOptions
-from crawl.rules.updatedb import Heard, Updating, updated
+from crawl.phases.updatedb import UpdateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
-from tests.phases.made import DAY, NOW, Told, datum, make_crawldb, make_segment, records_of
-
-MONTH = 30 * DAY
-
-
-def fetched(status: Status = Status.FETCH_SUCCESS, **changes: Any) -> CrawlDatum:
-    usual: dict[str, Any] = {"status": status, "fetch_time": NOW - 1000}
-    return datum(**{**usual, "metadata": {CODE_KEY: "200"}, **changes})
-
-
-def link(score: float = 0.25, **changes: Any) -> CrawlDatum:
-    return datum(status=Status.LINKED, score=score, fetch_time=NOW - 1000, **changes)
-
-
-def signed(signature: bytes) -> CrawlDatum:
-    return datum(status=Status.SIGNATURE, signature=signature)
-
-
-class Crawl:
-    """A crawl in a temporary folder."""
-
-    def __init__(self, folder: Path, records: Mapping[str, CrawlDatum], **shape: Any) -> None:
-        self.directory = make_crawldb(str(folder / "crawl"), records, **shape)
-
-    def segment(self, name: str, fetch: Told = (), parse: Told | None = (), **how: Any) -> None:
-        make_segment(self.directory, name, fetch, parse, **how)
-
-    def update(
-        self,
-        *segments: str,
-        settings: dict[str, object] | None = None,
-        files: dict[str, str] | None = None,
-        **options: Any,
-    ) -> DbUpdated:
-        config = Config.of(settings or {}, files or {})
-        chosen = UpdateOptions(segments, **options)
-        return updatedb.run(InProcess(), self.directory, config, chosen, ManualClock(NOW))
-
-    @property
-    def records(self) -> dict[str, CrawlDatum]:
-        return records_of(self.directory)
-
-
-A, B, C = "http://a.org/", "http://b.org/", "http://c.org/"
-S1, S2, S3 = "20260101000000", "20260102000000", "20260103000000"
+from tests.phases.made import DAY, NOW, Told, datum, make_segment, records_of
+from tests.phases.updating import MONTH, S1, S2, S3, A, B, C, Crawl, fetched, link, signed
 
 
 def test_a_round_closes(tmp_path: Path) -> None:
@@ -354,147 +302,3 @@ def test_wrong_settings_are_told_before_anything_starts() -> None:
         updatedb.check(Config.of({"scoring.filter.order": "opik"}))
     with pytest.raises(PluginError, match="did you mean 'regex'"):
         updatedb.check(Config.of({"urlfilter.order": "regx"}), UpdateOptions(filter=True))
-
-
-# --- against a plain model ---------------------------------------------------------------
-class Odd(ScoringFilter):
-    """A scoring that can only answer by row, and has a say in everything."""
-
-    def __init__(self, config: Config) -> None:
-        pass
-
-    def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
-        return replace(datum, score=0.5)
-
-    def update_score(
-        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Any, now: int
-    ) -> CrawlDatum:
-        scores = "".join(str(link.score) for link in inlinks)
-        return replace(datum, metadata={**datum.metadata, "links": scores})
-
-    def orphaned_score(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
-        return replace(datum, status=Status.DB_ORPHAN)
-
-
-CHAINS = ("opic", "tests.phases.test_updatedb:Odd")
-URLS = st.integers(0, 25).map(lambda n: f"http://h{n % 5}.org/p{n}")
-SIGNATURES = st.none() | st.sampled_from([b"1", b"2"])
-
-
-def datums(*statuses: Status) -> st.SearchStrategy[CrawlDatum]:
-    return st.builds(
-        CrawlDatum,
-        status=st.sampled_from(statuses),
-        fetch_time=st.integers(1, 6).map(lambda day: NOW - day * DAY),
-        modified_time=st.sampled_from([0, NOW - 90 * DAY]),
-        fetch_interval=st.sampled_from([0, 2_592_000, 9_000_000]),
-        retries=st.integers(0, 4),
-        score=st.sampled_from([0.0, 0.25, 1.0]),
-        signature=SIGNATURES,
-        metadata=st.dictionaries(st.sampled_from(["k", CODE_KEY, GENERATE_TIME_KEY]), st.just("v")),
-    )
-
-
-FETCHES = [status for status in Status if status.is_fetch and status is not Status.PARSE_FAILED]
-PARSES = (Status.SIGNATURE, Status.PARSE_METADATA, Status.PARSE_FAILED, Status.FETCH_SUCCESS)
-
-
-def rows(*statuses: Status) -> st.SearchStrategy[list[tuple[str, CrawlDatum]]]:
-    return st.lists(st.tuples(URLS, datums(*statuses)), max_size=12)
-
-
-SEGMENTS = st.lists(
-    st.tuples(rows(*FETCHES, Status.LINKED), st.none() | rows(*PARSES, Status.LINKED)),
-    min_size=1,
-    max_size=3,
-)
-
-
-def expected(
-    records: Mapping[str, CrawlDatum],
-    segments: list[tuple[list[tuple[str, CrawlDatum]], list[tuple[str, CrawlDatum]] | None]],
-    updating: Updating,
-) -> dict[str, CrawlDatum]:
-    """updatedb as one would write it for a small crawl."""
-    result = {}
-    urls = {url for fetch, parse in segments for url, _ in [*fetch, *(parse or [])]}
-    for url in urls | records.keys():
-        heard, latest = Heard(), -1
-        links: list[CrawlDatum] = []
-        for fetch, parse in segments:
-            links += [
-                each for name, each in [*fetch, *(parse or [])] if name == url and _link(each)
-            ]
-            told = [each for name, each in fetch if name == url and not _link(each)]
-            parsed = [each for name, each in parse or [] if name == url and not _link(each)]
-            told += [each for each in parsed if each.status is Status.FETCH_SUCCESS]
-            for each in told:
-                if each.fetch_time >= latest:
-                    heard, latest = _heard(each, parsed), each.fetch_time
-        links.sort(key=lambda each: -each.score)
-        outcome = updated(
-            url, records.get(url), replace(heard, inlinks=links), updating, Counters()
-        )
-        if outcome.datum is not None:
-            result[url] = outcome.datum
-    return result
-
-
-def _link(each: CrawlDatum) -> bool:
-    return each.status is Status.LINKED
-
-
-def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
-    heard = Heard(fetch)
-    said = [each for each in parsed if each.status is not Status.FETCH_SUCCESS]
-    of_the_answer = [each for each in said if each.fetch_time == fetch.fetch_time]
-    for each in sorted(of_the_answer or said, key=lambda each: each.fetch_time):
-        if each.status is Status.SIGNATURE:
-            heard = replace(heard, signature=each.signature)
-        elif each.status is Status.PARSE_METADATA and not heard.parse_failed:
-            heard = replace(heard, parse_metadata=each.metadata)
-        elif each.status is Status.PARSE_FAILED:
-            heard = replace(heard, parse_failed=True, parse_metadata=each.metadata)
-    return heard
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    records=st.dictionaries(URLS, datums(*DB_STATUSES), max_size=25),
-    segments=SEGMENTS,
-    chain=st.sampled_from(CHAINS),
-    additions=st.booleans(),
-    shape=st.tuples(st.integers(1, 6), st.integers(1, 9), st.integers(1, 6)),
-    gathers=st.booleans(),
-)
-def test_it_does_what_the_rules_say(
-    tmp_path_factory: pytest.TempPathFactory,
-    records: dict[str, CrawlDatum],
-    segments: list[tuple[list[tuple[str, CrawlDatum]], list[tuple[str, CrawlDatum]] | None]],
-    chain: str,
-    additions: bool,
-    shape: tuple[int, int, int],
-    gathers: bool,
-) -> None:
-    buckets, group_rows, written_for = shape
-    folder = str(tmp_path_factory.mktemp("updatedb") / "c")
-    directory = make_crawldb(folder, records, buckets=buckets, group_rows=group_rows)
-    names = [f"2026010{number}000000" for number in range(len(segments))]
-    for name, (fetch, parse) in zip(names, segments, strict=True):
-        make_segment(directory, name, fetch, parse, buckets=written_for, files=1)
-    config = Config.of({"scoring.filter.order": chain, "crawldb.row.group.size": group_rows})
-    with pytest.MonkeyPatch.context() as patch:
-        if gathers:
-            patch.setattr(updatedb, "_FEW_OPENINGS", -1)
-        done = updatedb.run(
-            InProcess(),
-            directory,
-            config,
-            UpdateOptions(tuple(names), additions=additions),
-            ManualClock(NOW),
-        )
-    wanted = expected(records, segments, Updating.of(config, NOW, additions=additions))
-    assert records_of(directory) == {
-        url: replace(each, score=float(np.float32(each.score))) for url, each in wanted.items()
-    }
-    assert done.report.counters["urls_new"] == len(wanted.keys() - records.keys())

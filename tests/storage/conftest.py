@@ -10,8 +10,10 @@ import pytest
 
 from crawl.storage import lock as lock_module
 from crawl.storage.folder import Folder
+from crawl.testing.clock import ManualClock
 from tests.storage import s3_server
 from tests.storage.hdfs_cluster import HdfsCluster
+from tests.storage.locks import NOW
 from tests.storage.s3_server import S3Server
 
 
@@ -48,6 +50,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Folder]:
     if request.param == "memory":
         # shared by all tests, and slow when it is full
         Folder(root).delete("")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
 
 
 @pytest.fixture

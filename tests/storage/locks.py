@@ -1,0 +1,43 @@
+"""Locks that are taken, and those that are found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+
+from crawl.storage.folder import Folder
+from crawl.storage.lock import (
+    LOCK_NAME,
+    Lock,
+    Owner,
+    acquire,
+    namespace,
+)
+from crawl.testing.clock import ManualClock
+
+NOW = 1_800_000_000_000
+STALE_MS = 15 * 60_000
+
+
+def take(folder: Folder, clock: ManualClock, *, force: bool = False) -> Lock:
+    return acquire(folder, "inject", clock, stale_after_ms=STALE_MS, force=force)
+
+
+def stranger(**changes: object) -> Owner:
+    """A living owner on another machine."""
+    owner = Owner(
+        user="ada",
+        host="elsewhere",
+        namespace=namespace(),
+        pid=17,
+        process_started="4711",
+        command="updatedb",
+        token="t0ken",
+        taken_ms=NOW - 7_200_000,
+        seen_ms=NOW - 1000,
+    )
+    return replace(owner, **changes)  # type: ignore[arg-type]
+
+
+def plant(folder: Folder, owner: Owner, name: str = LOCK_NAME) -> None:
+    folder.write(name, json.dumps(asdict(owner)).encode())
