@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -131,7 +130,8 @@ class HostResolver:
         self._negative_ttl = config[DNS_NEGATIVE_TTL]
         self._capacity = config[DNS_CACHE_SIZE]
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: dict[str, _Known] = {}
+        """In the order of the look-ups."""
         self._running: dict[str, Future[Located]] = {}
 
     def locate(self, host: str) -> Located:
@@ -139,7 +139,6 @@ class HostResolver:
         with self._lock:
             known = self._known.get(host)
             if known is not None and known.until > self._monotonic():
-                self._known.move_to_end(host)
                 return known.located
             running = self._running.get(host)
             mine = running is None
@@ -150,14 +149,12 @@ class HostResolver:
         return running.result()
 
     def known(self, host: str) -> Located | None:
-        """What `locate` can tell at once; None where it would have to look the host up."""
-        with self._lock:
-            known = self._known.get(host)
-            if known is not None and known.until > self._monotonic():
-                self._known.move_to_end(host)
-                return known.located
-            is_asked_for = host in self._running
-        if is_asked_for or not self._given(host):
+        """What `locate` can tell at once; None where it would have to look the host up. Takes
+        no lock: it is asked for every page."""
+        known = self._known.get(host)
+        if known is not None and known.until > self._monotonic():
+            return known.located
+        if host in self._running or not self._given(host):
             return None
         return self.locate(host)
 
@@ -177,10 +174,10 @@ class HostResolver:
         finally:
             ttl = self._ttl if located.addresses else self._negative_ttl
             with self._lock:
+                self._known.pop(host, None)  # the newest is the last to be forgotten
                 self._known[host] = _Known(located, self._monotonic() + ttl)
-                self._known.move_to_end(host)
                 while len(self._known) > self._capacity:
-                    self._known.popitem(last=False)
+                    del self._known[next(iter(self._known))]
                 del self._running[host]
             running.set_result(located)
 

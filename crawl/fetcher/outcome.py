@@ -112,21 +112,21 @@ CRASHED = Outcome(ProtocolStatus.FAILED, Status.FETCH_RETRY)
 
 def outcome_of(answer: Response | Failure) -> Outcome:
     """What the answer comes to."""
-    if isinstance(answer, Failure):
-        return BY_FAILURE[answer.kind]
-    return BY_CODE.get(answer.code) or BY_CLASS.get(answer.code // 100, _ODD)
+    if isinstance(answer, Response):
+        return BY_CODE.get(answer.code) or BY_CLASS.get(answer.code // 100, _ODD)
+    return BY_FAILURE[answer.kind]
 
 
 def reason_of(answer: Response | Failure) -> str:
     """The answer in a word: `http_404`, `connect_timeout`."""
-    return answer.kind.value if isinstance(answer, Failure) else _of_code(answer.code)[0]
+    return _of_code(answer.code)[0] if isinstance(answer, Response) else answer.kind.value
 
 
 def answer_label(answer: Response | Failure) -> str:
     """The answer as it is counted: `answers.http_404`."""
-    if isinstance(answer, Failure):
-        return f"answers.{answer.kind.value}"
-    return _of_code(answer.code)[1]
+    if isinstance(answer, Response):
+        return _of_code(answer.code)[1]
+    return f"answers.{answer.kind.value}"
 
 
 @lru_cache(1000)

@@ -181,19 +181,25 @@ class _CommittingEngine(FetchEngine):
     def next_work(self, now: float) -> Work | Nothing | None:
         if self._crashed:
             return None  # what the thread that died had taken is never given back
+        if self.output.line is not None:
+            self._follow_found()
+            if self.output.is_behind and not self.stopped:
+                return Nothing(now + _BREATH_S)
+        work = super().next_work(now)
+        if isinstance(work, Work):
+            return work  # its answer will tick
+        self.output.tick(now)
+        if work is None and not self.stopped and self.output.awaits_links():
+            return Nothing(now + _BREATH_S)
+        return work
+
+    def _follow_found(self) -> None:
         for found in self.output.found():
             targets = [target for target in found.targets if target[0] not in self.done]
             fetched = len(found.targets) - len(targets)
             if fetched:
                 self.counters["outlinks_not_followed.already_fetched"] += fetched
             self.follow(targets, found.depth)
-        if self.output.is_behind and not self.stopped:
-            return Nothing(now + _BREATH_S)
-        work = super().next_work(now)
-        self.output.tick(now)
-        if work is None and not self.stopped and self.output.awaits_links():
-            return Nothing(now + _BREATH_S)
-        return work
 
     def handle(self, work: Work, answer: Response | Failure, now: float) -> None:
         super().handle(work, answer, now)

@@ -52,7 +52,7 @@ def record_of(
     said = message
     if answer is not None and not said:
         said = reason_of(answer)
-        if isinstance(answer, Failure) and answer.message:
+        if not isinstance(answer, Response) and answer.message:
             said += f": {_text(answer.message)}"
     known = item.datum
     metadata = dict(known.metadata)

@@ -25,6 +25,13 @@ UNIQUE_COLUMNS = frozenset(
 )
 """Columns whose values hardly repeat."""
 
+LARGE_COLUMNS = frozenset({"content", "request_headers", "response_headers", "text", "main_text"})
+"""Columns that nobody looks into for a smallest or largest value."""
+
+_SINK_BYTES = 1 << 20
+"""Gathered before the file is written to: Parquet writes in crumbs, each of which would wait
+for the interpreter's lock."""
+
 DEFAULT_GROUP_ROWS = 65_536
 
 
@@ -71,21 +78,24 @@ def open_writer(
     times = [field.name for field in schema if pa.types.is_timestamp(field.type)]
     uncoded = UNIQUE_COLUMNS.union(times)
     coded = [field.name for field in schema if field.name not in uncoded]
-    with (
-        folder.open_write(name) as stream,
-        pq.ParquetWriter(
-            stream,
-            schema,
-            compression="zstd",
-            compression_level=3,
-            use_dictionary=[_leaf(schema, column) for column in coded] or False,
-            column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
-            write_statistics=True,
-        ) as sink,
-    ):
-        writer = TableWriter(sink, group_rows)
-        yield writer
-        writer.end_group()
+    flat = [field.name for field in schema if not pa.types.is_nested(field.type)]
+    with folder.open_write(name) as stream:
+        gathered = pa.BufferedOutputStream(pa.PythonFile(stream, mode="w"), _SINK_BYTES)
+        try:
+            with pq.ParquetWriter(
+                gathered,
+                schema,
+                compression="zstd",
+                compression_level=3,
+                use_dictionary=[_leaf(schema, column) for column in coded] or False,
+                column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
+                write_statistics=[column for column in flat if column not in LARGE_COLUMNS],
+            ) as sink:
+                writer = TableWriter(sink, group_rows)
+                yield writer
+                writer.end_group()
+        finally:
+            gathered.detach()  # or it writes its rest when it is collected
 
 
 def _leaf(schema: pa.Schema, column: str) -> str:

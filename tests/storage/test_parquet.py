@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -127,3 +128,23 @@ def test_a_torn_file_is_one_line(place: Folder) -> None:
         ):
             pass
         assert "\n" not in str(told.value)
+
+
+def test_what_a_reader_may_skip_by(place: Folder) -> None:
+    schema = pa.schema([("url", pa.string()), ("content", pa.binary())])
+    with open_writer(place, "x", schema) as writer:
+        writer.write(pa.table({"url": ["a", "b"], "content": [b"y", b"x"]}, schema=schema))
+    with open_table(place, "x") as source:
+        url, content = (source.metadata.row_group(0).column(number) for number in (0, 1))
+    assert (url.statistics.min, url.statistics.max) == ("a", "b")
+    assert not content.is_stats_set, "pages have no order, and each would be compared"
+
+
+def test_a_fault_in_the_block_is_all_that_is_heard(
+    place: Folder, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match="mine"), open_writer(place, "x", SCHEMA) as writer:
+        writer.write(rows(range(9)))
+        raise ValueError("mine")
+    gc.collect()
+    assert capfd.readouterr() == ("", "")

@@ -57,11 +57,11 @@ class CurlTransfers:
         started = self._start(request)
         if started is None:
             return False
-        if isinstance(started, Failure):
-            self._ended.append((ticket, started))
-        else:
+        if isinstance(started, CurlHandle):
             self._under_way[started.curl] = (started, ticket)
             self._multi.add_handle(started.curl)
+        else:
+            self._ended.append((ticket, started))
         return True
 
     def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:

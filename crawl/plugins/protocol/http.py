@@ -106,7 +106,7 @@ class HttpProtocol(HttpBase):
         if located is None:
             return None
         sending = self.prepare(request, target, proxy, located)
-        if isinstance(sending, Failure):
+        if not isinstance(sending, Sending):
             return sending
         handle = self._pool.take(_place(sending))
         handle.begin(sending)
