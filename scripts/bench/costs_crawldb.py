@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import crawldb_data
-from crawldb_data import BenchClock, Made, Shape
+from crawldb_data import Made
+from crawldb_shape import BenchClock, Shape
 
 from crawl.buckets.runner import InProcess
 from crawl.config import Config

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import crawldb_data
+import crawldb_shape
 from crawldb_duckdb import SORTED, UNSORTED, DuckDB
 from crawldb_ours import Ours, Workload
 from process_tree import Measured, Process
@@ -148,7 +149,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 def _measure(options: argparse.Namespace, urls: int, work: Path, console: Console) -> Outcome:
     folder = work / str(urls)
-    shape = crawldb_data.Shape(
+    shape = crawldb_shape.Shape(
         urls=urls,
         hosts=options.hosts,
         buckets=options.buckets,

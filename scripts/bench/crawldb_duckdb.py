@@ -15,9 +15,9 @@ from typing import Any
 
 import crawldb_check
 import duckdb
-from crawldb_data import NOW_MS
 from crawldb_duckdb_update import Update
 from crawldb_ours import Workload, drop_from_cache
+from crawldb_shape import NOW_MS
 
 from crawl.config.properties import (
     CRAWL_GEN_DELAY,

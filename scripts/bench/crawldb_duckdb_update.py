@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawldb_data import NOW_MS, Made
+from crawldb_data import Made
 from crawldb_segment import NAME
+from crawldb_shape import NOW_MS
 
 from crawl.config import Config
 from crawl.config.properties import (

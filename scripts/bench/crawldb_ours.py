@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import crawldb_check
-from crawldb_data import BenchClock, Made
+from crawldb_data import Made
+from crawldb_shape import BenchClock
 
 from crawl.buckets.lookup import find_record
 from crawl.config import Config, load
