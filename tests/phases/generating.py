@@ -1,0 +1,32 @@
+"""generate over a CrawlDb in a temporary folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.buckets.runner import InProcess
+from crawl.config import Config
+from crawl.phases import generate
+from crawl.phases.generate import Generated, GenerateOptions
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.clock import ManualClock
+from tests.phases.made import (
+    NOW,
+)
+
+
+def run(
+    directory: CrawlDir,
+    settings: dict[str, object] | None = None,
+    resolver: Any = None,
+    clock: ManualClock | None = None,
+    **options: Any,
+) -> Generated:
+    return generate.run(
+        InProcess(),
+        directory,
+        Config.of({"urlfilter.order": "regex", **(settings or {})}),
+        GenerateOptions(**options),
+        clock or ManualClock(NOW),
+        resolver=resolver or (lambda host: None),
+    )

@@ -1,0 +1,58 @@
+"""Snapshots of a few buckets, written and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crawl.model.report import Report
+from crawl.storage.folder import attempt_name
+from crawl.storage.snapshot import BucketFile, Dataset, Snapshot, Transaction
+from crawl.testing.clock import ManualClock
+
+NOW = 1_800_000_000_000
+BUCKETS = 4
+
+
+@contextmanager
+def writing(dataset: Dataset, *, force: bool = False) -> Iterator[Transaction]:
+    with dataset.writing(
+        "test", ManualClock(NOW), stale_after_ms=60_000, heartbeat_s=3600, force=force
+    ) as transaction:
+        yield transaction
+
+
+def report(phase: str = "inject") -> Report:
+    return Report(phase, NOW, "digest")
+
+
+def write_bucket(transaction: Transaction, bucket: int, content: bytes) -> BucketFile:
+    path = f"{transaction.place}/{attempt_name(f'part-{bucket:05d}')}"
+    transaction.folder.write(path, content)
+    return BucketFile(bucket, path, 1, len(content))
+
+
+def publish(
+    dataset: Dataset, buckets: dict[int, bytes], *, keep: int = 3, force: bool = False
+) -> Snapshot:
+    """Rewrites these buckets; the others are named again."""
+    with writing(dataset, force=force) as transaction:
+        written = [write_bucket(transaction, *item) for item in buckets.items()]
+        base = transaction.base
+        files = base.replacing(written, buckets) if base else written
+        return transaction.publish(files, report(), buckets=BUCKETS, keep=keep)
+
+
+def content_of(dataset: Dataset, snapshot: Snapshot | None) -> dict[int, bytes | None]:
+    files = snapshot.files if snapshot else ()
+    return {file.bucket: dataset.folder.read(file.path) for file in files}
+
+
+def named_files(dataset: Dataset) -> set[str]:
+    """Everything that may lie in the dataset's folder when nobody writes."""
+    named = {"CURRENT", "CURRENT.previous"}
+    for number in dataset.timeline().numbers:
+        folder = f"snapshots/{number:06d}"
+        named |= {f"{folder}/manifest.json", f"{folder}/report.json"}
+        named |= {file.path for file in dataset.snapshot(number).files}
+    return named
