@@ -169,7 +169,9 @@ class Crew:
                     if self._abandoned:
                         return
                     self._busy -= 1
-                    self._engine.handle(work, answer, self._clock.monotonic())
+                    now = self._clock.monotonic()
+                    self._engine.handle(work, answer, now)
+                    self._engine.settle(now)
                     self._turn.notify()
                 self._wake_driver()
         except BaseException as fault:
@@ -192,10 +194,11 @@ class Crew:
                     if self._abandoned:
                         return
                     now = self._clock.monotonic()
+                    self._busy -= len(ended)
                     for work, answer in ended:
                         assert isinstance(work, Work)
-                        self._busy -= 1
                         self._engine.handle(work, answer, now)
+                    self._engine.settle(now)
         except BaseException as fault:
             self._die_of(fault)
         finally:

@@ -241,6 +241,9 @@ class FetchEngine:
         else:
             self._handle_page(item, queue, answer, now)
 
+    def settle(self, now: float) -> None:
+        """To be called when all answers that came together were handled."""
+
     def _handle_page(
         self, item: FetchItem, queue: HostQueue, answer: Response | Failure, now: float
     ) -> None:

@@ -40,7 +40,6 @@ from crawl.fetcher.settings import (
     following_of,
 )
 from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
-from crawl.interfaces.protocol import Failure, Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.storage.chunks import Chunk, ChunkLog
@@ -187,7 +186,7 @@ class _CommittingEngine(FetchEngine):
                 return Nothing(now + _BREATH_S)
         work = super().next_work(now)
         if isinstance(work, Work):
-            return work  # its answer will tick
+            return work  # it will be settled
         self.output.tick(now)
         if work is None and not self.stopped and self.output.awaits_links():
             return Nothing(now + _BREATH_S)
@@ -201,8 +200,7 @@ class _CommittingEngine(FetchEngine):
                 self.counters["outlinks_not_followed.already_fetched"] += fetched
             self.follow(targets, found.depth)
 
-    def handle(self, work: Work, answer: Response | Failure, now: float) -> None:
-        super().handle(work, answer, now)
+    def settle(self, now: float) -> None:
         self.output.tick(now)
 
 

@@ -19,7 +19,7 @@ class Seen:
         number = hash(url)
         if number in self._numbers:
             return False
-        if not self.is_full:
+        if len(self._numbers) < self._most:
             self._numbers.add(number)
         return True
 
