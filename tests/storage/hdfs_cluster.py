@@ -153,6 +153,15 @@ class HdfsCluster:
         process.wait()
 
 
+def unfinished(folder: Folder) -> list[str]:
+    """What is there beside the files, as the name node itself tells."""
+    from hdfs_native import Client
+
+    netloc, _, path = folder.address.removeprefix("hdfs://").partition("/")
+    found = Client(f"hdfs://{netloc}").list_status(f"/{path}", True)
+    return [entry.path for entry in found if entry.path.endswith(".unfinished")]
+
+
 @contextmanager
 def running() -> Iterator[HdfsCluster]:
     """A cluster for the time of a block; nothing of it is left after."""

@@ -19,6 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import pytest
+
+from crawl.testing import faulty_proxy
+from crawl.testing.faulty_proxy import FaultyProxy
+
 _SERVER = """
 import threading
 from moto.moto_server.werkzeug_app import (
@@ -92,6 +97,17 @@ class S3Server:
         with urllib.request.urlopen(request, timeout=30) as answer:
             content: bytes = answer.read()
         return content
+
+
+@contextmanager
+def proxied(server: S3Server, patch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
+    """A proxy that all requests of this process to the server go through, for a block."""
+    # the pauses between attempts have no part in what is shown with it
+    patch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.01)
+    with faulty_proxy.running(server.host, server.port) as found:
+        for name, value in server.variables(found.address).items():
+            patch.setenv(name, value)
+        yield found
 
 
 @contextmanager

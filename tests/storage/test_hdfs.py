@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from crawl.errors import StorageError
 from crawl.storage import hdfs_faults
-from crawl.storage.chunks import Chunk, ChunkLog, Piece
 from crawl.storage.folder import Folder
 from crawl.storage.hdfs import HdfsFiles
-from crawl.storage.lock import acquire
 from crawl.storage.pointer import Pointer
-from crawl.storage.snapshot import Dataset
-from crawl.testing.clock import ManualClock
 from tests.storage import cutting_proxy
-from tests.storage.cutting_proxy import Cut, CuttingProxy, Plan
-from tests.storage.hdfs_cluster import BLOCK, HdfsCluster
-from tests.storage.test_object_store import (
-    _HEAD,
-    FORKING,
-    WRITER,
-    _content,
-    _each_call,
-    _in_child,
-    _publish,
-    _told,
-)
+from tests.storage.cutting_proxy import Cut, CuttingProxy
+from tests.storage.hdfs_cluster import BLOCK, HdfsCluster, unfinished
+from tests.storage.remote_contract import RemoteFilesContract
+from tests.storage.remote_files import HEAD, MIB, each_call, told
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
-
-MIB = 1 << 20
-NOW = 1_800_000_000_000
 
 
 @pytest.fixture
@@ -61,23 +46,41 @@ def behind(proxy: CuttingProxy, folder: Folder) -> Folder:
     return Folder(f"{proxy.address}/{folder.address.split('/', 3)[3]}")
 
 
-def every(count: int) -> Plan:
-    """One message of so many is lost, or its answer, in turn."""
-    kinds = list(Cut)
+@dataclass(frozen=True)
+class Place:
+    """A folder, and a proxy before the name node that loses messages when it is told to."""
 
-    def plan(number: int) -> Cut | None:
-        return kinds[number // count % len(kinds)] if number % count == 0 else None
+    proxy: CuttingProxy
+    folder: Folder
+    behind: Folder
 
-    return plan
+    def trouble(self) -> None:
+        """One message of eleven is lost, or its answer, in turn."""
+        assert self.behind.read("x") is None  # the greeting is behind us
+        kinds = list(Cut)
+        self.proxy.follow(lambda number: kinds[number // 11 % 2] if number % 11 == 0 else None)
+
+    def troubles(self) -> int:
+        return self.proxy.cuts
+
+    def unfinished(self) -> list[str]:
+        return unfinished(self.folder)
 
 
-def unfinished(folder: Folder) -> list[str]:
-    """What is there beside the files, as the name node itself tells."""
-    from hdfs_native import Client
+class TestFiles(RemoteFilesContract):
+    connector = "hdfs_native"
+    scheme = "hdfs"
+    races = 4
+    turns = 5
+    patience_s = 300
 
-    netloc, _, path = folder.address.removeprefix("hdfs://").partition("/")
-    found = Client(f"hdfs://{netloc}").list_status(f"/{path}", True)
-    return [entry.path for entry in found if entry.path.endswith(".unfinished")]
+    @pytest.fixture
+    def alike(self) -> bool:
+        return False  # every loss is waited out: once is enough
+
+    @pytest.fixture
+    def remote(self, proxy: CuttingProxy, folder: Folder, behind: Folder) -> Place:
+        return Place(proxy, folder, behind)
 
 
 def test_a_large_file_of_many_blocks(folder: Folder) -> None:
@@ -98,47 +101,6 @@ def test_a_large_file_of_many_blocks(folder: Folder) -> None:
         stream.seek(-3, os.SEEK_END)
         assert stream.read() == block[-3:]
         assert stream.read() == b""
-
-
-def test_a_fault_in_the_writer_leaves_nothing(folder: Folder) -> None:
-    for size in (1, 18):
-        with pytest.raises(ZeroDivisionError), folder.open_write("file") as stream:
-            for _ in range(size):
-                stream.write(b"x" * MIB)
-            raise ZeroDivisionError
-    assert folder.files() == {}
-    assert not folder.exists() or unfinished(folder) == []
-
-
-def test_a_forked_process_has_a_client_of_its_own(folder: Folder) -> None:
-    _in_child(FORKING, folder)
-    assert folder.read("child-2") == b"1"
-    assert folder.read("parent") == b"2"
-
-
-def test_a_writer_killed_in_mid_upload_loses_nothing(folder: Folder) -> None:
-    dataset = Dataset(folder)
-    _publish(dataset, b"old")
-    victim = subprocess.Popen(
-        [sys.executable, "-c", _HEAD + WRITER, folder.address],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        assert victim.stdout is not None
-        assert select.select([victim.stdout], [], [], 300)[0]
-        assert victim.stdout.readline() == b"half way\n"
-    finally:
-        victim.send_signal(signal.SIGKILL)
-        victim.communicate()
-    assert _content(dataset) == b"old"
-    assert len(unfinished(folder)) == 1, "its lease outlives it"
-    took_over = _publish(dataset, b"new")
-    assert took_over is not None
-    assert "no longer runs" in took_over
-    assert _content(dataset) == b"new"
-    assert unfinished(folder) == []
-    assert not [name for name in folder.files() if "LOCK" in name]
 
 
 CREATOR = """
@@ -164,7 +126,7 @@ folder.create("LOCK", b"half")
 @pytest.mark.parametrize("moment", ["open", "closed"])
 def test_a_name_is_not_taken_by_one_that_died_before_it_had_it(folder: Folder, moment: str) -> None:
     died = subprocess.run(
-        [sys.executable, "-c", _HEAD + CREATOR, folder.address, moment],
+        [sys.executable, "-c", HEAD + CREATOR, folder.address, moment],
         capture_output=True,
         timeout=300,
     )
@@ -197,47 +159,6 @@ def test_any_message_may_be_lost(behind: Folder, proxy: CuttingProxy, cut: Cut) 
             break
         lost += 1
     assert lost > 8
-
-
-def test_one_of_many_wins_through_faults(behind: Folder, proxy: CuttingProxy) -> None:
-    """A lost answer is not taken for another's success, nor another's for ours."""
-    behind.write("x", b"")
-    proxy.follow(every(9))
-    for number in range(4):
-        won: list[int] = []
-
-        def run(racer: int, number: int, won: list[int]) -> None:
-            if behind.create(f"lock-{number}", str(racer).encode()):
-                won.append(racer)
-
-        racers = [threading.Thread(target=run, args=(n, number, won)) for n in range(5)]
-        for racer in racers:
-            racer.start()
-        for racer in racers:
-            racer.join()
-        assert len(won) == 1
-        assert behind.read(f"lock-{number}") == str(won[0]).encode()
-    assert proxy.cuts > 3
-
-
-def test_marks_locks_and_pointers_through_faults(behind: Folder, proxy: CuttingProxy) -> None:
-    clock = ManualClock(NOW)
-    pointer = Pointer(behind, "CURRENT")
-    log = ChunkLog(behind, 0)
-    assert log.claim(NOW) is None
-    proxy.follow(every(11))
-    for number in range(5):
-        lock = acquire(behind, "test", clock, stale_after_ms=1e9)
-        assert lock.took_over is None
-        lock.show_life()
-        pointer.write({"number": number})
-        assert pointer.read() == {"number": number}
-        lock.release()
-        log.commit(Chunk({"content": Piece(f"{number}", number, 0)}, {}))
-    found = ChunkLog(behind, 0).committed()
-    assert [chunk.pieces["content"].rows for chunk in found] == list(range(5))
-    assert proxy.cuts > 5
-    assert unfinished(behind) == []
 
 
 @pytest.mark.parametrize("sweeps", [1, 3])
@@ -339,25 +260,25 @@ def test_no_permission_is_one_line(folder: Folder, monkeypatch: pytest.MonkeyPat
     root, _, path = folder.address.removeprefix("hdfs://").partition("/")
     Client(f"hdfs://{root}").set_permission(f"/{path}", 0o700)
     monkeypatch.setenv("HADOOP_USER_NAME", "nobody")
-    for call in _each_call(folder):
-        line = _told(call)
+    for call in each_call(folder):
+        line = told(call)
         assert "permission denied: nobody has no" in line
         assert "set HADOOP_USER_NAME" in line
-    assert _told(folder.drop_uploads).startswith(f"{folder.address}: permission denied")
+    assert told(folder.drop_uploads).startswith(f"{folder.address}: permission denied")
 
 
 def test_an_unreachable_name_node_is_one_line(proxy: CuttingProxy) -> None:
     proxy.close()
     for netloc in (f"127.0.0.1:{proxy.port}", "no-such-host.invalid:8020", "127.0.0.1:99999"):
         folder = Folder(f"hdfs://{netloc}/crawl")
-        for call in _each_call(folder)[:3]:
-            assert "cannot reach" in _told(call) or "port" in _told(call)
-            assert netloc in _told(call)
+        for call in each_call(folder)[:3]:
+            assert "cannot reach" in told(call) or "port" in told(call)
+            assert netloc in told(call)
 
 
 def test_another_server_in_its_place_is_one_line() -> None:
     with cutting_proxy.running(1) as deaf:  # hangs up on everybody
-        line = _told(lambda: Folder(f"{deaf.address}/crawl").read("x"))
+        line = told(lambda: Folder(f"{deaf.address}/crawl").read("x"))
     assert f"cannot reach the name node at 127.0.0.1:{deaf.port}" in line
 
 
@@ -367,8 +288,8 @@ def test_names_that_only_a_configuration_knows(
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "none"))
     service = Folder(folder.address.replace(f"127.0.0.1:{hdfs.port}", "crawlers"))
     default = Folder(folder.address.replace(f"127.0.0.1:{hdfs.port}", ""))
-    assert "crawlers is no name service that is known here" in _told(lambda: service.read("x"))
-    assert "no name node is named" in _told(lambda: default.read("x"))
+    assert "crawlers is no name service that is known here" in told(lambda: service.read("x"))
+    assert "no name node is named" in told(lambda: default.read("x"))
     settings = {
         "fs.defaultFS": "hdfs://crawlers",
         "dfs.nameservices": "crawlers",
@@ -396,71 +317,7 @@ def test_a_file_in_the_way_is_one_line(folder: Folder) -> None:
         lambda: inside.write("x", b""),
         lambda: inside.create("x", b""),
     ):
-        assert "a part of the path is a file" in _told(call)
-
-
-def test_a_missing_connector_is_one_line() -> None:
-    code = """
-sys.modules["hdfs_native"] = None
-from crawl.errors import StorageError
-try:
-    Folder("hdfs://127.0.0.1:1/crawl").read("x")
-except StorageError as error:
-    print(error)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", _HEAD + code], capture_output=True, text=True, timeout=120
-    )
-    expected = "the connector for hdfs:// is not installed: pip install 'nutria[hdfs]'"
-    assert done.stdout == f"hdfs://127.0.0.1:1/crawl/x: {expected}\n"
-
-
-@pytest.mark.parametrize(
-    ("said", "line"),
-    [
-        (
-            'RPCError("org.apache.hadoop.hdfs.server.namenode.SafeModeException", "No\\n\\tat")',
-            "in safe mode",
-        ),
-        ('RPCError("org.apache.hadoop.hdfs.protocol.DSQuotaExceededException", "B")', "quota"),
-        ('RPCError("org.apache.hadoop.ipc.StandbyException", "Operation")', "on standby"),
-        (
-            'RPCError("org.apache.hadoop.security.AccessControlException", '
-            '"SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]")',
-            "wants Kerberos",
-        ),
-        (
-            'RPCError("java.io.IOException", "Something else\\n\\tat x.y(Z:1)")',
-            "Something else",
-        ),
-        ('OperationFailed("Failed to complete file in time")', "Failed to complete file in time"),
-    ],
-)
-def test_what_a_cluster_says_is_one_line(said: str, line: str) -> None:
-    told = hdfs_faults.told(RuntimeError(said), "nn:8020")
-    assert line in told
-    assert "\n" not in told
-    assert "\\n" not in told
-    assert "org.apache" not in told
-
-
-def test_a_broken_line_is_told_by_what_was_known() -> None:
-    error = OSError("Broken pipe (os error 32)")
-    assert "cannot reach the name node at nn:8020" in hdfs_faults.told(error, "nn:8020")
-    gone = hdfs_faults.told(error, "nn:8020", known=True)
-    assert "a node of the cluster at nn:8020 no longer answers (Broken pipe" in gone
-
-
-def test_a_fault_of_the_user_is_not_tried_again() -> None:
-    asked: list[int] = []
-
-    def refused() -> None:
-        asked.append(1)
-        raise RuntimeError('RPCError("org.apache.hadoop.fs.InvalidPathException", "Invalid")')
-
-    with pytest.raises(OSError, match="^Invalid$"):
-        hdfs_faults.Patience("service").of(refused)
-    assert len(asked) == 1
+        assert "a part of the path is a file" in told(call)
 
 
 def test_storage_faults_name_the_file(folder: Folder) -> None:
