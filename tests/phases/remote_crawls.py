@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-import pytest
-
 from crawl.model.datum import CrawlDatum
 from crawl.rounds import Loop
 from crawl.storage.crawl_dir import CrawlDir
