@@ -113,11 +113,16 @@ def _describe(metadata: dict[str, str], status: Status, headers: Mapping[str, st
     is_page = status is Status.FETCH_SUCCESS or status is Status.FETCH_NOTMODIFIED
     if not is_page or len(version) > _LONGEST_VALUE:
         version = ""  # of an error's text; and a part of one would be another one
-    for key, value in ((CONTENT_TYPE_KEY, headers.get("content-type")), (ETAG_KEY, version)):
-        if value:
-            metadata[key] = value[:_LONGEST_VALUE]
-        elif status is not Status.FETCH_NOTMODIFIED:
-            metadata.pop(key, None)
+    forgets = status is not Status.FETCH_NOTMODIFIED
+    kind = headers.get("content-type")
+    if kind:
+        metadata[CONTENT_TYPE_KEY] = kind[:_LONGEST_VALUE]
+    elif forgets:
+        metadata.pop(CONTENT_TYPE_KEY, None)
+    if version:
+        metadata[ETAG_KEY] = version
+    elif forgets:
+        metadata.pop(ETAG_KEY, None)
 
 
 _SAID_IN_PARTS = frozenset(("x-robots-tag", "link"))

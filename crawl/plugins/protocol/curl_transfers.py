@@ -16,7 +16,7 @@ import pycurl
 from crawl.interfaces.protocol import Failure, Request, Response
 from crawl.plugins.protocol.curl_handle import CurlHandle
 
-_READ = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
+_READABLE = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
 _EVENTS = {
     pycurl.POLL_IN: select.EPOLLIN,
     pycurl.POLL_OUT: select.EPOLLOUT,
@@ -32,16 +32,11 @@ Finish = Callable[[CurlHandle, int, str], Response | Failure]
 class CurlTransfers:
     """Used by one thread; only `wake` may be called by others."""
 
-    def __init__(
-        self, start: Start, finish: Finish, most_idle: int, monotonic: Callable[[], float]
-    ) -> None:
+    def __init__(self, start: Start, finish: Finish, most_idle: int) -> None:
         self._start = start
         self._finish = finish
-        self._monotonic = monotonic
         self._under_way: dict[pycurl.Curl, tuple[CurlHandle, object]] = {}
         self._ended: list[tuple[object, Response | Failure]] = []
-        self._alarm: float | None = None
-        """When libcurl wants to look at its own clocks."""
         self._epoll = select.epoll()
         self._unused: set[int] = set()
         """Sockets that no transfer has now; epoll still knows them, for most are used again
@@ -50,7 +45,6 @@ class CurlTransfers:
         self._epoll.register(self._ear, select.EPOLLIN)
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
-        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_alarm)
         self._multi.setopt(pycurl.M_MAXCONNECTS, max(1, most_idle))
 
     def begin(self, request: Request, ticket: object) -> bool:
@@ -67,9 +61,11 @@ class CurlTransfers:
     def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:
         if self._ended:
             seconds = 0.0
-        if self._alarm is not None:
-            until_alarm = max(0.0, self._alarm - self._monotonic())
-            seconds = until_alarm if seconds is None else min(seconds, until_alarm)
+        # asked for here: told by a callback it would be told twice for every transfer
+        until_look = self._multi.timeout()
+        if until_look >= 0:
+            look = until_look / 1000
+            seconds = look if seconds is None else min(seconds, look)
         moved = False
         for number, event in self._epoll.poll(seconds):
             if number == self._ear:
@@ -78,13 +74,9 @@ class CurlTransfers:
             elif number in self._unused:
                 self._unwatch(number)  # closed by the server: libcurl finds out by itself
             else:
-                mask = (pycurl.CSELECT_IN if event & _READ else 0) | (
-                    pycurl.CSELECT_OUT if event & select.EPOLLOUT else 0
-                )
-                self._multi.socket_action(number, mask)
+                self._multi.socket_action(number, _MASKS.get(event) or _mask(event))
                 moved = True
-        if self._alarm is not None and self._alarm <= self._monotonic():
-            self._alarm = None
+        if self._multi.timeout() == 0:
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
             moved = True
         if moved:
@@ -135,5 +127,11 @@ class CurlTransfers:
         with contextlib.suppress(OSError):
             self._epoll.unregister(number)
 
-    def _set_alarm(self, milliseconds: int) -> None:
-        self._alarm = None if milliseconds < 0 else self._monotonic() + milliseconds / 1000
+
+def _mask(event: int) -> int:
+    """What epoll tells of a socket, in libcurl's words."""
+    readable = pycurl.CSELECT_IN if event & _READABLE else 0
+    return int(readable | (pycurl.CSELECT_OUT if event & select.EPOLLOUT else 0))
+
+
+_MASKS = {event: _mask(event) for event in (select.EPOLLIN, select.EPOLLOUT)}

@@ -69,7 +69,7 @@ class HttpProtocol(HttpBase):
         self._pool = CurlPool(self._handle, self._most_idle)
 
     def transfers(self) -> Transfers:
-        return CurlTransfers(self._start, self._finish, self._most_idle, self.monotonic)
+        return CurlTransfers(self._start, self._finish, self._most_idle)
 
     def send(self, sending: Sending) -> Response | Failure:
         handle = self._pool.take(_place(sending))
