@@ -1,38 +1,86 @@
-"""Answers between two chunks, safe from a death: small files, one every second or so.
+"""Answers between two chunks, safe from a death.
 
-    SEGMENT/crawl_fetch/journal/part-00003/1f2e3d4c-000007.arrow
+    SEGMENT/crawl_fetch/journal/part-00003/1f2e3d4c-000007.notes
 
-A chunk wants to be large, and what it gathers must not be asked for again: so batches are
-noted here on their way into it, uncompressed, and deleted when the chunk is committed.
-Whoever goes on with a part takes the notes of those before it. A note is one file written
-once, for object stores cannot append; several Arrow streams, the first says what follows,
-so that one which its writer died in is known by what is missing.
+A chunk wants to be large, and what it gathers must not be asked for again: so answers are
+noted here on their way into it, and deleted when the chunk is committed. Whoever goes on
+with a part takes the notes of those before it. On a local disk the notes of a chunk are
+one file that grows, and nothing is to be listed or deleted by the thousand. Object stores
+and HDFS show a file when it is closed: there every note is a file.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from threading import Lock
+from typing import IO
 
-import pyarrow as pa
-
+from crawl.counters import Counters
+from crawl.errors import StorageError
+from crawl.fetcher.note import Note, decoded, encode
+from crawl.fetcher.record import FetchRecord
+from crawl.model.content import Content
 from crawl.storage.folder import Folder
 
 JOURNAL = "crawl_fetch/journal"
 
-_SAYS = b"nutria.note"
 
+class Notes:
+    """Those of one chunk, on their way to disk: written by one thread, ended by another."""
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One batch of answers."""
+    def __init__(
+        self, folder: Folder, new_name: Callable[[], str], told: Counters, *, can_grow: bool
+    ) -> None:
+        self._folder = folder
+        self._new_name = new_name
+        self._told = told
+        self._can_grow = can_grow
+        self._names: list[str] = []
+        self._open = ExitStack()
+        self._grows: IO[bytes] | None = None
+        self._buffer = bytearray()
+        self._ended = False
+        self._turn = Lock()
 
-    name: str
-    """Of its file."""
-    tables: Mapping[str, pa.Table]
-    """By the segment part that they belong to."""
-    counters: Mapping[str, int]
+    def write(
+        self, records: Sequence[FetchRecord], archived: Sequence[Content], total: Counters
+    ) -> None:
+        """Notes answers and what was counted up to them; not after the end."""
+        with self._turn:
+            if self._ended:
+                return
+            told = self._told
+            since = {name: count - told[name] for name, count in total.items()}
+            counters = {name: count for name, count in since.items() if count}
+            encode(Note(records, archived, counters), self._buffer)
+            self._add()
+            self._told = total
+
+    def end(self) -> list[str]:
+        """Nothing more is noted; the files with what was."""
+        with self._turn:
+            self._ended = True
+            self._open.close()
+            return self._names
+
+    def _add(self) -> None:
+        if not self._can_grow:
+            with self._folder.open_write(self._named(), lasting=False) as stream:
+                stream.write(self._buffer)
+            return
+        if self._grows is None:
+            opened = self._folder.open_write(self._named(), lasting=False)
+            self._grows = self._open.enter_context(opened)
+        try:
+            self._grows.write(self._buffer)
+            self._grows.flush()
+        except OSError as error:
+            raise StorageError(f"{self._folder.path(self._names[-1])}: {error}") from error
+
+    def _named(self) -> str:
+        self._names.append(self._new_name())
+        return self._names[-1]
 
 
 class Journal:
@@ -42,26 +90,17 @@ class Journal:
         self._folder = segment.child(f"{JOURNAL}/part-{part:05d}")
         self._token = token[:8]
         self._next = 0
+        self.can_grow = segment.is_local()
+        """Whether a file can be read while it is written."""
 
-    def write(self, tables: Mapping[str, pa.Table], counters: Mapping[str, int]) -> str:
-        """Notes a batch; returns its name."""
-        name = f"{self._token}-{self._next:06d}.arrow"
-        self._next += 1
-        rows = {part: table.num_rows for part, table in tables.items()}
-        says = json.dumps({"rows": rows, "counters": dict(counters)}).encode()
-        first = pa.schema([], metadata={_SAYS: says})
-        with self._folder.open_write(name, lasting=False) as stream:
-            pa.ipc.new_stream(stream, first).close()
-            for table in tables.values():
-                with pa.ipc.new_stream(stream, table.schema) as writer:
-                    writer.write_table(table)
-        return name
+    def begin(self, told: Counters) -> Notes:
+        """For a new chunk; what was counted up to it is in those before."""
+        return Notes(self._folder, self._new_name, told, can_grow=self.can_grow)
 
-    def left(self, is_contained: Callable[[str], bool]) -> list[Note]:
-        """The whole notes of those before, but for the ones that a chunk contains."""
+    def left(self, is_contained: Callable[[str], bool]) -> dict[str, list[Note]]:
+        """The notes of those before, by file, but for files that a chunk contains."""
         names = [name for name in self._folder.names() if not is_contained(name)]
-        found = [_read(name, self._folder.read(name)) for name in names]
-        return [note for note in found if note is not None]
+        return {name: list(decoded(self._folder.read(name) or b"")) for name in names}
 
     def delete(self, names: list[str]) -> None:
         for name in names:
@@ -71,20 +110,6 @@ class Journal:
         """The part is finished: nobody goes on with it."""
         self._folder.delete("")
 
-
-def _read(name: str, raw: bytes | None) -> Note | None:
-    """None for what was not written to its end."""
-    source = pa.BufferReader(raw or b"")
-    tables = {}
-    try:
-        with pa.ipc.open_stream(source) as stream:
-            says = json.loads((stream.schema.metadata or {})[_SAYS])
-            stream.read_all()
-        for part, rows in says["rows"].items():
-            with pa.ipc.open_stream(source) as stream:
-                tables[part] = stream.read_all()
-            if tables[part].num_rows != rows:
-                return None
-        return Note(name, tables, says["counters"])
-    except (pa.ArrowInvalid, OSError, ValueError, KeyError):
-        return None
+    def _new_name(self) -> str:
+        self._next += 1
+        return f"{self._token}-{self._next:06d}.notes"

@@ -9,22 +9,19 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config
 from crawl.counters import Counters
-from crawl.fetcher.chunk_files import GROUP_ROWS, ChunkFiles
+from crawl.fetcher.batch import Batch, batches_of
+from crawl.fetcher.chunk_files import ChunkFiles
+from crawl.fetcher.filling import SOON_S, ChunkSize, Filling
 from crawl.fetcher.journal import Journal
+from crawl.fetcher.noting import Answers, Noting
 from crawl.fetcher.parse_line import Found, ParseLine
 from crawl.fetcher.record import FetchRecord
-from crawl.fetcher.settings import (
-    FETCHER_CHECKPOINT_BYTES,
-    FETCHER_CHECKPOINT_RECORDS,
-    FETCHER_CHECKPOINT_SECONDS,
-    FETCHER_JOURNAL_SECONDS,
-)
 from crawl.model.content import Content
 from crawl.model.contents import content_table
 from crawl.model.datum import CrawlDatum
@@ -34,56 +31,10 @@ from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
 from crawl.storage.segments import CONTENT, FETCH
 
-_BATCH_BYTES = 8 << 20
 _MOST_WAITING = 4
 """Full batches that may wait for the thread; then the fetch waits for it."""
 
-
-@dataclass(frozen=True, slots=True)
-class ChunkSize:
-    """When a chunk is full, and when what it gathers is noted in between."""
-
-    records: int = 5_000
-    bytes: int = 64 << 20
-    seconds: float = 300.0
-    journal_seconds: float = 1.0
-    """Negative: never noted."""
-
-    @classmethod
-    def of(cls, config: Config) -> ChunkSize:
-        return cls(
-            config[FETCHER_CHECKPOINT_RECORDS],
-            config[FETCHER_CHECKPOINT_BYTES],
-            config[FETCHER_CHECKPOINT_SECONDS],
-            config[FETCHER_JOURNAL_SECONDS],
-        )
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What came since the last one was passed on."""
-
-    records: list[FetchRecord] = field(default_factory=list)
-    archived: list[Content] = field(default_factory=list)
-    bytes: int = 0
-    begun: float | None = None
-    counters: dict[str, int] = field(default_factory=dict)
-    """What was counted since, once it is passed on."""
-
-    @property
-    def rows(self) -> int:
-        return len(self.records) + len(self.archived)
-
-
-@dataclass(slots=True)
-class _Filling:
-    """The chunk that is being filled, as the fetch sees it."""
-
-    rows: int = 0
-    bytes: int = 0
-    begun: float | None = None
-    has_unnoted: bool = False
-    """Whether a batch of it was passed on without a note."""
+__all__ = ["ChunkSize", "Output", "pages_of"]
 
 
 @dataclass(slots=True)
@@ -104,36 +55,46 @@ class Output:
     line: ParseLine | None = None
     """Parses what is fetched; None where that is left to a later phase."""
     keep_content: bool = True
-    _batch: _Batch = field(default_factory=_Batch)
-    _filling: _Filling = field(default_factory=_Filling)
+    _batch: Batch = field(default_factory=Batch)
+    _filling: Filling = field(init=False)
+    _note_s: float = field(init=False)
     _is_fast: bool = False
-    """The last chunk was full before anything of it was due to be noted."""
+    """Chunks are full so soon that nothing need be noted."""
     _told: Counters = field(default_factory=Counters)
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
     _waiting: deque[Future[None]] = field(default_factory=deque)
     _closing: Future[None] | None = None
     _journal: Journal = field(init=False)
+    _noting: Noting = field(default_factory=Noting)
+    _answers: Answers = field(init=False)
+    """To be noted."""
     _files: ChunkFiles = field(init=False)
     """From here on down: the thread's."""
-    _notes: list[str] = field(default_factory=list)
     _counted: Counters = field(default_factory=Counters)
     parse_counters: Counters = field(default_factory=Counters)
     """Of this run, to be asked for at the end."""
 
     def __post_init__(self) -> None:
         self._journal = Journal(self.segment, self.part, self.log.token)
+        self._begin()
+        # where every note is a file, and paid for, the default is not at once
+        self._note_s = self.size.journal_seconds or (0.0 if self._journal.can_grow else SOON_S)
         self._files = self._new_files()
 
     def add(self, record: FetchRecord) -> None:
-        self._batch.records.append(record)
-        self._gather(len(record.content.body) if record.content else 0)
+        self._batch.add(record)
+        self._filling.add(len(record.content.body) if record.content else 0)
+        if self._is_noted:
+            self._growing().records.append(record)
         if self._filling.rows >= 2 * self.size.records:
             self.flush()  # a host of many pages, refused all at once
 
     def archive(self, content: Content) -> None:
         """Keeps an answer that is nobody's record."""
-        self._batch.archived.append(content)
-        self._gather(len(content.body))
+        self._batch.archive(content)
+        self._filling.add(len(content.body))
+        if self._is_noted:
+            self._growing().archived.append(content)
 
     @property
     def is_behind(self) -> bool:
@@ -152,7 +113,7 @@ class Output:
         if self.line is None or not self.line.follows:
             return False
         if self._is_idle:
-            self._pass_on(noted=self.size.journal_seconds >= 0)
+            self._pass_on()
         return not self._is_idle or self.line.has_found
 
     def tick(self, now: float) -> None:
@@ -163,22 +124,30 @@ class Output:
             return
         if chunk.begun is None:
             chunk.begun = now
+        age = now - chunk.begun
+        soon = max(SOON_S, self._note_s)
+        if (
+            chunk.is_full(size)
+            or age >= size.seconds
+            or (age >= soon and self._is_fast)  # and is no longer; nothing of it was noted
+        ):
+            self.flush()
+            self._is_fast = self._is_noting and chunk.will_be_full(size, soon, age)
+            return
+        if not batch.rows:
+            return
         if batch.begun is None:
             batch.begun = now
-        age = now - chunk.begun
-        is_old = 0 <= size.journal_seconds <= age
-        if (
-            chunk.rows >= size.records
-            or chunk.bytes >= size.bytes
-            or age >= size.seconds
-            or (is_old and chunk.has_unnoted)  # it was fast, and is no longer
-        ):
-            self._is_fast = not is_old
-            self.flush()
-        elif batch.rows >= GROUP_ROWS or batch.bytes >= _BATCH_BYTES:
-            self._pass_on(noted=size.journal_seconds >= 0 and not self._is_fast)
-        elif batch.rows and 0 <= size.journal_seconds <= now - batch.begun and self._is_idle:
-            self._pass_on(noted=True)
+        if batch.is_full:
+            self._pass_on()
+            self._is_fast |= self._is_noting and chunk.will_be_full(size, soon, age)
+        elif self.line is not None and now - batch.begun >= SOON_S and self._is_idle:
+            self._pass_on()
+        elif self._is_noted:
+            if self._answers.begun is None:
+                self._answers.begun = now
+            if now - self._answers.begun >= self._note_s:
+                self._note()
 
     def flush(self) -> None:
         """Has what has gathered written and committed, while the fetch goes on; waits for
@@ -187,25 +156,28 @@ class Output:
             self._closing.result()
         if not self._filling.rows:
             return
-        self._pass_on(noted=False)
-        self._closing = self._thread.submit(self._commit)
-        self._filling = _Filling()
+        self._pass_on()
+        self._closing = self._thread.submit(self._commit, self._filling.notes.end)
+        self._begin()
 
     def take_over(self, fetched: set[str], contained: set[str]) -> bool:
         """Commits what those before this task had noted and not committed; says whether
         there was anything. Of a note with a page that has a record, written by a task given
         up for dead, nothing is taken: its other pages are asked for again."""
         left = self._journal.left(contained.__contains__)
-        for note in left:
-            urls = pages_of(note.tables[FETCH]) if FETCH in note.tables else set()
+        taken = []
+        for note in chain.from_iterable(left.values()):
+            urls = {each.url for each in note.records if each.datum.status is not Status.LINKED}
             if fetched.isdisjoint(urls):
                 fetched |= urls
-                self._write(note.tables, note.counters, note.name, {})
-        was_any = bool(self._notes)
-        if was_any:
-            self._commit()
-        self._journal.delete([note.name for note in left])
-        return was_any
+                taken.append(note)
+        for batch in batches_of(taken):
+            self._write(batch, follow=False)
+        if taken:
+            self._commit(lambda: list(left))
+        else:
+            self._journal.delete(list(left))
+        return bool(taken)
 
     def close(self) -> None:
         """Writes the last chunk; everything that was added is committed then."""
@@ -214,6 +186,7 @@ class Output:
             if self._closing is not None:
                 self._closing.result()
         finally:
+            self._noting.close()
             self._thread.shutdown()
             if self.line is not None:
                 self.line.close()
@@ -227,35 +200,54 @@ class Output:
         """Whether the thread has nothing to do; while it has, a batch may as well grow."""
         return not self._waiting or self._waiting[-1].done()
 
-    def _gather(self, size: int) -> None:
-        self._batch.bytes += size
-        self._filling.bytes += size
-        self._filling.rows += 1
+    @property
+    def _is_noting(self) -> bool:
+        return self._note_s >= 0
 
-    def _pass_on(self, *, noted: bool) -> None:
+    @property
+    def _is_noted(self) -> bool:
+        """Whether what comes now is."""
+        return self._is_noting and not self._is_fast
+
+    def _begin(self) -> None:
+        """Begins a chunk."""
+        self._filling = Filling(self._journal.begin(self._told))
+        self._answers = Answers(self._filling.notes)
+
+    def _growing(self) -> Answers:
+        """What the next answer is added to: nobody may be noting it."""
+        if self._answers.is_due and not self._noting.take_back(self._answers):
+            self._answers = Answers(self._filling.notes)
+        return self._answers
+
+    def _note(self) -> None:
+        """Has the answers noted that are not yet."""
+        if self._answers.rows and not self._answers.is_due:
+            self._answers.total = Counters(self.counters())
+            self._noting.put(self._answers)
+
+    def _pass_on(self) -> None:
         """Gives the batch to the thread, which may be busy with others."""
         while self._waiting and (self._waiting[0].done() or len(self._waiting) >= _MOST_WAITING):
             self._waiting.popleft().result()
         if not self._batch.rows:
             return
+        if self._is_noted:
+            self._note()
         total = Counters(self.counters())
         since = Counters(total)
         since.subtract(self._told)
         self._batch.counters = {name: count for name, count in since.items() if count}
         self._told = total
-        self._filling.has_unnoted |= not noted
-        self._waiting.append(self._thread.submit(self._take, self._batch, noted))
-        self._batch = _Batch()
+        self._waiting.append(self._thread.submit(self._take, self._batch))
+        self._batch = Batch()
 
     # in the thread
 
-    def _take(self, batch: _Batch, noted: bool) -> None:
-        tables = {part: self._table(part, batch) for part in (FETCH, CONTENT)}
-        name = self._journal.write(tables, batch.counters) if noted else ""
-        depths = {record.url: record.depth for record in batch.records}
-        self.parse_counters.update(self._write(tables, batch.counters, name, depths))
+    def _take(self, batch: Batch) -> None:
+        self.parse_counters.update(self._write(batch, follow=True))
 
-    def _table(self, part: str, batch: _Batch) -> pa.Table:
+    def _table(self, part: str, batch: Batch) -> pa.Table:
         """What of a batch belongs to the part."""
         if part == FETCH:
             return to_table((record.url, record.host, record.datum) for record in batch.records)
@@ -266,31 +258,27 @@ class Output:
             [*contents, *batch.archived], [*kept, *(each.metadata for each in batch.archived)]
         )
 
-    def _write(
-        self,
-        tables: Mapping[str, pa.Table],
-        counters: Mapping[str, int],
-        note: str,
-        depths: Mapping[str, int],
-    ) -> Counters:
-        """Writes a batch, and what its parse adds to it: a note is not parsed yet. Returns
-        what the parse counted."""
+    def _write(self, batch: Batch, *, follow: bool) -> Counters:
+        """Writes a batch and what its parse adds to it, whose counts are returned."""
+        tables: Mapping[str, pa.Table]
+        tables = {part: self._table(part, batch) for part in (FETCH, CONTENT)}
         parsed = Counters()
         if self.line is not None:
+            depths = {each.url: each.depth for each in batch.records} if follow else {}
             tables, parsed = self.line.parse(tables, depths)
         for part, rows in tables.items():
             if part != CONTENT or self.keep_content:
                 self._files.write(part, rows)
-        self._counted.update(counters)
+        self._counted.update(batch.counters)
         self._counted.update(parsed)
-        if note:
-            self._notes.append(note)
         return parsed
 
-    def _commit(self) -> None:
-        self.log.commit(Chunk(self._files.finish(), dict(self._counted), self._notes))
-        self._journal.delete(self._notes)
-        self._files, self._notes, self._counted = self._new_files(), [], Counters()
+    def _commit(self, end_of_notes: Callable[[], list[str]]) -> None:
+        pieces = self._files.finish()
+        names = end_of_notes()  # not sooner: files take long to finish
+        self.log.commit(Chunk(pieces, dict(self._counted), names))
+        self._journal.delete(names)
+        self._files, self._counted = self._new_files(), Counters()
 
     def _new_files(self) -> ChunkFiles:
         return ChunkFiles(self.segment, self.part, self.buckets)

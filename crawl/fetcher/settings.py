@@ -125,9 +125,11 @@ FETCHER_CHECKPOINT_SECONDS = duration(
 )
 FETCHER_JOURNAL_SECONDS = duration(
     "fetcher.journal.seconds",
-    1.0,
-    "What waits for longer to be committed is noted in a journal: a crash has no page asked"
-    " for again but those of so many seconds, and those under way. -1: no journal.",
+    0.0,
+    "How long an answer may wait to be noted in a journal. After a crash no page is asked for"
+    " again but those under way and those of this time; of a fetch that fills a chunk within a"
+    " second, those of a second. 0: at once on a local disk, each second where every note is a"
+    " file of its own (object stores, HDFS). -1: no journal.",
     unit="s",
     minimum=-1,
 )

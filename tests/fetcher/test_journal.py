@@ -1,69 +1,123 @@
 from __future__ import annotations
 
+import errno
+import io
+import uuid
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
-from crawl.fetcher.journal import Journal, Note
+from crawl.counters import Counters
+from crawl.errors import StorageError
+from crawl.fetcher.journal import Journal, Notes
+from crawl.fetcher.note import Note, encode
+from crawl.model.content import Content
 from crawl.storage.folder import Folder
+from tests.fetcher.outputs import record
 
-PAGES = pa.table({"url": ["http://a.org/1", "http://a.org/2"], "body": [b"x" * 500, b""]})
-LINKS = pa.table({"to": pa.array([], pa.string())})
-TABLES = {"content": PAGES, "links": LINKS}
-COUNTERS = {"records": 2, "bytes": 500}
+PAGES = [record(1, b"x" * 500), record(2)]
+ROBOTS = Content("http://a.org/robots.txt", b"Disallow:")
+
+
+@pytest.fixture(params=["disk", "store"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+    """Where a file can grow, and where none can."""
+    return Folder(str(tmp_path) if request.param == "disk" else f"memory://{uuid.uuid4().hex}")
+
+
+def begun(folder: Folder, token: str = "0123456789", told: Counters | None = None) -> Notes:
+    return Journal(folder, 3, token).begin(told or Counters())
 
 
 def left(folder: Folder, contained: tuple[str, ...] = ()) -> list[Note]:
-    return Journal(folder, 3, "another").left(contained.__contains__)
+    found = Journal(folder, 3, "another").left(contained.__contains__)
+    return [note for notes in found.values() for note in notes]
 
 
-def test_notes_are_read_as_they_were_written(tmp_path: Path) -> None:
-    folder = Folder(str(tmp_path))
-    journal = Journal(folder, 3, "0123456789")
-    names = [journal.write(TABLES, COUNTERS), journal.write({"content": PAGES}, {})]
+def files(folder: Folder) -> list[str]:
+    return folder.names("crawl_fetch/journal/part-00003")
+
+
+def test_notes_are_read_as_they_were_written_while_more_may_come(folder: Folder) -> None:
+    notes = begun(folder, told=Counters(records=5, requests=7))
+    notes.write(PAGES, [], Counters(records=7, requests=7, bytes=500))
+    notes.write(PAGES[:1], [ROBOTS], Counters(records=7, requests=8, bytes=500))
     assert left(folder) == [
-        Note(names[0], TABLES, COUNTERS),
-        Note(names[1], {"content": PAGES}, {}),
+        Note(PAGES, [], {"records": 2, "bytes": 500}),
+        Note(PAGES[:1], [ROBOTS], {"requests": 1}),
     ]
-    assert left(Folder(str(tmp_path / "none"))) == []
-    assert Journal(folder, 4, "another").left(lambda name: False) == []
+    assert Journal(folder, 4, "another").left(lambda name: False) == {}
 
 
-def test_tasks_of_one_part_do_not_write_over_each_other(tmp_path: Path) -> None:
-    folder = Folder(str(tmp_path))
-    names = {Journal(folder, 3, token).write(TABLES, {}) for token in ("a" * 32, "b" * 32)}
-    assert {note.name for note in left(folder)} == names
-    assert len(names) == 2
-
-
-def test_what_a_chunk_contains_and_what_is_deleted_is_not_left(tmp_path: Path) -> None:
+def test_on_a_disk_the_notes_of_a_chunk_are_one_file(tmp_path: Path) -> None:
     folder = Folder(str(tmp_path))
     journal = Journal(folder, 3, "me")
-    names = [journal.write(TABLES, COUNTERS) for _ in range(3)]
-    journal.delete(names[:1])
-    assert [note.name for note in left(folder, (names[1],))] == names[2:]
+    for _ in range(2):
+        notes = journal.begin(Counters())
+        for _ in range(100):
+            notes.write(PAGES, [], Counters())
+    assert len(files(folder)) == 2
+    assert len(left(folder)) == 200
+
+
+def test_tasks_of_one_part_do_not_write_over_each_other(folder: Folder) -> None:
+    for token in ("a" * 32, "b" * 32):
+        begun(folder, token).write(PAGES, [], Counters())
+    assert len(left(folder)) == len(files(folder)) == 2
+
+
+def test_what_a_chunk_contains_and_what_is_deleted_is_not_left(folder: Folder) -> None:
+    journal = Journal(folder, 3, "me")
+    ended = []
+    for _ in range(3):
+        notes = journal.begin(Counters())
+        notes.write(PAGES, [], Counters())
+        ended.append(notes.end())
+    journal.delete(ended[0])
+    found = Journal(folder, 3, "another").left(ended[1].__contains__)
+    assert [list(found)] == ended[2:]
     journal.clear()
     assert left(folder) == []
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999])
-def test_a_note_that_its_writer_died_in_is_none(tmp_path: Path, kept: float) -> None:
-    folder = Folder(str(tmp_path))
-    journal = Journal(folder, 3, "me")
-    whole = journal.write({"content": PAGES, "more": PAGES}, COUNTERS)
-    torn = journal.write({"content": PAGES, "more": PAGES}, COUNTERS)
-    (path,) = tmp_path.rglob(torn)
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * kept)])
-    found = left(folder)
-    assert found[0].name == whole
-    # the marks of the streams' ends may be missing, no row may
-    assert all(note.tables["more"].equals(PAGES) for note in found)
+def test_nothing_is_noted_after_the_end(folder: Folder) -> None:
+    notes = begun(folder)
+    notes.write(PAGES, [], Counters())
+    names = notes.end()
+    notes.write(PAGES, [], Counters())
+    assert notes.end() == names == files(folder)
+    assert len(left(folder)) == 1
+    never = begun(folder, "never")
+    assert never.end() == []
+    never.write(PAGES, [], Counters())
+    assert files(folder) == names
 
 
-@pytest.mark.parametrize("text", [b"", b"\0" * 100, b"{}", b"\xff\xff\xff\xff" + b"\0" * 4])
-def test_what_is_no_note_is_passed_over(tmp_path: Path, text: bytes) -> None:
-    folder = Folder(str(tmp_path))
-    folder.write("crawl_fetch/journal/part-00003/x.arrow", text)
-    assert left(folder) == []
+@pytest.mark.parametrize("kept", [0, 1, 7, 8, 9, 100, 600])
+def test_a_note_that_its_writer_died_in_is_none(folder: Folder, kept: int) -> None:
+    notes = begun(folder)
+    for number in range(3):
+        notes.write(PAGES, [], Counters(number=number))
+    name = notes.end()[-1]
+    place = folder.child("crawl_fetch/journal/part-00003")
+    data = place.read(name) or b""
+    last = bytearray()
+    encode(Note(PAGES, [], {"number": 1}), last)
+    assert len(last) > kept
+    place.write(name, data[: len(data) - len(last) + kept])
+    assert [note.records for note in left(folder)] == [PAGES] * 2
+
+
+class Full(io.BytesIO):
+    """A file on a disk without room."""
+
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
+    notes = begun(Folder(str(tmp_path)))
+    notes.write(PAGES, [], Counters())
+    notes._grows = Full()
+    with pytest.raises(StorageError, match=r"part-00003/01234567-000001.notes: .*No space left"):
+        notes.write(PAGES, [], Counters())

@@ -1,82 +1,20 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from crawl.config import Config
-from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.output import ChunkSize, Output
+from crawl.fetcher.output import ChunkSize
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
-from crawl.model.status import Status
 from crawl.model.tables import CONTENT, CRAWL_FETCH
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.chunks import ChunkLog
-from crawl.storage.folder import Folder
-from crawl.testing.clock import ManualClock
+from tests.fetcher.outputs import BUCKETS, Made, record, url_of
 from tests.fetcher.small_web import DUE
-
-BUCKETS = 4
-
-
-def url_of(number: int) -> str:
-    return f"http://a.org/{number}"
-
-
-def record(number: int, body: bytes | None = None) -> FetchRecord:
-    url = url_of(number)
-    content = None if body is None else Content(url, body, headers={"a": "1"})
-    return FetchRecord(url, "a.org", DUE, content)
-
-
-class Made:
-    """An output with a clock, counters and a log that the test owns."""
-
-    def __init__(self, folder: Path, size: ChunkSize) -> None:
-        self.segment = Folder(str(folder))
-        self.clock = ManualClock()
-        self.counters = Counters()
-        self.log = ChunkLog(self.segment, 2)
-        self.log.claim(0)
-        self.output = Output(
-            self.segment, 2, self.log, size, BUCKETS, lambda: Counters(self.counters)
-        )
-
-    def add(self, *records: FetchRecord) -> None:
-        """The records of one answer."""
-        for each in records:
-            self.counters["records"] += 1
-            self.output.add(each)
-        self.tick()
-
-    def tick(self) -> None:
-        self.output.tick(self.clock.monotonic())
-
-    def committed(self) -> list[list[str]]:
-        """The URLs of each chunk."""
-        self.settle()
-        return [
-            self.read("crawl_fetch", chunk.pieces["crawl_fetch"].path)
-            for chunk in ChunkLog(self.segment, 2).committed()
-        ]
-
-    def settle(self) -> None:
-        """Until the thread has nothing to do."""
-        for each in (*self.output._waiting, self.output._closing):
-            if each is not None:
-                each.result()
-
-    def notes(self) -> list[str]:
-        self.settle()
-        return self.segment.names("crawl_fetch/journal/part-00002")
-
-    def read(self, table: str, path: str) -> list[str]:
-        urls: list[str] = pq.read_table(self.segment.child(table).path(path))["url"].to_pylist()
-        return urls
 
 
 @pytest.mark.parametrize("records", [1, 2, 3, 7, 100])
@@ -183,7 +121,7 @@ def test_the_size_comes_from_the_configuration() -> None:
             "fetcher.checkpoint.seconds": "2min",
         }
     )
-    assert ChunkSize.of(config) == ChunkSize(7, 1 << 20, 120.0, 1.0)
+    assert ChunkSize.of(config) == ChunkSize(7, 1 << 20, 120.0, 0.0)
 
 
 def test_crawl_fetch_lies_bucket_by_bucket(tmp_path: Path) -> None:
@@ -198,92 +136,6 @@ def test_crawl_fetch_lies_bucket_by_bucket(tmp_path: Path) -> None:
     assert pq.ParquetFile(folder.path(path)).metadata.metadata[b"nutria.buckets"]
 
 
-def test_what_waits_is_noted_and_whoever_goes_on_commits_it(tmp_path: Path) -> None:
-    made = Made(tmp_path, ChunkSize(journal_seconds=1.0))
-    made.add(record(1, b"one"), record(2))
-    made.clock.advance(0.9)
-    made.add(record(3))
-    assert made.notes() == []
-    made.clock.advance(0.1)
-    made.tick()
-    assert len(made.notes()) == 1
-    made.add(record(4))  # never noted: it is lost with the task
-    assert made.committed() == []
-
-    after = Made(tmp_path, ChunkSize())
-    fetched: set[str] = set()
-    assert after.output.take_over(fetched, set())
-    assert fetched == {url_of(number) for number in (1, 2, 3)}
-    assert after.committed() == [[url_of(1), url_of(2), url_of(3)]]
-    (chunk,) = ChunkLog(after.segment, 2).committed()
-    assert chunk.counters == {"records": 3}
-    assert made.read("content", chunk.pieces["content"].path) == [url_of(1)]
-    assert after.notes() == []
-    assert not after.output.take_over(fetched, set(chunk.notes))
-
-
-def test_a_chunk_takes_its_notes_with_it(tmp_path: Path) -> None:
-    made = Made(tmp_path, ChunkSize(records=4, journal_seconds=0))
-    for number in range(3):
-        made.add(record(number))
-        made.settle()
-    assert len(made.notes()) == 3
-    made.add(record(3))
-    assert made.committed() == [[url_of(number) for number in range(4)]]
-    assert made.notes() == []
-    (chunk,) = ChunkLog(made.segment, 2).committed()
-    assert len(chunk.notes) == 3
-    assert chunk.counters == {"records": 4}
-
-
-def test_a_note_that_a_chunk_contains_is_not_taken_again(tmp_path: Path) -> None:
-    """Its writer died between the commit and the deletion."""
-    made = Made(tmp_path, ChunkSize(journal_seconds=0))
-    made.add(record(1))
-    made.settle()
-    (path,) = tmp_path.rglob("*.arrow")
-    data = path.read_bytes()
-    made.output.close()
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(data)
-    after = Made(tmp_path, ChunkSize())
-    (chunk,) = after.log.committed()
-    assert not after.output.take_over({url_of(1)}, set(chunk.notes))
-    assert len(after.committed()) == 1
-
-
-def test_nothing_of_a_note_with_a_page_that_has_a_record_is_taken(tmp_path: Path) -> None:
-    made = Made(tmp_path, ChunkSize(journal_seconds=0))
-    made.add(record(1), record(2))
-    made.settle()
-    after = Made(tmp_path, ChunkSize())
-    fetched = {url_of(2)}
-    assert not after.output.take_over(fetched, set())
-    assert fetched == {url_of(2)}
-    assert after.committed() == []
-    assert after.notes() == []
-
-
-def test_targets_left_for_later_are_no_pages_of_a_note(tmp_path: Path) -> None:
-    made = Made(tmp_path, ChunkSize(journal_seconds=0))
-    target = replace(DUE, status=Status.LINKED)
-    made.add(record(1), FetchRecord(url_of(2), "a.org", target))
-    made.settle()
-    fetched = {url_of(2)}
-    assert Made(tmp_path, ChunkSize()).output.take_over(fetched, set())
-    assert fetched == {url_of(1), url_of(2)}
-
-
-def test_without_a_journal_nothing_is_noted(tmp_path: Path) -> None:
-    made = Made(tmp_path, ChunkSize(journal_seconds=-1))
-    made.add(record(1))
-    made.clock.advance(200)
-    made.tick()
-    assert made.notes() == []
-    made.output.close()
-    assert made.committed() == [[url_of(1)]]
-
-
 def test_an_answer_that_is_no_record_is_content_only(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize())
     made.output.archive(Content("http://a.org/robots.txt", b"Disallow:"))
@@ -291,21 +143,3 @@ def test_an_answer_that_is_no_record_is_content_only(tmp_path: Path) -> None:
     (chunk,) = ChunkLog(made.segment, 2).committed()
     assert list(chunk.pieces) == ["content"]
     assert made.read("content", chunk.pieces["content"].path) == ["http://a.org/robots.txt"]
-
-
-def test_while_chunks_fill_at_once_nothing_is_noted_and_a_lull_commits_what_was_not(
-    tmp_path: Path,
-) -> None:
-    made = Made(tmp_path, ChunkSize(records=300, journal_seconds=1.0))
-    made.add(*(record(number) for number in range(300)))
-    assert [len(chunk) for chunk in made.committed()] == [300]
-    made.add(*(record(number) for number in range(300, 570)))
-    assert made.notes() == []
-    made.add(record(570))
-    made.clock.advance(1.0)
-    made.tick()
-    assert [len(chunk) for chunk in made.committed()] == [300, 271]
-    made.add(*(record(number) for number in range(600, 870)))
-    assert len(made.notes()) == 1  # slow by now
-    made.output.close()
-    assert [len(chunk) for chunk in made.committed()] == [300, 271, 270]

@@ -38,7 +38,6 @@ def write_conf(folder: Path, server: WebServer) -> Path:
         '"urlfilter.order" = ["length"]\n'
         f'"fetcher.server.delay" = {DELAY_S}\n'
         f'"fetcher.checkpoint.records" = {CHUNK}\n'
-        '"fetcher.journal.seconds" = 0\n'
         '"fetcher.progress.interval" = 0.2\n'
     )
     return folder

@@ -20,9 +20,8 @@ def fetch_in_chunks(address: str, settings: Settings, parse: bool = False) -> No
 def fetch_by(clock: Clock, address: str, settings: Settings, *, parse: bool = False) -> Fetched:
     config = web_config(
         Web(settings),
-        fetcher__server__delay=0,
+        fetcher__server__delay=0.02,
         fetcher__checkpoint__records=CHUNK,
-        fetcher__journal__seconds=0,
         fetcher__progress__interval=0.1,
         fetcher__parse=parse,
     )

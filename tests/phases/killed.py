@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from crawl.storage.folder import Folder
 
@@ -90,44 +90,66 @@ def _counting(job: Callable[..., None], arguments: tuple[Any, ...], answer: Any)
 
 def _cut_by(is_now: Callable[[str], bool]) -> None:
     """Has this process die as soon as that says so: in the middle of a write, or after it."""
-
-    def die() -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
     write, create, delete = Folder.write, Folder.create, Folder.delete
     open_write = Folder.open_write
 
     def torn_write(self: Folder, name: str, data: bytes) -> None:
         if is_now(f"write {_kind(self, name)}, torn"):
             write(self, name, data[: len(data) // 2])
-            die()
+            _die()
         write(self, name, data)
         if is_now(f"write {_kind(self, name)}"):
-            die()
+            _die()
 
     def torn_create(self: Folder, name: str, data: bytes) -> bool:
         if is_now(f"create {_kind(self, name)}, torn"):
             create(self, name, data[: len(data) // 2])
-            die()
+            _die()
         return create(self, name, data)
 
     def no_delete(self: Folder, name: str) -> None:
         if is_now(f"delete {_kind(self, name)}"):
-            die()
+            _die()
         delete(self, name)
 
     @contextmanager
     def torn_open(self: Folder, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
         with open_write(self, name, lasting=lasting) as stream:
-            yield stream
+            grows = name.endswith(".notes")
+            yield cast(IO[bytes], _Growing(stream, _kind(self, name), is_now)) if grows else stream
             if is_now(f"file {_kind(self, name)}, torn"):
                 stream.flush()
-                die()
+                _die()
         if is_now(f"file {_kind(self, name)}"):
-            die()
+            _die()
 
     Folder.write, Folder.create, Folder.delete = torn_write, torn_create, no_delete  # type: ignore
     Folder.open_write = torn_open  # type: ignore
+
+
+class _Growing:
+    """A file that grows and is to be read at any time: the journal's."""
+
+    def __init__(self, stream: IO[bytes], kind: str, is_now: Callable[[str], bool]) -> None:
+        self._stream = stream
+        self._kind = kind
+        self._is_now = is_now
+
+    def write(self, data: Any) -> int:
+        if self._is_now(f"append {self._kind}, torn"):
+            self._stream.write(data[: len(data) // 2])
+            self._stream.flush()
+            _die()
+        return self._stream.write(data)
+
+    def flush(self) -> None:
+        self._stream.flush()
+        if self._is_now(f"append {self._kind}"):
+            _die()
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _kind(folder: Folder, name: str) -> str:

@@ -26,9 +26,9 @@ from tests.phases.webs import listed
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 SITES = 6
-AT_STAKE = 2 * SITES
-"""What one death may have asked for again: a request a host is under way, and as many
-answers may be on their way into the journal. Chunks are larger by far."""
+AT_STAKE = SITES
+"""What one death may have asked for again: a request a host is under way, or its answer is
+on its way into the journal. Chunks are larger by far."""
 
 
 @pytest.fixture

@@ -14,16 +14,16 @@ from crawl.storage.parquet import open_table
 from crawl.storage.segments import PARSE_DATA, Segment
 from crawl.testing.web import Settings, Web, duplicates, running
 from tests.phases.fetch_commands import assert_one_record_each
-from tests.phases.fetch_jobs import CHUNK, LaterClock, fetch_by, fetch_in_chunks
+from tests.phases.fetch_jobs import LaterClock, fetch_by, fetch_in_chunks
 from tests.phases.killed import moments, run_killed, writes_of
 from tests.phases.webs import listed
 
 pytestmark = pytest.mark.slow
 
 SITES = 4
-AT_STAKE = SITES + 2 * 2 * CHUNK
-"""A request a host is under way; and answers that come while a chunk is written, one after
-the other here, are not in the journal yet."""
+AT_STAKE = 2 * SITES
+"""A request a host is under way, and an answer of each may be on its way into the journal:
+this death comes in the middle of that, too."""
 
 
 def test_a_fetch_killed_at_every_kind_of_write(tmp_path: Path) -> None:

@@ -1,0 +1,86 @@
+"""An output that a test owns all of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from crawl.counters import Counters
+from crawl.fetcher.journal import Journal
+from crawl.fetcher.output import ChunkSize, Output
+from crawl.fetcher.record import FetchRecord
+from crawl.model.content import Content
+from crawl.storage.chunks import Chunk, ChunkLog
+from crawl.storage.folder import Folder
+from crawl.testing.clock import ManualClock
+from tests.fetcher.small_web import DUE
+
+BUCKETS = 4
+
+
+def url_of(number: int) -> str:
+    return f"http://a.org/{number}"
+
+
+def record(number: int, body: bytes | None = None) -> FetchRecord:
+    url = url_of(number)
+    content = None if body is None else Content(url, body, headers={"a": "1"})
+    return FetchRecord(url, "a.org", DUE, content)
+
+
+class Made:
+    """An output with a clock, counters and a log that the test owns."""
+
+    def __init__(self, folder: Path | str, size: ChunkSize) -> None:
+        self.segment = Folder(str(folder))
+        self.clock = ManualClock()
+        self.counters = Counters()
+        self.log = ChunkLog(self.segment, 2)
+        self.log.claim(0)
+        self.output = Output(
+            self.segment, 2, self.log, size, BUCKETS, lambda: Counters(self.counters)
+        )
+
+    def add(self, *records: FetchRecord) -> None:
+        """The records of one answer."""
+        for each in records:
+            self.counters["records"] += 1
+            self.output.add(each)
+        self.tick()
+
+    def tick(self) -> None:
+        self.output.tick(self.clock.monotonic())
+
+    def committed(self) -> list[list[str]]:
+        """The URLs of each chunk."""
+        self.settle()
+        return [
+            self.read("crawl_fetch", chunk.pieces["crawl_fetch"].path)
+            for chunk in ChunkLog(self.segment, 2).committed()
+        ]
+
+    def settle(self) -> None:
+        """Until the threads have nothing to do."""
+        for each in (self.output._noting._work, *self.output._waiting, self.output._closing):
+            if each is not None:
+                each.result()
+
+    def notes(self) -> list[list[str]]:
+        """The URLs of each note that a chunk does not contain."""
+        self.settle()
+        contained = [name for chunk in self.marked() for name in chunk.notes]
+        left = Journal(self.segment, 2, "another").left(contained.__contains__)
+        return [[each.url for each in note.records] for notes in left.values() for note in notes]
+
+    def files(self) -> list[str]:
+        """Those of the journal."""
+        self.settle()
+        return self.segment.names("crawl_fetch/journal/part-00002")
+
+    def marked(self) -> list[Chunk]:
+        return ChunkLog(self.segment, 2).committed()
+
+    def read(self, table: str, path: str) -> list[str]:
+        urls: list[str] = pq.read_table(self.segment.child(table).path(path))["url"].to_pylist()
+        return urls
