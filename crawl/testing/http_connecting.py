@@ -11,7 +11,7 @@ import pytest
 from crawl.config import Config
 from crawl.interfaces.protocol import Failure, FailureKind, Request
 from crawl.testing.http_case import ENOUGH, HttpCase
-from crawl.testing.scripted_server import ScriptedServer, scripted_server
+from crawl.testing.scripted_server import ScriptedServer, honest, scripted_server
 from crawl.testing.wicked_urls import wicked_urls
 
 
@@ -42,6 +42,20 @@ class HttpConnecting(HttpCase):
         time.sleep(2.1)  # libcurl has a clock of its own
         self.response(plugin, server.url())
         assert [asked.connection for asked in server.asked] == [1, 2]
+
+    def test_a_connection_that_the_server_closed_is_not_used_again(
+        self, server: ScriptedServer
+    ) -> None:
+        def closing(connection: socket.socket) -> None:
+            connection.sendall(honest(b"Fine"))
+            connection.shutdown(socket.SHUT_RDWR)
+
+        server.answers["/"] = closing
+        plugin = self.plugin()
+        for _ in range(3):
+            self.response(plugin, server.url())
+            time.sleep(0.1)  # the end has to arrive
+        assert [asked.connection for asked in server.asked] == [1, 2, 3]
 
     def test_one_request_is_one_request(self, server: ScriptedServer) -> None:
         """Also where a kept connection breaks, after which clients like to send again."""

@@ -14,8 +14,14 @@ from crawl.urls.parse import URL, authority, parse
 
 _PORTS = {"http": 80, "https": 443, "ftp": 21}
 _SCHEMES = ("http://", "https://")
-_REMEMBERED = 16_384
+_EMPTY = ("http:///", "https:///")
+"""More slashes are passed over, and what follows them is the server's part."""
 _NOT_IN_A_SERVER = frozenset("\\?#")
+_SHORTEST = len("http://x")
+"""A slash from here on ends the server's part."""
+_LONGEST = 300
+"""Longer ones than DNS allows are nothing to remember."""
+_REMEMBERED = 16_384
 _untouched = re.compile(r"[A-Za-z0-9/_.~!$&()*+,;=:@?-]*").fullmatch
 """Paths and queries that the standard leaves as they are, but for dot segments."""
 
@@ -65,12 +71,6 @@ def server_and_path(url: str) -> tuple[Server, str] | None:
     return server, path if parsed.query is None else f"{path}?{parsed.query}"
 
 
-_SHORTEST = len("http://x")
-"""A slash from here on ends the server's part."""
-_LONGEST = 300
-"""Longer ones than DNS allows are nothing to remember."""
-
-
 @lru_cache(_REMEMBERED)
 def _remembered(beginning: str) -> Server | None:
     """The server of all URLs that begin so, up to the slash that follows; None where that
@@ -80,10 +80,6 @@ def _remembered(beginning: str) -> Server | None:
         return None
     parsed = parse(f"{beginning}/")
     return None if parsed is None else _server(parsed)
-
-
-_EMPTY = ("http:///", "https:///")
-"""More slashes are passed over, and what follows is the server's part."""
 
 
 def _server(url: URL) -> Server | None:

@@ -54,6 +54,11 @@ class CurlHandle:
         """Whether libcurl is asked to tell what it does."""
         self.keeps_s = 0
         """How long the connection is kept."""
+        self.socket = -1
+        """Of the connection it keeps by itself, where it is not one of many transfers."""
+        self.is_broken = False
+        """The server has closed the connection: libcurl would not see that for a second."""
+        self._starts_anew = False
         self.body = _NO_BODY
         self._limits = limits
         self._monotonic = monotonic
@@ -103,6 +108,13 @@ class CurlHandle:
         if self.keeps_s != seconds:
             self.keeps_s = seconds
             self.curl.setopt(pycurl.MAXAGE_CONN, seconds)
+
+    def connect(self) -> None:
+        """Has the next transfer use the connection that is kept, unless it is broken."""
+        if self._starts_anew != self.is_broken:
+            self._starts_anew = self.is_broken
+            self.curl.setopt(pycurl.FRESH_CONNECT, int(self.is_broken))
+        self.is_broken = False
 
     def close(self) -> None:
         self.curl.close()

@@ -41,6 +41,7 @@ class CurlTransfers:
         self._unused: set[int] = set()
         """Sockets that no transfer has now; epoll still knows them, for most are used again
         at once."""
+        self._last_used: dict[int, CurlHandle] = {}
         self._ear, self._mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._epoll.register(self._ear, select.EPOLLIN)
         self._multi = pycurl.CurlMulti()
@@ -72,7 +73,7 @@ class CurlTransfers:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._ear, 4096)
             elif number in self._unused:
-                self._unwatch(number)  # closed by the server: libcurl finds out by itself
+                self._closed(number)
             else:
                 self._multi.socket_action(number, _MASKS.get(event) or _mask(event))
                 moved = True
@@ -109,6 +110,7 @@ class CurlTransfers:
 
     def _end(self, curl: pycurl.Curl, code: int, message: str) -> None:
         handle, ticket = self._under_way.pop(curl)
+        self._last_used[curl.getinfo(pycurl.ACTIVESOCKET)] = handle
         self._multi.remove_handle(curl)
         self._ended.append((ticket, self._finish(handle, code, message)))
 
@@ -122,10 +124,14 @@ class CurlTransfers:
         except FileNotFoundError:  # a new one: those that are closed leave by themselves
             self._epoll.register(number, _EVENTS[what])
 
-    def _unwatch(self, number: int) -> None:
+    def _closed(self, number: int) -> None:
+        """The server has closed a connection that is kept, or talks without being asked."""
         self._unused.discard(number)
         with contextlib.suppress(OSError):
             self._epoll.unregister(number)
+        handle = self._last_used.pop(number, None)
+        if handle is not None:
+            handle.is_broken = True
 
 
 def _mask(event: int) -> int:

@@ -6,6 +6,7 @@ us pin addresses, see each byte as it comes and stop a transfer at any of them.
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable
 
 import pycurl
@@ -85,6 +86,7 @@ class HttpProtocol(HttpBase):
         handle.begin(sending)
         code, message = 0, ""
         try:
+            handle.is_broken = _is_readable(handle.socket)
             self._prepare(handle, sending)
             handle.curl.perform()
         except pycurl.error as error:
@@ -92,6 +94,7 @@ class HttpProtocol(HttpBase):
             message = handle.curl.errstr() or str(error.args[-1])
         except (ValueError, UnicodeError) as error:  # what libcurl cannot even be told
             return sending.failure(FailureKind.NOT_SUPPORTED, str(error))
+        handle.socket = handle.curl.getinfo(pycurl.ACTIVESOCKET)
         return self._answer(handle, code, message)
 
     def _start(self, request: Request) -> CurlHandle | Failure | None:
@@ -148,6 +151,7 @@ class HttpProtocol(HttpBase):
                 curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_DIGEST)
                 curl.setopt(pycurl.USERNAME, login.user)
                 curl.setopt(pycurl.PASSWORD, login.secret)
+        handle.connect()
         # only what libcurl tells its log says which cipher is in use: it is asked once
         handle.tell(login is not None or (server.scheme == "https" and not handle.cipher))
 
@@ -269,6 +273,15 @@ def _place(sending: Sending) -> str:
     """What a connection for it must be connected to."""
     origin = sending.target.server.origin
     return f"{origin} {sending.proxy}" if sending.proxy else origin
+
+
+def _is_readable(number: int) -> bool:
+    """Whether a socket that nothing is expected from has something to tell: its end."""
+    if number < 0:
+        return False
+    watched = select.poll()
+    watched.register(number, select.POLLIN)
+    return bool(watched.poll(0))
 
 
 def _milliseconds(seconds: float) -> int:

@@ -32,6 +32,7 @@ class ByTransfers(HttpProtocol):
         if target is not None and self._direct:
             self.resolver.locate(target.server.host)
         with self._turn:
+            assert self._driver.advance(0) == []  # a driver looks between two requests
             if self._driver.begin(request, request):
                 while not (ended := self._driver.advance(None)):
                     pass
