@@ -172,7 +172,7 @@ class Output:
                 fetched |= urls
                 taken.append(note)
         for batch in batches_of(taken):
-            self._write(batch, follow=False)
+            self._write(self._tables(batch), batch.counters, {})
         if taken:
             self._commit(lambda: list(left))
         else:
@@ -207,7 +207,7 @@ class Output:
     @property
     def _is_noted(self) -> bool:
         """Whether what comes now is."""
-        return self._is_noting and not self._is_fast
+        return self._note_s >= 0 and not self._is_fast
 
     def _begin(self) -> None:
         """Begins a chunk."""
@@ -237,15 +237,17 @@ class Output:
         total = Counters(self.counters())
         since = Counters(total)
         since.subtract(self._told)
-        self._batch.counters = {name: count for name, count in since.items() if count}
+        counters = {name: count for name, count in since.items() if count}
         self._told = total
-        self._waiting.append(self._thread.submit(self._take, self._batch))
-        self._batch = Batch()
+        batch, self._batch = self._batch, Batch()
+        # tables are made here, for values that one thread makes and another lets go cost
+        # both of them more than the tables do
+        tables = self._tables(batch)
+        depths = {} if self.line is None else {each.url: each.depth for each in batch.records}
+        self._waiting.append(self._thread.submit(self._take, tables, counters, depths))
 
-    # in the thread
-
-    def _take(self, batch: Batch) -> None:
-        self.parse_counters.update(self._write(batch, follow=True))
+    def _tables(self, batch: Batch) -> Mapping[str, pa.Table]:
+        return {part: self._table(part, batch) for part in (FETCH, CONTENT)}
 
     def _table(self, part: str, batch: Batch) -> pa.Table:
         """What of a batch belongs to the part."""
@@ -258,18 +260,31 @@ class Output:
             [*contents, *batch.archived], [*kept, *(each.metadata for each in batch.archived)]
         )
 
-    def _write(self, batch: Batch, *, follow: bool) -> Counters:
-        """Writes a batch and what its parse adds to it, whose counts are returned."""
-        tables: Mapping[str, pa.Table]
-        tables = {part: self._table(part, batch) for part in (FETCH, CONTENT)}
+    # in the thread
+
+    def _take(
+        self,
+        tables: Mapping[str, pa.Table],
+        counters: Mapping[str, int],
+        depths: Mapping[str, int],
+    ) -> None:
+        self.parse_counters.update(self._write(tables, counters, depths))
+
+    def _write(
+        self,
+        tables: Mapping[str, pa.Table],
+        counters: Mapping[str, int],
+        depths: Mapping[str, int],
+    ) -> Counters:
+        """Writes a batch and what its parse adds to it, whose counts are returned; of pages
+        with a depth the links may be followed."""
         parsed = Counters()
         if self.line is not None:
-            depths = {each.url: each.depth for each in batch.records} if follow else {}
             tables, parsed = self.line.parse(tables, depths)
         for part, rows in tables.items():
             if part != CONTENT or self.keep_content:
                 self._files.write(part, rows)
-        self._counted.update(batch.counters)
+        self._counted.update(counters)
         self._counted.update(parsed)
         return parsed
 

@@ -12,6 +12,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError
+from crawl.fetcher.engine import FetchEngine
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
@@ -175,20 +176,36 @@ def test_after_a_death_only_what_has_no_record_is_asked_for(
     assert URLS[4] in twice
 
 
-def test_a_stop_hands_the_rest_back_and_it_is_gone_on_with(tmp_path: Path) -> None:
-    urls = [f"http://h{n % 3}.org/{n}" for n in range(20_000)]
-    part = Part(tmp_path, urls, fetcher__checkpoint__records=1000)
+def test_a_stop_hands_the_rest_back_and_it_is_gone_on_with(
+    tmp_path: Path,
+    script: dict[str, Callable[[Request], Answer]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    urls = [f"http://h{n % 3}.org/{n}" for n in range(3_000)]
+    part = Part(tmp_path, urls, fetcher__checkpoint__records=100)
     part.fetching.segment.write(STOP, b"")
+    stopped, stop = threading.Event(), FetchEngine.stop
+
+    def stopping(engine: FetchEngine, reason: str) -> None:
+        stop(engine, reason)
+        stopped.set()
+
+    def slow(request: Request) -> Answer:
+        assert stopped.wait(60)
+        return page(request)
+
+    monkeypatch.setattr(FetchEngine, "stop", stopping)
+    script.update(dict.fromkeys(urls[900:903], slow))  # one of each host
     first = part.fetch()
     assert not first.finished
     got = first.counters["records"]
-    assert 0 < got < 20_000
-    assert first.counters["handed_back.interrupted"] == 20_000 - got
+    assert 3 <= got < 3_000
+    assert first.counters["handed_back.interrupted"] == 3_000 - got
     assert sum(part.records().values()) == got
     part.fetching.segment.delete(STOP)
     second = part.go_on()
     assert second.finished
-    assert second.counters["records"] == 20_000
+    assert second.counters["records"] == 3_000
     assert not any(name.startswith("handed_back") for name in second.counters)
     assert set(part.records().values()) == set(pages_asked().values()) == {1}
 
