@@ -180,8 +180,10 @@ class Crew:
     def _die_of(self, fault: BaseException) -> None:
         with self._turn:
             self._fault = self._fault or fault
-            self._engine.stop("crashed")
-            self._turn.notify_all()
+            try:
+                self._engine.stop("crashed")
+            finally:
+                self._turn.notify_all()
 
     def _drive(self, transfers: Transfers) -> None:
         """Has requests under way until the engine is done."""

@@ -54,7 +54,7 @@ def decoded(raw: bytes) -> Iterator[Note]:
                 [Content(**each) for each in archived],
                 counters,
             )
-        except (msgspec.DecodeError, TypeError, ValueError):
+        except (msgspec.DecodeError, TypeError, ValueError, KeyError):
             return
         yield note
         begin = end + _LENGTH_BYTES

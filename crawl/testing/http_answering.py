@@ -100,6 +100,23 @@ class HttpAnswering(HttpCase):
             assert (got.body, got.truncated) == (b"x" * 60, Truncation.DISCONNECT), path
         assert self.response(plugin, server.url("/gzip")).truncated is Truncation.DISCONNECT
 
+    @pytest.mark.parametrize("body", [b"", b"2\r\nhi\r\n"])
+    def test_a_trailer_is_no_head(self, server: ScriptedServer, body: bytes) -> None:
+        server.answers["/"] = (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n"
+            + body
+            + b"0\r\nX: y\r\n\r\n"
+        )
+        got = self.response(self.plugin(), server.url())
+        assert (got.code, got.body) == (200, b"hi" if body else b"")
+
+    @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+    def test_heads_end_as_they_like(self, server: ScriptedServer, end: bytes) -> None:
+        early = b"HTTP/1.1 103 Early Hints" + end + end
+        server.answers["/"] = early + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+        got = self.response(self.plugin(), server.url())
+        assert (got.code, got.body) == (200, b"hi")
+
     def test_provisional_answers_are_passed_over(self, server: ScriptedServer) -> None:
         early = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
         server.answers["/"] = b"HTTP/1.1 100 Continue\r\n\r\n" + early + honest(b"Fine")

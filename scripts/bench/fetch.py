@@ -236,7 +236,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--runs", type=_words, default=["flat", "polite"])
     parser.add_argument("--plugins", type=_words, default=list(PLUGINS))
     parser.add_argument("--hosts", type=int, default=200)
-    parser.add_argument("--pages", type=int, default=10_000)
+    parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--threads", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-scrapy", dest="scrapy", action="store_false")

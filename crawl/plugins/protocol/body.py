@@ -9,6 +9,8 @@ from crawl.plugins.protocol.unpack import BadEncoding, Unpacker, unpackers
 
 _PIECE = 64 * 1024
 """Bytes unpacked at a time: what a bomb may cost beyond the limit."""
+_MOST_PIECES = 1000
+"""Then they are joined: a piece of two bytes takes fifty."""
 
 
 class Body:
@@ -21,6 +23,8 @@ class Body:
     _unpackers: Sequence[Unpacker] = ()
     _size = 0
     """Of what was unpacked."""
+    _blocks: list[bytes] | None = None
+    """Pieces that were joined; they come before the others."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -45,7 +49,7 @@ class Body:
         if over > 0:
             data = data[:-over]
         if not self._unpackers:
-            self._pieces.append(data)
+            self._add(data)
             wanted = True
         else:
             try:
@@ -65,7 +69,16 @@ class Body:
             self.truncated = Truncation.DISCONNECT if unfinished else Truncation.WHOLE
 
     def content(self) -> bytes:
+        if self._blocks is not None:
+            return b"".join([*self._blocks, *self._pieces])
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+
+    def _add(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        if len(self._pieces) > _MOST_PIECES:
+            self._blocks = self._blocks or []
+            self._blocks.append(b"".join(self._pieces))
+            self._pieces.clear()
 
     def _through(self, data: bytes, stage: int) -> bool:
         if stage == len(self._unpackers):
@@ -90,6 +103,6 @@ class Body:
         if len(piece) > room:
             piece = piece[:room]
             self.truncated = Truncation.LENGTH
-        self._pieces.append(piece)
+        self._add(piece)
         self._size += len(piece)
         return not self.truncated

@@ -21,7 +21,7 @@ _STOP = -1
 _CIPHER = b"SSL connection using "
 _NO_BODY = Body(0)
 _ENDS = (b"\r\n", b"\n")
-_END_OF_HEAD = b"\r\n\r\n"
+_STATUS = b"HTTP/"
 
 
 class CurlHandle:
@@ -125,19 +125,17 @@ class CurlHandle:
         return bool(self._lines)
 
     def _read_head(self) -> Head | None:
-        """The last head: those before it were provisional, or a challenge."""
+        """Reads the head that counts; None where there is none."""
         lines = self._lines
         raw = b"".join(lines)
         if len(raw) > self._limits.header:
             self.stopped = FailureKind.HEADERS_TOO_LARGE
             return None
-        if raw.count(_END_OF_HEAD) != 1 or not raw.endswith(_END_OF_HEAD):
-            if not lines or lines[-1] not in _ENDS:
-                return None  # it broke off
-            first = len(lines) - 1
-            while first and lines[first - 1] not in _ENDS:
-                first -= 1
-            raw = b"".join(lines[first:])
+        is_one = lines.count(b"\r\n") + lines.count(b"\n") == 1 and lines[-1] in _ENDS
+        if not is_one:
+            raw = _last_head(lines)
+            if not raw:
+                return None
         self.raw_head = raw
         self.head = head = read_head(raw)
         return head
@@ -191,3 +189,18 @@ class CurlHandle:
 
 
 _GO_ON = int(pycurl.PREREQFUNC_OK)
+
+
+def _last_head(lines: list[bytes]) -> bytes:
+    """The last whole head: those before it were provisional, or a challenge, and other
+    lines after it are a trailer. Empty where it broke off."""
+    heads: list[list[bytes]] = [[]]
+    for line in lines:
+        heads[-1].append(line)
+        if line in _ENDS:
+            heads.append([])
+    rest = heads.pop()
+    if rest and rest[0].startswith(_STATUS):
+        return b""
+    whole = [head for head in heads if head[0].startswith(_STATUS)]
+    return b"".join((whole or heads or [[]])[-1])

@@ -23,6 +23,10 @@ _EVENTS = {
     pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
 }
 
+_LOOK_AT_ALL_S = 1.0
+"""Of transfers that begin together libcurl's watch over slow servers sleeps for all but one
+until something else has it look at them."""
+
 Start = Callable[[Request], CurlHandle | Failure | None]
 """Sets a request on a handle; or has its answer; or None where that might block."""
 Finish = Callable[[CurlHandle, int, str], Response | Failure]
@@ -32,16 +36,20 @@ Finish = Callable[[CurlHandle, int, str], Response | Failure]
 class CurlTransfers:
     """Used by one thread; only `wake` may be called by others."""
 
-    def __init__(self, start: Start, finish: Finish, most_idle: int) -> None:
+    def __init__(
+        self, start: Start, finish: Finish, most_idle: int, monotonic: Callable[[], float]
+    ) -> None:
         self._start = start
         self._finish = finish
         self._under_way: dict[pycurl.Curl, tuple[CurlHandle, object]] = {}
         self._ended: list[tuple[object, Response | Failure]] = []
         self._epoll = select.epoll()
-        self._unused: set[int] = set()
-        """Sockets that no transfer has now; epoll still knows them, for most are used again
-        at once."""
+        self._watched: dict[int, int] = {}
+        """Sockets of transfers, and what is to be told of them. Epoll knows those too that no
+        transfer has now, for most are used again at once."""
         self._last_used: dict[int, CurlHandle] = {}
+        self._monotonic = monotonic
+        self._all_looked_at = 0.0
         self._ear, self._mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._epoll.register(self._ear, select.EPOLLIN)
         self._multi = pycurl.CurlMulti()
@@ -72,13 +80,17 @@ class CurlTransfers:
             if number == self._ear:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._ear, 4096)
-            elif number in self._unused:
-                self._closed(number)
-            else:
+            elif number in self._watched:
                 self._multi.socket_action(number, _MASKS.get(event) or _mask(event))
                 moved = True
+            else:
+                self._closed(number)
         if self._multi.timeout() == 0:
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+            moved = True
+        if self._under_way and self._monotonic() - self._all_looked_at >= _LOOK_AT_ALL_S:
+            self._all_looked_at = self._monotonic()
+            self._multi.perform()
             moved = True
         if moved:
             self._gather()
@@ -116,22 +128,32 @@ class CurlTransfers:
 
     def _watch(self, what: int, number: int, _multi: object, _data: object) -> None:
         if what == pycurl.POLL_REMOVE:
-            self._unused.add(number)
+            self._watched.pop(number, None)
             return
-        self._unused.discard(number)
+        self._watched[number] = events = _EVENTS[what]
         try:
-            self._epoll.modify(number, _EVENTS[what])
+            self._epoll.modify(number, events)
         except FileNotFoundError:  # a new one: those that are closed leave by themselves
-            self._epoll.register(number, _EVENTS[what])
+            self._epoll.register(number, events)
 
     def _closed(self, number: int) -> None:
         """The server has closed a connection that is kept, or talks without being asked."""
-        self._unused.discard(number)
-        with contextlib.suppress(OSError):
+        try:
             self._epoll.unregister(number)
+        except OSError:
+            # closed here and open still in a child process: it would be told of for ever
+            self._watch_anew()
         handle = self._last_used.pop(number, None)
         if handle is not None:
             handle.is_broken = True
+
+    def _watch_anew(self) -> None:
+        self._epoll.close()
+        self._epoll = select.epoll()
+        self._epoll.register(self._ear, select.EPOLLIN)
+        for number, events in self._watched.items():
+            with contextlib.suppress(OSError):
+                self._epoll.register(number, events)
 
 
 def _mask(event: int) -> int:

@@ -49,7 +49,8 @@ def _values(headers: Headers, wanted: str) -> list[str]:
     return [value for name, value in headers if name.lower() == wanted]
 
 
-_FOLD = re.compile(r"\s*\n[ \t]+(?=\S)")
+_FOLD = re.compile(r"\r?\n[ \t]++(?=\S)")
+"""No run of characters can be tried from two places: a server decides on the text."""
 _status = re.compile(r"([^ \n]*) [^\S\n]*([0-9]{3})(?=\s|$)").match
 _headers = re.compile(r"^([^:\n]*+):([^\n]*)", re.MULTILINE).findall
 

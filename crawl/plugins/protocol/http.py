@@ -70,7 +70,7 @@ class HttpProtocol(HttpBase):
         self._pool = CurlPool(self._handle, self._most_idle)
 
     def transfers(self) -> Transfers:
-        return CurlTransfers(self._start, self._finish, self._most_idle)
+        return CurlTransfers(self._start, self._finish, self._most_idle, self.monotonic)
 
     def send(self, sending: Sending) -> Response | Failure:
         handle = self._pool.take(_place(sending))

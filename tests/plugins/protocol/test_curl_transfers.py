@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -115,3 +116,26 @@ def test_another_thread_ends_the_waiting(server: WickedServer) -> None:
     transfers.close()
     transfers.wake()  # of no use, and no harm
     plugin.close()
+
+
+def test_servers_that_are_silent_together_are_waited_for_together() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"127.0.0.1:{listener.getsockname()[1]}"
+        config = {
+            "http.agent.name": "mybot",
+            "http.filter.ipaddress.allow.private": True,
+            "http.timeout": 2000,
+        }
+        plugin = HttpProtocol(Config.of(config))
+        transfers = plugin.transfers()
+        for each in range(5):
+            assert transfers.begin(Request(f"http://{place}/{each}"), each)
+        answers: dict[object, Response | Failure] = {}
+        while len(answers) < 5:
+            answers.update(transfers.advance(0.5))
+        transfers.close()
+        plugin.close()
+    kinds = {answer.kind for answer in answers.values() if isinstance(answer, Failure)}
+    assert kinds == {FailureKind.FIRST_BYTE_TIMEOUT}
+    # not two waits, for a connection and for a byte, one after the other
+    assert max(answer.elapsed_ms for answer in answers.values()) < 3900

@@ -52,3 +52,11 @@ def test_how_long_a_server_keeps(value: str, seconds: int | None) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_have_some_head(raw: bytes) -> None:
     assert 0 <= read_head(raw).code <= 999
+
+
+@pytest.mark.parametrize(
+    "run", [b" " * 60_000, b" \r\n" * 20_000, b"\r" * 60_000, b"\t\n" * 30_000]
+)
+def test_a_head_of_blanks_is_read_as_quickly_as_any(run: bytes) -> None:
+    head = read_head(b"HTTP/1.1 200 OK\r\nX: a\r\n b" + run + b"c: d\r\n\r\n")
+    assert head.code == 200 and head.headers[0][1].startswith("a b")
