@@ -128,7 +128,9 @@ class CurlTransfers:
 
     def _watch(self, what: int, number: int, _multi: object, _data: object) -> None:
         if what == pycurl.POLL_REMOVE:
-            self._watched.pop(number, None)
+            if self._watched.pop(number, select.EPOLLIN) != select.EPOLLIN:
+                with contextlib.suppress(OSError):  # closed by now, it has left by itself
+                    self._epoll.modify(number, select.EPOLLIN)  # it can always be written to
             return
         self._watched[number] = events = _EVENTS[what]
         try:
