@@ -23,7 +23,7 @@ class Batch:
     bytes: int = 0
     begun: float | None = None
     counters: dict[str, int] = field(default_factory=dict)
-    """What was counted since, once it is passed on."""
+    """What was counted along with them, where they come from notes."""
 
     @property
     def rows(self) -> int:
