@@ -2,49 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+import pyarrow as pa
 
 from crawl.counters import Counters
 from crawl.fetcher.chunk_files import GROUP_ROWS
 from crawl.fetcher.note import Note
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
+from crawl.model.contents import GrowingContents
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import GrowingRecords
+from crawl.storage.segments import CONTENT, FETCH
 
 _BYTES = 8 << 20
+
+
+Kept = Callable[[str, CrawlDatum], Mapping[str, str]]
+"""What of a page's record its content keeps for the parse."""
 
 
 @dataclass(slots=True)
 class Batch:
     """What came since the last one was passed on."""
 
-    records: list[FetchRecord] = field(default_factory=list)
-    archived: list[Content] = field(default_factory=list)
+    kept: Kept
+    records: GrowingRecords = field(default_factory=GrowingRecords)
+    contents: GrowingContents = field(default_factory=GrowingContents)
+    depths: dict[str, int] = field(default_factory=dict)
+    """Of the pages whose links may be followed."""
+    rows: int = 0
     bytes: int = 0
     begun: float | None = None
     counters: dict[str, int] = field(default_factory=dict)
     """What was counted along with them, where they come from notes."""
 
-    @property
-    def rows(self) -> int:
-        return len(self.records) + len(self.archived)
+    def next(self) -> Batch:
+        """An empty one, with room for as much."""
+        return Batch(self.kept, contents=GrowingContents(self.contents.room))
 
     @property
     def is_full(self) -> bool:
         return self.rows >= GROUP_ROWS or self.bytes >= _BYTES
 
     def add(self, record: FetchRecord) -> None:
-        self.records.append(record)
-        self.bytes += len(record.content.body) if record.content else 0
+        url, datum, content = record.url, record.datum, record.content
+        self.records.add(url, record.host, datum)
+        self.rows += 1
+        if content is not None:
+            self.contents.add(content, self.kept(url, datum))
+            self.bytes += len(content.body)
 
     def archive(self, content: Content) -> None:
-        self.archived.append(content)
+        self.contents.add(content, content.metadata)
+        self.rows += 1
         self.bytes += len(content.body)
 
+    def tables(self) -> dict[str, pa.Table]:
+        return {FETCH: self.records.table(), CONTENT: self.contents.table()}
 
-def batches_of(notes: Iterable[Note]) -> Iterator[Batch]:
+
+def batches_of(notes: Iterable[Note], kept: Kept) -> Iterator[Batch]:
     """What they hold, in batches of the usual size."""
-    batch = Batch()
+    batch = Batch(kept)
     for note in notes:
         for record in note.records:
             batch.add(record)
@@ -53,6 +75,6 @@ def batches_of(notes: Iterable[Note]) -> Iterator[Batch]:
         batch.counters = dict(Counters(batch.counters) + Counters(note.counters))
         if batch.is_full:
             yield batch
-            batch = Batch()
+            batch = batch.next()
     if batch.rows:
         yield batch

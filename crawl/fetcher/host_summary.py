@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crawl.fetcher.record import FetchRecord
-from crawl.model.answer_keys import RESPONSE_TIME_KEY
 from crawl.model.status import Status
 
 MOST_HOSTS = 50
@@ -42,7 +41,7 @@ class Hosts:
         summary.failed += status is Status.FETCH_RETRY
         summary.gone += status is Status.FETCH_GONE
         summary.bytes += len(record.content.body) if record.content else 0
-        summary.response_ms += int(record.datum.metadata.get(RESPONSE_TIME_KEY, 0))
+        summary.response_ms += record.response_ms or 0
 
     def largest(self) -> list[HostSummary]:
         """The hosts with the most records."""

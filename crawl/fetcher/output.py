@@ -23,13 +23,11 @@ from crawl.fetcher.noting import Answers, Noting
 from crawl.fetcher.parse_line import Found, ParseLine
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
-from crawl.model.contents import content_table
 from crawl.model.datum import CrawlDatum
-from crawl.model.records import to_table
 from crawl.model.status import Status
 from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
-from crawl.storage.segments import CONTENT, FETCH
+from crawl.storage.segments import CONTENT
 
 _MOST_WAITING = 4
 """Full batches that may wait for the thread; then the fetch waits for it."""
@@ -55,7 +53,7 @@ class Output:
     line: ParseLine | None = None
     """Parses what is fetched; None where that is left to a later phase."""
     keep_content: bool = True
-    _batch: Batch = field(default_factory=Batch)
+    _batch: Batch = field(init=False)
     _filling: Filling = field(init=False)
     _note_s: float = field(init=False)
     _is_fast: bool = False
@@ -76,6 +74,7 @@ class Output:
 
     def __post_init__(self) -> None:
         self._journal = Journal(self.segment, self.part, self.log.token)
+        self._batch = Batch(self.before_parse)
         self._begin()
         # where every note is a file, and paid for, the default is not at once
         self._note_s = self.size.journal_seconds or (0.0 if self._journal.can_grow else SOON_S)
@@ -83,6 +82,8 @@ class Output:
 
     def add(self, record: FetchRecord) -> None:
         self._batch.add(record)
+        if self.line is not None:
+            self._batch.depths[record.url] = record.depth
         self._filling.add(len(record.content.body) if record.content else 0)
         if self._is_noted:
             self._growing().records.append(record)
@@ -171,8 +172,8 @@ class Output:
             if fetched.isdisjoint(urls):
                 fetched |= urls
                 taken.append(note)
-        for batch in batches_of(taken):
-            self._write(self._tables(batch), batch.counters, {})
+        for batch in batches_of(taken, self.before_parse):
+            self._write(batch.tables(), batch.counters, {})
         if taken:
             self._commit(lambda: list(left))
         else:
@@ -239,25 +240,11 @@ class Output:
         since.subtract(self._told)
         counters = {name: count for name, count in since.items() if count}
         self._told = total
-        batch, self._batch = self._batch, Batch()
+        batch, self._batch = self._batch, self._batch.next()
         # tables are made here, for values that one thread makes and another lets go cost
         # both of them more than the tables do
-        tables = self._tables(batch)
-        depths = {} if self.line is None else {each.url: each.depth for each in batch.records}
-        self._waiting.append(self._thread.submit(self._take, tables, counters, depths))
-
-    def _tables(self, batch: Batch) -> Mapping[str, pa.Table]:
-        return {part: self._table(part, batch) for part in (FETCH, CONTENT)}
-
-    def _table(self, part: str, batch: Batch) -> pa.Table:
-        """What of a batch belongs to the part."""
-        if part == FETCH:
-            return to_table((record.url, record.host, record.datum) for record in batch.records)
-        pages = [record for record in batch.records if record.content is not None]
-        kept = [self.before_parse(page.url, page.datum) for page in pages]
-        contents = [page.content for page in pages if page.content is not None]
-        return content_table(
-            [*contents, *batch.archived], [*kept, *(each.metadata for each in batch.archived)]
+        self._waiting.append(
+            self._thread.submit(self._take, batch.tables(), counters, batch.depths)
         )
 
     # in the thread

@@ -26,7 +26,7 @@ def with_page_spans(
         if record.datum.status is Status.LINKED or drawn.random() >= share:
             return  # the first: a URL that was only heard of
         now = clock.now_ms()
-        spent = int(record.datum.metadata.get("_rs_", "0"))
+        spent = record.response_ms or 0
         told = {"url.full": record.url, "status": record.datum.status.label}
         tracing.past("page", parent, (now - spent) * 1_000_000, now * 1_000_000, told)
 

@@ -273,12 +273,12 @@ class _Latencies:
         self._chance = random.Random(0)
 
     def take(self, record: FetchRecord) -> None:
-        told = record.datum.metadata.get("_rs_")
-        if told is None:
+        spent = record.response_ms
+        if spent is None:
             return
-        self.times.take(int(told))
+        self.times.take(spent)
         self._met += 1
         if len(self.sample) < self._MOST:
-            self.sample.append(int(told))
-        elif (place := self._chance.randrange(self._met)) < self._MOST:
-            self.sample[place] = int(told)
+            self.sample.append(spent)
+        elif (place := int(self._chance.random() * self._met)) < self._MOST:
+            self.sample[place] = spent

@@ -37,6 +37,8 @@ class FetchRecord:
     content: Content | None = None
     depth: int = 0
     """How many links were followed within this run to come here."""
+    response_ms: int | None = None
+    """How long the answer took; None where there was none."""
 
 
 def record_of(
@@ -62,10 +64,11 @@ def record_of(
     metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_label}({said[:_LONGEST_VALUE]})"
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative
-    content = None
+    content = response_ms = None
     if isinstance(answer, Response):
+        response_ms = answer.elapsed_ms
         metadata[CODE_KEY] = str(answer.code)
-        metadata[RESPONSE_TIME_KEY] = str(answer.elapsed_ms)
+        metadata[RESPONSE_TIME_KEY] = str(response_ms)
         if answer.ip:
             metadata[ADDRESS_KEY] = answer.ip[:_LONGEST_VALUE]
         headers = _by_name(answer)
@@ -82,7 +85,7 @@ def record_of(
         None,
         metadata,
     )
-    return FetchRecord(item.url, item.host, datum, content, item.depth)
+    return FetchRecord(item.url, item.host, datum, content, item.depth, response_ms)
 
 
 def _by_name(answer: Response) -> dict[str, str]:

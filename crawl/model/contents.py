@@ -2,44 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from crawl.model.content import Content
-from crawl.model.records import dicts, map_column
+from crawl.model.growing import GrowingBytes, GrowingMaps
+from crawl.model.records import dicts
 from crawl.model.tables import CONTENT
 
 
-def content_table(
-    contents: Sequence[Content], metadata: Sequence[Mapping[str, str]] | None = None
-) -> pa.Table:
-    """A content table; with these metadata, where they are not the contents' own."""
-    if metadata is None:
-        metadata = [each.metadata for each in contents]
-    columns: dict[str, list[Any] | pa.Array] = {
-        "url": [each.url for each in contents],
-        "content": _binary([each.body for each in contents]),
-        "content_type": [each.content_type for each in contents],
-        "code": [each.code for each in contents],
-        "fetch_time": [each.fetch_time for each in contents],
-        "ip": [each.ip for each in contents],
-        "truncated": [each.truncated for each in contents],
-        "version": [each.version for each in contents],
-        "cipher": [each.cipher for each in contents],
-        "headers": map_column([each.headers for each in contents]),
-        "status": [each.status for each in contents],
-        "metadata": map_column(metadata),
-        "request_headers": _binary([each.request_headers for each in contents]),
-        "response_headers": _binary([each.response_headers for each in contents]),
-    }
-    arrays = [
-        column if isinstance(column, pa.Array) else pa.array(column, field.type)
-        for column, field in zip(columns.values(), CONTENT.schema, strict=True)
-    ]
-    return pa.Table.from_arrays(arrays, schema=CONTENT.schema)
+class GrowingContents:
+    """A content table that grows; with room for so many bytes of bodies at first."""
+
+    def __init__(self, room: int = 1 << 16) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._bodies = GrowingBytes(room)
+        self._headers = GrowingMaps()
+        self._metadata = GrowingMaps()
+        self._requests = GrowingBytes()
+        self._responses = GrowingBytes()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def room(self) -> int:
+        return self._bodies.room
+
+    def add(self, content: Content, metadata: Mapping[str, str]) -> None:
+        """With these metadata, which need not be its own."""
+        self._rows.append(
+            (
+                content.url,
+                content.content_type,
+                content.code,
+                content.fetch_time,
+                content.ip,
+                content.truncated,
+                content.version,
+                content.cipher,
+                content.status,
+            )
+        )
+        self._bodies.add(content.body)
+        self._headers.add(content.headers)
+        self._metadata.add(metadata)
+        self._requests.add(content.request_headers)
+        self._responses.add(content.response_headers)
+
+    def table(self) -> pa.Table:
+        columns = zip(*self._rows, strict=True) if self._rows else repeat((), len(_PLAIN))
+        arrays = {
+            field.name: pa.array(column, field.type)
+            for column, field in zip(columns, _PLAIN, strict=True)
+        }
+        arrays["content"] = self._bodies.array()
+        arrays["headers"] = self._headers.array()
+        arrays["metadata"] = self._metadata.array()
+        arrays["request_headers"] = self._requests.array()
+        arrays["response_headers"] = self._responses.array()
+        return pa.Table.from_arrays([arrays[name] for name in CONTENT.names], schema=_SCHEMA)
+
+
+_SCHEMA = CONTENT.schema
+_PLAIN = [
+    field
+    for field in _SCHEMA
+    if not (pa.types.is_map(field.type) or pa.types.is_binary(field.type))
+]
+
+
+def content_table(contents: Iterable[Content]) -> pa.Table:
+    """A content table."""
+    growing = GrowingContents()
+    for content in contents:
+        growing.add(content, content.metadata)
+    return growing.table()
 
 
 def contents_of(table: pa.Table) -> Iterator[Content]:
@@ -61,16 +102,3 @@ def contents_of(table: pa.Table) -> Iterator[Content]:
 
 
 _FIELDS = ["body" if name == "content" else name for name in CONTENT.names]
-
-
-def _binary(values: list[bytes]) -> pa.Array:
-    """Each byte is copied once; Arrow's own builder copies again whenever it grows."""
-    ends = np.cumsum([0, *map(len, values)])
-    if ends[-1] > _MOST_BYTES:
-        return pa.array(values, pa.binary())
-    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(values))]
-    return pa.Array.from_buffers(pa.binary(), len(values), buffers)
-
-
-_MOST_BYTES = 2**31 - 1
-"""What a binary column can address."""

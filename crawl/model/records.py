@@ -2,56 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise, repeat
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, repeat
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from crawl.model.datum import CrawlDatum
+from crawl.model.growing import GrowingMaps
 from crawl.model.status import Status
-from crawl.model.tables import CRAWLDB, METADATA
+from crawl.model.tables import CRAWLDB
+
+
+class GrowingRecords:
+    """A CrawlDb table that grows."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._metadata = GrowingMaps()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, url: str, host: str, datum: CrawlDatum) -> None:
+        self._rows.append(
+            (
+                url,
+                host,
+                datum.status,
+                datum.fetch_time,
+                datum.modified_time or None,
+                datum.fetch_interval,
+                datum.retries,
+                datum.score,
+                datum.signature,
+            )
+        )
+        self._metadata.add(datum.metadata)
+
+    def table(self) -> pa.Table:
+        columns = zip(*self._rows, strict=True) if self._rows else repeat((), len(_TYPES))
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, _TYPES, strict=True)]
+        return pa.Table.from_arrays([*arrays, self._metadata.array()], schema=_SCHEMA)
+
+
+_SCHEMA = CRAWLDB.schema
+_TYPES = _SCHEMA.types[:-1]
 
 
 def to_table(records: Iterable[tuple[str, str, CrawlDatum]]) -> pa.Table:
     """A CrawlDb table of (url, host, datum)."""
-    urls: list[str] = []
-    hosts: list[str] = []
-    datums: list[CrawlDatum] = []
+    growing = GrowingRecords()
     for url, host, datum in records:
-        urls.append(url)
-        hosts.append(host)
-        datums.append(datum)
-    columns: list[list[Any]] = [
-        urls,
-        hosts,
-        [int(datum.status) for datum in datums],
-        [datum.fetch_time for datum in datums],
-        [datum.modified_time or None for datum in datums],
-        [datum.fetch_interval for datum in datums],
-        [datum.retries for datum in datums],
-        [datum.score for datum in datums],
-        [datum.signature for datum in datums],
-    ]
-    arrays = [pa.array(column, _TYPES[place]) for place, column in enumerate(columns)]
-    maps = map_column([datum.metadata for datum in datums])
-    return pa.Table.from_arrays([*arrays, maps], schema=CRAWLDB.schema)
-
-
-_TYPES = CRAWLDB.schema.types
-
-
-def map_column(rows: Sequence[Mapping[str, str]]) -> pa.MapArray:
-    """A column of maps; all keys and values in one go, for pairs one by one take thrice as
-    long as the whole rest of a table."""
-    offsets = np.zeros(len(rows) + 1, dtype=np.int32)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    keys = list(chain.from_iterable(rows))
-    values = list(chain.from_iterable(row.values() for row in rows))
-    return pa.MapArray.from_arrays(
-        pa.array(offsets), pa.array(keys, pa.string()), pa.array(values, pa.string())
-    ).cast(METADATA)
+        growing.add(url, host, datum)
+    return growing.table()
 
 
 def to_records(table: pa.Table) -> Iterator[tuple[str, CrawlDatum]]:

@@ -87,6 +87,7 @@ def open_writer(
                 schema,
                 compression="zstd",
                 compression_level=3,
+                data_page_version="2.0",
                 use_dictionary=[_leaf(schema, column) for column in coded] or False,
                 column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
                 write_statistics=[column for column in flat if column not in LARGE_COLUMNS],

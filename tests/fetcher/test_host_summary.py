@@ -9,9 +9,10 @@ from crawl.model.status import Status
 from tests.fetcher.small_web import DUE
 
 
-def record(host: str, status: Status, body: bytes = b"", ms: str = "5") -> FetchRecord:
-    datum = replace(DUE, status=status, metadata={"_rs_": ms})
-    return FetchRecord(f"http://{host}/", host, datum, Content("u", body) if body else None)
+def record(host: str, status: Status, body: bytes = b"") -> FetchRecord:
+    datum = replace(DUE, status=status)
+    content = Content("u", body) if body else None
+    return FetchRecord(f"http://{host}/", host, datum, content, response_ms=5)
 
 
 def test_records_add_up_by_host() -> None:

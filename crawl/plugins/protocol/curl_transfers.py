@@ -25,7 +25,8 @@ _EVENTS = {
 
 _LOOK_AT_ALL_S = 1.0
 """Of transfers that begin together libcurl's watch over slow servers sleeps for all but one
-until something else has it look at them."""
+until something else has it look at them. And a connection that gets the number of one just
+closed, as after a challenge, is sometimes not told of: epoll knows the old one's alone."""
 
 Start = Callable[[Request], CurlHandle | Failure | None]
 """Sets a request on a handle; or has its answer; or None where that might block."""
@@ -73,7 +74,7 @@ class CurlTransfers:
         # asked for here: told by a callback it would be told twice for every transfer
         until_look = self._multi.timeout()
         if until_look >= 0:
-            look = until_look / 1000
+            look = min(until_look / 1000, _LOOK_AT_ALL_S)
             seconds = look if seconds is None else min(seconds, look)
         moved = False
         for number, event in self._epoll.poll(seconds):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from crawl.interfaces.protocol import Headers
 from crawl.model.value import quick_value
@@ -29,30 +30,61 @@ def read_head(raw: bytes) -> Head:
     text = raw.decode("latin-1")
     if "\n " in text or "\n\t" in text:  # a value goes on, as of old
         text = _FOLD.sub(" ", text)
-    begin = text.find("\n") + 1
-    pairs = _headers(text, begin) if begin else ()
-    headers = tuple([(name, value.strip()) for name, value in pairs])
-    status = _status(text)
-    version = status[1] if status else text.partition("\n")[0].partition(" ")[0]
-    code = int(status[2]) if status else 0
-    lowered = text.lower()
+    first, *lines = text.split("\n")
+    code, version = _status(first) if len(first) <= _LONGEST_KNOWN else _read_status(first)
+    headers: list[tuple[str, str]] = []
     encoding = ""
-    if "\ncontent-encoding:" in lowered:
-        encoding = ",".join(_values(headers, "content-encoding"))
     keep = None
-    if "\nkeep-alive:" in lowered:
-        keep = _timeout(",".join(_values(headers, "keep-alive")))
-    return Head(code, version.strip(), headers, encoding, keep)
+    for line in lines:
+        read = _header(line) if len(line) <= _LONGEST_KNOWN else _read_header(line)
+        if read is None:
+            continue
+        headers.append(read.pair)
+        if read.encoding:
+            encoding = f"{encoding},{read.encoding}" if encoding else read.encoding
+        elif read.keep_seconds is not None and keep is None:
+            keep = read.keep_seconds
+    return Head(code, version, tuple(headers), encoding, keep)
 
 
-def _values(headers: Headers, wanted: str) -> list[str]:
-    return [value for name, value in headers if name.lower() == wanted]
+@quick_value(frozen=True, slots=True)
+class _Header:
+    """A line."""
+
+    pair: tuple[str, str]
+    encoding: str = ""
+    keep_seconds: int | None = None
+
+
+def _read_header(line: str) -> _Header | None:
+    name, colon, value = line.partition(":")
+    if not colon:
+        return None
+    pair = (name, value.strip())
+    lowered = name.lower()
+    if lowered == "content-encoding":
+        return _Header(pair, encoding=pair[1])
+    if lowered == "keep-alive":
+        return _Header(pair, keep_seconds=_timeout(pair[1]))
+    return _Header(pair)
+
+
+def _read_status(line: str) -> tuple[int, str]:
+    """The code and the version."""
+    found = _STATUS.match(line)
+    if found is None:
+        return 0, line.partition(" ")[0].strip()
+    return int(found[2]), found[1].strip()
 
 
 _FOLD = re.compile(r"\r?\n[ \t]++(?=\S)")
 """No run of characters can be tried from two places: a server decides on the text."""
-_status = re.compile(r"([^ \n]*) [^\S\n]*([0-9]{3})(?=\s|$)").match
-_headers = re.compile(r"^([^:\n]*+):([^\n]*)", re.MULTILINE).findall
+_STATUS = re.compile(r"([^ ]*) \s*([0-9]{3})(?=\s|$)")
+_LONGEST_KNOWN = 200
+_header = lru_cache(4096)(_read_header)
+_status = lru_cache(256)(_read_status)
+"""Most lines of a server, and of servers of one make, are the same with every page; longer
+ones are nothing to remember."""
 
 
 def _timeout(keep_alive: str) -> int | None:
