@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -35,7 +35,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             return 2
         return 1 if item.get_closest_marker("spark") else 0
 
-    items.sort(key=layer)
+    def longest_first(item: pytest.Item) -> int:
+        """So that no worker is left alone with one at the end."""
+        slow = item.get_closest_marker("slow")
+        return -slow.kwargs.get("seconds", 0) if slow else 0
+
+    items.sort(key=lambda item: (layer(item), longest_first(item)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """What goes from a worker to the one who tells it is UTF-8, whatever a test met with."""
+    return _encodable((yield))
+
+
+def _encodable(told: Any) -> Any:
+    if isinstance(told, str):
+        return told.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(told, dict):
+        return {_encodable(key): _encodable(value) for key, value in told.items()}
+    if isinstance(told, list | tuple):
+        return type(told)(map(_encodable, told))
+    return told
 
 
 @pytest.fixture(scope="session")

@@ -62,7 +62,11 @@ class Command:
         limit = time.monotonic() + PATIENCE_S
         while not reached():
             assert self._process.poll() is None, self._process.communicate()[1]
-            assert time.monotonic() < limit
+            if time.monotonic() >= limit:
+                self.kill_group()
+                raise AssertionError(
+                    f"not there after {PATIENCE_S} s: {self._process.communicate()[1]}"
+                )
             time.sleep(0.01)
 
     @property

@@ -26,6 +26,7 @@ AT_STAKE = 2 * SITES
 this death comes in the middle of that, too."""
 
 
+@pytest.mark.slow(seconds=35)
 def test_a_fetch_killed_at_every_kind_of_write(tmp_path: Path) -> None:
     """At the first, the last and one more of each kind, in the middle of it and after it."""
     web = Web(Settings.plain(SITES, 44, port=0, size=500, latency=0.004))

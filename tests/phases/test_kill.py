@@ -97,6 +97,7 @@ def test_generate_killed_at_every_write(tmp_path: Path) -> None:
     assert at_every_write(tmp_path, generate_unmarked, 15, check=check) > 20
 
 
+@pytest.mark.slow(seconds=35)
 def test_marking_generate_killed_at_every_write(tmp_path: Path) -> None:
     def check(wreck: CrawlDir) -> None:
         assert records_of(wreck).keys() == KNOWN.keys()

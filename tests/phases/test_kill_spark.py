@@ -16,7 +16,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
 from tests.phases.made import datum, make_crawldb, records_of, urls_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.spark]
 
 LONG_AGO = 1_700_000_000_000
 KNOWN = {f"http://h{n % 50}.org/p{n}": datum(fetch_time=LONG_AGO) for n in range(2000)}
@@ -106,6 +106,7 @@ def test_of_two_generates_at_once_one_wins(tmp_path: Path) -> None:
     assert sorted(urls_of(directory, names)) == sorted(KNOWN)
 
 
+@pytest.mark.slow(seconds=40)
 def test_the_jobs_run_under_spark_submit(tmp_path: Path) -> None:
     import pyspark
 

@@ -22,7 +22,7 @@ from tests.phases.round_model import DAY, ROBOTS_SAY_NO, Answer, Model, Record
 from tests.phases.walks import Diary, SetClock, turn
 from tests.phases.webs import AGENT, web_config
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=30)
 
 ROUNDS = 3
 SHAPE = Settings(

@@ -20,7 +20,7 @@ from tests.phases.killed import run_killed
 from tests.phases.made import records_of, urls_of
 from tests.phases.round_jobs import HoursLater, rounds_by, run_rounds
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=25)
 
 LIVES = (79, 97, 107, 119, 131)
 """How many writes each life of a crawl lasts. They are more than any step needs, and as
@@ -73,6 +73,7 @@ def assert_each_page_once(directory: CrawlDir) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow(seconds=55)
 def test_run_killed_with_all_its_processes(tmp_path: Path) -> None:
     """As a machine that loses its power, at two moments; and as a terminal at Ctrl-C."""
     with running(Web(Settings.plain(3, 60, port=0, size=500, latency=0.02))) as server:

@@ -16,7 +16,7 @@ from tests.phases.made import NOW, datum, make_crawldb, make_segment, records_of
 from tests.phases.test_kill import assert_clean
 from tests.phases.test_kill_spark import finish, kill_at_work, moments, start
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=15)
 
 SEGMENT = "20260101000000"
 KNOWN = {f"http://h{n % 5}.org/p{n}": datum(metadata={"n": str(n)}) for n in range(40)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -38,11 +40,19 @@ def run(program: Path, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+CHECK = "check |"
+SPARK_AND_SLOW = (
+    "-m|pytest|-q|-m|(spark or slow) and not cluster|"
+    "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|"
+)
+CLUSTER = "-m|pytest|-q|-m|cluster|"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "check --no-tests|-m|pytest|-m|not cluster|-q|"),
-        (["--all"], "check --no-tests|-m|pytest|-q|"),
+        ([], CHECK + SPARK_AND_SLOW),
+        (["--all"], CHECK + SPARK_AND_SLOW + CLUSTER),
         (["--cluster"], "-m|pytest|-m|cluster|"),
         (["--cluster", "tests/spark", "-x"], "-m|pytest|-m|cluster|tests/spark|-x|"),
         (["--all", "tests/spark"], "-m|pytest|tests/spark|"),
@@ -59,10 +69,31 @@ def test_ci_runs_everything(checkout: Path) -> None:
 
 def test_a_gate_that_fails_does_not_keep_the_tests_from_running(checkout: Path) -> None:
     program(checkout / "scripts/check", "exit 1\n")
-    assert run(checkout / "scripts/test") == (1, "-m|pytest|-m|not cluster|-q|")
+    assert run(checkout / "scripts/test") == (1, SPARK_AND_SLOW)
 
 
 def test_tests_that_fail(checkout: Path) -> None:
     program(checkout / ".venv/bin/python", PYTHON.format(code=1))
-    assert run(checkout / "scripts/test")[0] == 1
+    assert run(checkout / "scripts/test") == (1, CHECK + SPARK_AND_SLOW)
+    assert run(checkout / "scripts/test", "--all") == (1, CHECK + SPARK_AND_SLOW + CLUSTER)
     assert run(checkout / "scripts/test", "--cluster")[0] == 1
+    assert run(checkout / "scripts/test", "tests/spark")[0] == 1
+
+
+def test_ctrl_c_ends_it_although_a_layer_ends_in_good_order(checkout: Path) -> None:
+    """As at a terminal, where all that runs is told; pytest then tells what it has, and exits."""
+    program(
+        checkout / ".venv/bin/python",
+        "trap 'echo interrupted; exit 2' INT\necho begun\nwhile :; do sleep 0.05; done\n",
+    )
+    process = subprocess.Popen(
+        [checkout / "scripts/test", "--all"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == f"{CHECK}begun\n"
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    assert process.returncode == 130

@@ -14,6 +14,7 @@ from tests.plugins.parser.small_pdf import small_pdf
 from tests.plugins.parser.test_feed import ATOM, RDF, RSS
 from tests.plugins.parser.test_zip import SITEMAP, archive
 
+PACKED = gzip.compress(SITEMAP.encode(), mtime=0)
 PARSING = Parsing.from_config(Config.of({"http.agent.name": "test"}))
 
 
@@ -24,7 +25,7 @@ PARSING = Parsing.from_config(Config.of({"http.agent.name": "test"}))
         ("sitemap.txt", b"http://a.com/1\nhttp://a.com/2", "text/plain", "sitemap", 2),
         ("c.css", b"a { background: url(http://c.com/) }", "text/css", "text", 1),
         ("sitemap.xml", SITEMAP.encode(), "application/xml", "sitemap", 2),
-        ("sitemap.xml.gz", gzip.compress(SITEMAP.encode()), "application/x-gzip", "zip", 2),
+        ("sitemap.xml.gz", PACKED, "application/x-gzip", "zip", 2),
         ("rss", RSS.encode(), "application/rss+xml", "feed", 5),
         ("rss", RSS.encode(), "text/xml", "feed", 5),
         ("atom", ATOM.encode(), "application/atom+xml", "feed", 2),
