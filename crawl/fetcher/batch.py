@@ -47,18 +47,24 @@ class Batch:
     def is_full(self) -> bool:
         return self.rows >= GROUP_ROWS or self.bytes >= _BYTES
 
-    def add(self, record: FetchRecord) -> None:
+    def add(self, record: FetchRecord) -> int:
+        """Takes it in; returns how many bytes it weighs."""
         url, datum, content = record.url, record.datum, record.content
+        self.rows += 1
         self.records.add(url, record.host, datum)
-        self.rows += 1
-        if content is not None:
-            self.contents.add(content, self.kept(url, datum))
-            self.bytes += len(content.body)
+        if content is None:
+            return 0
+        self.contents.add(content, self.kept(url, datum))
+        weight = len(content.body)
+        self.bytes += weight
+        return weight
 
-    def archive(self, content: Content) -> None:
-        self.contents.add(content, content.metadata)
+    def archive(self, content: Content) -> int:
         self.rows += 1
-        self.bytes += len(content.body)
+        self.contents.add(content, content.metadata)
+        weight = len(content.body)
+        self.bytes += weight
+        return weight
 
     def tables(self) -> dict[str, pa.Table]:
         return {FETCH: self.records.table(), CONTENT: self.contents.table()}

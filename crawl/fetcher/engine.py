@@ -211,16 +211,12 @@ class FetchEngine:
             if address is not None:
                 self.queues.set_address(host, address)
         item = FetchItem(url, host, server.origin, key, datum)
-        self._pace(item)
-        return item
-
-    def _pace(self, item: FetchItem) -> None:
-        """The queue's pace as the item and the rules of its authority ask for it."""
         self._robots.set_pace(item)
-        own_delay = item.datum.metadata.get(FETCH_DELAY_KEY)
+        own_delay = datum.metadata.get(FETCH_DELAY_KEY)
         if own_delay and own_delay.isascii() and own_delay.isdigit():
-            queue = self.queues.queue(item.key)
+            queue = self.queues.queue(key)
             queue.pace = replace(queue.pace, delay_s=max(int(own_delay) / 1000, queue.floor_s))
+        return item
 
     def line_up(self, item: FetchItem, *, first: bool = False) -> None:
         refused = self.queues.put(item, first=first)

@@ -50,10 +50,6 @@ class Filling:
     bytes: int = 0
     begun: float | None = None
 
-    def add(self, size: int) -> None:
-        self.rows += 1
-        self.bytes += size
-
     def is_full(self, size: ChunkSize) -> bool:
         return self.rows >= size.records or self.bytes >= size.bytes
 

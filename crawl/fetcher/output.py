@@ -81,19 +81,20 @@ class Output:
         self._files = self._new_files()
 
     def add(self, record: FetchRecord) -> None:
-        self._batch.add(record)
+        filling = self._filling
+        filling.rows += 1
+        filling.bytes += self._batch.add(record)
         if self.line is not None:
             self._batch.depths[record.url] = record.depth
-        self._filling.add(len(record.content.body) if record.content else 0)
         if self._is_noted:
             self._growing().records.append(record)
-        if self._filling.rows >= 2 * self.size.records:
+        if filling.rows >= 2 * self.size.records:
             self.flush()  # a host of many pages, refused all at once
 
     def archive(self, content: Content) -> None:
         """Keeps an answer that is nobody's record."""
-        self._batch.archive(content)
-        self._filling.add(len(content.body))
+        self._filling.rows += 1
+        self._filling.bytes += self._batch.archive(content)
         if self._is_noted:
             self._growing().archived.append(content)
 

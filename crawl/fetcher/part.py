@@ -5,7 +5,6 @@ What another attempt at the same part has committed is not fetched again.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field
 from threading import Event
@@ -93,7 +92,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     done = _fetched_urls(fetching.segment, chunks)
     faults = Counters()
     """Of plugins, met in the thread that writes."""
-    latencies = _Latencies()
+    times = RequestTimes()
     hosts = Hosts()
     protocols = Protocols(fetching.protocols, config)
     output = Output(
@@ -107,7 +106,8 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         chunks = log.committed()
 
     def emit(record: FetchRecord) -> None:
-        latencies.take(record)
+        if record.response_ms is not None:
+            times.take(record.response_ms)
         hosts.take(record)
         output.add(record)
 
@@ -125,9 +125,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         # an address has no queue of its own whose pause could be told
         Event().wait(Politeness.of(config).ip_delay_s)
         engine.queues.go_on_from(fetching.strays.left, clock.monotonic())
-    with watching(
-        fetching.segment, file, log, output, config, clock, len(done), latencies.times
-    ) as watch:
+    with watching(fetching.segment, file, log, output, config, clock, len(done), times) as watch:
         crew = Crew(
             engine,
             protocols.fetch,
@@ -157,7 +155,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         log.committed(),
         counters,
         is_finished,
-        latencies.sample,
+        times.sample,
         hosts.largest(),
         engine.strays,
         left,
@@ -259,26 +257,3 @@ def _bandwidth(config: Config) -> Bandwidth | None:
     if target < 0:
         return None
     return Bandwidth(target, config[FETCHER_BANDWIDTH_CHECK], config[FETCHER_MAX_THREADS])
-
-
-class _Latencies:
-    """Response times of a fair sample of pages."""
-
-    _MOST = 10_000
-
-    def __init__(self) -> None:
-        self.sample: list[int] = []
-        self.times = RequestTimes()
-        self._met = 0
-        self._chance = random.Random(0)
-
-    def take(self, record: FetchRecord) -> None:
-        spent = record.response_ms
-        if spent is None:
-            return
-        self.times.take(spent)
-        self._met += 1
-        if len(self.sample) < self._MOST:
-            self.sample.append(spent)
-        elif (place := int(self._chance.random() * self._met)) < self._MOST:
-            self.sample[place] = spent

@@ -125,7 +125,7 @@ class HostQueues:
 
     def put(self, item: FetchItem, *, first: bool = False) -> str:
         """Lines the item up; where its queue is blocked, says why and does not."""
-        queue = self.queue(item.key)
+        queue = self._queues.get(item.key) or self.queue(item.key)
         if queue.blocked:
             return queue.blocked
         queue.put(item, first=first)

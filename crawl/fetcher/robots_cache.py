@@ -29,6 +29,9 @@ class RobotsCache:
         self._asked: dict[str, str] = {}
         self._vain: dict[str, int] = {}
         self._refused: dict[str, str] = {}
+        self.delays: dict[str, float] = {}
+        """The pauses in seconds that rules ask for; an old one counts until the rules are
+        learnt anew."""
 
     def rules_of(self, authority: str, now: float) -> RobotRules | None:
         """The rules; None where they are unknown or too old."""
@@ -41,12 +44,6 @@ class RobotsCache:
         known.served = True
         return known.rules
 
-    def crawl_delay_of(self, authority: str) -> float | None:
-        """The pause that rules which were learnt ask for, in seconds; an old one counts
-        until the rules are learnt anew."""
-        known = self._known.get(authority)
-        return None if known is None else known.rules.crawl_delay_s
-
     def asker_of(self, authority: str) -> str | None:
         """The key of the queue whose pages wait for the rules; None where nobody asks."""
         return self._asked.get(authority)
@@ -58,6 +55,10 @@ class RobotsCache:
         self._asked.pop(authority, None)
         self._vain.pop(authority, None)
         self._known[authority] = _Known(rules, now + self._expire_s)
+        if rules.crawl_delay_s is None:
+            self.delays.pop(authority, None)
+        else:
+            self.delays[authority] = rules.crawl_delay_s
 
     def failed(self, authority: str) -> int:
         """Another vain try; returns how many there were."""

@@ -102,7 +102,7 @@ class RobotsLine:
     def set_pace(self, item: FetchItem) -> None:
         """The queue's pace as known rules of the item's authority ask for it: the queue may
         have been forgotten since they were learnt."""
-        asked_for = self._cache.crawl_delay_of(item.authority)
+        asked_for = self._cache.delays.get(item.authority)
         if asked_for is not None:
             self._slow_down(self._fetching.queues.queue(item.key), asked_for)
 

@@ -22,8 +22,6 @@ class GrowingContents:
         self._bodies = GrowingBytes(room)
         self._headers = GrowingMaps()
         self._metadata = GrowingMaps()
-        self._requests = GrowingBytes()
-        self._responses = GrowingBytes()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -45,13 +43,13 @@ class GrowingContents:
                 content.version,
                 content.cipher,
                 content.status,
+                content.request_headers,
+                content.response_headers,
             )
         )
         self._bodies.add(content.body)
         self._headers.add(content.headers)
         self._metadata.add(metadata)
-        self._requests.add(content.request_headers)
-        self._responses.add(content.response_headers)
 
     def table(self) -> pa.Table:
         columns = zip(*self._rows, strict=True) if self._rows else repeat((), len(_PLAIN))
@@ -62,17 +60,11 @@ class GrowingContents:
         arrays["content"] = self._bodies.array()
         arrays["headers"] = self._headers.array()
         arrays["metadata"] = self._metadata.array()
-        arrays["request_headers"] = self._requests.array()
-        arrays["response_headers"] = self._responses.array()
         return pa.Table.from_arrays([arrays[name] for name in CONTENT.names], schema=_SCHEMA)
 
 
 _SCHEMA = CONTENT.schema
-_PLAIN = [
-    field
-    for field in _SCHEMA
-    if not (pa.types.is_map(field.type) or pa.types.is_binary(field.type))
-]
+_PLAIN = [field for field in _SCHEMA if field.name not in ("content", "headers", "metadata")]
 
 
 def content_table(contents: Iterable[Content]) -> pa.Table:

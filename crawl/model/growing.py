@@ -45,7 +45,7 @@ class GrowingBytes:
     """Of bytes, in memory of Arrow's pool: that of a new object of many megabytes is the
     kernel's each time, and takes as long to get as the bytes to copy."""
 
-    def __init__(self, room: int = 1 << 12) -> None:
+    def __init__(self, room: int) -> None:
         self._whole: list[pa.Array] = []
         self._begin(room)
 

@@ -11,10 +11,8 @@ SIZE = ChunkSize(records=5_000, bytes=64 << 20)
 
 
 def filled(rows: int, size: int) -> Filling:
-    chunk = Filling(Journal(Folder("memory://filling"), 0, "me").begin(Counters()))
-    for _ in range(rows):
-        chunk.add(size)
-    return chunk
+    notes = Journal(Folder("memory://filling"), 0, "me").begin(Counters())
+    return Filling(notes, rows, rows * size)
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ def test_vain_tries_are_counted_until_one_succeeds() -> None:
 
 def test_a_pause_that_was_asked_for_is_remembered() -> None:
     cache = RobotsCache(100.0)
-    assert cache.crawl_delay_of(A) is None
+    assert cache.delays == {}
     cache.learn(A, RobotRules(Basis.FILE, crawl_delay_s=4.0), 0.0)
-    assert cache.crawl_delay_of(A) == 4.0
+    assert cache.delays == {A: 4.0}
     cache.learn(A, RULES, 5.0)
-    assert cache.crawl_delay_of(A) is None
+    assert cache.delays == {}
 
 
 def test_rules_serve_once_however_soon_they_expire() -> None:

@@ -99,15 +99,13 @@ class CurlHandle:
 
     def tell(self, wanted: bool) -> None:
         """Has libcurl tell what it does, or not."""
-        if self.tells != wanted:
-            self.tells = wanted
-            self.curl.setopt(pycurl.VERBOSE, int(wanted))
+        self.tells = wanted
+        self.curl.setopt(pycurl.VERBOSE, int(wanted))
 
     def keep(self, seconds: int) -> None:
         """Sets how old a connection may be that is used again."""
-        if self.keeps_s != seconds:
-            self.keeps_s = seconds
-            self.curl.setopt(pycurl.MAXAGE_CONN, seconds)
+        self.keeps_s = seconds
+        self.curl.setopt(pycurl.MAXAGE_CONN, seconds)
 
     def connect(self) -> None:
         """Has the next transfer use the connection that is kept, unless it is broken."""

@@ -153,7 +153,9 @@ class HttpProtocol(HttpBase):
                 curl.setopt(pycurl.PASSWORD, login.secret)
         handle.connect()
         # only what libcurl tells its log says which cipher is in use: it is asked once
-        handle.tell(login is not None or (server.scheme == "https" and not handle.cipher))
+        tells = login is not None or (server.scheme == "https" and not handle.cipher)
+        if handle.tells != tells:
+            handle.tell(tells)
 
     def _answer(self, handle: CurlHandle, code: int, message: str) -> Response | Failure:
         handle.end()
@@ -179,7 +181,8 @@ class HttpProtocol(HttpBase):
         keep = self._idle_time
         if head.keep_seconds is not None:
             keep = min(keep, max(1, head.keep_seconds - 1))
-        handle.keep(keep)
+        if handle.keeps_s != keep:
+            handle.keep(keep)
         cipher = ""
         if sending.target.server.scheme == "https":
             cipher = handle.cipher
