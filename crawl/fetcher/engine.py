@@ -27,7 +27,7 @@ from crawl.fetcher.record import FetchRecord, inherited, linked_record, record_o
 from crawl.fetcher.robots_line import RobotsLine
 from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FetchSettings
-from crawl.interfaces.protocol import Failure, Request, Response
+from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.scoring import Target
 from crawl.model.answer_keys import ETAG_KEY
 from crawl.model.content import Content
@@ -232,6 +232,10 @@ class FetchEngine:
         counters["requests"] += 1
         if isinstance(answer, Response):
             counters["bytes"] += len(answer.body)
+        elif answer.kind is FailureKind.STALE_CONNECTION and not item.asked_again:
+            counters["asked_again"] += 1
+            self.line_up(replace(item, asked_again=True), first=True)
+            return
         if item.purpose is Purpose.ROBOTS:
             self._robots.handle(item, answer, now)
         else:

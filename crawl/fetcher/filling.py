@@ -25,8 +25,8 @@ _MANY_BYTES = 32 << 20
 class ChunkSize:
     """When a chunk is full, and when what it gathers is noted in between."""
 
-    records: int = 5_000
-    bytes: int = 64 << 20
+    records: int = 10_000
+    bytes: int = 128 << 20
     seconds: float = 300.0
     journal_seconds: float = 0.0
     """0: at once where that is cheap. Negative: never noted."""

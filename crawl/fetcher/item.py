@@ -36,3 +36,5 @@ class FetchItem:
     """Of a robots.txt: the authority whose rules it tells, after redirects too."""
     depth: int = 0
     """How many links were followed within this run to come here."""
+    asked_again: bool = False
+    """It was asked for by a connection that its server had closed by then."""

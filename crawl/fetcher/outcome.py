@@ -94,6 +94,7 @@ BY_FAILURE: dict[FailureKind, Outcome] = {
     FailureKind.FIRST_BYTE_TIMEOUT: _BROKEN,
     FailureKind.PROXY: _BROKEN,
     FailureKind.DISCONNECTED: _BROKEN,
+    FailureKind.STALE_CONNECTION: _BROKEN,
     FailureKind.LOW_SPEED: _BROKEN,
     FailureKind.TOTAL_TIMEOUT: _BROKEN,
     FailureKind.MALFORMED_RESPONSE: _ODD,

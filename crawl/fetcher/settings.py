@@ -113,12 +113,12 @@ HTTP_ROBOTS_ALLOWLIST = words(
 )
 FETCHER_CHECKPOINT_RECORDS = integer(
     "fetcher.checkpoint.records",
-    5_000,
+    10_000,
     "What is fetched is committed, as one file, after so many records.",
     minimum=1,
 )
 FETCHER_CHECKPOINT_BYTES = size(
-    "fetcher.checkpoint.bytes", 64 << 20, "Or after so much content.", minimum=1
+    "fetcher.checkpoint.bytes", 128 << 20, "Or after so much content.", minimum=1
 )
 FETCHER_CHECKPOINT_SECONDS = duration(
     "fetcher.checkpoint.seconds", 300.0, "Or after so long.", unit="s"

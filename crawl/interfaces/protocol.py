@@ -88,6 +88,9 @@ class FailureKind(StrEnum):
     TOTAL_TIMEOUT = "total_timeout"
     HEADERS_TOO_LARGE = "headers_too_large"
     DISCONNECTED = "disconnected"
+    STALE_CONNECTION = "stale_connection"
+    """The server closed a connection that was kept from before as the request was sent:
+    that says nothing of the page, which is asked for once more."""
     MALFORMED_RESPONSE = "malformed_response"
     BAD_ENCODING = "bad_encoding"
     """The body cannot be unpacked as announced."""

@@ -333,8 +333,10 @@ def _not_from_py4j(record: logging.LogRecord) -> bool:
 def _own_interrupts() -> Iterator[None]:
     """Keeps Ctrl-C as it was: pyspark's handler fails once its session is stopped, and
     whoever runs tasks here cancels them itself."""
-    # On Ctrl-C py4j logs a traceback, to the root logger and so to the terminal.
+    # On Ctrl-C py4j logs a traceback, to the root logger and so to the terminal; and on a
+    # second one to its own, whose records no filter of the root logger sees.
     logging.getLogger().addFilter(_not_from_py4j)
+    logging.getLogger("py4j").propagate = False
     if threading.current_thread() is not threading.main_thread():
         yield
         return

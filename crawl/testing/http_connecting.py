@@ -63,8 +63,10 @@ class HttpConnecting(HttpCase):
         server.answers["/drop"] = b""
         plugin = self.plugin()
         self.response(plugin, server.url())
+        assert self.failure(plugin, server.url("/drop")).kind is FailureKind.STALE_CONNECTION
         assert self.failure(plugin, server.url("/drop")).kind is FailureKind.DISCONNECTED
-        assert [asked.target for asked in server.asked] == ["/", "/drop"]
+        assert [asked.target for asked in server.asked] == ["/", "/drop", "/drop"]
+        assert [asked.connection > 1 for asked in server.asked] == [False, False, True]
 
     def test_a_redirect_is_an_answer(self, server: ScriptedServer) -> None:
         server.page("/", b"", "Location: /there", code=301)

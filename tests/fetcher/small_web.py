@@ -46,6 +46,7 @@ class SmallWeb:
 
 
 REFUSED = Failure("", FailureKind.CONNECT_REFUSED)
+STALE = Failure("", FailureKind.STALE_CONNECTION)
 
 
 @dataclass

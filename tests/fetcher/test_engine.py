@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,7 +15,7 @@ from crawl.fetcher.virtual import VirtualClock
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from tests.fetcher.engine_web import gaps, host, urls_of
-from tests.fetcher.small_web import DUE, SmallWeb, fetch
+from tests.fetcher.small_web import DUE, STALE, Page, SmallWeb, fetch
 
 
 def test_every_page_is_fetched_once_after_its_robots() -> None:
@@ -93,6 +93,42 @@ def test_a_success_forgives_failures() -> None:
     }
     done = fetch(SmallWeb(pages), list(pages), politeness={"max_exceptions": 3, "back_off_s": 1})
     assert len(done.records) == 12
+
+
+def stale(until: int) -> Callable[[int], Page]:
+    """A page whose connection is closed the first times."""
+    return lambda turn: STALE if turn <= until else "fine"
+
+
+def test_what_a_closed_connection_swallowed_is_asked_for_once_more_after_the_pause() -> None:
+    pages = host("a.org", 4)
+    pages["http://a.org/p1"] = stale(1)
+    pages["http://a.org/p2"] = stale(2)
+    done = fetch(SmallWeb(pages), urls_of(pages), delay_s=3.0)
+    assert done.statuses["http://a.org/p1"] is Status.FETCH_SUCCESS
+    assert done.statuses["http://a.org/p2"] is Status.FETCH_RETRY
+    assert len(done.records) == 4
+    assert done.engine.counters["asked_again"] == 2
+    assert done.engine.counters["answers.stale_connection"] == 1
+    assert min(gaps(done.run.sent)) >= 3.0 - 1e-9
+
+
+def test_a_robots_txt_is_asked_for_once_more_too() -> None:
+    pages = host("a.org", 2)
+    pages["http://a.org/robots.txt"] = stale(1)
+    done = fetch(SmallWeb(pages), urls_of(pages), delay_s=3.0)
+    assert len(done.records) == 2 and done.engine.counters["asked_again"] == 1
+    first, second, *_ = done.begun("http://a.org/robots.txt")
+    assert second - first >= 3.0
+
+
+def test_nothing_is_asked_for_again_after_the_end() -> None:
+    pages = host("a.org", 3)
+    pages["http://a.org/p0"] = stale(9)
+    done = fetch(SmallWeb(pages), urls_of(pages), delay_s=30.0, deadline=31.0)
+    assert not done.records
+    assert done.engine.counters["asked_again"] == 1
+    assert done.engine.counters["handed_back.time_limit"] == 3
 
 
 def test_hosts_of_one_address_keep_apart() -> None:

@@ -142,7 +142,7 @@ class CurlHandle:
         """libcurl sends again by itself where a kept connection breaks; a server that
         breaks it on purpose would be asked twice without a pause."""
         if self._requests_left <= 0:
-            self.stopped = FailureKind.DISCONNECTED
+            self.stopped = FailureKind.STALE_CONNECTION
             return int(pycurl.PREREQFUNC_ABORT)
         self._requests_left -= 1
         self._lines.clear()  # a proxy's answer to CONNECT

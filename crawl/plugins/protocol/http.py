@@ -265,7 +265,7 @@ class HttpProtocol(HttpBase):
 
 
 _STOPPED = {
-    FailureKind.DISCONNECTED: "the server closed the kept connection",
+    FailureKind.STALE_CONNECTION: "the server closed the kept connection",
     FailureKind.HEADERS_TOO_LARGE: "the header is too large",
     FailureKind.FIRST_BYTE_TIMEOUT: "no byte of an answer in time",
     FailureKind.LOW_SPEED: "the answer comes too slowly",

@@ -171,6 +171,8 @@ class _Transfer:
         if kind is FailureKind.DISCONNECTED and self.head is not None:
             self.body.truncated = self.body.truncated or Truncation.DISCONNECT
             return None, ""
+        if kind is FailureKind.DISCONNECTED and self.watch.is_kept and not self.watch.is_answered:
+            return FailureKind.STALE_CONNECTION, message
         return kind, message
 
 

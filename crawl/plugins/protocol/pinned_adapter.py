@@ -18,7 +18,7 @@ from urllib3.exceptions import LocationValueError
 
 from crawl.plugins.protocol.final_response import FinalResponse
 from crawl.plugins.protocol.http_base import Sending
-from crawl.plugins.protocol.watched_sockets import WatchedSocket
+from crawl.plugins.protocol.watched_sockets import CURRENT, WatchedSocket
 
 
 class PinnedRequest(PreparedRequest):
@@ -146,6 +146,8 @@ def _aging(pool_class: Any, connection_class: Any, monotonic: Callable[[], float
             connection = super()._get_conn(timeout)
             if connection.sock is not None and connection.keep_until < monotonic():
                 connection.close()
+            if CURRENT.watch is not None:
+                CURRENT.watch.is_kept = connection.sock is not None
             return connection
 
     return AgingPool

@@ -33,6 +33,8 @@ class Watch:
         self.head: Head | None = None
         """Of the final answer, once it has come."""
         self.expired: FailureKind | None = None
+        self.is_kept = False
+        """The connection served others before."""
         self._received = 0
         self._window_from = 0.0
         self._window_received = 0
@@ -40,6 +42,11 @@ class Watch:
     @property
     def most_head(self) -> int:
         return self._limits.header
+
+    @property
+    def is_answered(self) -> bool:
+        """Something of an answer has come."""
+        return self._received > 0
 
     def now(self) -> float:
         return self._monotonic()
