@@ -24,6 +24,18 @@ Kept = Callable[[str, CrawlDatum], Mapping[str, str]]
 """What of a page's record its content keeps for the parse."""
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A batch as it is written."""
+
+    tables: Mapping[str, pa.Table]
+    """By part of the segment."""
+    counters: Mapping[str, int]
+    """What was counted along with them."""
+    depths: Mapping[str, int]
+    """Of the pages whose links may be followed."""
+
+
 @dataclass(slots=True)
 class Batch:
     """What came since the last one was passed on."""
@@ -32,16 +44,13 @@ class Batch:
     records: GrowingRecords = field(default_factory=GrowingRecords)
     contents: GrowingContents = field(default_factory=GrowingContents)
     depths: dict[str, int] = field(default_factory=dict)
-    """Of the pages whose links may be followed."""
     rows: int = 0
     bytes: int = 0
     begun: float | None = None
-    counters: dict[str, int] = field(default_factory=dict)
-    """What was counted along with them, where they come from notes."""
 
     def next(self) -> Batch:
-        """An empty one, with room for as much."""
-        return Batch(self.kept, contents=GrowingContents(self.contents.room))
+        """An empty one, with room for as much, but for pages beyond the usual."""
+        return Batch(self.kept, contents=GrowingContents(min(self.contents.room, 2 * _BYTES)))
 
     @property
     def is_full(self) -> bool:
@@ -66,21 +75,22 @@ class Batch:
         self.bytes += weight
         return weight
 
-    def tables(self) -> dict[str, pa.Table]:
-        return {FETCH: self.records.table(), CONTENT: self.contents.table()}
+    def packed(self, counters: Mapping[str, int]) -> Packed:
+        tables = {FETCH: self.records.table(), CONTENT: self.contents.table()}
+        return Packed(tables, counters, self.depths)
 
 
-def batches_of(notes: Iterable[Note], kept: Kept) -> Iterator[Batch]:
+def packed_notes(notes: Iterable[Note], kept: Kept) -> Iterator[Packed]:
     """What they hold, in batches of the usual size."""
-    batch = Batch(kept)
+    batch, counted = Batch(kept), Counters()
     for note in notes:
         for record in note.records:
             batch.add(record)
         for content in note.archived:
             batch.archive(content)
-        batch.counters = dict(Counters(batch.counters) + Counters(note.counters))
+        counted.update(note.counters)
         if batch.is_full:
-            yield batch
-            batch = batch.next()
+            yield batch.packed(counted)
+            batch, counted = batch.next(), Counters()
     if batch.rows:
-        yield batch
+        yield batch.packed(counted)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.fetcher.batch import Batch, batches_of
+from crawl.fetcher.batch import Batch, Packed, packed_notes
 from crawl.fetcher.chunk_files import ChunkFiles
 from crawl.fetcher.filling import SOON_S, ChunkSize, Filling
 from crawl.fetcher.journal import Journal
@@ -173,8 +173,8 @@ class Output:
             if fetched.isdisjoint(urls):
                 fetched |= urls
                 taken.append(note)
-        for batch in batches_of(taken, self.before_parse):
-            self._write(batch.tables(), batch.counters, {})
+        for packed in packed_notes(taken, self.before_parse):
+            self._write(packed)
         if taken:
             self._commit(lambda: list(left))
         else:
@@ -244,35 +244,22 @@ class Output:
         batch, self._batch = self._batch, self._batch.next()
         # tables are made here, for values that one thread makes and another lets go cost
         # both of them more than the tables do
-        self._waiting.append(
-            self._thread.submit(self._take, batch.tables(), counters, batch.depths)
-        )
+        self._waiting.append(self._thread.submit(self._take, batch.packed(counters)))
 
     # in the thread
 
-    def _take(
-        self,
-        tables: Mapping[str, pa.Table],
-        counters: Mapping[str, int],
-        depths: Mapping[str, int],
-    ) -> None:
-        self.parse_counters.update(self._write(tables, counters, depths))
+    def _take(self, packed: Packed) -> None:
+        self.parse_counters.update(self._write(packed))
 
-    def _write(
-        self,
-        tables: Mapping[str, pa.Table],
-        counters: Mapping[str, int],
-        depths: Mapping[str, int],
-    ) -> Counters:
-        """Writes a batch and what its parse adds to it, whose counts are returned; of pages
-        with a depth the links may be followed."""
-        parsed = Counters()
+    def _write(self, packed: Packed) -> Counters:
+        """Writes a batch and what its parse adds to it, whose counts are returned."""
+        tables, parsed = packed.tables, Counters()
         if self.line is not None:
-            tables, parsed = self.line.parse(tables, depths)
+            tables, parsed = self.line.parse(tables, packed.depths)
         for part, rows in tables.items():
             if part != CONTENT or self.keep_content:
                 self._files.write(part, rows)
-        self._counted.update(counters)
+        self._counted.update(packed.counters)
         self._counted.update(parsed)
         return parsed
 
