@@ -114,11 +114,16 @@ def _run(web: Listed, hosts: int) -> Run:
         found["counters"]["bytes"] / 1000,
         max(0, rows - found["pages"]),
         min(os.cpu_count() or 1, max(1, content >> 23)),
-        found["steps_cpu_s"],
+        _by_phase(found["processes_cpu_s"]),
         {name: sum(file.bytes for file in files) for name, files in tables.items()},
         found["peak_mib"] * (1 << 20),
         float(memory.peak),
     )
+
+
+def _by_phase(processes: dict[str, list[float]]) -> dict[str, float]:
+    fetch = sum(processes["fetches"])
+    return {"fetch": fetch, "parse": sum(map(sum, processes.values())) - fetch}
 
 
 def costs(work: Path, pages: int, rounds: int) -> dict[str, Measured]:
