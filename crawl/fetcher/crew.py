@@ -99,6 +99,8 @@ class Crew:
                 target=self._drive, args=[self._transfers], name="fetcher-driver", daemon=True
             )
             members.insert(0, driver)
+        # a list of few pages may be done before anybody looks
+        self._watch(self._engine, 0)
         for member in members:
             member.start()
         try:

@@ -64,6 +64,18 @@ def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
             assert begun - ended >= 0.003
 
 
+def test_a_fetch_is_looked_at_however_soon_it_is_done() -> None:
+    _, engine = crew([], LiveServer(), [], threads=1, delay_s=0.0)
+    seen: list[FetchEngine] = []
+
+    def watch(engine: FetchEngine, busy: int) -> str:
+        seen.append(engine)
+        return ""
+
+    Crew(engine, LiveServer().fetch, 1, CLOCK, watch=watch).run()
+    assert seen and seen[0] is engine
+
+
 def test_a_protocol_that_raises_costs_one_url() -> None:
     server, records = LiveServer(), list[FetchRecord]()
     urls = ["http://a.org/1", "http://a.org/crash", "http://a.org/2"]
