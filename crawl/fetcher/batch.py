@@ -49,8 +49,9 @@ class Batch:
     begun: float | None = None
 
     def next(self) -> Batch:
-        """An empty one, with room for as much, but for pages beyond the usual."""
-        return Batch(self.kept, contents=GrowingContents(min(self.contents.room, 2 * _BYTES)))
+        """An empty one, with room for as much and some more; not for pages beyond the usual."""
+        room = min(self.bytes + self.bytes // 4, 2 * _BYTES)
+        return Batch(self.kept, contents=GrowingContents(room))
 
     @property
     def is_full(self) -> bool:
@@ -59,18 +60,18 @@ class Batch:
     def add(self, record: FetchRecord) -> int:
         """Takes it in; returns how many bytes it weighs."""
         url, datum, content = record.url, record.datum, record.content
-        self.rows += 1
+        weight = 0
+        if content is not None:
+            weight = len(content.body)
+            self.contents.add(content, self.kept(url, datum))
         self.records.add(url, record.host, datum)
-        if content is None:
-            return 0
-        self.contents.add(content, self.kept(url, datum))
-        weight = len(content.body)
+        self.rows += 1
         self.bytes += weight
         return weight
 
     def archive(self, content: Content) -> int:
-        self.rows += 1
         self.contents.add(content, content.metadata)
+        self.rows += 1
         weight = len(content.body)
         self.bytes += weight
         return weight

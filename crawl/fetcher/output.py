@@ -240,11 +240,12 @@ class Output:
         since = Counters(total)
         since.subtract(self._told)
         counters = {name: count for name, count in since.items() if count}
-        self._told = total
-        batch, self._batch = self._batch, self._batch.next()
         # tables are made here, for values that one thread makes and another lets go cost
-        # both of them more than the tables do
-        self._waiting.append(self._thread.submit(self._take, batch.packed(counters)))
+        # both of them more than the tables do; and first of all, for a batch of which none
+        # can be made must not be passed over by the commit that deletes its notes
+        packed = self._batch.packed(counters)
+        self._told, self._batch = total, self._batch.next()
+        self._waiting.append(self._thread.submit(self._take, packed))
 
     # in the thread
 

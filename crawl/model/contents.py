@@ -17,7 +17,7 @@ from crawl.model.tables import CONTENT
 class GrowingContents:
     """A content table that grows; with room for so many bytes of bodies at first."""
 
-    def __init__(self, room: int = 1 << 16) -> None:
+    def __init__(self, room: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._bodies = GrowingBytes(room)
         self._headers = GrowingMaps()
@@ -32,6 +32,7 @@ class GrowingContents:
 
     def add(self, content: Content, metadata: Mapping[str, str]) -> None:
         """With these metadata, which need not be its own."""
+        self._bodies.add(content.body)  # first: there may be no memory for it
         self._rows.append(
             (
                 content.url,
@@ -47,7 +48,6 @@ class GrowingContents:
                 content.response_headers,
             )
         )
-        self._bodies.add(content.body)
         self._headers.add(content.headers)
         self._metadata.add(metadata)
 

@@ -83,6 +83,9 @@ class GrowingBytes:
         self._place[: len(used)] = used
 
     def _array(self) -> pa.Array:
-        ends = pa.py_buffer(np.array(self._ends, np.int32))
-        buffers = [None, ends, self._room.slice(0, self._ends[-1])]
+        used = self._ends[-1]
+        values = self._room.slice(0, used)
+        if used < self._room.size // 2:
+            values = pa.py_buffer(values.to_pybytes())  # an array keeps all of its room
+        buffers = [None, pa.py_buffer(np.array(self._ends, np.int32)), values]
         return pa.Array.from_buffers(pa.binary(), len(self._ends) - 1, buffers)

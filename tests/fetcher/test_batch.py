@@ -54,6 +54,17 @@ def test_the_next_one_is_empty_and_has_as_much_room() -> None:
     assert after.next().contents.room < 20_000_000
 
 
+def test_a_small_batch_after_a_large_one_keeps_no_more_memory_than_it_needs() -> None:
+    large = Batch(kept)
+    large.add(record("u", bytes(8_000_000)))
+    small = large.next()
+    small.add(record("v", bytes(10_000)))
+    (chunk,) = small.packed({}).tables[CONTENT]["content"].chunks
+    bodies = chunk.buffers()[2]
+    assert (bodies.parent or bodies).size == 10_000
+    assert small.next().contents.room < 20_000
+
+
 def test_notes_are_packed_by_the_batch_with_their_own_counts() -> None:
     rows = batches.GROUP_ROWS
     notes = [

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
+import pyarrow as pa
 import pytest
 
 from crawl.counters import Counters
@@ -151,6 +152,19 @@ def test_many_notes_are_taken_over_in_batches(tmp_path: Path) -> None:
     assert chunk.counters == {"records": 600}
     assert chunk.pieces["content"].rows == chunk.pieces["crawl_fetch"].rows == 600
     assert sorted(after.read("content", chunk.pieces["content"].path)) == sorted(fetched)
+
+
+def test_a_batch_that_cannot_be_written_keeps_its_notes(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize(records=2))
+    made.add(record(1, b"one"))
+    assert made.notes() == [[url_of(1)]]
+    unwritable = replace(DUE, fetch_interval=2**40)
+    with pytest.raises(pa.ArrowInvalid):
+        made.add(FetchRecord(url_of(2), "a.org", unwritable))
+    with pytest.raises(pa.ArrowInvalid):
+        made.tick()
+    assert made.marked() == []
+    assert [url_of(1)] in made.notes()
 
 
 def test_a_chunk_takes_its_notes_with_it(tmp_path: Path) -> None:
