@@ -23,9 +23,6 @@ class GrowingContents:
         self._headers = GrowingMaps()
         self._metadata = GrowingMaps()
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     @property
     def room(self) -> int:
         return self._bodies.room

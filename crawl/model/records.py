@@ -21,9 +21,6 @@ class GrowingRecords:
         self._rows: list[tuple[Any, ...]] = []
         self._metadata = GrowingMaps()
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def add(self, url: str, host: str, datum: CrawlDatum) -> None:
         self._rows.append(
             (
