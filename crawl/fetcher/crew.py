@@ -99,8 +99,6 @@ class Crew:
                 target=self._drive, args=[self._transfers], name="fetcher-driver", daemon=True
             )
             members.insert(0, driver)
-        # a list of few pages may be done before anybody looks
-        self._watch(self._engine, 0)
         for member in members:
             member.start()
         try:
@@ -153,6 +151,8 @@ class Crew:
             pages = now_pages
             if reason:
                 self.stop(reason)
+        # a list of few pages may have been done before anybody looked
+        self._watch(self._engine, 0)
 
     def _leave_behind(self, busy: int) -> None:
         """Ends without the threads that hang; their URLs are handed back."""
