@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 
 from crawl.model.content import Content
-from crawl.model.growing import GrowingBytes, GrowingMaps
+from crawl.model.growing import GrowingBytes, GrowingMaps, columns
 from crawl.model.records import dicts
 from crawl.model.tables import CONTENT
 
@@ -49,11 +48,8 @@ class GrowingContents:
         self._metadata.add(metadata)
 
     def table(self) -> pa.Table:
-        columns = zip(*self._rows, strict=True) if self._rows else repeat((), len(_PLAIN))
-        arrays = {
-            field.name: pa.array(column, field.type)
-            for column, field in zip(columns, _PLAIN, strict=True)
-        }
+        plain = columns(self._rows, [field.type for field in _PLAIN])
+        arrays = {field.name: array for field, array in zip(_PLAIN, plain, strict=True)}
         arrays["content"] = self._bodies.array()
         arrays["headers"] = self._headers.array()
         arrays["metadata"] = self._metadata.array()

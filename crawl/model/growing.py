@@ -6,7 +6,9 @@ would have passed through the processor's caches before they are looked at again
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,12 @@ from crawl.model.tables import METADATA
 
 _MOST_BYTES = 2**31 - 1
 """What an array of bytes can address."""
+
+
+def columns(rows: Sequence[tuple[Any, ...]], types: Sequence[pa.DataType]) -> list[pa.Array]:
+    """Of rows that have gathered, which may be none."""
+    values = zip(*rows, strict=True) if rows else repeat((), len(types))
+    return [pa.array(column, kind) for column, kind in zip(values, types, strict=True)]
 
 
 class GrowingMaps:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from crawl.model.datum import CrawlDatum
-from crawl.model.growing import GrowingMaps
+from crawl.model.growing import GrowingMaps, columns
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 
@@ -38,9 +38,8 @@ class GrowingRecords:
         self._metadata.add(datum.metadata)
 
     def table(self) -> pa.Table:
-        columns = zip(*self._rows, strict=True) if self._rows else repeat((), len(_TYPES))
-        arrays = [pa.array(column, kind) for column, kind in zip(columns, _TYPES, strict=True)]
-        return pa.Table.from_arrays([*arrays, self._metadata.array()], schema=_SCHEMA)
+        arrays = [*columns(self._rows, _TYPES), self._metadata.array()]
+        return pa.Table.from_arrays(arrays, schema=_SCHEMA)
 
 
 _SCHEMA = CRAWLDB.schema

@@ -48,11 +48,9 @@ class Body:
         over = self.wire - self._limit
         if over > 0:
             data = data[:-over]
-        wanted = True
         if not self._unpackers:
-            self._pieces.append(data)
-            if len(self._pieces) > _MOST_PIECES:
-                self._join()
+            self._add(data)
+            wanted = True
         else:
             try:
                 wanted = self._through(data, 0)
@@ -75,10 +73,12 @@ class Body:
             return b"".join([*self._blocks, *self._pieces])
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
-    def _join(self) -> None:
-        self._blocks = self._blocks or []
-        self._blocks.append(b"".join(self._pieces))
-        self._pieces.clear()
+    def _add(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        if len(self._pieces) > _MOST_PIECES:
+            self._blocks = self._blocks or []
+            self._blocks.append(b"".join(self._pieces))
+            self._pieces.clear()
 
     def _through(self, data: bytes, stage: int) -> bool:
         if stage == len(self._unpackers):
@@ -103,8 +103,6 @@ class Body:
         if len(piece) > room:
             piece = piece[:room]
             self.truncated = Truncation.LENGTH
-        self._pieces.append(piece)
-        if len(self._pieces) > _MOST_PIECES:
-            self._join()
+        self._add(piece)
         self._size += len(piece)
         return not self.truncated
