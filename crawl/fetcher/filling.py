@@ -1,5 +1,5 @@
-"""A chunk while it is filled: when it is full, and whether that is so soon that its answers
-need not be noted."""
+"""A chunk while it is filled: when it is full, and whether it is filled so quickly that its
+answers need not be noted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from crawl.fetcher.settings import (
 )
 
 SOON_S = 1.0
-"""A chunk that is full by then is committed rather than noted."""
-_MANY_ROWS = 1_000
-_MANY_BYTES = 32 << 20
-"""A chunk with less is noted however soon it is full."""
+"""How long answers may wait to be committed rather than noted."""
+_QUICK_ROWS = 2_000
+_QUICK_BYTES = 64 << 20
+"""A second: one commit of them costs far less than their notes."""
+_JUDGED_S = 0.5
+"""What comes at once may be all that comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,7 @@ class Filling:
     def is_full(self, size: ChunkSize) -> bool:
         return self.rows >= size.records or self.bytes >= size.bytes
 
-    def will_be_full(self, size: ChunkSize, within: float, age: float) -> bool:
-        """Whether it has gathered much and will be full by then, at its pace."""
-        is_much = self.rows >= _MANY_ROWS or self.bytes >= _MANY_BYTES
-        fullness = max(self.rows / size.records, self.bytes / size.bytes)
-        return is_much and age < within and fullness * within >= age
+    def is_quick(self, age: float) -> bool:
+        """Whether it has gathered so much for its age."""
+        seconds = max(_JUDGED_S, age)
+        return self.rows >= _QUICK_ROWS * seconds or self.bytes >= _QUICK_BYTES * seconds

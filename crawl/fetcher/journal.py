@@ -18,7 +18,7 @@ from typing import IO
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.note import Note, decoded, encode
+from crawl.fetcher.note import Note, decoded, entries
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
@@ -39,7 +39,6 @@ class Notes:
         self._names: list[str] = []
         self._open = ExitStack()
         self._grows: IO[bytes] | None = None
-        self._buffer = bytearray()
         self._ended = False
         self._turn = Lock()
 
@@ -53,8 +52,7 @@ class Notes:
             told = self._told
             since = {name: count - told[name] for name, count in total.items()}
             counters = {name: count for name, count in since.items() if count}
-            encode(Note(records, archived, counters), self._buffer)
-            self._add()
+            self._add(Note(records, archived, counters))
             self._told = total
 
     def end(self) -> list[str]:
@@ -64,16 +62,16 @@ class Notes:
             self._open.close()
             return self._names
 
-    def _add(self) -> None:
+    def _add(self, note: Note) -> None:
         if not self._can_grow:
             with self._folder.open_write(self._named(), lasting=False) as stream:
-                stream.write(self._buffer)
+                _write(note, stream)
             return
         if self._grows is None:
             opened = self._folder.open_write(self._named(), lasting=False)
             self._grows = self._open.enter_context(opened)
         try:
-            self._grows.write(self._buffer)
+            _write(note, self._grows)
             self._grows.flush()
         except OSError as error:
             raise StorageError(f"{self._folder.path(self._names[-1])}: {error}") from error
@@ -81,6 +79,11 @@ class Notes:
     def _named(self) -> str:
         self._names.append(self._new_name())
         return self._names[-1]
+
+
+def _write(note: Note, stream: IO[bytes]) -> None:
+    for entry in entries(note):
+        stream.write(entry)
 
 
 class Journal:

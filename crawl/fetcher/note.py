@@ -1,4 +1,5 @@
-"""A note of the journal as bytes: its length, then MessagePack of records and counts.
+"""A note of the journal as bytes: entries, each its length and then MessagePack. There is one
+for every record and for every answer without one; what was counted is the last.
 
 By msgspec, for it takes our values as they are: a page's note costs a twentieth of what
 an Arrow table of one row does, and there may be one for every page.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -29,11 +31,27 @@ class Note:
     counters: Mapping[str, int] = field(default_factory=dict)
 
 
-def encode(note: Note, into: bytearray) -> None:
-    """Fills a buffer that is used again and again: memory that is new for every note takes
-    longer to get than the note to write."""
-    _encoder.encode_into((note.records, note.archived, note.counters), into, _LENGTH_BYTES)
+class _Entry(StrEnum):
+    RECORD = "r"
+    ARCHIVED = "a"
+    COUNTERS = "c"
+
+
+def entries(note: Note) -> Iterator[bytearray]:
+    """What to write, piece by piece, all in one buffer: memory that is new for every note
+    takes longer to get than the note to write."""
+    into = bytearray()
+    for record in note.records:
+        yield _encoded(_Entry.RECORD, record, into)
+    for content in note.archived:
+        yield _encoded(_Entry.ARCHIVED, content, into)
+    yield _encoded(_Entry.COUNTERS, note.counters, into)
+
+
+def _encoded(kind: _Entry, value: object, into: bytearray) -> bytearray:
+    _encoder.encode_into((kind, value), into, _LENGTH_BYTES)
     into[:_LENGTH_BYTES] = (len(into) - _LENGTH_BYTES).to_bytes(_LENGTH_BYTES, "big")
+    return into
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=dict)
@@ -42,21 +60,26 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=dict)
 
 def decoded(raw: bytes) -> Iterator[Note]:
     """The notes of a file up to one that its writer died in, or that is none of ours."""
+    records: list[FetchRecord] = []
+    archived: list[Content] = []
     begin = _LENGTH_BYTES
     while begin <= len(raw):
         end = begin + int.from_bytes(raw[begin - _LENGTH_BYTES : begin], "big")
         if end > len(raw):
             return
         try:
-            records, archived, counters = msgspec.msgpack.decode(raw[begin:end])
-            note = Note(
-                [_record(**each) for each in records],
-                [Content(**each) for each in archived],
-                counters,
-            )
+            kind, value = msgspec.msgpack.decode(raw[begin:end])
+            if kind == _Entry.RECORD:
+                records.append(_record(**value))
+            elif kind == _Entry.ARCHIVED:
+                archived.append(Content(**value))
+            elif kind == _Entry.COUNTERS:
+                yield Note(records, archived, value)
+                records, archived = [], []
+            else:
+                return
         except (msgspec.DecodeError, TypeError, ValueError, KeyError):
             return
-        yield note
         begin = end + _LENGTH_BYTES
 
 

@@ -57,7 +57,7 @@ class Output:
     _filling: Filling = field(init=False)
     _note_s: float = field(init=False)
     _is_fast: bool = False
-    """Chunks are full so soon that nothing need be noted."""
+    """Answers come so quickly that they are committed every second rather than noted."""
     _told: Counters = field(default_factory=Counters)
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
     _waiting: deque[Future[None]] = field(default_factory=deque)
@@ -131,10 +131,10 @@ class Output:
         if (
             chunk.is_full(size)
             or age >= size.seconds
-            or (age >= soon and self._is_fast)  # and is no longer; nothing of it was noted
+            or (age >= soon and self._is_fast)  # nothing of it was noted
         ):
             self.flush()
-            self._is_fast = self._is_noting and chunk.will_be_full(size, soon, age)
+            self._is_fast = self._is_noting and chunk.is_quick(age)
             return
         if not batch.rows:
             return
@@ -142,7 +142,7 @@ class Output:
             batch.begun = now
         if batch.is_full:
             self._pass_on()
-            self._is_fast |= self._is_noting and chunk.will_be_full(size, soon, age)
+            self._is_fast |= self._is_noting and chunk.is_quick(age)
         elif self.line is not None and now - batch.begun >= SOON_S and self._is_idle:
             self._pass_on()
         elif self._is_noted:

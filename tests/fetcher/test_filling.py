@@ -26,19 +26,19 @@ def test_it_is_full_by_rows_or_by_bytes(rows: int, size: int, is_full: bool) -> 
 @pytest.mark.parametrize(
     ("rows", "size", "age", "expected"),
     [
-        (999, 0, 0.0, False),  # much may come at once and nothing after it
+        (999, 0, 0.0, False),  # what comes at once may be all that comes
         (1_000, 0, 0.0, True),
-        (1_000, 0, 0.2, True),
-        (1_000, 0, 0.21, False),
+        (1_000, 0, 0.5, True),
+        (1_000, 0, 0.51, False),
         (31, 1 << 20, 0.1, False),
         (32, 1 << 20, 0.5, True),
         (32, 1 << 20, 0.51, False),
-        (5_000, 0, 0.99, True),
-        (5_000, 0, 1.0, False),
-        (10_000, 0, 1.0, False),
+        (3_999, 0, 2.0, False),
+        (4_000, 0, 2.0, True),
+        (128, 1 << 20, 2.0, True),
     ],
 )
-def test_it_will_be_full_soon_at_the_pace_that_it_has(
+def test_it_is_quick_by_the_pace_that_it_has(
     rows: int, size: int, age: float, expected: bool
 ) -> None:
-    assert filled(rows, size).will_be_full(SIZE, 1.0, age) is expected
+    assert filled(rows, size).is_quick(age) is expected

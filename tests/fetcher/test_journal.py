@@ -10,7 +10,7 @@ import pytest
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.journal import Journal, Notes
-from crawl.fetcher.note import Note, encode
+from crawl.fetcher.note import Note, entries
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
 from tests.fetcher.outputs import record
@@ -93,7 +93,7 @@ def test_nothing_is_noted_after_the_end(folder: Folder) -> None:
     assert files(folder) == names
 
 
-@pytest.mark.parametrize("kept", [0, 1, 7, 8, 9, 100, 600])
+@pytest.mark.parametrize("kept", [0, 1, 7, 8, 9, 100, 600, 1_000])
 def test_a_note_that_its_writer_died_in_is_none(folder: Folder, kept: int) -> None:
     notes = begun(folder)
     for number in range(3):
@@ -101,8 +101,7 @@ def test_a_note_that_its_writer_died_in_is_none(folder: Folder, kept: int) -> No
     name = notes.end()[-1]
     place = folder.child("crawl_fetch/journal/part-00003")
     data = place.read(name) or b""
-    last = bytearray()
-    encode(Note(PAGES, [], {"number": 1}), last)
+    last = b"".join(map(bytes, entries(Note(PAGES, [], {"number": 1}))))
     assert len(last) > kept
     place.write(name, data[: len(data) - len(last) + kept])
     assert [note.records for note in left(folder)] == [PAGES] * 2

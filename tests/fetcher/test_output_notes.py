@@ -247,13 +247,33 @@ def test_while_chunks_fill_at_once_nothing_is_noted_and_a_lull_commits_what_was_
     assert [len(chunk) for chunk in made.committed()] == [1000, 271, 270]
 
 
-def test_the_first_chunk_is_noted_until_it_is_known_to_be_full_soon(tmp_path: Path) -> None:
+def test_the_first_chunk_is_noted_until_it_is_known_to_be_quick(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize(records=5000))
     for number in range(0, 3000, 300):
         made.add(*(record(each) for each in range(number, number + 300)))
         made.clock.advance(0.05)
     assert sum(len(note) for note in made.notes()) == 1200
     assert made.committed() == []
+
+
+def test_a_quick_fetch_is_committed_every_second_rather_than_noted(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize())
+    for number in range(0, 9600, 400):  # 3,200 in a second
+        made.add(*(record(each) for each in range(number, number + 400)))
+        made.clock.advance(0.125)
+    assert [len(chunk) for chunk in made.committed()] == [3600, 3600]
+    assert made.files() == []
+    made.output.close()
+
+
+def test_it_is_noted_again_when_it_slows_down(tmp_path: Path) -> None:
+    made = Made(tmp_path, ChunkSize())
+    for number in range(0, 6000, 300):  # 1,200 in a second, at the beginning all at once
+        made.add(*(record(each) for each in range(number, number + 300)))
+        made.clock.advance(0.25 if number >= 2400 else 0.0)
+    assert [len(chunk) for chunk in made.committed()] == [3900, 1500]
+    assert sum(map(len, made.notes())) == 600
+    made.output.close()
 
 
 def test_small_chunks_are_noted_however_soon_they_are_full(tmp_path: Path) -> None:
