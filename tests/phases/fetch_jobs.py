@@ -28,6 +28,12 @@ def fetch_by(clock: Clock, address: str, settings: Settings, *, parse: bool = Fa
     return fetch.run(InProcess(2), CrawlDir(address), config, FetchOptions(), clock)
 
 
+def fetch_at_full_speed(address: str, settings: Settings) -> None:
+    """With chunks of the usual size."""
+    config = web_config(Web(settings), fetcher__server__delay=0.0)
+    fetch.run(InProcess(2), CrawlDir(address), config, FetchOptions(), SystemClock())
+
+
 class LaterClock(SystemClock):
     """An hour on: whoever died is long gone, and its servers have had their pause."""
 

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
 from crawl.storage.parquet import open_table
-from crawl.storage.segments import PARSE_DATA, Segment
+from crawl.storage.segments import FETCH, PARSE_DATA, Segment
 from crawl.testing.web import Settings, Web, duplicates, running
-from tests.phases.fetch_commands import assert_one_record_each
-from tests.phases.fetch_jobs import LaterClock, fetch_by, fetch_in_chunks
-from tests.phases.killed import moments, run_killed, writes_of
+from tests.phases.fetch_commands import assert_one_record_each, pages_asked, repeated
+from tests.phases.fetch_jobs import LaterClock, fetch_at_full_speed, fetch_by, fetch_in_chunks
+from tests.phases.killed import Moment, moments, run_killed, writes_of
 from tests.phases.webs import listed
 
 pytestmark = pytest.mark.slow
@@ -91,6 +92,33 @@ def test_a_parsing_fetch_killed_at_some_writes(tmp_path: Path) -> None:
             assert_one_record_each(wreck, name, urls)
             assert sorted(parsed_urls(segment)) == urls
         assert kills >= 3
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        Moment("file #/content/part-#-#.parquet, torn", 2),
+        Moment("file #/crawl_fetch/part-#-#.parquet", 2),
+        Moment("create chunks/part-#/#.json, torn", 2),
+    ],
+    ids=str,
+)
+def test_a_fetch_at_full_speed_killed_in_its_second_chunk(tmp_path: Path, moment: Moment) -> None:
+    """What was committed is not asked for again, what was not need not have been noted."""
+    with running(Web(Settings.plain(50, 12_000, port=0, size=500))) as server:
+        urls = sorted(set(server.web.urls()))
+        directory, name = listed(str(tmp_path / "c"), urls, parts=1)
+        assert run_killed(
+            fetch_at_full_speed, directory.address, server.web.settings, at=moment
+        )
+        asked = pages_asked(server)
+        log = ChunkLog(directory.segments.segment(name).folder, 0)
+        (first,) = log.committed()
+        committed = first.pieces[FETCH].rows
+        assert committed >= 1000
+        fetch_at_full_speed(directory.address, server.web.settings)
+        assert_one_record_each(directory, name, urls)
+        assert repeated(server) <= asked - committed
 
 
 def parsed_urls(segment: Segment) -> list[str]:
