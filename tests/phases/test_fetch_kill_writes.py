@@ -108,9 +108,7 @@ def test_a_fetch_at_full_speed_killed_in_its_second_chunk(tmp_path: Path, moment
     with running(Web(Settings.plain(50, 12_000, port=0, size=500))) as server:
         urls = sorted(set(server.web.urls()))
         directory, name = listed(str(tmp_path / "c"), urls, parts=1)
-        assert run_killed(
-            fetch_at_full_speed, directory.address, server.web.settings, at=moment
-        )
+        assert run_killed(fetch_at_full_speed, directory.address, server.web.settings, at=moment)
         asked = pages_asked(server)
         log = ChunkLog(directory.segments.segment(name).folder, 0)
         (first,) = log.committed()
