@@ -12,11 +12,9 @@ under rules that allow it.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.fetcher.item import FetchItem, Purpose
 from crawl.fetcher.outcome import ROBOTS_DENIED, Blame, answer_label, outcome_of
@@ -27,10 +25,10 @@ from crawl.fetcher.record import FetchRecord, inherited, linked_record, record_o
 from crawl.fetcher.robots_line import RobotsLine
 from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FetchSettings
+from crawl.fetcher.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.scoring import Target
 from crawl.model.answer_keys import ETAG_KEY
-from crawl.model.content import Content
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.model.protocol_status import ProtocolStatus
 from crawl.model.status import Status
@@ -51,32 +49,6 @@ class Work:
 
     item: FetchItem
     request: Request
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the engine asks of the rest of the crawler."""
-
-    key_of: Callable[[str], str]
-    """A host's queue: itself, its domain or its address."""
-    emit: Callable[[FetchRecord], None]
-    clock: Clock
-    chance: random.Random
-    accepted: Callable[[str], tuple[str | None, str]] = lambda url: (url, "")
-    """A redirect's target in normal form, or None and why it is dropped."""
-    astray: Callable[[str, str], str] = lambda source, target: ""
-    """Why a redirect from one URL to another is dropped; empty where it is not."""
-    admitted: Callable[[str], tuple[str | None, str]] | None = None
-    """The same for a URL of the list, where these are looked at once more."""
-    archive: Callable[[Content], None] | None = None
-    """Where answers to requests for robots.txt go, if they are kept."""
-    owns: Callable[[str], bool] = lambda key: True
-    """Whether a server is this engine's to ask: another one may have it on its list, and
-    neither would know of the other's requests."""
-    elsewhere: Callable[[str], bool] = lambda key: False
-    """Whether another engine certainly asks a server."""
-    address_of: Callable[[str], str | None] | None = None
-    """A host's address, where servers at one address must keep apart."""
 
 
 class FetchEngine:
@@ -184,6 +156,12 @@ class FetchEngine:
             url, datum = entry
             self._add(url, datum)
 
+    def add(self, url: str, datum: CrawlDatum, now: float) -> None:
+        """A URL that is not of the list, but wanted now: it may have been asked for before."""
+        self._seen = Seen()
+        self.queues.reopen(now)
+        self._add(url, datum)
+
     def _add(self, url: str, datum: CrawlDatum) -> None:
         if self._around.admitted is not None:
             admitted, reason = self._around.admitted(url)
@@ -267,28 +245,24 @@ class FetchEngine:
         self, queue: HostQueue, blame: Blame, answer: Response | Failure, now: float
     ) -> None:
         queue.exceptions += 1
-        limit = self._politeness.max_exceptions
-        if 0 <= limit <= queue.exceptions:
-            self._close(queue, "too_many_failures")
-            return
         pause = self._politeness.back_off(queue.exceptions, self._around.chance.random())
         if blame is Blame.PAUSE and isinstance(answer, Response):
             asked_for = retry_after_seconds(
                 answer.header("retry-after"), self._around.clock.now_ms()
             )
             pause = pause if asked_for is None else max(asked_for, queue.pace.delay_s)
-        self._pause(queue, now + pause)
-
-    def _pause(self, queue: HostQueue, until: float) -> None:
-        queue.wait_until(until)
-        if self._deadline is not None and until >= self._deadline:
-            self._close(queue, "pause_beyond_time_limit")
+        queue.wait_until(now + pause)
+        if 0 <= self._politeness.max_exceptions <= queue.exceptions:
+            self._close(queue, "too_many_failures", now)
+        elif self._deadline is not None and now + pause >= self._deadline:
+            self._close(queue, "pause_beyond_time_limit", now)
         else:
             self.queues.offer(queue)
 
-    def _close(self, queue: HostQueue, reason: str) -> None:
+    def _close(self, queue: HostQueue, reason: str, now: float) -> None:
         self.counters["queues_closed"] += 1
-        self.hand_back(self.queues.drain(queue, reason), reason)
+        until = max(now + self._settings.leave_alone_s, queue.ready_at)
+        self.hand_back(self.queues.drain(queue, reason, until), reason)
 
     def _redirect(self, item: FetchItem, answer: Response, *, temporary: bool) -> None:
         location = answer.header("location")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.fetcher.dns import HostResolver
-from crawl.fetcher.engine import Surroundings
 from crawl.fetcher.output import Output
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queues import Left
@@ -19,6 +18,7 @@ from crawl.fetcher.settings import (
     FETCHER_STORE_ROBOTS,
     HTTP_REDIRECT_MAX,
 )
+from crawl.fetcher.surroundings import Surroundings
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import Resolved
 from crawl.interfaces.scoring_chain import ScoringChain

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -87,6 +88,8 @@ class HostQueues:
         """Of forgotten queues: failures in a row, and why they are closed."""
         self._paused: dict[str, float] = {}
         """Of queues that others left: when their pauses end."""
+        self._closed_until: dict[str, float] = {}
+        """Of queues that are closed for a time."""
         self._gated = politeness.ip_delay_s > 0 if gates is None else gates
         self.waiting = 0
         self.in_progress = 0
@@ -176,12 +179,21 @@ class HostQueues:
         """To be told after a queue was changed from outside: held, released, paced anew."""
         self._offer(queue)
 
-    def drain(self, queue: HostQueue, reason: str = "") -> list[FetchItem]:
-        """Empties a queue, and closes it where a reason is given."""
+    def drain(self, queue: HostQueue, reason: str = "", until: float = math.inf) -> list[FetchItem]:
+        """Empties a queue, and closes it where a reason is given; for good, or for a time."""
         left = queue.drain()
         self.waiting -= len(left)
         queue.blocked = queue.blocked or reason
+        if until < math.inf:
+            self._closed_until[queue.key] = until
         return left
+
+    def reopen(self, now: float) -> None:
+        """Has queues take in again whose time is over."""
+        for key in [key for key, until in self._closed_until.items() if until <= now]:
+            del self._closed_until[key]
+            queue = self.queue(key)
+            queue.blocked, queue.exceptions = "", 0
 
     def forget_idle(self, now: float) -> None:
         """Drops queues that have nothing to do and no pause to keep; of their past only

@@ -6,6 +6,7 @@ known: the engine asks for its robots.txt first, once.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from crawl.robots.rules import RobotRules
@@ -23,12 +24,13 @@ class _Known:
 class RobotsCache:
     """Rules by authority (`scheme://host:port`)."""
 
-    def __init__(self, expire_s: float) -> None:
+    def __init__(self, expire_s: float, leave_alone_s: float = math.inf) -> None:
         self._expire_s = expire_s
+        self._leave_alone_s = leave_alone_s
         self._known: dict[str, _Known] = {}
         self._asked: dict[str, str] = {}
         self._vain: dict[str, int] = {}
-        self._refused: dict[str, str] = {}
+        self._refused: dict[str, tuple[str, float]] = {}
         self.delays: dict[str, float] = {}
         """The pauses in seconds that rules ask for; an old one counts until the rules are
         learnt anew."""
@@ -65,18 +67,22 @@ class RobotsCache:
         self._vain[authority] = self._vain.get(authority, 0) + 1
         return self._vain[authority]
 
-    def refuse(self, authority: str, reason: str) -> None:
-        """Its rules could not be had: it is left alone for the rest of the run."""
+    def refuse(self, authority: str, reason: str, now: float, pause_s: float = 0.0) -> None:
+        """Its rules could not be had: it is left alone, and for so long at the least."""
         self.give_up(authority)
-        self._refused[authority] = reason
+        self._refused[authority] = reason, now + max(pause_s, self._leave_alone_s)
 
-    def refusal(self, authority: str) -> str:
-        """Why it is left alone; empty where it is not."""
-        return self._refused.get(authority, "")
+    def refusal(self, authority: str, now: float) -> str:
+        """Why it is left alone; empty where it is not, or no longer."""
+        reason, until = self._refused.get(authority, ("", 0.0))
+        if reason and until <= now:
+            del self._refused[authority]
+            return ""
+        return reason
 
     def refused_for(self, reason: str) -> list[str]:
         """The authorities that are left alone for that reason."""
-        return [authority for authority, why in self._refused.items() if why == reason]
+        return [authority for authority, (why, _) in self._refused.items() if why == reason]
 
     def give_up(self, authority: str) -> None:
         self._asked.pop(authority, None)

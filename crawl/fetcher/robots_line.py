@@ -73,7 +73,7 @@ class RobotsLine:
         self._deadline = deadline
         self._archive = archive
         self._elsewhere = elsewhere
-        self._cache = RobotsCache(settings.robots_expire_s)
+        self._cache = RobotsCache(settings.robots_expire_s, settings.leave_alone_s)
 
     def rules_of(self, item: FetchItem, now: float) -> RobotRules | None:
         """The rules that a page is under; None while they are not known."""
@@ -87,7 +87,8 @@ class RobotsLine:
     def wait_for_rules(self, item: FetchItem) -> None:
         """Puts the page back to wait for its authority's rules, and asks for them; hands it
         back where they cannot be had."""
-        refusal = self._cache.refusal(item.authority)
+        # as of this moment: whoever is asked one URL at a time is ahead of it, and would wait
+        refusal = self._cache.refusal(item.authority, self._clock.monotonic())
         if refusal:
             self._fetching.hand_back([item], refusal)
             return
@@ -110,11 +111,13 @@ class RobotsLine:
         """The authorities whose rules are told by a server of another part."""
         return self._cache.refused_for(ELSEWHERE)
 
-    def give_up(self, authority: str, reason: str = "robots_deferred") -> None:
-        """Nobody will ask for these rules any more: their pages must not wait for them, and
+    def give_up(
+        self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0
+    ) -> None:
+        """Nobody will ask for these rules for now: their pages must not wait for them, and
         those of other hosts in the queue go on."""
         origin = self._origin_queue(authority)
-        self._cache.refuse(authority, reason)
+        self._cache.refuse(authority, reason, self._clock.monotonic(), pause_s)
         origin.held -= 1
         for page in self._fetching.queues.drain(origin):
             if page.purpose is Purpose.PAGE and page.authority == authority:
@@ -244,8 +247,9 @@ class RobotsLine:
         late = self._deadline is not None and now + pause >= self._deadline
         keeps_others = any(page.authority != item.robots_for for page in origin.pages)
         if tries > self._settings.robots_defer_retries or late or keeps_others:
-            origin.wait_until(now + (verdict.retry_after_s or 0.0))
-            self.give_up(item.robots_for)
+            asked_for = verdict.retry_after_s or 0.0
+            origin.wait_until(now + asked_for)
+            self.give_up(item.robots_for, pause_s=asked_for)
             return
         origin.wait_until(now + pause)
         again = replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from crawl.config import Config, boolean, choice, duration, integer, number, size, text, words
@@ -245,6 +246,9 @@ class FetchSettings:
     robots_defer_retries: int = 3
     robots_redirect_max: int = 5
     robots_expire_s: float = 86_400.0
+    leave_alone_s: float = math.inf
+    """How long nobody asks a server whose rules cannot be had, or that failed too often: a
+    crawl to its end, for its next round comes."""
 
     @classmethod
     def of(cls, config: Config) -> FetchSettings:

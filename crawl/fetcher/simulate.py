@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.item import Purpose
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.settings import FETCHER_QUEUE_MODE, FETCHER_TIMELIMIT, FetchSettings
+from crawl.fetcher.surroundings import Surroundings
 from crawl.fetcher.virtual import VirtualClock, run_virtual
 from crawl.interfaces.protocol import Failure, Response
 from crawl.model.datum import CrawlDatum

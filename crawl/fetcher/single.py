@@ -16,16 +16,13 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.dns import HostResolver
-from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.item import Purpose
 from crawl.fetcher.politeness import Politeness
-from crawl.fetcher.queue import HostQueue
 from crawl.fetcher.queues import Nothing
 from crawl.fetcher.record import FetchRecord
-from crawl.fetcher.robots_cache import RobotsCache
-from crawl.fetcher.robots_line import RobotsLine
-from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FETCHER_QUEUE_MODE, FetchSettings
+from crawl.fetcher.surroundings import Surroundings
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.urlnormalizer import Scope
@@ -103,77 +100,6 @@ def is_allowlisted(url: str, exempt: frozenset[str]) -> bool:
     return bool(host)
 
 
-class _Refusals(RobotsCache):
-    """A fetch leaves a host whose rules cannot be had for a later round. Here none comes: it
-    is left alone for as long as a fetch would wait before it tries again."""
-
-    def __init__(self, settings: FetchSettings, clock: Clock) -> None:
-        super().__init__(settings.robots_expire_s)
-        self._pause_s = settings.robots_defer_s
-        self._clock = clock
-        self._until: dict[str, float] = {}
-
-    def refuse(self, authority: str, reason: str) -> None:
-        super().refuse(authority, reason)
-        self._until[authority] = self._clock.monotonic() + self._pause_s
-
-    def lengthen(self, authority: str, pause_s: float) -> None:
-        """The server itself asked for a pause."""
-        if authority in self._until:
-            until = self._clock.monotonic() + pause_s
-            self._until[authority] = max(self._until[authority], until)
-
-    def refusal(self, authority: str) -> str:
-        if authority not in self._until:
-            return ""
-        if self._clock.monotonic() >= self._until[authority]:
-            del self._until[authority]
-            return ""
-        return super().refusal(authority)
-
-
-class _Robots(RobotsLine):
-    """Rules before pages, with refusals that end."""
-
-    def __init__(
-        self, engine: FetchEngine, settings: FetchSettings, politeness: Politeness, clock: Clock
-    ) -> None:
-        super().__init__(engine, settings, politeness, clock)
-        self._cache = self.refusals = _Refusals(settings, clock)
-
-
-class _Engine(FetchEngine):
-    """A crawl has a list, asks for each page of it once, and ends; here somebody may ask for
-    the same again, after weeks."""
-
-    def __init__(
-        self, settings: FetchSettings, politeness: Politeness, around: Surroundings
-    ) -> None:
-        super().__init__(iter(()), settings, politeness, around)
-        self._robots = self._own_robots = _Robots(self, settings, politeness, around.clock)
-        self._closed_until: dict[str, float] = {}
-
-    def add(self, url: str, datum: CrawlDatum) -> None:
-        """The next to be asked for."""
-        self._seen = Seen()
-        now = self._around.clock.monotonic()
-        for key in [key for key, until in self._closed_until.items() if until <= now]:
-            del self._closed_until[key]
-            queue = self.queues.queue(key)
-            queue.blocked, queue.exceptions = "", 0
-        self._add(url, datum)
-
-    def leave_alone(self, authority: str, pause_s: float) -> None:
-        """A host whose rules cannot be had, for as long as it asked for."""
-        self._own_robots.refusals.lengthen(authority, pause_s)
-
-    def _close(self, queue: HostQueue, reason: str) -> None:
-        super()._close(queue, reason)
-        self._closed_until[queue.key] = (
-            self._around.clock.monotonic() + self._settings.robots_defer_s
-        )
-
-
 @dataclass(slots=True)
 class _Visiting:
     config: Config
@@ -185,7 +111,7 @@ class _Visiting:
     _answers: dict[str, Response | Failure] = field(default_factory=dict)
     """The last answer for an authority's robots.txt, the oldest first."""
     _settings: FetchSettings = field(init=False)
-    _engine: _Engine = field(init=False)
+    _engine: FetchEngine = field(init=False)
 
     def __post_init__(self) -> None:
         usual = FetchSettings.of(self.config)
@@ -197,8 +123,11 @@ class _Visiting:
             redirect_max=self.redirects,
             robots=replace(usual.robots, agents=agents),
             robots_defer_retries=0,
+            leave_alone_s=usual.robots_defer_s,
         )
-        self._engine = _Engine(self._settings, Politeness.of(self.config), self._surroundings())
+        self._engine = FetchEngine(
+            iter(()), self._settings, Politeness.of(self.config), self._surroundings()
+        )
 
     def visit(self, url: str, metadata: Mapping[str, str]) -> Visit:
         """Fetches the page, and those that it redirects to."""
@@ -213,8 +142,9 @@ class _Visiting:
         """Sends what requests it takes; without `pages`, those for robots.txt alone."""
         clock, engine = self.means.clock, self._engine
         now_ms = clock.now_ms()
-        engine.add(url, CrawlDatum(Status.DB_UNFETCHED, now_ms, score=1.0, metadata=dict(metadata)))
+        datum = CrawlDatum(Status.DB_UNFETCHED, now_ms, score=1.0, metadata=dict(metadata))
         at = clock.monotonic()
+        engine.add(url, datum, at)
         while (found := engine.next_work(at)) is not None:
             if isinstance(found, Nothing):
                 # nothing is under way, so that there always is such a moment
@@ -234,9 +164,6 @@ class _Visiting:
         self._answers[authority] = answer
         if len(self._answers) > MOST_ANSWERS:
             del self._answers[next(iter(self._answers))]
-        verdict = self._verdict(answer)
-        if isinstance(verdict, Deferred) and verdict.retry_after_s is not None:
-            self._engine.leave_alone(authority, verdict.retry_after_s)
 
     def _wait(self, work: Work, at: float) -> None:
         seconds = at - self.means.clock.monotonic()

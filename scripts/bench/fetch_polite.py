@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 
 from fetch_list import AGENT, Listed
 
-from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.item import Purpose
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.settings import FetchSettings
+from crawl.fetcher.surroundings import Surroundings
 from crawl.fetcher.virtual import VirtualClock, run_virtual
 from crawl.interfaces.protocol import Response
 from crawl.model.datum import CrawlDatum

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import FetchSettings
+from crawl.fetcher.surroundings import Surroundings
 from crawl.fetcher.virtual import Run, VirtualClock, run_virtual
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.datum import CrawlDatum

@@ -11,10 +11,11 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.fetcher.crew import Bandwidth, Crew
-from crawl.fetcher.engine import FetchEngine, Surroundings
+from crawl.fetcher.engine import FetchEngine
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import FetchSettings
+from crawl.fetcher.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, Request, Response
 from tests.fetcher.small_web import DUE
 

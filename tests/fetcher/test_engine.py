@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.fetcher.engine import FetchEngine, Surroundings
+from crawl.fetcher.engine import FetchEngine
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.settings import FetchSettings
+from crawl.fetcher.surroundings import Surroundings
 from crawl.fetcher.virtual import VirtualClock
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status

@@ -70,6 +70,23 @@ def test_a_closed_queue_says_why_also_after_it_was_forgotten() -> None:
     assert queues.waiting == 0
 
 
+def test_a_queue_that_is_closed_for_a_time_is_opened_after_it() -> None:
+    queues = HostQueues(Politeness(Pace(0.0)))
+    for host, until in (("a.org", 30.0), ("b.org", 40.0)):
+        queues.queue(host).exceptions = 3
+        queues.drain(queues.queue(host), "too_many_failures", until)
+    queues.drain(queues.queue("c.org"), "too_many_failures")
+    queues.forget_idle(0.0)
+    queues.reopen(29.9)
+    assert queues.put(item("a.org")) == "too_many_failures"
+    queues.reopen(30.0)
+    assert queues.put(item("a.org")) == ""
+    assert queues.queue("a.org").exceptions == 0
+    queues.reopen(1e9)
+    refused = [queues.put(item(host)) for host in ("b.org", "c.org")]
+    assert refused == ["", "too_many_failures"]
+
+
 def test_a_queue_made_anew_is_not_mistaken_for_the_forgotten_one() -> None:
     """The forgotten one may still stand in the heap, where its drained items put it."""
     queues = HostQueues(Politeness(Pace(0.0)))

@@ -66,10 +66,19 @@ def test_rules_that_expire_within_a_pause_do_not_keep_pages_from_being_fetched()
 def test_a_refused_authority_stays_refused() -> None:
     cache = RobotsCache(100.0)
     cache.ask(A, "a.org")
-    assert cache.refusal(A) == ""
-    cache.refuse(A, "robots_deferred")
-    assert cache.refusal(A) == "robots_deferred"
+    assert cache.refusal(A, 0.0) == ""
+    cache.refuse(A, "robots_deferred", 1.0)
+    assert cache.refusal(A, 1e9) == "robots_deferred"
     assert cache.asker_of(A) is None
-    assert cache.refusal(B) == ""
+    assert cache.refusal(B, 1.0) == ""
     assert cache.refused_for("robots_deferred") == [A]
     assert cache.refused_for("robots_elsewhere") == []
+
+
+def test_or_for_a_time_and_as_long_as_it_asks_for() -> None:
+    cache = RobotsCache(100.0, leave_alone_s=30.0)
+    cache.refuse(A, "robots_deferred", 1.0, pause_s=10.0)
+    cache.refuse(B, "robots_deferred", 1.0, pause_s=60.0)
+    assert cache.refusal(A, 30.9) == cache.refusal(B, 60.9) == "robots_deferred"
+    assert cache.refusal(A, 31.0) == cache.refusal(B, 61.0) == ""
+    assert cache.refused_for("robots_deferred") == []

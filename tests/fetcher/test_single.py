@@ -223,6 +223,24 @@ def test_a_host_that_failed_too_often_is_asked_again_after_a_while() -> None:
     assert visits[3].records[0].datum.status is Status.FETCH_SUCCESS
 
 
+def test_and_not_before_the_pause_is_over_that_it_asked_for_at_last() -> None:
+    settings: dict[str, object] = {"fetcher.max.exceptions.per.queue": 1}
+    who = Curious({"http://a.org/x": (503, {"retry-after": "7200"})}, settings)
+
+    def typed() -> Iterator[str]:
+        yield "http://a.org/x"
+        who.clock.now = 7000
+        yield "http://a.org/x"
+        who.clock.now = 7300
+        yield "http://a.org/x"
+
+    visits: list[Visit] = []
+    visit_each(typed(), who.config(), who.means(), visits.append)
+    assert [len(visit.records) for visit in visits] == [1, 0, 1]
+    assert [url[-1] for _, url in who.asked] == [*"txx"]
+    assert who.pauses == [("http://a.org/x", 5.0)]
+
+
 def test_rules_grow_old_while_nobody_asks() -> None:
     who = Curious({"http://a.org/robots.txt": "", "http://a.org/x": "x"})
 

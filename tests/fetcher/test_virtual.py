@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from crawl.clock import SystemClock
 from crawl.fetcher.crew import Crew
-from crawl.fetcher.engine import FetchEngine, Surroundings, Work
+from crawl.fetcher.engine import FetchEngine, Work
 from crawl.fetcher.politeness import Pace, Politeness
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.settings import FetchSettings
+from crawl.fetcher.surroundings import Surroundings
 from crawl.fetcher.virtual import VirtualClock, run_virtual
 from crawl.interfaces.protocol import Failure, Request, Response
 from crawl.model.datum import FETCH_DELAY_KEY
