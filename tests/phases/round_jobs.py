@@ -27,14 +27,17 @@ def run_rounds(hours: int, address: str, seeds: str, settings: Settings) -> None
 
 def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> Walked:
     """Rounds of a few URLs until nothing is due."""
+    directory = CrawlDir(address)
     config = web_config(
         Web(settings),
         fetcher__server__delay=0,
         fetcher__checkpoint__records=6,
+        # answers are noted here too where that would not be worth a file
+        fetcher__journal__seconds=0 if directory.folder.is_local() else 0.001,
         crawldb__buckets=2,
     )
     return turn(
-        *(CrawlDir(address), config, clock, Loop(UNBOUNDED)),
+        *(directory, config, clock, Loop(UNBOUNDED)),
         seeds=(seeds,),
         parts=2,
         top_n=10,
