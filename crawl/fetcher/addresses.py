@@ -111,7 +111,7 @@ class AddressPolicy:
             return "unspecified"
         if address.is_multicast:
             return "multicast"
-        if isinstance(address, IPv6Address) and _carries_ipv4(address):
+        if isinstance(address, IPv6Address) and _carried(address) is not None:
             return ""  # judged by what it carries
         if address.is_loopback:
             return "" if self._allow_private else "loopback"
@@ -142,26 +142,19 @@ def _within(address: Address, networks: tuple[Network, ...]) -> bool:
     return any(address in network for network in networks)
 
 
-def _carries_ipv4(address: IPv6Address) -> bool:
-    """An address that a host or a gateway turns into an IPv4 one; `::1` is its own."""
-    return (
-        address.ipv4_mapped is not None
-        or any(address in network for network in _NAT64)
-        or (address in _COMPATIBLE and int(address) > 1)
-    )
+def _carried(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that a host or a gateway turns it into; `::1` is its own."""
+    plain = address.ipv4_mapped or address.sixtofour
+    if plain is None and (
+        _within(address, _NAT64) or (address in _COMPATIBLE and int(address) > 1)
+    ):
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return plain
 
 
 def _inside(address: Address) -> tuple[Address, ...]:
     """The IPv4 addresses that an IPv6 address stands for: a detour to the same place."""
     if isinstance(address, IPv4Address):
         return ()
-    carried: list[Address] = []
-    if address.ipv4_mapped is not None:
-        carried.append(address.ipv4_mapped)
-    elif _carries_ipv4(address):
-        carried.append(IPv4Address(int(address) & 0xFFFFFFFF))
-    if address.sixtofour is not None:
-        carried.append(address.sixtofour)
-    if address.teredo is not None:
-        carried.extend(address.teredo)
-    return tuple(carried)
+    carried = _carried(address)
+    return (address.teredo or ()) if carried is None else (carried,)

@@ -51,7 +51,10 @@ def test_only_the_public_internet_by_default(address: str, reason: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "::ffff:8.8.8.8", "64:ff9b::808:808"],
+    [
+        *("93.184.216.34", "8.8.8.8", "2606:2800:220:1::1"),
+        *("::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"),
+    ],
 )
 def test_public_addresses_are_asked(address: str) -> None:
     assert AddressPolicy().refusal(address) is None
