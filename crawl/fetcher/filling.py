@@ -19,6 +19,8 @@ SOON_S = 1.0
 _QUICK_ROWS = 2_000
 _QUICK_BYTES = 64 << 20
 """A second: one commit of them costs far less than their notes."""
+QUICK_COMMIT_S = 0.25
+"""Where it takes longer the fetch would wait for it most of the time."""
 _JUDGED_S = 0.5
 """What comes at once may be all that comes."""
 

@@ -18,7 +18,7 @@ from typing import IO
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.note import Note, decoded, entries
+from crawl.fetcher.note import Note, decoded, pieces
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
@@ -52,7 +52,9 @@ class Notes:
             told = self._told
             since = {name: count - told[name] for name, count in total.items()}
             counters = {name: count for name, count in since.items() if count}
+            self._ended = True  # unless all goes well: what follows half a note would join it
             self._add(Note(records, archived, counters))
+            self._ended = False
             self._told = total
 
     def end(self) -> list[str]:
@@ -82,8 +84,8 @@ class Notes:
 
 
 def _write(note: Note, stream: IO[bytes]) -> None:
-    for entry in entries(note):
-        stream.write(entry)
+    for piece in pieces(note):
+        stream.write(piece)
 
 
 class Journal:

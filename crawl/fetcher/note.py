@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -20,6 +19,8 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 
 _LENGTH_BYTES = 8
+_RECORD, _ARCHIVED, _COUNTERS = "r", "a", "c"
+"""Kinds of entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +32,19 @@ class Note:
     counters: Mapping[str, int] = field(default_factory=dict)
 
 
-class _Entry(StrEnum):
-    RECORD = "r"
-    ARCHIVED = "a"
-    COUNTERS = "c"
-
-
-def entries(note: Note) -> Iterator[bytearray]:
-    """What to write, piece by piece, all in one buffer: memory that is new for every note
-    takes longer to get than the note to write."""
-    into = bytearray()
+def pieces(note: Note) -> Iterator[bytes]:
+    """What to write, one after the other: all of a large note at once would be memory that is
+    new, and takes longer to get than the note to write."""
     for record in note.records:
-        yield _encoded(_Entry.RECORD, record, into)
+        yield from _entry(_RECORD, record)
     for content in note.archived:
-        yield _encoded(_Entry.ARCHIVED, content, into)
-    yield _encoded(_Entry.COUNTERS, note.counters, into)
+        yield from _entry(_ARCHIVED, content)
+    yield from _entry(_COUNTERS, note.counters)
 
 
-def _encoded(kind: _Entry, value: object, into: bytearray) -> bytearray:
-    _encoder.encode_into((kind, value), into, _LENGTH_BYTES)
-    into[:_LENGTH_BYTES] = (len(into) - _LENGTH_BYTES).to_bytes(_LENGTH_BYTES, "big")
-    return into
+def _entry(kind: str, value: object) -> tuple[bytes, bytes]:
+    message = _encoder.encode((kind, value))
+    return len(message).to_bytes(_LENGTH_BYTES, "big"), message
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=dict)
@@ -69,11 +62,11 @@ def decoded(raw: bytes) -> Iterator[Note]:
             return
         try:
             kind, value = msgspec.msgpack.decode(raw[begin:end])
-            if kind == _Entry.RECORD:
+            if kind == _RECORD:
                 records.append(_record(**value))
-            elif kind == _Entry.ARCHIVED:
+            elif kind == _ARCHIVED:
                 archived.append(Content(**value))
-            elif kind == _Entry.COUNTERS:
+            elif kind == _COUNTERS:
                 yield Note(records, archived, value)
                 records, archived = [], []
             else:

@@ -5,6 +5,7 @@ does it while the fetch goes on.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from crawl.counters import Counters
 from crawl.fetcher.batch import Batch, Packed, packed_notes
 from crawl.fetcher.chunk_files import ChunkFiles
-from crawl.fetcher.filling import SOON_S, ChunkSize, Filling
+from crawl.fetcher.filling import QUICK_COMMIT_S, SOON_S, ChunkSize, Filling
 from crawl.fetcher.journal import Journal
 from crawl.fetcher.noting import Answers, Noting
 from crawl.fetcher.parse_line import Found, ParseLine
@@ -53,11 +54,14 @@ class Output:
     line: ParseLine | None = None
     """Parses what is fetched; None where that is left to a later phase."""
     keep_content: bool = True
+    monotonic: Callable[[], float] = time.monotonic
     _batch: Batch = field(init=False)
     _filling: Filling = field(init=False)
     _note_s: float = field(init=False)
     _is_fast: bool = False
     """Answers come so quickly that they are committed every second rather than noted."""
+    _commit_s: float = 0.0
+    """How long the last commit took."""
     _told: Counters = field(default_factory=Counters)
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
     _waiting: deque[Future[None]] = field(default_factory=deque)
@@ -128,13 +132,14 @@ class Output:
             chunk.begun = now
         age = now - chunk.begun
         soon = max(SOON_S, self._note_s)
+        is_quick = self._is_noting and self._commit_s <= QUICK_COMMIT_S and chunk.is_quick(age)
         if (
             chunk.is_full(size)
             or age >= size.seconds
             or (age >= soon and self._is_fast)  # nothing of it was noted
         ):
             self.flush()
-            self._is_fast = self._is_noting and chunk.is_quick(age)
+            self._is_fast = is_quick
             return
         if not batch.rows:
             return
@@ -142,7 +147,7 @@ class Output:
             batch.begun = now
         if batch.is_full:
             self._pass_on()
-            self._is_fast |= self._is_noting and chunk.is_quick(age)
+            self._is_fast |= is_quick
         elif self.line is not None and now - batch.begun >= SOON_S and self._is_idle:
             self._pass_on()
         elif self._is_noted:
@@ -265,11 +270,13 @@ class Output:
         return parsed
 
     def _commit(self, end_of_notes: Callable[[], list[str]]) -> None:
+        begun = self.monotonic()
         pieces = self._files.finish()
         names = end_of_notes()  # not sooner: files take long to finish
         self.log.commit(Chunk(pieces, dict(self._counted), names))
         self._journal.delete(names)
         self._files, self._counted = self._new_files(), Counters()
+        self._commit_s = self.monotonic() - begun
 
     def _new_files(self) -> ChunkFiles:
         return ChunkFiles(self.segment, self.part, self.buckets)

@@ -129,8 +129,8 @@ FETCHER_JOURNAL_SECONDS = duration(
     0.0,
     "How long an answer may wait to be noted in a journal. After a crash no page is asked for"
     " again but those under way and those of this time; of a fetch of 2,000 pages or 64 MiB"
-    " a second, those of a second. 0: at once on a local disk (within 50 ms where hundreds come"
-    " in a second), each second where every note is a file of its own (object stores, HDFS)."
+    " a second, those of about a second. 0: at once on a local disk (within 50 ms where hundreds"
+    " come in a second), each second where every note is a file of its own (object stores, HDFS)."
     " -1: no journal.",
     unit="s",
     minimum=-1,

@@ -147,7 +147,7 @@ def _show_flat(lines: list[Line], options: argparse.Namespace, console: Console)
         f" median of {options.rounds} rounds",
     )
     table.add_column("")
-    for column in ("pages/s", "× Scrapy", "CPU ms/page", "× bare pycurl", "MiB"):
+    for column in ("pages/s", "× Scrapy", "CPU ms/page", "× bare pycurl", "peak MiB"):
         table.add_column(column, justify="right")
     for line in lines:
         times = f"{line.faster_than(rival):.1f}" if rival else ""

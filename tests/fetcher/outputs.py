@@ -39,7 +39,8 @@ class Made:
         self.log = ChunkLog(self.segment, 2)
         self.log.claim(0)
         self.output = Output(
-            self.segment, 2, self.log, size, BUCKETS, lambda: Counters(self.counters)
+            *(self.segment, 2, self.log, size, BUCKETS, lambda: Counters(self.counters)),
+            monotonic=self.clock.monotonic,
         )
 
     def add(self, *records: FetchRecord) -> None:

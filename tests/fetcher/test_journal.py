@@ -10,7 +10,7 @@ import pytest
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.journal import Journal, Notes
-from crawl.fetcher.note import Note, entries
+from crawl.fetcher.note import Note, pieces
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
 from tests.fetcher.outputs import record
@@ -101,7 +101,7 @@ def test_a_note_that_its_writer_died_in_is_none(folder: Folder, kept: int) -> No
     name = notes.end()[-1]
     place = folder.child("crawl_fetch/journal/part-00003")
     data = place.read(name) or b""
-    last = b"".join(map(bytes, entries(Note(PAGES, [], {"number": 1}))))
+    last = b"".join(pieces(Note(PAGES, [], {"number": 1})))
     assert len(last) > kept
     place.write(name, data[: len(data) - len(last) + kept])
     assert [note.records for note in left(folder)] == [PAGES] * 2
@@ -114,9 +114,13 @@ class Full(io.BytesIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
-    notes = begun(Folder(str(tmp_path)))
+def test_a_disk_that_is_full_is_told_and_nothing_more_noted(tmp_path: Path) -> None:
+    folder = Folder(str(tmp_path))
+    notes = begun(folder)
     notes.write(PAGES, [], Counters())
-    notes._grows = Full()
+    grows, notes._grows = notes._grows, Full()
     with pytest.raises(StorageError, match=r"part-00003/01234567-000001.notes: .*No space left"):
         notes.write(PAGES, [], Counters())
+    notes._grows = grows
+    notes.write(PAGES, [], Counters())
+    assert len(left(folder)) == 1

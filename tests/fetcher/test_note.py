@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.fetcher.note import Note, decoded, entries
+from crawl.fetcher.note import Note, decoded, pieces
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
@@ -38,7 +38,7 @@ NOTES = st.builds(
 
 
 def encoded(note: Note) -> bytes:
-    return b"".join(map(bytes, entries(note)))
+    return b"".join(pieces(note))
 
 
 @given(st.lists(NOTES, max_size=3), NOTES, st.data())

@@ -260,6 +260,7 @@ def test_a_quick_fetch_is_committed_every_second_rather_than_noted(tmp_path: Pat
     made = Made(tmp_path, ChunkSize())
     for number in range(0, 9600, 400):  # 3,200 in a second
         made.add(*(record(each) for each in range(number, number + 400)))
+        made.settle()
         made.clock.advance(0.125)
     assert [len(chunk) for chunk in made.committed()] == [3600, 3600]
     assert made.files() == []
@@ -270,9 +271,30 @@ def test_it_is_noted_again_when_it_slows_down(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize())
     for number in range(0, 6000, 300):  # 1,200 in a second, at the beginning all at once
         made.add(*(record(each) for each in range(number, number + 300)))
+        made.settle()
         made.clock.advance(0.25 if number >= 2400 else 0.0)
     assert [len(chunk) for chunk in made.committed()] == [3900, 1500]
     assert sum(map(len, made.notes())) == 600
+    made.output.close()
+
+
+def test_where_commits_take_long_a_quick_fetch_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Made(tmp_path, ChunkSize())
+    finish = ChunkFiles.finish
+
+    def slowly(files: ChunkFiles) -> dict[str, Piece]:
+        made.clock.advance(0.3)
+        return finish(files)
+
+    monkeypatch.setattr(ChunkFiles, "finish", slowly)
+    for number in range(0, 12_000, 400):  # 3,200 in a second
+        made.add(*(record(each) for each in range(number, number + 400)))
+        made.settle()
+        made.clock.advance(0.125)
+    first, second = made.committed()  # that the first takes long is known when the second ends
+    assert sum(map(len, made.notes())) == 12_000 - len(first) - len(second)
     made.output.close()
 
 
