@@ -69,7 +69,7 @@ def test_any_mapping_is_noted() -> None:
         b"\x92\xa1z\x80",  # of a kind that nobody knows
         b"\x92\xa1r\x80",  # a record without fields
         b"\x92\xa1a\x81\xa1x\x01",  # a content with a field of another time
-        b"\x93\x90\x90\x80",  # of version 0.1
+        b"\x93\x90\x90\x80",  # several things in one
     ],
 )
 def test_what_is_no_note_of_ours_is_passed_over(message: bytes) -> None:
