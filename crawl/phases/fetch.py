@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from statistics import quantiles
 from typing import Any
-
-import numpy as np
 
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
@@ -256,4 +255,5 @@ def _percentiles(fetched: list[PartFetched]) -> dict[str, Any]:
     sample = [latency for part in fetched for latency in part.latencies_ms]
     if not sample:
         return {}
-    return {f"p{share}": round(float(np.percentile(sample, share))) for share in (50, 90, 99)}
+    cuts = quantiles(sample, n=100, method="inclusive") if len(sample) > 1 else sample * 99
+    return {f"p{share}": round(cuts[share - 1]) for share in (50, 90, 99)}

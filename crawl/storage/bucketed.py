@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -44,7 +45,7 @@ class _Buckets:
 def write_bucketed(folder: Folder, name: str, table: pa.Table, buckets: int) -> Piece:
     """Writes rows of CrawlDb columns sorted by bucket and, within one, by URL."""
     numbers = buckets_of(table["host"], buckets)
-    keys = pa.table({"bucket": pa.array(numbers), "url": table["url"]})
+    keys = pa.table({"bucket": _column(numbers), "url": table["url"]})
     order = pc.sort_indices(keys, [("bucket", "ascending"), ("url", "ascending")])
     present, counts = np.unique(numbers, return_counts=True)
     rows = dict(zip(present.tolist(), counts.tolist(), strict=True))
@@ -60,6 +61,12 @@ def write_bucketed(folder: Folder, name: str, table: pa.Table, buckets: int) -> 
                 done, waiting = done + waiting, 0
         writer.write(ordered.slice(done))
     return Piece(name, writer.rows, folder.size(name) or 0)
+
+
+def _column(numbers: npt.NDArray[np.int32]) -> pa.Array:
+    """`pa.array` would load all of numpy.ma to see that they are not masked: in every task's
+    process as much time as hundreds of pages take."""
+    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 def read_bucket(
