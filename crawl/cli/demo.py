@@ -9,18 +9,18 @@ from pathlib import Path
 import click
 
 from crawl.buckets.runner import InProcess
-from crawl.cli import walk
 from crawl.cli.main import COMMANDS, INTERRUPTED
 from crawl.cli.options import with_config, with_spark
 from crawl.cli.output import print_table, remark
 from crawl.cli.rounds_told import Teller
 from crawl.cli.run import walk_on_spark
-from crawl.cli.spark import SparkOptions
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.status import Status
 from crawl.phases import readdb
 from crawl.rounds import Ending, Loop, RoundOptions
+from crawl.rounds.loop import check as check_rounds
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
 
@@ -63,7 +63,7 @@ def command(crawl_dir: str, spark: SparkOptions, config: Config) -> int:
         seeds.write_text("".join(f"{url}\n" for url in server.web.seeds()))
         config = _settings(config, server, Path(folder, "hosts.txt"))
         options = RoundOptions(top_n=100, threads=20, time_limit_min=5)
-        walk.check(config, options, (str(seeds),))
+        check_rounds(config, options, (str(seeds),))
         remark(
             f"demo: a web of {_SHAPE.pages} pages on {_SHAPE.sites} hosts is served on port"
             f" {server.port} of loopback; nothing leaves this machine"

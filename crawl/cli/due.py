@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import click
 
 from crawl.cli.output import remark
-from crawl.cli.walk import segments_found
 from crawl.errors import UsageError
 from crawl.rounds import (
     NOTHING_MORE,
@@ -23,6 +22,7 @@ from crawl.rounds import (
     open_segments,
     round_of,
 )
+from crawl.rounds.loop import segments_found
 from crawl.storage.crawl_dir import CrawlDir
 
 if_due_option = click.option(

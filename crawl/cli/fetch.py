@@ -14,7 +14,6 @@ from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.segments import require_segments
-from crawl.cli.spark import JVMDied, SparkOptions
 from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -22,6 +21,7 @@ from crawl.errors import EnvironmentFault
 from crawl.fetcher.part import STOP
 from crawl.phases import fetch
 from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 __all__ = ["command", "telling"]

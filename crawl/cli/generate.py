@@ -10,13 +10,13 @@ import click
 from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.spark import SparkOptions
 from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import generate
 from crawl.phases.generate import Generated, GenerateOptions, Matching
 from crawl.rounds import NOTHING_MORE
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.urls.resolve import system_resolver
 

@@ -62,7 +62,7 @@ def with_config(command: Command) -> Command:
 
 def with_spark(command: Command) -> Command:
     """Adds --master and --quiet; the command is called with `spark: SparkOptions`."""
-    from crawl.cli.spark import SparkOptions
+    from crawl.spark.runners import SparkOptions
 
     @click.option(
         "--master",

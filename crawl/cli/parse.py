@@ -10,12 +10,12 @@ from crawl.cli.options import crawl_dir_argument, force_option, json_option, wit
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.parse_progress import telling
 from crawl.cli.segments import require_segments
-from crawl.cli.spark import SparkOptions
 from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import parse
 from crawl.phases.parse import Parsed, ParseOptions
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import CONTENT
 

@@ -15,7 +15,6 @@ from crawl.buckets.runner import Runner
 from crawl.buckets.stats import Spread, Stats, status_label
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.spark import SparkOptions
 from crawl.clock import as_text
 from crawl.config import Config
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
@@ -25,6 +24,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
 from crawl.model.status import DB_STATUSES, Status
 from crawl.phases import readdb
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.snapshot import Snapshot

@@ -6,11 +6,11 @@ import click
 
 from crawl.cli.options import crawl_dir_argument, force_option, with_config, with_spark
 from crawl.cli.output import remark
-from crawl.cli.spark import SparkOptions
 from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import rebucket
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 

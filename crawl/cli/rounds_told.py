@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.walk import RoundDone, Walked
 from crawl.rounds import (
     STOP_FILE,
     UNBOUNDED,
@@ -20,6 +19,7 @@ from crawl.rounds import (
     next_step,
     round_of,
 )
+from crawl.rounds.loop import RoundDone, Walked
 
 _PHASES = ("inject", "generate", "fetch", "parse", "updatedb")
 

@@ -13,15 +13,13 @@ from typing import TypeVar
 import click
 
 from crawl.buckets.runner import Runner
-from crawl.cli import fetch_progress, parse_progress, walk
+from crawl.cli import fetch_progress, parse_progress
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, remark
 from crawl.cli.rounds_told import Teller, last_words, show_plan, sum_up
-from crawl.cli.spark import JVMDied, SparkOptions
 from crawl.cli.unlocked import require_unlocked
-from crawl.cli.walk import Walk, Walked, Witness, segments_found
 from crawl.clock import SystemClock
 from crawl.config import Config, Property
 from crawl.config.config import DEFAULT_ORIGIN
@@ -39,6 +37,9 @@ from crawl.rounds import (
     round_of,
     seconds_of,
 )
+from crawl.rounds.loop import Walk, Walked, Witness, segments_found
+from crawl.rounds.loop import check as check_rounds
+from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.seeds import plan_seeds
@@ -142,7 +143,7 @@ def command(
         parses_in_fetch=config[FETCHER_PARSE],
     )
     directory = CrawlDir(crawl_dir)
-    walk.check(config, options, seeds)
+    check_rounds(config, options, seeds)
     # what cannot be read or written is told before Spark starts
     if seeds:
         plan_seeds(list(seeds))

@@ -7,12 +7,12 @@ import click
 from crawl.cli import fetch_progress, parse_progress
 from crawl.cli.options import crawl_dir_argument, json_option
 from crawl.cli.output import print_json, print_table
-from crawl.cli.walk import stage_of
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.config.properties import LOCK_STALE_AFTER
 from crawl.phases import updatedb
 from crawl.rounds import Stage
+from crawl.rounds.loop import stage_of
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of
 from crawl.storage.segments import FETCH, GENERATE

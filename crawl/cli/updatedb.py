@@ -8,7 +8,6 @@ from crawl.cli.due import Turn, if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.segments import require_segments
-from crawl.cli.spark import SparkOptions
 from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -16,6 +15,7 @@ from crawl.model.status import DB_STATUSES
 from crawl.phases import updatedb
 from crawl.phases.updatedb import DbUpdated, UpdateOptions
 from crawl.rules.updatedb import Event
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 

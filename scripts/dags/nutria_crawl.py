@@ -1,6 +1,6 @@
 """A crawl as an Airflow DAG: rounds of generate, fetch, parse and updatedb, a task each.
 
-What the tasks are and what they run is told by crawl/rounds.py; here it becomes operators.
+What the tasks are and what they run is told by crawl/rounds/steps.py; here it becomes operators.
 Nothing but that file is needed of Nutria where the DAG is parsed, and no Spark.
 
 Where Airflow parses it, the environment says how the tasks run:

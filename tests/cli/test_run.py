@@ -47,7 +47,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(*arguments: object, **more: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("crawl.cli.spark.SparkOptions.session", started)
+    monkeypatch.setattr("crawl.spark.runners.SparkOptions.session", started)
 
 
 def rows_of(table: str) -> dict[str, float]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from crawl.cli.spark import SparkOptions
 from crawl.clock import SystemClock
 from crawl.model.status import Status
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.lock import LOCK_NAME, held

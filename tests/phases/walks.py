@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from crawl.buckets.runner import InProcess
-from crawl.cli.walk import RoundDone, Walk, Walked
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.fetcher.settings import FETCHER_PARSE
 from crawl.rounds import Loop, RoundOptions, Step
+from crawl.rounds.loop import RoundDone, Walk, Walked
 from crawl.storage.crawl_dir import CrawlDir
 
 

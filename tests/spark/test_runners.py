@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawl.buckets.runner import InProcess
-from crawl.cli.spark import SMALL_ROWS, SparkOptions
 from crawl.config import Config
+from crawl.spark.runners import SMALL_ROWS, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from crawl.buckets.runner import InProcess
-from crawl.cli.walk import Walk, Walked, segments_found
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo, StorageError
 from crawl.fetcher.part import STOP
 from crawl.phases import fetch, parse, updatedb
 from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, Stage
+from crawl.rounds.loop import Walk, Walked, segments_found
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, Segment
 from tests.phases.made import DAY, NOW, records_of

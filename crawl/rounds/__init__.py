@@ -1,0 +1,49 @@
+"""Rounds: their steps as data (`steps`), and the loop that runs them (`loop`).
+
+This package itself imports the data alone, neither Spark nor the disk, so that a scheduler
+can load it anywhere; `crawl.rounds.loop` is for whoever runs the phases.
+"""
+
+from crawl.rounds.steps import (
+    NOTHING_MORE,
+    STOP_FILE,
+    UNBOUNDED,
+    CrawlParams,
+    Due,
+    Ending,
+    Loop,
+    Round,
+    RoundOptions,
+    SegmentState,
+    Stage,
+    Step,
+    Task,
+    graph_of,
+    inject_step,
+    next_step,
+    open_segments,
+    round_of,
+    seconds_of,
+)
+
+__all__ = [
+    "NOTHING_MORE",
+    "STOP_FILE",
+    "UNBOUNDED",
+    "CrawlParams",
+    "Due",
+    "Ending",
+    "Loop",
+    "Round",
+    "RoundOptions",
+    "SegmentState",
+    "Stage",
+    "Step",
+    "Task",
+    "graph_of",
+    "inject_step",
+    "next_step",
+    "open_segments",
+    "round_of",
+    "seconds_of",
+]
