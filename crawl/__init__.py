@@ -1,17 +1,57 @@
 """Nutria: a web crawler whose phases are Spark jobs and whose state is open Parquet.
 
+    import crawl
+
+    web = crawl.open("mycrawl", settings={"http.agent.name": "mybot"})
+    web.inject(["https://example.org/"])
+    web.run(rounds=2)
+    web.pages().to_pandas()
+
+What is public is what `__all__` names here, with the methods of what these return (crawl/api.py);
+it is loaded when it is first used, so that `import crawl` costs nothing.
+
 A URL's life: a seed line is injected into the CrawlDb; generate selects it into a
 segment's fetch list; fetch, parse and updatedb bring back what became of it.
 The floors, lowest first: errors, clock, counters, nearest · model · config · telemetry ·
 html · interfaces · urls · robots · rules · storage · parsing · fetcher · buckets · plugins,
-testing · phases, spark (the only place that knows Spark) · rounds · cli. Imports only point
-down.
+testing · phases, spark (the only place that knows Spark) · rounds · inspect, datasets, declared ·
+facade · api · cli. Imports only point down.
 """
 
 import sys
+from typing import TYPE_CHECKING
 
 # an old Python of a cluster would fail with less to say
 if sys.version_info < (3, 11):  # noqa: UP036
     sys.exit(f"crawl: needs Python 3.11 or newer, this is {sys.version.split()[0]}")
 
+if TYPE_CHECKING:
+    from crawl.api import Crawl, fetch_page, open, parse_page
+    from crawl.errors import CrawlError
+
 __version__ = "0.1.0"
+
+__all__ = ["Crawl", "CrawlError", "__version__", "fetch_page", "open", "parse_page"]
+
+_HOMES = {
+    "Crawl": "crawl.api",
+    "CrawlError": "crawl.errors",
+    "fetch_page": "crawl.api",
+    "open": "crawl.api",
+    "parse_page": "crawl.api",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Loads a public name when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'crawl' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -9,17 +9,18 @@ from pathlib import Path
 import click
 
 from crawl.buckets.runner import InProcess
+from crawl.cli.displays import displays
 from crawl.cli.main import COMMANDS, INTERRUPTED
 from crawl.cli.options import with_config, with_spark
 from crawl.cli.output import print_table, remark
 from crawl.cli.rounds_told import Teller
-from crawl.cli.run import walk_on_spark
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.status import Status
 from crawl.phases import readdb
 from crawl.rounds import Ending, Loop, RoundOptions
 from crawl.rounds.loop import check as check_rounds
+from crawl.rounds.on_spark import run_rounds
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
@@ -68,10 +69,11 @@ def command(crawl_dir: str, spark: SparkOptions, config: Config) -> int:
             f"demo: a web of {_SHAPE.pages} pages on {_SHAPE.sites} hosts is served on port"
             f" {server.port} of loopback; nothing leaves this machine"
         )
-        walked = walk_on_spark(
+        walked = run_rounds(
             *(spark, directory, config, options, Loop(ROUNDS)),
             seeds=(str(seeds),),
             witness=Teller("demo", quiet=spark.quiet),
+            displays=displays(quiet=spark.quiet),
         )
     if walked.ending is Ending.INTERRUPTED:
         remark(f"demo: interrupted; {crawl_dir} can be deleted")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 import click
 
-from crawl.buckets.dump import as_paragraph, as_record
+from crawl.buckets.dump import as_paragraph
 from crawl.buckets.explain import Explanation, Past, explain
 from crawl.buckets.generate.why import GenerateStep, moment
 from crawl.buckets.mentions import Mention
@@ -18,6 +15,7 @@ from crawl.cli.options import crawl_dir_argument, json_option, with_config
 from crawl.cli.output import print_json, print_table, remark
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.inspect.explanation import explanation_values
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.storage.crawl_dir import CrawlDir
@@ -63,15 +61,12 @@ def command(
         with asking("explain", config) as means:
             robots = asked_now(found.url, config, means)
     if as_json:
-        print_json(_as_json(found, robots))
+        print_json(explanation_values(found, robots))
     else:
         _show(found, robots)
     if not found.is_known:
         remark(f"explain: nothing is known of {printable(found.url)}")
     return 0 if found.is_known else UNKNOWN
-
-
-# for people
 
 
 def _show(found: Explanation, robots: RobotsWord) -> None:
@@ -178,48 +173,3 @@ def _record_told(datum: CrawlDatum) -> str:
     if datum.status.is_fetch:
         words.append(moment(datum.fetch_time))
     return ", ".join([*words, status] if status else words)
-
-
-# for programs
-
-
-def _as_json(found: Explanation, robots: RobotsWord) -> dict[str, Any]:
-    return {
-        "asked": found.asked,
-        "url": found.url,
-        "known": found.is_known,
-        "record": _record(found.url, found.record),
-        "next": found.prospect,
-        "robots": asdict(robots),
-        "history": [
-            {
-                "snapshot": past.snapshot,
-                "created": moment(past.created_ms),
-                "phase": past.phase,
-                "record": _record(found.url, past.record),
-            }
-            for past in found.history
-        ],
-        "segments": [
-            {
-                "segment": mention.segment,
-                "part": mention.part,
-                "records": [as_record(found.url, datum) for datum in mention.records],
-                "links": mention.links,
-                "facts": {name: _plain(value) for name, value in mention.facts.items()},
-            }
-            for mention in found.segments
-        ],
-        "inlinks": [asdict(link) for link in found.inlinks],
-        "normalizers": [asdict(step) for step in found.normalizing],
-        "filters": [asdict(step) for step in found.filtering],
-        "generate": [asdict(step) for step in found.generating],
-    }
-
-
-def _record(url: str, datum: CrawlDatum | None) -> dict[str, Any] | None:
-    return None if datum is None else as_record(url, datum)
-
-
-def _plain(value: Any) -> Any:
-    return value.hex() if isinstance(value, bytes) else value

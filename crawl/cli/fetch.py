@@ -9,7 +9,6 @@ import click
 from crawl.cli.counted import counted
 from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.fetch_progress import telling
-from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
@@ -21,6 +20,7 @@ from crawl.errors import EnvironmentFault
 from crawl.fetcher.part import STOP
 from crawl.phases import fetch
 from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -79,7 +79,7 @@ def command(
         with (
             terminated_as_interrupted(),
             spark.runner("fetch", config, quiet=True) as runner,
-            asks_first(lambda: chosen.folder.write(STOP, b""), "fetch") as interrupted,
+            asks_first(lambda: chosen.folder.write(STOP, b""), "fetch", remark) as interrupted,
             telling(chosen, quiet=spark.quiet),
         ):
             done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)

@@ -22,10 +22,10 @@ from typing import Any, TypeVar
 
 import click
 
-from crawl.cli.interrupt import terminated_as_interrupted
 from crawl.cli.lines import asked_urls
 from crawl.cli.output import remark
 from crawl.errors import EnvironmentFault, UsageError
+from crawl.rounds.interrupt import terminated_as_interrupted
 
 LONGEST_LINE = 1 << 16
 MOST_CLIENTS = 64

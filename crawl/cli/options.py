@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from crawl.cli.declared import declared_properties
 from crawl.cli.output import remark
 from crawl.config import load
+from crawl.declared import declared_properties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

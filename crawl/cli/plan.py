@@ -23,6 +23,7 @@ from crawl.cli.amounts import (
 from crawl.cli.options import Command, json_option
 from crawl.cli.output import print_json, print_table, remark
 from crawl.errors import UsageError
+from crawl.inspect.capacity import plan_values
 from crawl.rules.capacity import Demand
 from crawl.rules.cluster import (
     EXAMPLE_PRICES,
@@ -179,7 +180,7 @@ def command(
     found = plan(demand, costs, node, nodes, prices)
     most = None if found.fits else most_pages_per_day(demand, costs, node)
     if as_json:
-        print_json(_as_dict(demand, node, found, most))
+        print_json(plan_values(demand, node, found, most))
     else:
         _show(demand, node, found, prices)
         _conclude(demand, found, most)
@@ -274,49 +275,3 @@ def _conclude(demand: Demand, found: Plan, most: float | None) -> None:
         f" {slowest.taking.bound}; {show_count(most)} pages a day are, at"
         f" {demand.rounds_per_day:g} rounds a day"
     )
-
-
-def _as_dict(demand: Demand, node: Node, found: Plan, most: float | None) -> dict[str, Any]:
-    return {
-        "fits": found.fits,
-        "nodes": found.nodes,
-        "hours_per_day": round(found.hours_per_day, 4),
-        "most_pages_per_day": demand.pages_per_day if most is None else round(most),
-        "pages_per_day": demand.pages_per_day,
-        "polite_s": round(demand.polite_s, 3),
-        "left_behind": round(found.left_behind, 6),
-        "slow_hosts": round(found.slow_hosts),
-        "storage_bytes": {
-            "crawldb": round(found.storage.updatedb),
-            "segments": round(found.storage.segments),
-        },
-        "cost": {
-            "per_day": round(found.cost_per_day, 2),
-            "storage_per_month": round(found.storage_cost, 2),
-        },
-        "settings": {
-            "crawldb.buckets": demand.bucket_count,
-            "generate.top_n": round(demand.pages_per_round),
-            "generate.max.count": round(found.max_count),
-            "fetcher.threads.fetch": node.threads,
-        },
-        "phases": [
-            {
-                "phase": phase.work.phase,
-                "runs_per_day": phase.runs_per_day,
-                "seconds": round(phase.taking.seconds, 3),
-                "hours_per_day": round(phase.hours_per_day, 4),
-                "bound": phase.taking.bound,
-                "cpu_s": round(phase.work.cpu_s, 3),
-                "web_bytes": round(phase.work.web_bytes),
-                "read_bytes": round(phase.work.read_bytes),
-                "written_bytes": round(phase.work.written_bytes),
-                "puts": round(phase.work.puts),
-                "gets": round(phase.work.gets),
-                "http_requests": round(phase.work.http),
-                "kept_bytes": round(getattr(found.storage, phase.work.phase, 0)),
-                "cost": round(phase.cost, 4),
-            }
-            for phase in found.phases
-        ],
-    }

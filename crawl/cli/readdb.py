@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
-from typing import Any
 
 import click
 import pyarrow as pa
@@ -12,13 +11,13 @@ import pyarrow as pa
 from crawl.buckets.dump import DumpFormat, Dumping, Wanted, as_paragraph, as_record
 from crawl.buckets.lookup import find_record
 from crawl.buckets.runner import Runner
-from crawl.buckets.stats import Spread, Stats, status_label
+from crawl.buckets.stats import Stats, status_label
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
-from crawl.clock import as_text
 from crawl.config import Config
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.errors import UsageError
+from crawl.inspect.statistics import largest_hosts, spread_values, statistics
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
@@ -170,7 +169,7 @@ def command(
             found = readdb.stats(runner, directory, snapshot, by_host=sort)
             quantiles = found.quantiles(config[DB_STATS_SCORE_QUANTILES])
             if as_json:
-                print_json(_as_json(found, quantiles, snapshot, most_hosts))
+                print_json(statistics(found, quantiles, snapshot, most_hosts))
             else:
                 _show_stats(found, quantiles, snapshot, most_hosts if sort else 0)
     return 0
@@ -274,9 +273,9 @@ def _show_stats(
     if not stats.urls:
         return
     spreads: list[list[object]] = [
-        ["score", *_spread(stats.score)],
-        ["fetch interval (s)", *_spread(stats.fetch_interval_s)],
-        ["due", *_spread(stats.fetch_time_ms, times=True)],
+        ["score", *spread_values(stats.score)],
+        ["fetch interval (s)", *spread_values(stats.fetch_interval_s)],
+        ["due", *spread_values(stats.fetch_time_ms, times=True)],
     ]
     print_table("values", ["what", "least", "mean", "greatest"], spreads, first=False)
     if stats.scores_nan:
@@ -290,43 +289,7 @@ def _show_stats(
             ["host", "URLs", *(status_label(code).removeprefix("db_") for code in labels)],
             [
                 [host, counts.total(), *(counts[code] for code in labels)]
-                for host, counts in _largest_hosts(stats, most_hosts)
+                for host, counts in largest_hosts(stats, most_hosts)
             ],
             first=False,
         )
-
-
-def _largest_hosts(stats: Stats, most: int) -> list[tuple[str, Any]]:
-    return sorted(stats.hosts.items(), key=lambda entry: (-entry[1].total(), entry[0]))[:most]
-
-
-def _spread(spread: Spread, *, times: bool = False) -> list[object]:
-    values = [spread.least, spread.mean, spread.greatest]
-    return [as_text(round(value)) for value in values] if times else list(values)
-
-
-def _as_json(
-    stats: Stats, quantiles: dict[float, float], snapshot: Snapshot, most_hosts: int
-) -> dict[str, Any]:
-    def spread(values: Spread, *, times: bool = False) -> dict[str, object] | None:
-        if not values.count:
-            return None
-        return dict(zip(("min", "avg", "max"), _spread(values, times=times), strict=True))
-
-    content: dict[str, Any] = {
-        "snapshot": snapshot.number,
-        "urls": stats.urls,
-        "status": {status_label(code): count for code, count in sorted(stats.statuses.items())},
-        "retries": {str(value): count for value, count in sorted(stats.retries.items())},
-        "score": spread(stats.score),
-        "scoreQuantiles": {f"{share:g}": score for share, score in quantiles.items()},
-        "scoreNaN": stats.scores_nan,
-        "fetchTime": spread(stats.fetch_time_ms, times=True),
-        "fetchInterval": spread(stats.fetch_interval_s),
-    }
-    if stats.hosts:
-        content["hosts"] = {
-            host: {status_label(code): count for code, count in sorted(counts.items())}
-            for host, counts in _largest_hosts(stats, most_hosts)
-        }
-    return content

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import _thread
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import asdict
 from typing import TypeVar
 
 import click
 
-from crawl.buckets.runner import Runner
-from crawl.cli import fetch_progress, parse_progress
-from crawl.cli.interrupt import asks_first, terminated_as_interrupted
+from crawl.cli.displays import displays
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, remark
 from crawl.cli.rounds_told import Teller, last_words, show_plan, sum_up
 from crawl.cli.unlocked import require_unlocked
-from crawl.clock import SystemClock
-from crawl.config import Config, Property
-from crawl.config.config import DEFAULT_ORIGIN
-from crawl.config.properties import FETCHER_THREADS_FETCH
-from crawl.errors import EnvironmentFault, UsageError
-from crawl.fetcher.part import STOP
-from crawl.fetcher.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
+from crawl.config import Config
+from crawl.errors import UsageError
 from crawl.rounds import (
     STOP_FILE,
     UNBOUNDED,
@@ -35,16 +23,14 @@ from crawl.rounds import (
     RoundOptions,
     next_step,
     round_of,
-    seconds_of,
 )
-from crawl.rounds.loop import Walk, Walked, Witness, segments_found
 from crawl.rounds.loop import check as check_rounds
-from crawl.spark.runners import JVMDied, SparkOptions
+from crawl.rounds.loop import round_options, segments_found
+from crawl.rounds.on_spark import run_rounds
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.seeds import plan_seeds
-from crawl.storage.segments import Segment
-from crawl.urls.resolve import system_resolver
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -134,13 +120,13 @@ def command(
       crawl run mycrawl --rounds -1 --wait 1h
       crawl run mycrawl --dry-run
     """
-    loop = _loop(rounds, wait, until_empty=until_empty)
-    options = RoundOptions(
+    loop = Loop.of(rounds, wait, until_empty=until_empty)
+    options = round_options(
+        config,
         top_n=top_n,
         num_fetchers=num_fetchers,
-        threads=_first(num_threads, config, FETCHER_THREADS_FETCH, _USUAL.threads),
-        time_limit_min=_first(time_limit_fetch, config, FETCHER_TIMELIMIT, _USUAL.time_limit_min),
-        parses_in_fetch=config[FETCHER_PARSE],
+        threads=num_threads,
+        time_limit_min=time_limit_fetch,
     )
     directory = CrawlDir(crawl_dir)
     check_rounds(config, options, seeds)
@@ -159,8 +145,12 @@ def command(
     for folder in _written_first(directory, options, seeds):
         require_unlocked(folder, config, force=force)
     teller = Teller("run", quiet=spark.quiet, tables=not as_json)
-    walked = walk_on_spark(
-        spark, directory, config, options, loop, seeds=seeds, witness=teller, force=force
+    walked = run_rounds(
+        *(spark, directory, config, options, loop),
+        seeds=seeds,
+        witness=teller,
+        displays=displays(quiet=spark.quiet),
+        force=force,
     )
     if as_json:
         rounds_done = [asdict(done) for done in walked.rounds]
@@ -171,95 +161,6 @@ def command(
     if walked.ending is Ending.INTERRUPTED:
         return INTERRUPTED
     return 0 if walked.rounds or walked.ending is Ending.STOP_FILE else NOTHING_DONE
-
-
-def walk_on_spark(
-    spark: SparkOptions,
-    directory: CrawlDir,
-    config: Config,
-    options: RoundOptions,
-    loop: Loop,
-    *,
-    seeds: tuple[str, ...],
-    witness: Witness,
-    force: bool = False,
-) -> Walked:
-    """All rounds in one session. A signal ends a fetch in good order and any other step at
-    once: those have no state but what they publish at their end."""
-    on_signal = _OnSignal(quiet=spark.quiet)
-    interrupted: Callable[[], bool] = bool  # not yet
-    turning: Walk | None = None
-    try:
-        with (
-            terminated_as_interrupted(),
-            spark.session("run", config) as session,
-            asks_first(on_signal.ask, "run") as interrupted,
-        ):
-            from crawl.spark.tasks import SparkRunner
-
-            cores = session.sparkContext.defaultParallelism
-            turning = Walk(
-                _Told(SparkRunner(session, quiet=spark.quiet), SparkRunner(session, quiet=True)),
-                directory,
-                config,
-                replace(options, num_fetchers=options.num_fetchers or cores),
-                loop,
-                SystemClock(),
-                witness,
-                resolver=system_resolver,
-                sleep=time.sleep,
-                interrupted=interrupted,
-                fetching=on_signal.fetching,
-                parsing=partial(parse_progress.telling, quiet=spark.quiet),
-                force=force,
-            )
-            return turning.walk(seeds)
-    except KeyboardInterrupt:
-        pass
-    except JVMDied as error:
-        if not interrupted():
-            told = "Spark's JVM died; the same command goes on where this one was"
-            raise EnvironmentFault(told) from error
-        # of the same signal, sent to all processes at once
-    return Walked(Ending.INTERRUPTED, () if turning is None else tuple(turning.rounds))
-
-
-class _Told:
-    """A Runner that shows how far a step is, but for those that tell their own progress."""
-
-    def __init__(self, shown: Runner, hidden: Runner) -> None:
-        self._shown = shown
-        self._hidden = hidden
-
-    def run(
-        self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
-    ) -> list[Result]:
-        runner = self._hidden if step in ("fetch", "parse") else self._shown
-        return runner.run(function, tasks, step)
-
-
-class _OnSignal:
-    """What a signal does: asks a fetch to end, and ends anything else."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
-        self._segment: Segment | None = None
-
-    @contextmanager
-    def fetching(self, segment: Segment) -> Iterator[None]:
-        self._segment = segment
-        try:
-            with fetch_progress.telling(segment, quiet=self._quiet):
-                yield
-        finally:
-            self._segment = None
-
-    def ask(self) -> None:
-        segment = self._segment
-        if segment is None:
-            _thread.interrupt_main()  # the second signal, as it were
-        else:
-            segment.folder.write(STOP, b"")
 
 
 def _written_first(
@@ -279,23 +180,3 @@ def _require_crawldb(directory: CrawlDir, crawl_dir: str) -> None:
         raise UsageError(
             f"{crawl_dir} has no CrawlDb yet: start it with `crawl run {crawl_dir} --seeds SEEDS`"
         )
-
-
-def _loop(rounds: int | None, wait: str | None, *, until_empty: bool) -> Loop:
-    if until_empty and (wait is not None or rounds is not None):
-        raise UsageError("--until-empty is any number of rounds without a wait: leave the others")
-    if until_empty:
-        return Loop(UNBOUNDED)
-    if rounds == 0:
-        raise UsageError("--rounds: give a number from 1 on, or -1 for any number")
-    return Loop(1 if rounds is None else rounds, None if wait is None else seconds_of(wait))
-
-
-T = TypeVar("T", int, float)
-
-
-def _first(told: T | None, config: Config, setting: Property[T], usual: T) -> T:
-    """What the option says, else what somebody configured, else what is usual for rounds."""
-    if told is not None:
-        return told
-    return usual if config.origin(setting) == DEFAULT_ORIGIN else config[setting]

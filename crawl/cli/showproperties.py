@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from crawl.cli.declared import declared_properties
 from crawl.cli.options import json_option, with_config
 from crawl.cli.output import print_json, print_table
 from crawl.config import Config, Property
 from crawl.config.properties import CORE
 from crawl.config.render import distinct, render, toml
+from crawl.declared import declared_properties
 from crawl.errors import UsageError
 from crawl.nearest import nearest
 

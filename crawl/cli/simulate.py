@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
-
 import click
 
 from crawl.cli.options import json_option, with_config
 from crawl.cli.output import print_json, print_table, remark
 from crawl.config import Config
 from crawl.errors import UsageError
-from crawl.fetcher.simulate import (
-    Latency,
-    Listed,
-    PartPlan,
-    listed_urls,
-    made_urls,
-    makespan,
-    plan_part,
-    sizes_of_hosts,
-)
-from crawl.phases.fetch import choose
-from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.segments import GENERATE
+from crawl.fetcher.simulate import Latency
+from crawl.inspect.simulation import Simulation, made_source, segment_source, simulate
 
 
 @click.command("simulate")
@@ -123,91 +107,20 @@ def command(
     if crawl_dir is not None:
         if hosts is not None or urls is not None:
             raise UsageError("either a CRAWL_DIR or --hosts and --urls, not both")
-        source = _of_segment(crawl_dir, segment)
+        source = segment_source(crawl_dir, segment)
     elif hosts is not None and urls is not None:
-        source = _made(hosts, urls, skew, parts, seed)
+        source = made_source(hosts, urls, skew, parts, seed)
     else:
         raise UsageError("what to simulate? a CRAWL_DIR with a fetch list, or --hosts and --urls")
-    plans = [
-        plan_part(part, listed(), config, Latency(latency, spread), seed=seed)
-        for part, listed in source.parts
-    ]
-    seconds = makespan([plan.seconds for plan in plans], tasks)
+    found = simulate(source, config, Latency(latency, spread), tasks=tasks, seed=seed)
     if as_json:
-        print_json(_as_dict(source.name, plans, seconds))
+        print_json(found.values())
     else:
-        _show(source.name, plans, seconds)
+        _show(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    name: str
-    parts: list[tuple[int, Callable[[], Listed]]]
-
-
-def _of_segment(crawl_dir: str, name: str | None) -> _Source:
-    directory = CrawlDir(crawl_dir)
-    if name is None:
-        segment = choose(directory, None)
-    else:
-        segment = directory.segments.segment(name.rstrip("/").rpartition("/")[2])
-    manifest = segment.require(GENERATE)
-    return _Source(
-        f"{crawl_dir}/segments/{segment.name}",
-        [(file.part, partial(listed_urls, segment.folder, file)) for file in manifest.files],
-    )
-
-
-def _made(hosts: int, urls: int, skew: float, parts: int, seed: int) -> _Source:
-    sizes = sizes_of_hosts(hosts, urls, skew)
-    return _Source(
-        f"{urls:,} URLs on {hosts:,} hosts",
-        [(part, partial(made_urls, sizes, part, parts, seed)) for part in range(min(parts, hosts))],
-    )
-
-
-def _as_dict(name: str, plans: list[PartPlan], seconds: float) -> dict[str, Any]:
-    return {
-        "source": name,
-        "seconds": round(seconds, 3),
-        "ideal_s": round(max((plan.ideal_s for plan in plans), default=0.0), 3),
-        "urls": sum(plan.urls for plan in plans),
-        "urls_per_s": round(_pace(plans, seconds), 3),
-        "parts": [
-            {
-                "part": plan.part,
-                "urls": plan.urls,
-                "hosts": plan.hosts,
-                "threads": plan.threads,
-                "seconds": round(plan.seconds, 3),
-                "ideal_s": round(plan.ideal_s, 3),
-                "thread_use": round(plan.thread_use, 4),
-                "urls_per_s": round(plan.urls_per_s, 3),
-                "requests": plan.counters["requests"],
-                "robots_requests": plan.counters["robots_requests"],
-                "handed_back": plan.handed_back,
-                "longest": [
-                    {
-                        "host": host.key,
-                        "requests": host.requests,
-                        "ended_s": round(host.ended_s, 3),
-                        "asking_s": round(host.asking_s, 3),
-                        "pausing_s": round(host.pausing_s, 3),
-                        "waiting_s": round(host.waiting_s, 3),
-                    }
-                    for host in plan.longest
-                ],
-            }
-            for plan in plans
-        ],
-    }
-
-
-def _pace(plans: list[PartPlan], seconds: float) -> float:
-    return sum(plan.counters["records"] for plan in plans) / seconds if seconds else 0.0
-
-
-def _show(name: str, plans: list[PartPlan], seconds: float) -> None:
+def _show(found: Simulation) -> None:
+    plans, seconds = found.plans, found.seconds
     print_table(
         "parts",
         ["part", "urls", "hosts", "seconds", "ideal", "thread use", "urls/s", "robots", "left"],
@@ -247,8 +160,8 @@ def _show(name: str, plans: list[PartPlan], seconds: float) -> None:
     )
     records = sum(plan.counters["records"] for plan in plans)
     remark(
-        f"simulate: {name}: {records:,} pages in {seconds:,.0f} s ({_time(seconds)}),"
-        f" {_pace(plans, seconds):,.1f} a second"
+        f"simulate: {found.name}: {records:,} pages in {seconds:,.0f} s ({_time(seconds)}),"
+        f" {found.urls_per_s:,.1f} a second"
     )
 
 

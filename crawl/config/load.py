@@ -25,6 +25,7 @@ from crawl.nearest import nearest
 SITE_FILE = "crawl-site.toml"
 CONF_DIR_VARIABLE = "CRAWL_CONF_DIR"
 COMMAND_LINE_ORIGIN = "-D"
+SETTINGS_ORIGIN = "settings"
 
 _POSITION = re.compile(r" \(at (line \d+, column \d+|end of document)\)$")
 
@@ -38,9 +39,11 @@ def load(
     *,
     extra: Extra = tuple,
     working_folder: Path = Path(),
+    settings: Mapping[str, object] | None = None,
 ) -> Config:
     """The configuration of a command; ConfigError names the one thing that is wrong.
 
+    `settings` are a program's own, typed as in the site file, and stand above all others.
     `extra` gives the plugins' properties. It is called only where a key is not the
     core's, because it has to import every plugin.
     """
@@ -54,6 +57,8 @@ def load(
     for override in overrides:
         name, value = _split(override)
         given[name] = _checked(name, Given(value, COMMAND_LINE_ORIGIN, is_text=True), known)
+    for name, value in (settings or {}).items():
+        given[name] = _checked(name, Given(value, SETTINGS_ORIGIN), known)
     return Config(given, Resources(tuple(folder.absolute() for folder in place.folders)))
 
 

@@ -19,7 +19,7 @@ OUTLINKS = pa.list_(
     )
 )
 
-_SPARK_TYPES: dict[pa.DataType, str] = {
+SPARK_TYPES: dict[pa.DataType, str] = {
     pa.string(): "STRING",
     pa.binary(): "BINARY",
     pa.int8(): "TINYINT",
@@ -65,7 +65,7 @@ class Table:
     @property
     def spark_ddl(self) -> str:
         return ", ".join(
-            f"{column.name} {_SPARK_TYPES[column.type]}" + (" NOT NULL" if column.required else "")
+            f"{column.name} {SPARK_TYPES[column.type]}" + (" NOT NULL" if column.required else "")
             for column in self.columns
         )
 

@@ -8,14 +8,17 @@ import math
 from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
-from crawl.config import Config
+from crawl.config import Config, Property
+from crawl.config.config import DEFAULT_ORIGIN
+from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
 from crawl.errors import EnvironmentFault, NothingToDo
 from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
 from crawl.phases import fetch, generate, inject, parse, updatedb
 from crawl.phases.fetch import FetchOptions
 from crawl.phases.generate import GenerateOptions
@@ -44,6 +47,8 @@ from crawl.telemetry.ambient import meter
 from crawl.telemetry.context import at
 from crawl.telemetry.metrics import ROUND
 from crawl.urls.partition import Resolver
+
+T = TypeVar("T", int, float)
 
 _LOOKS_EVERY_S = 5.0
 """Whether it is to end, while it waits."""
@@ -128,6 +133,32 @@ def check(config: Config, options: RoundOptions, seeds: tuple[str, ...]) -> None
     fetch.check(fetch_config(config, options))
     parse.check(config)
     updatedb.check(config)
+
+
+def round_options(
+    config: Config,
+    *,
+    top_n: int,
+    num_fetchers: int | None = None,
+    threads: int | None = None,
+    time_limit_min: float | None = None,
+) -> RoundOptions:
+    """The shape of a round: what is asked for, else what is configured, else what is usual."""
+    usual = RoundOptions()
+    return RoundOptions(
+        top_n=top_n,
+        num_fetchers=num_fetchers,
+        threads=_first(threads, config, FETCHER_THREADS_FETCH, usual.threads),
+        time_limit_min=_first(time_limit_min, config, FETCHER_TIMELIMIT, usual.time_limit_min),
+        parses_in_fetch=config[FETCHER_PARSE],
+    )
+
+
+def _first(told: T | None, config: Config, setting: Property[T], usual: T) -> T:
+    """What the option says, else what somebody configured, else what is usual for rounds."""
+    if told is not None:
+        return told
+    return usual if config.origin(setting) == DEFAULT_ORIGIN else config[setting]
 
 
 def fetch_config(config: Config, options: RoundOptions) -> Config:

@@ -187,6 +187,19 @@ class Loop:
     wait_s: float | None = None
     """How long to wait where nothing is due; None to end then."""
 
+    @classmethod
+    def of(cls, rounds: int | None, wait: str | None, *, until_empty: bool) -> Loop:
+        """As the options of `crawl run` say it; UsageError where they cannot be meant."""
+        if until_empty and (wait is not None or rounds is not None):
+            raise UsageError(
+                "--until-empty is any number of rounds without a wait: leave the others"
+            )
+        if until_empty:
+            return cls(UNBOUNDED)
+        if rounds == 0:
+            raise UsageError("--rounds: give a number from 1 on, or -1 for any number")
+        return cls(1 if rounds is None else rounds, None if wait is None else seconds_of(wait))
+
     def ends(self, rounds: int) -> Ending | None:
         """Whether so many rounds are enough; one in which nothing was due is one, too."""
         return Ending.ROUNDS_DONE if 0 <= self.rounds <= rounds else None

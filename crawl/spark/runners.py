@@ -57,11 +57,16 @@ class SparkOptions:
 
         `quiet`: the command tells its progress itself.
         """
-        asked_for_spark = self.master is not None or is_submitted()
-        if rows is not None and rows <= SMALL_ROWS and not asked_for_spark:
+        if self.is_small(rows):
             yield InProcess(threads=os.cpu_count() or 1)
             return
         from crawl.spark.tasks import SparkRunner
 
         with self.session(name, config) as spark:
             yield SparkRunner(spark, quiet=quiet or self.quiet)
+
+    def is_small(self, rows: int | None) -> bool:
+        """Whether a read of so many rows is quicker in this process, and nobody has asked for
+        a cluster."""
+        asked_for_spark = self.master is not None or is_submitted()
+        return rows is not None and rows <= SMALL_ROWS and not asked_for_spark

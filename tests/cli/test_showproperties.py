@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from crawl.cli.declared import declared_properties
 from crawl.cli.showproperties import command
 from crawl.config.properties import CORE
 from crawl.config.render import render
+from crawl.declared import declared_properties
 from crawl.errors import ConfigError, UsageError
 
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from crawl.cli.declared import declared_properties
 from crawl.config.load import load
 from crawl.config.nutch_names import _FAMILIES, NUTCH_NAMES, in_place_of
 from crawl.config.properties import CORE
+from crawl.declared import declared_properties
 from crawl.errors import ConfigError
 
 KNOWN = {*CORE, *(declared.name for declared in declared_properties())}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import crawl
-from crawl.cli.declared import declared_properties
 from crawl.config import Config, Property, duration, integer, load, text
 from crawl.config.properties import CORE
 from crawl.config.render import distinct, render, toml
+from crawl.declared import declared_properties
 from crawl.errors import ConfigError
 
 CONF = Path(crawl.__file__).parents[1] / "conf"

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 import crawl
-from crawl.cli.declared import declared_properties
 from crawl.config import Config
 from crawl.config.load import load
+from crawl.declared import declared_properties
 from crawl.fetcher.settings import HTTP_AGENT_NAME
 from tests.docker.composition import (
     COMPOSE,

@@ -8,24 +8,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from crawl.cli.output import remark
 from crawl.errors import CrawlError
 
 Handler = Callable[[int, FrameType | None], None]
 
 
 @contextmanager
-def asks_first(ask: Callable[[], None], what: str) -> Iterator[Callable[[], bool]]:
+def asks_first(
+    ask: Callable[[], None], what: str, notice: Callable[[str], None]
+) -> Iterator[Callable[[], bool]]:
     """Calls `ask` at the first signal and raises KeyboardInterrupt at the second; yields a
-    function that says whether there was a signal."""
+    function that says whether there was a signal. `notice` is given lines for the user. Only
+    the main thread can hear signals: in any other, nothing is changed."""
     signals = 0
 
     def tell_and_ask() -> None:
-        remark(f"{what}: ending in good order; once more to end at once")
+        notice(f"{what}: ending in good order; once more to end at once")
         try:
             ask()
         except CrawlError as error:
-            remark(f"{what}: cannot be asked to end: {error}")
+            notice(f"{what}: cannot be asked to end: {error}")
 
     def heard(_: int, __: FrameType | None) -> None:
         nonlocal signals
@@ -52,6 +54,9 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 @contextmanager
 def _handled(handler: Handler, *numbers: signal.Signals) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     kept = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield

@@ -1,0 +1,1 @@
+"""What `crawl.open` returns, by topic: phases, readers, tables, one page. See crawl/api.py."""

@@ -1,0 +1,92 @@
+"""One page, fetched or parsed, without a crawl's folder and without a JVM."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.errors import UsageError
+from crawl.facade.results import FetchedPage, Link, ParsedPage
+from crawl.fetcher.protocols import Protocols, resolved_protocols
+from crawl.fetcher.single import Means, Visit, visit_each
+from crawl.model.answer_keys import CODE_KEY
+from crawl.model.content import Content
+from crawl.model.status import Status
+from crawl.parsing.check import CheckedDocument, ParseChecker
+from crawl.robots.answer import Deferred
+
+
+def fetch_one(url: str, config: Config, *, redirects: int) -> FetchedPage:
+    """Asks for one page as a crawl would: robots.txt first, and every pause kept."""
+    if not isinstance(url, str):
+        raise UsageError(f"a URL is a text, not {url!r}")
+    visits: list[Visit] = []
+    with closing(Protocols(resolved_protocols(config), config)) as protocols:
+        means = Means(protocols.fetch, SystemClock(), time.sleep)
+        visit_each([url], config, means, visits.append, redirects=redirects)
+    return _fetched(visits[0])
+
+
+def _fetched(visit: Visit) -> FetchedPage:
+    pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
+    last = pages[-1] if pages else None
+    content = last.content if last is not None else None
+    rules = visit.rules
+    robots = (
+        "" if rules is None else str(rules.reason if isinstance(rules, Deferred) else rules.basis)
+    )
+    return FetchedPage(
+        url=last.url if last is not None else visit.url,
+        asked=visit.url,
+        status=last.datum.status.label if last is not None else "",
+        code=int(last.datum.metadata.get(CODE_KEY, 0)) if last is not None else 0,
+        content=content.body if content is not None else b"",
+        content_type=content.content_type if content is not None else "",
+        headers=dict(content.headers) if content is not None else {},
+        redirects=tuple(record.url for record in pages[:-1]),
+        reasons=visit.reasons,
+        robots=robots,
+    )
+
+
+def parse_one(
+    content: bytes, url: str, config: Config, *, content_type: str, headers: dict[str, str]
+) -> ParsedPage:
+    """Parses one page in the parser's own process, which bounds its time and memory."""
+    if not isinstance(content, bytes | bytearray | memoryview):
+        raise UsageError(f"a page is bytes, not {type(content).__name__}: encode it first")
+    page = Content(
+        url,
+        bytes(content),
+        content_type,
+        200,
+        SystemClock().now_ms(),
+        headers={name.lower(): value for name, value in headers.items()},
+        status=int(Status.FETCH_SUCCESS),
+    )
+    with ParseChecker(config) as checker:
+        documents = checker.check(page).documents
+    return _parsed(documents[0])
+
+
+def _parsed(document: CheckedDocument) -> ParsedPage:
+    return ParsedPage(
+        url=document.url,
+        status=document.status,
+        message=document.message,
+        title=document.title,
+        text=document.text,
+        main_text=document.main_text,
+        language=document.language,
+        mime_type=document.mime_type,
+        charset=document.charset,
+        canonical=document.canonical,
+        directives=tuple(document.directives.split()),
+        metadata=dict(document.metadata),
+        links=tuple(
+            Link(link.link.url, link.link.anchor, link.link.rel, link.kept_as, link.reason)
+            for link in document.links
+        ),
+    )

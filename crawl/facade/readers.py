@@ -1,0 +1,130 @@
+"""What a crawl can be asked without changing it; no method here needs Spark for a crawl of
+ordinary size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.buckets.dump import as_record
+from crawl.buckets.explain import explain
+from crawl.buckets.lookup import find_record
+from crawl.buckets.robots_word import remembered
+from crawl.clock import SystemClock, as_text
+from crawl.config.properties import DB_STATS_SCORE_QUANTILES
+from crawl.facade.base import Handle
+from crawl.fetcher.simulate import Latency
+from crawl.inspect.explanation import explanation_values
+from crawl.inspect.segments import segments_status
+from crawl.inspect.simulation import segment_source, simulate
+from crawl.inspect.statistics import statistics
+from crawl.interfaces.chains import NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.records import to_records
+from crawl.phases import readdb
+from crawl.storage.snapshot import Snapshot
+
+
+class Readers(Handle):
+    """Answers as plain values: dictionaries, lists, texts and numbers, ready for JSON."""
+
+    def status(self) -> list[dict[str, Any]]:
+        """How far each segment is, also while another process works on it.
+
+        >>> web.status()[-1]["state"]
+        """
+        with self._working():
+            self._directory.require_crawldb()
+            return segments_status(self._directory, SystemClock())
+
+    def stats(self, *, hosts: int = 0, snapshot: int | None = None) -> dict[str, Any]:
+        """URLs by status, scores, intervals and retries; of the `hosts` largest hosts too.
+
+        >>> web.stats()["status"]["db_fetched"]
+        """
+        with self._working():
+            found = self._snapshot(snapshot)
+            with self._runner(rows=found.rows) as runner:
+                counted = readdb.stats(runner, self._directory, found, by_host=hosts > 0)
+            quantiles = counted.quantiles(self._config[DB_STATS_SCORE_QUANTILES])
+            return statistics(counted, quantiles, found, hosts)
+
+    def lookup(self, url: str, *, snapshot: int | None = None) -> dict[str, Any] | None:
+        """The CrawlDb's record of one URL, from a CrawlDb of any size; None where it is not
+        known, nor in its normal form.
+
+            >>> web.lookup("https://example.org/")["statusName"]
+        """
+        with self._working():
+            found = self._snapshot(snapshot)
+            normal = NormalizerChain.from_config(self._config, Scope.DEFAULT).normalize(url)
+            for form in dict.fromkeys(filter(None, (url, normal))):
+                row = find_record(self._directory.crawldb.folder, found, form)
+                if row is not None:
+                    ((known_as, datum),) = to_records(row)
+                    return as_record(known_as, datum)
+            return None
+
+    def top(self, count: int, *, min_score: float | None = None) -> list[dict[str, Any]]:
+        """The URLs with the highest scores, best first.
+
+        >>> web.top(10)[0]["url"]
+        """
+        with self._working():
+            found = self._snapshot(None)
+            least = float("-inf") if min_score is None else min_score
+            with self._runner(rows=found.rows) as runner:
+                best = readdb.top(runner, self._directory, found, count, least)
+            return [{"score": entry.score, "url": entry.url} for entry in best]
+
+    def explain(self, url: str, *, inlinks: int = 5) -> dict[str, Any]:
+        """All that is known of one URL, and why generate would select it or not.
+
+        >>> web.explain("https://example.org/")["next"]
+        """
+        with self._working():
+            now_ms = SystemClock().now_ms()
+            found = explain(self._directory, url, self._config, now_ms, most_inlinks=inlinks)
+            return explanation_values(found, remembered(found.segments))
+
+    def snapshots(self) -> list[dict[str, Any]]:
+        """The kept states of the CrawlDb, the current one last.
+
+        >>> [state["snapshot"] for state in web.snapshots()]
+        """
+        with self._working():
+            current = self._directory.require_crawldb()
+            crawldb = self._directory.crawldb
+            return [
+                {
+                    "snapshot": number,
+                    "made": as_text(state.created_ms),
+                    "by": state.phase,
+                    "urls": state.rows,
+                    "bytes": state.bytes,
+                    "current": number == current.number,
+                }
+                for number in crawldb.timeline().numbers
+                for state in [crawldb.snapshot(number)]
+            ]
+
+    def simulate(
+        self,
+        segment: str | None = None,
+        *,
+        latency: float = 0.5,
+        spread: float = 0.5,
+        tasks: int | None = None,
+        seed: int = 0,
+    ) -> dict[str, Any]:
+        """Predicts how long the fetch of a segment takes, without sending a byte.
+
+        >>> web.simulate(latency=0.3)["seconds"]
+        """
+        with self._working():
+            source = segment_source(self.address, segment)
+            found = simulate(source, self._config, Latency(latency, spread), tasks=tasks, seed=seed)
+            return found.values()
+
+    def _snapshot(self, number: int | None) -> Snapshot:
+        current = self._directory.require_crawldb()
+        return current if number is None else self._directory.crawldb.snapshot(number)

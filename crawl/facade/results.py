@@ -1,0 +1,159 @@
+"""What the methods of the API return: plain values, with tables for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from crawl.rounds.loop import RoundDone
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseResult:
+    """What one phase did."""
+
+    phase: str
+    counters: Mapping[str, int]
+    """URLs, pages or links by what became of them, by name."""
+    seconds: Mapping[str, float]
+    """How long its steps took."""
+    snapshot: int | None = None
+    """The CrawlDb's new state, where the phase made one."""
+    segments: tuple[str, ...] = ()
+    """The segments that it made or worked on."""
+    complete: bool = True
+    """False where it was asked to end before it was done."""
+    remarks: tuple[str, ...] = ()
+    """Lines for the operator."""
+    report: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The whole report, as it is stored beside what the phase wrote."""
+
+    def _repr_html_(self) -> str:
+        return html_table(self.phase, ["what", "count"], sorted(self.counters.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run over rounds did."""
+
+    ending: str
+    """Why there was no further round: `rounds_done`, `nothing_due`, `stop_file` …"""
+    rounds: tuple[RoundDone, ...]
+
+    def _repr_html_(self) -> str:
+        columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]
+        rows = [
+            [
+                done.number,
+                done.fetched,
+                done.new,
+                done.gone,
+                done.retried,
+                done.redirects,
+                done.left_for_later,
+            ]
+            for done in self.rounds
+        ]
+        return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a page and what the crawl would make of it."""
+
+    url: str
+    anchor: str
+    rel: str
+    kept_as: str
+    """In normal form; empty where it would be dropped."""
+    dropped: str
+    """Why it would be dropped; empty where it is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPage:
+    """What a parse made of a page."""
+
+    url: str
+    status: str
+    """`success`, or how it failed."""
+    message: str
+    title: str
+    text: str = field(repr=False)
+    main_text: str | None = field(repr=False)
+    language: str
+    mime_type: str
+    charset: str
+    canonical: str
+    directives: tuple[str, ...]
+    """What the page asks of robots: noindex, nofollow …"""
+    metadata: Mapping[str, str] = field(repr=False)
+    links: tuple[Link, ...] = field(repr=False)
+
+    @property
+    def is_parsed(self) -> bool:
+        return self.status.startswith("success")
+
+    def _repr_html_(self) -> str:
+        rows: list[Sequence[object]] = [
+            [name, getattr(self, name)]
+            for name in ("url", "status", "title", "language", "mime_type", "charset")
+        ]
+        rows.append(["links", f"{len(self.links):,}"])
+        rows.append(["text", f"{len(self.text):,} characters"])
+        return html_table("page", ["what", "value"], rows)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """What became of one URL that was asked for."""
+
+    url: str
+    """The URL that answered, after redirects."""
+    asked: str
+    """The URL that was wanted."""
+    status: str
+    """What the fetch made of it: `fetch_success`, `fetch_gone` …; empty where nothing was
+    asked, and `reasons` say why."""
+    code: int
+    """The HTTP status code; 0 where there was no answer."""
+    content: bytes = field(repr=False)
+    content_type: str
+    headers: Mapping[str, str] = field(repr=False)
+    redirects: tuple[str, ...]
+    """The URLs that led there."""
+    reasons: tuple[str, ...]
+    """Why it, or a redirect's target, was not fetched."""
+    robots: str
+    """What the host's robots.txt was: `rules`, `none` …; empty where it was not asked."""
+
+    @property
+    def is_fetched(self) -> bool:
+        return self.status == "fetch_success"
+
+    def _repr_html_(self) -> str:
+        names = ("url", "status", "code", "content_type", "robots", "redirects", "reasons")
+        rows = [[name, getattr(self, name)] for name in names]
+        return html_table("fetched", ["what", "value"], rows)
+
+
+def html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table for a notebook; all text is escaped, for it may come from any server."""
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(_text(cell))}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return (
+        f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, tuple):
+        return ", ".join(map(str, cell))
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)

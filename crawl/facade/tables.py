@@ -1,0 +1,150 @@
+"""The tables of a crawl: the CrawlDb, those of its segments, and the pages of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from crawl.datasets.files import PAGES, pages_of_segment, rows_of_files, shown
+from crawl.datasets.table import Table
+from crawl.errors import UsageError
+from crawl.facade.base import Handle
+from crawl.model import tables
+from crawl.nearest import nearest
+from crawl.storage.folder import Folder
+from crawl.storage.segments import (
+    CONTENT,
+    FETCH,
+    GENERATE,
+    PARSE,
+    PARSE_DATA,
+    PARSE_TEXT,
+    Segment,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_STORED = {
+    GENERATE: tables.CRAWL_GENERATE,
+    FETCH: tables.CRAWL_FETCH,
+    CONTENT: tables.CONTENT,
+    PARSE: tables.CRAWL_PARSE,
+    PARSE_DATA: tables.PARSE_DATA,
+    PARSE_TEXT: tables.PARSE_TEXT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTables:
+    """One segment's tables. A table that is not made yet is a `NoSnapshot` error."""
+
+    segment: Segment
+
+    @property
+    def name(self) -> str:
+        return self.segment.name
+
+    def generate(self) -> Table:
+        """The fetch list: records as they were when they were selected."""
+        return self._table(GENERATE)
+
+    def fetch(self) -> Table:
+        """What became of each URL."""
+        return self._table(FETCH)
+
+    def content(self) -> Table:
+        """The bytes of the pages, with their headers."""
+        return self._table(CONTENT)
+
+    def parse(self) -> Table:
+        """What the parse tells the CrawlDb: links, signatures, failures."""
+        return self._table(PARSE)
+
+    def parse_data(self) -> Table:
+        """Titles, languages, links and metadata of the pages."""
+        return self._table(PARSE_DATA)
+
+    def parse_text(self) -> Table:
+        """The texts of the pages."""
+        return self._table(PARSE_TEXT)
+
+    def pages(self) -> Table:
+        """The parsed pages of this segment alone."""
+        return _pages([self.segment])
+
+    def __repr__(self) -> str:
+        return f"<segment {self.name}>"
+
+    def _table(self, part: str) -> Table:
+        folder = self.segment.part_folder(part)
+        paths = [file.path for file in self.segment.require(part).files]
+        return _of_files(f"{self.name}/{part}", _STORED[part], folder, paths)
+
+
+class Tables(Handle):
+    """Tables, read when they are asked for rows."""
+
+    def crawldb(self, *, snapshot: int | None = None) -> Table:
+        """Every URL that the crawl knows: the current state, or that of an older snapshot.
+
+        >>> web.crawldb().select("url", "score").where(("score", ">", 1.0)).to_arrow()
+        """
+        with self._working():
+            found = self._directory.require_crawldb()
+            if snapshot is not None:
+                found = self._directory.crawldb.snapshot(snapshot)
+            paths = [file.path for file in found.files]
+            return _of_files("crawldb", tables.CRAWLDB, self._directory.crawldb.folder, paths)
+
+    def pages(self) -> Table:
+        """Every page that was parsed, as its newest fetch has it: url, title, text, language …
+
+        >>> web.pages().select("url", "title", "language").to_pandas()
+        """
+        with self._working():
+            self._directory.require_crawldb()
+            return _pages(self._directory.segments.generated())
+
+    def segments(self) -> list[str]:
+        """The names of the segments, oldest first."""
+        with self._working():
+            return [segment.name for segment in self._directory.segments.generated()]
+
+    def segment(self, name: str) -> SegmentTables:
+        """One segment's tables.
+
+        >>> web.segment(web.segments()[-1]).fetch().to_pandas()
+        """
+        known = self.segments()
+        if name not in known:
+            near = nearest(name, known)
+            raise UsageError(f"{self.address} has no segment {name}{near}")
+        return SegmentTables(self._directory.segments.segment(name))
+
+    def dataframe(self, table: Table) -> DataFrame:
+        """A table as a Spark DataFrame, of any size: each file is read by a task.
+
+        >>> web.dataframe(web.crawldb()).groupBy("status").count()
+        """
+        with self._working():
+            from crawl.spark.dataframes import dataframe_of, newest_of
+
+            spark, parts, conditions = self._spark(), table.parts, table.conditions
+            if not table.unique:
+                return dataframe_of(spark, parts, table.schema, conditions)
+            whole = table.schema if not conditions else PAGES.schema
+            found = newest_of(spark, parts, whole, conditions, table.unique)
+            return found.select(*table.columns)
+
+
+def _of_files(name: str, table: tables.Table, folder: Folder, paths: Iterable[str]) -> Table:
+    parts = tuple(partial(rows_of_files, [(folder, path)]) for path in paths)
+    return Table(name, shown(table).schema, parts)
+
+
+def _pages(segments: Sequence[Segment]) -> Table:
+    newest_first = tuple(partial(pages_of_segment, segment) for segment in reversed(segments))
+    return Table("pages", PAGES.schema, newest_first, unique="url")

@@ -1,0 +1,55 @@
+"""A capacity plan as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.rules.capacity import Demand
+from crawl.rules.cluster import Node, Plan
+
+
+def plan_values(demand: Demand, node: Node, found: Plan, most: float | None) -> dict[str, Any]:
+    """`most`: the pages a day that are possible, where the plan does not fit."""
+    return {
+        "fits": found.fits,
+        "nodes": found.nodes,
+        "hours_per_day": round(found.hours_per_day, 4),
+        "most_pages_per_day": demand.pages_per_day if most is None else round(most),
+        "pages_per_day": demand.pages_per_day,
+        "polite_s": round(demand.polite_s, 3),
+        "left_behind": round(found.left_behind, 6),
+        "slow_hosts": round(found.slow_hosts),
+        "storage_bytes": {
+            "crawldb": round(found.storage.updatedb),
+            "segments": round(found.storage.segments),
+        },
+        "cost": {
+            "per_day": round(found.cost_per_day, 2),
+            "storage_per_month": round(found.storage_cost, 2),
+        },
+        "settings": {
+            "crawldb.buckets": demand.bucket_count,
+            "generate.top_n": round(demand.pages_per_round),
+            "generate.max.count": round(found.max_count),
+            "fetcher.threads.fetch": node.threads,
+        },
+        "phases": [
+            {
+                "phase": phase.work.phase,
+                "runs_per_day": phase.runs_per_day,
+                "seconds": round(phase.taking.seconds, 3),
+                "hours_per_day": round(phase.hours_per_day, 4),
+                "bound": phase.taking.bound,
+                "cpu_s": round(phase.work.cpu_s, 3),
+                "web_bytes": round(phase.work.web_bytes),
+                "read_bytes": round(phase.work.read_bytes),
+                "written_bytes": round(phase.work.written_bytes),
+                "puts": round(phase.work.puts),
+                "gets": round(phase.work.gets),
+                "http_requests": round(phase.work.http),
+                "kept_bytes": round(getattr(found.storage, phase.work.phase, 0)),
+                "cost": round(phase.cost, 4),
+            }
+            for phase in found.phases
+        ],
+    }

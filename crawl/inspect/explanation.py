@@ -1,0 +1,55 @@
+"""All that is known of one URL, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from crawl.buckets.dump import as_record
+from crawl.buckets.explain import Explanation
+from crawl.buckets.generate.why import moment
+from crawl.buckets.robots_word import RobotsWord
+from crawl.model.datum import CrawlDatum
+
+
+def explanation_values(found: Explanation, robots: RobotsWord) -> dict[str, Any]:
+    """Under the keys of `crawl explain --json`."""
+    return {
+        "asked": found.asked,
+        "url": found.url,
+        "known": found.is_known,
+        "record": _record(found.url, found.record),
+        "next": found.prospect,
+        "robots": asdict(robots),
+        "history": [
+            {
+                "snapshot": past.snapshot,
+                "created": moment(past.created_ms),
+                "phase": past.phase,
+                "record": _record(found.url, past.record),
+            }
+            for past in found.history
+        ],
+        "segments": [
+            {
+                "segment": mention.segment,
+                "part": mention.part,
+                "records": [as_record(found.url, datum) for datum in mention.records],
+                "links": mention.links,
+                "facts": {name: _plain(value) for name, value in mention.facts.items()},
+            }
+            for mention in found.segments
+        ],
+        "inlinks": [asdict(link) for link in found.inlinks],
+        "normalizers": [asdict(step) for step in found.normalizing],
+        "filters": [asdict(step) for step in found.filtering],
+        "generate": [asdict(step) for step in found.generating],
+    }
+
+
+def _record(url: str, datum: CrawlDatum | None) -> dict[str, Any] | None:
+    return None if datum is None else as_record(url, datum)
+
+
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value

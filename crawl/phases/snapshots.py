@@ -1,0 +1,54 @@
+"""Snapshots of the CrawlDb: go back to one, or forget old ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.errors import NoSnapshot
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a garbage collection did."""
+
+    forgotten: tuple[int, ...]
+    kept: tuple[int, ...]
+    """The numbers of the snapshots, the current one last."""
+    files_deleted: int
+    took_over: str | None
+
+
+def roll_back(
+    crawl_dir: CrawlDir, config: Config, clock: Clock, number: int | None, *, force: bool
+) -> tuple[Snapshot, str | None]:
+    """Makes that snapshot the current one, or the one before; and what is to be said of the
+    lock."""
+    crawl_dir.require_crawldb()
+    with crawl_dir.writing_crawldb("rollback", config, clock, force=force) as transaction:
+        if number is None:
+            older = transaction.timeline.numbers[:-1]
+            if not older:
+                raise NoSnapshot(
+                    f"{crawl_dir.address}: there is no snapshot before the current one"
+                )
+            number = older[-1]
+        return transaction.roll_back(number), transaction.lock.took_over
+
+
+def collect_garbage(
+    crawl_dir: CrawlDir, config: Config, clock: Clock, keep: int | None, *, force: bool
+) -> Collected:
+    """Keeps the newest snapshots, as many as asked for or configured, and deletes the files
+    that none of them names."""
+    crawl_dir.require_crawldb()
+    with crawl_dir.writing_crawldb("gc", config, clock, force=force) as transaction:
+        forgotten = transaction.keep_newest(
+            config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
+        )
+        kept = transaction.timeline.numbers
+    return Collected(forgotten, kept, transaction.swept, transaction.lock.took_over)
