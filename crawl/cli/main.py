@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import click
 
 from crawl import __version__
+from crawl.cli.nutch_words import check_words
 from crawl.errors import CrawlError
 from crawl.nearest import nearest
 from crawl.telemetry import logs
@@ -117,6 +118,7 @@ def _run(arguments: Sequence[str] | None) -> None:
     if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
         logs.use_json()  # what is wrong with the command line is told so too
     try:
+        check_words(sys.argv[1:] if arguments is None else arguments)
         code = crawl.main(
             args=None if arguments is None else list(arguments),
             prog_name="crawl",
