@@ -55,22 +55,10 @@ _SINGLE_DASH = re.compile(r"-[A-Za-z][A-Za-z]+")
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEGMENT = re.compile(r"(?P<crawl>.*?)/?(?<![^/])segments/(?P<name>[0-9]{14})/?")
 _TAKE_A_CRAWL = frozenset(
-    [
-        "inject",
-        "generate",
-        "fetch",
-        "parse",
-        "updatedb",
-        "run",
-        "status",
-        "readdb",
-        "snapshots",
-        "rollback",
-        "gc",
-        "rebucket",
-        "explain",
-        "check",
-    ]
+    (
+        *("inject", "generate", "fetch", "parse", "updatedb", "run", "status", "readdb"),
+        *("snapshots", "rollback", "gc", "rebucket", "explain", "check"),
+    )
 )
 
 

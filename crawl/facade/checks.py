@@ -1,0 +1,72 @@
+"""What a crawl would do with a URL, a robots.txt or a given amount of work; nothing is sent
+and nothing is stored."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from crawl.config import Config
+from crawl.config.properties import URLNORMALIZER_LOOP_COUNT
+from crawl.config.resources import packaged
+from crawl.errors import UsageError
+from crawl.inspect.capacity import plan_values
+from crawl.interfaces.chain_steps import filter_steps, normal_form, normalizer_steps
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.robots.read import read_rules
+from crawl.rules.capacity import Demand
+from crawl.rules.cluster import EXAMPLE_PRICES, Node, Prices, most_pages_per_day, plan
+from crawl.rules.costs import FILE, read_costs
+
+
+@dataclass(frozen=True, slots=True)
+class UrlCheck:
+    """What normalizers and filters make of a URL."""
+
+    url: str
+    normal: str | None
+    """In normal form; None for a text that is no URL."""
+    accepted: bool
+    """Whether the filters let the normal form in."""
+    rejected_by: str
+    """The filter that does not; empty where all do."""
+    reason: str
+    steps: tuple[dict[str, Any], ...]
+    """What each normalizer and each filter said."""
+
+
+def check_one_url(url: str, config: Config) -> UrlCheck:
+    """Asks the configured normalizers, then the filters."""
+    if not isinstance(url, str):
+        raise UsageError(f"a URL is a text, not {url!r}")
+    made = normalizer_steps(
+        NormalizerChain.from_config(config), url, config[URLNORMALIZER_LOOP_COUNT]
+    )
+    normal = normal_form(url, made)
+    asked = () if normal is None else filter_steps(FilterChain.from_config(config), normal)
+    rejection = next((step for step in asked if step.reason is not None), None)
+    return UrlCheck(
+        url,
+        normal,
+        normal is not None and rejection is None,
+        rejection.plugin if rejection else "",
+        (rejection.reason or "") if rejection else "",
+        tuple(asdict(step) for step in (*made, *asked)),
+    )
+
+
+def allowed_by(robots_txt: bytes | str, url: str, agents: tuple[str, ...]) -> bool:
+    """Whether a robots.txt of these bytes allows the URL."""
+    raw = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
+    return read_rules(raw, agents).allows(url)
+
+
+def plan_of(
+    demand: Demand, node: Node | None = None, nodes: int | None = None, prices: Prices | None = None
+) -> dict[str, Any]:
+    """Nodes, hours, storage, requests and money that a crawl takes, as plain values."""
+    node = node or Node()
+    costs = read_costs((packaged() / FILE).read_text(), FILE)
+    found = plan(demand, costs, node, nodes, prices or EXAMPLE_PRICES)
+    most = None if found.fits else most_pages_per_day(demand, costs, node)
+    return plan_values(demand, node, found, most)
