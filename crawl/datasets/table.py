@@ -111,7 +111,7 @@ class Table:
             import polars
         except ImportError as missing:
             raise EnvironmentFault("polars is not installed: pip install polars") from missing
-        return polars.from_arrow(self.to_arrow())
+        return polars.DataFrame(self.to_arrow())
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows one by one, as dictionaries."""

@@ -51,7 +51,7 @@ def check_one_url(url: str, config: Config) -> UrlCheck:
         normal is not None and rejection is None,
         rejection.plugin if rejection else "",
         (rejection.reason or "") if rejection else "",
-        tuple(asdict(step) for step in (*made, *asked)),
+        (*(asdict(step) for step in made), *(asdict(step) for step in asked)),
     )
 
 
