@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from crawl.config import Config
-from crawl.config.properties import URLNORMALIZER_LOOP_COUNT
 from crawl.config.resources import packaged
 from crawl.errors import UsageError
 from crawl.inspect.capacity import plan_values
 from crawl.interfaces.chain_steps import filter_steps, normal_form, normalizer_steps
-from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, NormalizerChain
 from crawl.robots.read import read_rules
 from crawl.rules.capacity import Demand
 from crawl.rules.cluster import EXAMPLE_PRICES, Node, Prices, most_pages_per_day, plan
