@@ -20,8 +20,10 @@ from collections.abc import Sequence
 import click
 
 from crawl import __version__
+from crawl.cli.output import echo
 from crawl.errors import CrawlError
 from crawl.nearest import nearest
+from crawl.printable import one_line
 from crawl.telemetry import logs
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -114,6 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> None:
+    logs.escape_text()
     if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
         logs.use_json()  # what is wrong with the command line is told so too
     try:
@@ -161,8 +164,8 @@ def _fail(message: str, code: int, *, bug: bool = False) -> None:
         _log.error(message, exc_info=is_stack_wanted, extra={"fields": fields})
         sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):
-        traceback.print_exc()
+        echo(traceback.format_exc(), err=True)
     elif bug:
         message += " (set CRAWL_DEBUG=1 for the traceback, and please report it)"
-    click.echo(f"crawl: {message}", err=True)
+    echo(f"crawl: {one_line(message)}", err=True)
     sys.exit(code)

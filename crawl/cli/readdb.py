@@ -14,7 +14,7 @@ from crawl.buckets.lookup import find_record
 from crawl.buckets.runner import Runner
 from crawl.buckets.stats import Spread, Stats, status_label
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.output import echo, print_json, print_table, remark
 from crawl.cli.spark import SparkOptions
 from crawl.clock import as_text
 from crawl.config import Config
@@ -215,7 +215,7 @@ def _show_url(
     if as_json:
         print_json(as_record(known_as, datum))
     else:
-        click.echo(as_paragraph(known_as, datum))
+        echo(as_paragraph(known_as, datum))
     return 0
 
 

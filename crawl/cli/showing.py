@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Protocol, TextIO
 
 from crawl.cli.output import remark
+from crawl.printable import printable
 from crawl.telemetry import logs
 
 _DRAW_EVERY_S = 1.0
@@ -96,8 +97,8 @@ class Bar:
             self._task,
             completed=done,
             total=progress.urls,
-            description=progress.pace,
-            left=progress.left,
+            description=printable(progress.pace),
+            left=printable(progress.left),
         )
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import click
 
 from crawl.cli.declared import declared_properties
 from crawl.cli.options import json_option, with_config
-from crawl.cli.output import print_json, print_table
+from crawl.cli.output import echo, print_json, print_table
 from crawl.config import Config, Property
 from crawl.config.properties import CORE
 from crawl.config.render import distinct, render, toml
@@ -95,7 +95,7 @@ def command(pattern: str, changed: bool, as_json: bool, as_toml: bool, config: C
     """
     properties = [*CORE.values(), *declared_properties()]
     if as_toml:
-        click.echo(render(properties), nl=False)
+        echo(render(properties).removesuffix("\n"))
         return
     lines = shown(config, properties)
     if pattern:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from crawl.cli.options import crawl_dir_argument, json_option
-from crawl.cli.output import print_json, print_table
+from crawl.cli.output import echo, print_json, print_table
 from crawl.clock import as_text
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -32,7 +32,7 @@ def command(crawl_dir: str, files: bool, as_json: bool) -> None:
         if as_json:
             print_json(paths)
         else:
-            click.echo("\n".join(paths))
+            echo("\n".join(paths))
         return
     rows: list[dict[str, Any]] = []
     for number in directory.crawldb.timeline().numbers:
