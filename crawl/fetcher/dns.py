@@ -68,6 +68,10 @@ class Located:
     message: str = ""
 
 
+_ELSEWHERE = Located(("",))
+"""Where a host is that a proxy looks up."""
+
+
 class HostsFile:
     """Addresses by host or by `*.domain`, as a file gives them."""
 
@@ -157,6 +161,14 @@ class HostResolver:
         if host in self._running or not self._given(host):
             return None
         return self.locate(host)
+
+    def passed_on(self, host: str) -> Located:
+        """What a proxy may be asked for: it looks the host up itself, so that nothing but the
+        name can be judged. No address is told where it may."""
+        refused = self._policy.name_refusal(host)
+        if refused is None:
+            return _ELSEWHERE
+        return Located((), FailureKind.ADDRESS_REFUSED, refused)
 
     def demote(self, host: str, address: str) -> None:
         """Tells that no connection came about; another address, if any, is tried next."""

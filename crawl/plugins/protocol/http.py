@@ -35,7 +35,6 @@ from crawl.plugins.protocol.curl_pool import CurlPool
 from crawl.plugins.protocol.curl_transfers import CurlTransfers
 from crawl.plugins.protocol.http_base import (
     SYSTEM,
-    UNASKED,
     HttpBase,
     Sending,
     is_asked_here,
@@ -103,8 +102,11 @@ class HttpProtocol(HttpBase):
         if target is None or target.server.scheme not in self.schemes:
             return None
         proxy = self.proxy_of(target)
+        host = target.server.host
         located = (
-            self.resolver.known(target.server.host) if is_asked_here(target, proxy) else UNASKED
+            self.resolver.known(host)
+            if is_asked_here(target, proxy)
+            else self.resolver.passed_on(host)
         )
         if located is None:
             return None

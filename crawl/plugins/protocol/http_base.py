@@ -27,10 +27,6 @@ from crawl.plugins.protocol.target import Target, target_of
 SYSTEM = SystemClock()
 
 
-UNASKED = Located(("",))
-"""Where a host is that a proxy looks up."""
-
-
 def is_asked_here(target: Target, proxy: str) -> bool:
     """Whether the host must be looked up, or its address judged, by us."""
     return not proxy or target.server.is_literal
@@ -93,8 +89,11 @@ class HttpBase(FetchProtocol):
         if target is None or target.server.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
         proxy = self.proxy_of(target)
+        host = target.server.host
         located = (
-            self.resolver.locate(target.server.host) if is_asked_here(target, proxy) else UNASKED
+            self.resolver.locate(host)
+            if is_asked_here(target, proxy)
+            else self.resolver.passed_on(host)
         )
         prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)

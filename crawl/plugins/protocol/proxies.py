@@ -1,7 +1,8 @@
 """Which proxy, if any, a URL is fetched through: one for all, or by scheme and host from
 a file, in turn where several are named.
 
-A proxy looks hosts up itself: behind one, only literal addresses are judged here.
+A proxy looks hosts up itself: behind one, literal addresses are judged here, and names that
+mean the same everywhere (localhost, a cloud's metadata, private domains).
 """
 
 from __future__ import annotations
