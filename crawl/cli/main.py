@@ -22,6 +22,7 @@ import click
 from crawl import __version__
 from crawl.cli.output import echo
 from crawl.errors import CrawlError
+from crawl.masking import masked_urls
 from crawl.nearest import nearest
 from crawl.printable import one_line
 from crawl.telemetry import logs
@@ -167,5 +168,5 @@ def _fail(message: str, code: int, *, bug: bool = False) -> None:
         echo(traceback.format_exc(), err=True)
     elif bug:
         message += " (set CRAWL_DEBUG=1 for the traceback, and please report it)"
-    echo(f"crawl: {one_line(message)}", err=True)
+    echo(f"crawl: {one_line(masked_urls(message))}", err=True)
     sys.exit(code)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from crawl.masking import masked_urls
 from crawl.printable import json_text, printable_lines
 from crawl.telemetry.context import where
 
@@ -64,10 +65,10 @@ def escape_text() -> None:
 
 
 class PrintableLines(logging.Formatter):
-    """As Python formats it, with what a terminal would obey escaped."""
+    """As Python formats it, with what a terminal would obey escaped and no passwords of URLs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable_lines(super().format(record))
+        return printable_lines(masked_urls(super().format(record)))
 
 
 def use_text() -> None:
@@ -124,7 +125,7 @@ class JsonLines(logging.Formatter):
                 "stack": self.formatException(record.exc_info),
             }
         # ASCII: no terminal and no shipper has to guess, and no U+2028 ends a line
-        return json_text(line, ascii_only=True)
+        return masked_urls(json_text(line, ascii_only=True))
 
 
 def _message(record: logging.LogRecord) -> str:

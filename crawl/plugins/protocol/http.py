@@ -21,7 +21,7 @@ from crawl.interfaces.protocol import (
     Transfers,
     Truncation,
 )
-from crawl.plugins.protocol.asking import redacted
+from crawl.masking import masked_head
 from crawl.plugins.protocol.connecting import (
     IDLE_TIME,
     MAX_IDLE,
@@ -202,7 +202,7 @@ class HttpProtocol(HttpBase):
             ip=sending.address,
             version=version,
             cipher=cipher,
-            request_headers=redacted(handle.request_head)
+            request_headers=masked_head(handle.request_head)
             if handle.request_head
             else sending.head(version),
             response_headers=handle.raw_head,

@@ -16,6 +16,7 @@ from crawl.fetcher.dns import (
     system_addresses,
 )
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
+from crawl.masking import masked_urls
 from crawl.model.value import quick_value
 from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking, RequestHeaders
 from crawl.plugins.protocol.connecting import CONNECTING_PROPERTIES
@@ -53,7 +54,7 @@ class Sending:
     def failure(
         self, kind: FailureKind, message: str, sent: float = 0.0, elapsed_ms: int = 0
     ) -> Failure:
-        return Failure(self.request.url, kind, message, sent, elapsed_ms)
+        return Failure(self.request.url, kind, masked_urls(message), sent, elapsed_ms)
 
 
 class HttpBase(FetchProtocol):

@@ -20,7 +20,7 @@ from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.fetcher.dns import Resolve, system_addresses
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
-from crawl.plugins.protocol.asking import redacted
+from crawl.masking import masked_head
 from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
 from crawl.plugins.protocol.head import Head
@@ -141,7 +141,7 @@ class _Transfer:
                 ip=sending.address,
                 version=head.version,
                 cipher=self.cipher,
-                request_headers=redacted(watch.request),
+                request_headers=masked_head(watch.request),
                 response_headers=watch.raw_head,
                 sent=watch.sent_at,
                 elapsed_ms=elapsed_ms,
