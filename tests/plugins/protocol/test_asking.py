@@ -79,7 +79,7 @@ def test_an_agent_of_ones_own_is_not_rotated_away() -> None:
     [
         (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
         (b"G\r\nauthorization: x y\r\nB: 1\r\n", b"G\r\nauthorization: ***\r\nB: 1\r\n"),
-        (b"G\r\nX-Cookie: 1\r\nCOOKIE:a=b\r\n", b"G\r\nX-Cookie: 1\r\nCOOKIE: ***\r\n"),
+        (b"G\r\nX-Colour: 1\r\nCOOKIE:a=b\r\n", b"G\r\nX-Colour: 1\r\nCOOKIE: ***\r\n"),
         (b"G\r\nProxy-Authorization: Basic x\r\n", b"G\r\nProxy-Authorization: ***\r\n"),
     ],
 )
