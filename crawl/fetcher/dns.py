@@ -208,6 +208,8 @@ class HostResolver:
         return Located((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
 
     def _addresses(self, host: str) -> tuple[str, ...]:
+        if not host:  # of a file: URL
+            return ()
         return self._given(host) or tuple(self._resolve(host.removesuffix(".")))
 
     def _given(self, host: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from crawl.clock import Clock
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
+from crawl.rules.redirect import why_refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Surroundings:
     chance: random.Random
     accepted: Callable[[str], tuple[str | None, str]] = lambda url: (url, "")
     """A redirect's target in normal form, or None and why it is dropped."""
-    astray: Callable[[str, str], str] = lambda source, target: ""
+    astray: Callable[[str, str], str] = why_refused
     """Why a redirect from one URL to another is dropped; empty where it is not."""
     admitted: Callable[[str], tuple[str | None, str]] | None = None
     """The same for a URL of the list, where these are looked at once more."""
