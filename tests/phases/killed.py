@@ -47,6 +47,7 @@ def writes_of(job: Callable[..., None], *arguments: Any) -> Counter[str]:
     child.start()
     found: Counter[str] = answer.get()
     child.join()
+    assert child.exitcode == 0, f"the child ended with {child.exitcode}"
     return found
 
 
@@ -84,8 +85,10 @@ def _counting(job: Callable[..., None], arguments: tuple[Any, ...], answer: Any)
         return False
 
     _cut_by(is_now)
-    job(*arguments)
-    answer.put(Counter(met))
+    try:
+        job(*arguments)
+    finally:
+        answer.put(Counter(met))
 
 
 def _cut_by(is_now: Callable[[str], bool]) -> None:
