@@ -135,7 +135,7 @@ class WatchedSSLSocket(_Watched, ssl.SSLSocket):
     """With TLS. A connection that ends without TLS having said so may have been cut by
     anybody: that is no end of a body (RFC 9112, 9.8), though Python takes it for one."""
 
-    @property  # type: ignore[override]
+    @property
     def suppress_ragged_eofs(self) -> bool:
         return False
 
