@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from crawl.counters import Counters
-from crawl.fetcher.item import FetchItem, Followed, Purpose
+from crawl.fetcher.item import FetchItem, Purpose
 from crawl.fetcher.outcome import ROBOTS_DENIED, Blame, answer_label, outcome_of
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queue import HostQueue
@@ -309,16 +309,6 @@ class FetchEngine:
         found = replace(found, came_by=came_by, representative=shown, depth=item.depth)
         self._around.followed(found)
         self.line_up(found)
-
-    def follow_again(self, each: Followed) -> None:
-        """Takes up what a task before this one had taken on."""
-        owns = each.came_by or self._around.owns(self._around.key_of(each.host))
-        item = self.item_of(each.url, each.datum) if owns and self._seen.is_new(each.url) else None
-        if item is None:
-            return  # a link that was not taken on, and counted then
-        self.counters["followed_again"] += 1
-        came_by, shown = each.came_by, each.representative
-        self.line_up(replace(item, came_by=came_by, representative=shown, depth=each.depth))
 
     def follow(self, targets: Iterable[Target], depth: int) -> None:
         """Links of a page are asked for in this run, in their own servers' queues and under

@@ -5,8 +5,8 @@ What another attempt at the same part has committed is not fetched again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from threading import Event
 
 from crawl.clock import Clock
@@ -40,7 +40,7 @@ from crawl.fetcher.settings import (
     FetchSettings,
     following_of,
 )
-from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
+from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, paused_before, take_over, watching
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.storage.chunks import Chunk, ChunkLog
@@ -90,6 +90,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             left=[Left(*each) for each in finished.get("left", [])],
         )
     take_over(log, fetching.segment, file.part, config, clock)
+    paused = paused_before(fetching.segment, file.part, clock.now_ms())
     chunks = log.committed()
     done = _fetched_urls(fetching.segment, chunks)
     faults = Counters()
@@ -133,12 +134,10 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         # an address has no queue of its own whose pause could be told
         Event().wait(Politeness.of(config).ip_delay_s)
         engine.queues.go_on_from(fetching.strays.left, clock.monotonic())
+    engine.queues.go_on_from(paused, clock.monotonic())
     lists = [each.path for each in _files(fetching, file)]
     waiting = still_waiting(fetching.segment, chunks, done)
-    for each in not_listed(waiting, fetching.segment.child(GENERATE), lists):
-        if each.came_by:
-            engine.targets[each.url] = each
-        engine.follow_again(each)
+    engine.follow_again(not_listed(waiting, fetching.segment.child(GENERATE), lists))
     with watching(fetching.segment, file, log, output, config, clock, len(done), times) as watch:
         crew = Crew(
             engine,
@@ -217,6 +216,22 @@ class _CommittingEngine(FetchEngine):
 
     def settle(self, now: float) -> None:
         self.output.tick(now)
+
+    def follow_again(self, waiting: Iterable[Followed]) -> None:
+        """Takes up what a task before this one had taken on."""
+        around = self._around
+        for each in waiting:
+            is_ours = each.came_by or around.owns(around.key_of(each.host))
+            if not is_ours or not self._seen.is_new(each.url):
+                continue  # a link that was not taken on, and counted then
+            item = self.item_of(each.url, each.datum)
+            if item is None:
+                continue
+            if each.came_by:
+                self.targets[each.url] = each
+            self.counters["followed_again"] += 1
+            came_by, shown = each.came_by, each.representative
+            self.line_up(replace(item, came_by=came_by, representative=shown, depth=each.depth))
 
     def leave_targets(self) -> None:
         """Leaves those for later that nobody gave back: their requests hang."""
