@@ -305,7 +305,10 @@ class FetchEngine:
             self.counters["redirects_dropped.no_host"] += 1
             return
         self.counters["redirects_followed"] += 1
-        self.line_up(replace(found, came_by=(*item.came_by, item.url), representative=shown))
+        came_by = (*item.came_by, item.url)
+        found = replace(found, came_by=came_by, representative=shown, depth=item.depth)
+        self._around.followed(found)
+        self.line_up(found)
 
     def follow(self, targets: Iterable[Target], depth: int) -> None:
         """Links of a page are asked for in this run, in their own servers' queues and under

@@ -1,5 +1,6 @@
 """A note of the journal as bytes: entries, each its length and then MessagePack. There is one
-for every record and for every answer without one; what was counted is the last.
+for every record, for every answer without one and for every URL that they led to and that
+the fetch took on; what was counted is the last.
 
 By msgspec, for it takes our values as they are: a page's note costs a twentieth of what
 an Arrow table of one row does, and there may be one for every page.
@@ -13,13 +14,14 @@ from typing import Any
 
 import msgspec
 
+from crawl.fetcher.item import Followed
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 
 _LENGTH_BYTES = 8
-_RECORD, _ARCHIVED, _COUNTERS = "r", "a", "c"
+_RECORD, _ARCHIVED, _FOLLOWED, _COUNTERS = "r", "a", "f", "c"
 """Kinds of entries."""
 
 
@@ -30,6 +32,8 @@ class Note:
     records: Sequence[FetchRecord] = ()
     archived: Sequence[Content] = ()
     counters: Mapping[str, int] = field(default_factory=dict)
+    followed: Sequence[Followed] = field(default_factory=list)
+    """What the answers led to."""
 
 
 def pieces(note: Note) -> Iterator[bytes]:
@@ -39,6 +43,8 @@ def pieces(note: Note) -> Iterator[bytes]:
         yield from _entry(_RECORD, record)
     for content in note.archived:
         yield from _entry(_ARCHIVED, content)
+    for followed in note.followed:
+        yield from _entry(_FOLLOWED, followed)
     yield from _entry(_COUNTERS, note.counters)
 
 
@@ -55,6 +61,7 @@ def decoded(raw: bytes) -> Iterator[Note]:
     """The notes of a file up to one that its writer died in, or that is none of ours."""
     records: list[FetchRecord] = []
     archived: list[Content] = []
+    followed: list[Followed] = []
     begin = _LENGTH_BYTES
     while begin <= len(raw):
         end = begin + int.from_bytes(raw[begin - _LENGTH_BYTES : begin], "big")
@@ -66,9 +73,11 @@ def decoded(raw: bytes) -> Iterator[Note]:
                 records.append(_record(**value))
             elif kind == _ARCHIVED:
                 archived.append(Content(**value))
+            elif kind == _FOLLOWED:
+                followed.append(_followed(**value))
             elif kind == _COUNTERS:
-                yield Note(records, archived, value)
-                records, archived = [], []
+                yield Note(records, archived, value, followed)
+                records, archived, followed = [], [], []
             else:
                 return
         except (msgspec.DecodeError, TypeError, ValueError, KeyError):
@@ -77,7 +86,14 @@ def decoded(raw: bytes) -> Iterator[Note]:
 
 
 def _record(datum: dict[str, Any], content: dict[str, Any] | None, **others: Any) -> FetchRecord:
-    found = CrawlDatum(**{**datum, "status": Status(datum["status"])})
     return FetchRecord(
-        datum=found, content=None if content is None else Content(**content), **others
+        datum=_datum(datum), content=None if content is None else Content(**content), **others
     )
+
+
+def _followed(datum: dict[str, Any], came_by: list[str], **others: Any) -> Followed:
+    return Followed(datum=_datum(datum), came_by=tuple(came_by), **others)
+
+
+def _datum(value: dict[str, Any]) -> CrawlDatum:
+    return CrawlDatum(**{**value, "status": Status(value["status"])})

@@ -113,6 +113,9 @@ class HostQueues:
     def left(self, now: float) -> list[Left]:
         """What whoever asks these servers next has to know."""
         past = [Left(key, 0.0, *left) for key, left in self._past.items()]
+        past += [
+            Left(key, until - now, 0, "") for key, until in self._paused.items() if until > now
+        ]
         return past + [
             Left(queue.key, max(0.0, queue.ready_at - now), queue.exceptions, queue.blocked)
             for queue in self._queues.values()
@@ -122,7 +125,8 @@ class HostQueues:
     def go_on_from(self, left: Iterable[Left], now: float) -> None:
         """Keeps the pauses that another one's requests ask for; before anything is put."""
         for each in left:
-            self._paused[each.key] = now + each.pause_s
+            until = now + each.pause_s
+            self._paused[each.key] = max(until, self._paused.get(each.key, until))
             if each.exceptions or each.blocked:
                 self._past[each.key] = (each.exceptions, each.blocked)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawl.clock import Clock
+from crawl.fetcher.item import FetchItem
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
 from crawl.rules.redirect import why_refused
@@ -21,6 +22,8 @@ class Surroundings:
     emit: Callable[[FetchRecord], None]
     clock: Clock
     chance: random.Random
+    followed: Callable[[FetchItem], None] = lambda item: None
+    """Told of a redirect's target that is taken on, in the same breath as its record."""
     accepted: Callable[[str], tuple[str | None, str]] = lambda url: (url, "")
     """A redirect's target in normal form, or None and why it is dropped."""
     astray: Callable[[str, str], str] = why_refused

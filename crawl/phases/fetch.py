@@ -18,6 +18,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import ConfigError, NothingToDo, UsageError
+from crawl.fetcher.followed import FOLLOWED
 from crawl.fetcher.host_summary import MOST_HOSTS
 from crawl.fetcher.measures import measured
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
@@ -166,6 +167,8 @@ def run(
             segment.publish_parsed({table: manifests[table] for table in PARSED})
         for table in (CONTENT, FETCH):
             segment.publish(table, manifests[table])
+        if complete:
+            segment.folder.delete(FOLLOWED)
         segment.folder.delete(STOP)
         return Fetched(segment.name, report, complete, lock.took_over)
 

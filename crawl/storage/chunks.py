@@ -45,6 +45,8 @@ class Chunk:
     counters: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """What of the fetch's journal it contains."""
+    followed: Piece | None = None
+    """URLs that its pages led to and that the fetch took on; no table of the segment."""
 
 
 class ChunkLog:
@@ -81,7 +83,10 @@ class ChunkLog:
             try:
                 content = json.loads(raw)
                 pieces = {name: Piece(**piece) for name, piece in content["pieces"].items()}
-                chunks.append(Chunk(pieces, content["counters"], content.get("notes", [])))
+                led_to = content.get("followed")
+                followed = None if led_to is None else Piece(**led_to)
+                notes = content.get("notes", [])
+                chunks.append(Chunk(pieces, content["counters"], notes, followed))
             except (ValueError, TypeError, KeyError, AttributeError):
                 # a mark that its writer died in commits nothing: it is written over
                 if self.is_ours():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawl.fetcher.item import Followed
 from crawl.fetcher.note import Note, decoded, pieces
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
@@ -34,6 +35,12 @@ NOTES = st.builds(
     st.lists(RECORDS, max_size=3),
     st.lists(CONTENTS, max_size=2),
     st.dictionaries(TEXTS, WHOLE, max_size=3),
+    st.lists(
+        st.builds(
+            *(Followed, TEXTS, TEXTS, DATUMS, st.lists(TEXTS, max_size=3).map(tuple), TEXTS, WHOLE)
+        ),
+        max_size=2,
+    ),
 )
 
 

@@ -368,3 +368,58 @@ def test_a_file_is_all_a_task_is_told(tmp_path: Path) -> None:
     wrong = PartFile(part.file.part, "none.parquet", 9, 0)
     with pytest.raises(StorageError, match="no such file"):
         fetch_part(part.fetching, wrong)
+
+
+def test_a_redirect_is_gone_on_with_after_a_death(
+    tmp_path: Path, script: dict[str, Callable[[Request], Answer]]
+) -> None:
+    """Also where the answers were committed, and what is followed counts its redirects on."""
+    part = Part(tmp_path, ["http://a.org/1"], http__redirect__max=2)
+    script["http://a.org/1"] = redirect("http://b.org/2")
+    script["http://b.org/2"] = die
+    with pytest.raises(Death):
+        part.fetch()
+    script["http://b.org/2"] = redirect("http://c.org/3")
+    script["http://c.org/3"] = die
+    with pytest.raises(Death):
+        part.go_on()
+    script["http://c.org/3"] = redirect("http://d.org/4")
+    done = part.go_on()
+    assert done.finished
+    assert done.counters["followed_again"] == 2
+    rows = [row for chunk in part.chunks() for row in chunk]
+    assert Counter(rows) == Counter(
+        [
+            *((f"http://{host}.org/{number}", Status.FETCH_REDIR_TEMP) for host, number in PLACES),
+            ("http://d.org/4", Status.LINKED),
+        ]
+    )
+    asked = ScriptedProtocol.asked
+    assert (asked["http://a.org/1"], asked["http://d.org/4"]) == (1, 0)
+
+
+PLACES = (("a", 1), ("b", 2), ("c", 3))
+
+
+def test_a_target_whose_request_hangs_is_left_for_later(
+    tmp_path: Path, script: dict[str, Callable[[Request], Answer]]
+) -> None:
+    may_end = threading.Event()
+
+    def hang(request: Request) -> Answer:
+        may_end.wait(60)
+        return page(request)
+
+    part = Part(tmp_path, ["http://a.org/1"], http__redirect__max=2, fetcher__threads__timeout=1)
+    script["http://a.org/1"] = redirect("http://b.org/2")
+    script["http://b.org/2"] = hang
+    try:
+        done = part.fetch()
+    finally:
+        may_end.set()
+    assert done.finished and done.counters["hung_threads"] == 1
+    rows = {url: status for chunk in part.chunks() for url, status in chunk}
+    assert rows == {
+        "http://a.org/1": Status.FETCH_REDIR_TEMP,
+        "http://b.org/2": Status.LINKED,
+    }

@@ -40,6 +40,19 @@ def run_killed(job: Callable[..., None], *arguments: Any, at: int | Moment) -> b
     return False
 
 
+def run_killed_after(job: Callable[..., None], *arguments: Any, seconds: float) -> bool:
+    """Runs the job in a process that is killed after so many seconds; whether it was."""
+    child = _context.Process(target=job, args=arguments)
+    child.start()
+    child.join(seconds)
+    child.kill()
+    child.join()
+    if child.exitcode == -signal.SIGKILL:
+        return True
+    assert child.exitcode == 0, f"the child ended with {child.exitcode}"
+    return False
+
+
 def writes_of(job: Callable[..., None], *arguments: Any) -> Counter[str]:
     """How many writes of each kind the job makes; it is done with that."""
     answer = _context.SimpleQueue()
@@ -47,6 +60,7 @@ def writes_of(job: Callable[..., None], *arguments: Any) -> Counter[str]:
     child.start()
     found: Counter[str] = answer.get()
     child.join()
+    assert child.exitcode == 0, f"the child ended with {child.exitcode}"
     return found
 
 
@@ -84,8 +98,10 @@ def _counting(job: Callable[..., None], arguments: tuple[Any, ...], answer: Any)
         return False
 
     _cut_by(is_now)
-    job(*arguments)
-    answer.put(Counter(met))
+    try:
+        job(*arguments)
+    finally:
+        answer.put(Counter(met))
 
 
 def _cut_by(is_now: Callable[[str], bool]) -> None:

@@ -22,6 +22,7 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.masking import masked_head
+from crawl.plugins.protocol.body import is_lost
 from crawl.plugins.protocol.connecting import (
     IDLE_TIME,
     MAX_IDLE,
@@ -178,6 +179,8 @@ class HttpProtocol(HttpBase):
                 body.truncated = Truncation.DISCONNECT
         elif not code:
             body.end()
+        if kind is None and head is not None and is_lost(head.code, body.truncated):
+            kind, message = FailureKind.DISCONNECTED, body.broke_off
         if kind is not None or head is None:
             return sending.failure(kind or FailureKind.OTHER, message, sent, elapsed_ms)
         keep = self._idle_time

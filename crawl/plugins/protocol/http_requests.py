@@ -21,7 +21,7 @@ from crawl.errors import ConfigError
 from crawl.fetcher.dns import Resolve, system_addresses
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.masking import masked_head
-from crawl.plugins.protocol.body import Body
+from crawl.plugins.protocol.body import Body, is_lost
 from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
 from crawl.plugins.protocol.head import Head
 from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
@@ -131,6 +131,8 @@ class _Transfer:
     def answer(self, elapsed_ms: int) -> Response | Failure:
         sending, watch, body, head = self.sending, self.watch, self.body, self.head
         kind, message = self._failure()
+        if kind is None and head is not None and is_lost(head.code, body.truncated):
+            kind, message = FailureKind.DISCONNECTED, body.broke_off
         if kind is None and head is not None and head.code >= 200:
             return Response(
                 url=sending.request.url,
