@@ -250,7 +250,8 @@ class Dataset:
                 # only its own: if the lock was forced away, the rest is its new owner's
                 transaction.scratch.delete("")
 
-    def _move(self, timeline: Timeline) -> None:
+    def move(self, timeline: Timeline) -> None:
+        """Makes these the kept snapshots. Only for whoever holds the lock."""
         self.pointer.write({"snapshots": list(timeline.numbers), "next": timeline.next_number})
 
 
@@ -311,7 +312,7 @@ class Transaction:
         self.lock.verify()
         if not self.timeline.numbers:
             # before the first manifest: where there is one without a pointer, one was lost
-            self._dataset._move(self.timeline)
+            self._dataset.move(self.timeline)
         write_report(self.folder, f"{self.place}/{REPORT}", report)
         self._dataset.manifest_file(self.number).write(asdict(snapshot))
         self._move(Timeline((*self.timeline.numbers, self.number)[-keep:], self.number + 1))
@@ -371,7 +372,7 @@ class Transaction:
 
     def _move(self, timeline: Timeline) -> None:
         self.lock.verify()
-        self._dataset._move(timeline)
+        self._dataset.move(timeline)
         self.timeline = timeline
         self.sweep()
 

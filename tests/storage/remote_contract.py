@@ -10,11 +10,11 @@ import threading
 from typing import ClassVar, Protocol
 
 import pytest
-from crawl.storage.sealed_file import SealedFile
 
 from crawl.storage.chunks import Chunk, ChunkLog, Piece
 from crawl.storage.folder import Folder
 from crawl.storage.lock import acquire
+from crawl.storage.sealed_file import SealedFile
 from crawl.storage.snapshot import Dataset
 from crawl.testing.clock import ManualClock
 from tests.storage.remote_files import HEAD, MIB, NOW, content, in_child, publish

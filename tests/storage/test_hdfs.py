@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from crawl.storage.sealed_file import SealedFile
 
 from crawl.errors import StorageError
 from crawl.storage import hdfs_faults
 from crawl.storage.folder import Folder
 from crawl.storage.hdfs import HdfsFiles
+from crawl.storage.sealed_file import SealedFile
 from tests.storage import cutting_proxy
 from tests.storage.cutting_proxy import Cut, CuttingProxy
 from tests.storage.hdfs_cluster import BLOCK, HdfsCluster, unfinished
