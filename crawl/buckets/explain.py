@@ -5,6 +5,7 @@ Reads the URL's own bucket of the CrawlDb and what segments say of it; sends not
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from crawl.buckets.generate.why import GenerateStep, generate_steps, moment, rej
 from crawl.buckets.lookup import find_record
 from crawl.buckets.mentions import Inlink, Mention, inlinks_in, mentions_in
 from crawl.config import Config
+from crawl.errors import StorageError
 from crawl.interfaces.chain_steps import (
     FilterStep,
     NormalizerStep,
@@ -30,6 +32,8 @@ from crawl.storage.layout import bucket_of
 from crawl.storage.segments import FETCH, GENERATE, PARSE, Segment
 from crawl.storage.snapshot import Snapshot
 from crawl.urls.parse import host_of
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,19 @@ def explain(
     most_inlinks: int = 5,
 ) -> Explanation:
     """As of `now_ms`; of pages that link to it, only so many."""
-    current = directory.require_crawldb()
+    return directory.reading(
+        lambda current: _explain(directory, current, url, config, now_ms, most_inlinks)
+    )
+
+
+def _explain(
+    directory: CrawlDir,
+    current: Snapshot,
+    url: str,
+    config: Config,
+    now_ms: int,
+    most_inlinks: int,
+) -> Explanation:
     chain = NormalizerChain.from_config(config)
     normalizing = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
     normal = normal_form(url, normalizing)
@@ -133,7 +149,11 @@ def _history(directory: CrawlDir, current: Snapshot, url: str, row: pa.Table | N
     known = {_path_of(current, url): _datum(row)}
     past = []
     for number in directory.crawldb.timeline().numbers:
-        snapshot = current if number == current.number else directory.crawldb.snapshot(number)
+        try:
+            snapshot = current if number == current.number else directory.crawldb.snapshot(number)
+        except StorageError as error:
+            _log.warning("%s; explained without it", error)
+            continue
         path = _path_of(snapshot, url)
         if path not in known:
             known[path] = _datum(find_record(directory.crawldb.folder, snapshot, url))

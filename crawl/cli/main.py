@@ -3,9 +3,9 @@
 click, because it parses, documents and completes command lines and lets a group load
 its commands lazily: `crawl --help` imports none of them.
 
-Exit codes: 0 done, 1 nothing to do or not found, 2 wrong input, configuration or
-storage, 3 locked by somebody else, 70 a fault of ours, 99 nothing more to do (for
-schedulers, see due.py), 130 interrupted.
+Exit codes: 0 done, 1 nothing to do, not found or (check) damage found, 2 wrong input,
+configuration or storage, 3 locked by somebody else, 70 a fault of ours, 99 nothing more to
+do (for schedulers, see due.py), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),
     "rollback": ("crawl.cli.rollback", "make an older state of the CrawlDb current"),
     "gc": ("crawl.cli.gc", "forget old snapshots and delete stray files"),
+    "check": ("crawl.cli.check", "look for damaged files, and go back to a whole state"),
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
     "explain": ("crawl.cli.explain", "everything known of one URL, and what happens to it next"),
     "filterchecker": ("crawl.cli.filterchecker", "which URLs the filters accept, and why not"),

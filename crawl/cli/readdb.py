@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import pyarrow as pa
@@ -30,6 +31,8 @@ from crawl.storage.folder import Folder, absolute
 from crawl.storage.snapshot import Snapshot
 
 NOT_FOUND = 1
+
+Result = TypeVar("Result")
 
 
 @click.command("readdb")
@@ -136,12 +139,17 @@ def command(
         },
     )
     directory = CrawlDir(crawl_dir)
-    snapshot = directory.require_crawldb()
-    if number is not None:
-        snapshot = directory.crawldb.snapshot(number)
+
+    def reading(read: Callable[[Snapshot], Result]) -> Result:
+        if number is not None:
+            directory.require_timeline()
+            return read(directory.crawldb.snapshot(number))
+        return directory.reading(read)
 
     if url is not None:
-        return _show_url(directory, snapshot, url, config, as_json=as_json)
+        return reading(
+            lambda snapshot: _show_url(directory, snapshot, url, config, as_json=as_json)
+        )
     if dump is not None:
         wanted = Wanted(
             status=Status.of_label(status) if status else None,
@@ -157,22 +165,36 @@ def command(
             DumpFormat(dump_format or "parquet"),
             wanted,
         )
-        rows = _dump(directory, snapshot, dumping, expr, spark, config, force=force)
+        begun = False
+
+        def written(snapshot: Snapshot) -> int:
+            nonlocal begun
+            if begun:  # the snapshot was forgotten: what is there is ours
+                output.delete(_EXPR_SCRATCH)
+            readdb.make_room(output, force=force or begun)
+            begun = True
+            return _dump(directory, snapshot, dumping, expr, spark, config)
+
+        rows = reading(written)
         if as_json:
             print_json({"records": rows, "folder": dump})
         else:
             remark(f"readdb: {rows:,} {'record' if rows == 1 else 'records'} in {dump}")
         return 0
-    with spark.runner("readdb", config, rows=snapshot.rows) as runner:
-        if top is not None:
-            _show_top(runner, directory, snapshot, top, least, as_json=as_json)
-        else:
+
+    def shown(snapshot: Snapshot) -> None:
+        with spark.runner("readdb", config, rows=snapshot.rows) as runner:
+            if top is not None:
+                _show_top(runner, directory, snapshot, top, least, as_json=as_json)
+                return
             found = readdb.stats(runner, directory, snapshot, by_host=sort)
-            quantiles = found.quantiles(config[DB_STATS_SCORE_QUANTILES])
-            if as_json:
-                print_json(_as_json(found, quantiles, snapshot, most_hosts))
-            else:
-                _show_stats(found, quantiles, snapshot, most_hosts if sort else 0)
+        quantiles = found.quantiles(config[DB_STATS_SCORE_QUANTILES])
+        if as_json:
+            print_json(_as_json(found, quantiles, snapshot, most_hosts))
+        else:
+            _show_stats(found, quantiles, snapshot, most_hosts if sort else 0)
+
+    reading(shown)
     return 0
 
 
@@ -226,10 +248,7 @@ def _dump(
     expr: str | None,
     spark: SparkOptions,
     config: Config,
-    *,
-    force: bool,
 ) -> int:
-    readdb.make_room(dumping.output, force=force)
     if expr is None:
         with spark.runner("readdb", config, rows=snapshot.rows) as runner:
             return readdb.dump(runner, snapshot, dumping, None)

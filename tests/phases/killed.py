@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, cast
 
 from crawl.storage.folder import Folder
+from crawl.storage.local_files import unfinished
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["tests.phases.warm"])
@@ -111,7 +113,7 @@ def _cut_by(is_now: Callable[[str], bool]) -> None:
 
     def torn_write(self: Folder, name: str, data: bytes) -> None:
         if is_now(f"write {_kind(self, name)}, torn"):
-            write(self, name, data[: len(data) // 2])
+            _leave_unfinished(self, name, data)
             _die()
         write(self, name, data)
         if is_now(f"write {_kind(self, name)}"):
@@ -119,7 +121,7 @@ def _cut_by(is_now: Callable[[str], bool]) -> None:
 
     def torn_create(self: Folder, name: str, data: bytes) -> bool:
         if is_now(f"create {_kind(self, name)}, torn"):
-            create(self, name, data[: len(data) // 2])
+            _leave_unfinished(self, name, data)
             _die()
         return create(self, name, data)
 
@@ -162,6 +164,15 @@ class _Growing:
         self._stream.flush()
         if self._is_now(f"append {self._kind}"):
             _die()
+
+
+def _leave_unfinished(folder: Folder, name: str, data: bytes) -> None:
+    """What a death in the middle of a small write leaves: half of it beside the name on a
+    local disk, and nothing on a store."""
+    if folder.is_local():
+        path = Path(unfinished(folder.path(name)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data[: len(data) // 2])
 
 
 def _die() -> None:
