@@ -125,7 +125,10 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         # an address has no queue of its own whose pause could be told
         Event().wait(Politeness.of(config).ip_delay_s)
         engine.queues.go_on_from(fetching.strays.left, clock.monotonic())
-    with watching(fetching.segment, file, log, output, config, clock, len(done), times) as watch:
+    with watching(
+        *(fetching.segment, file, log, output, config, clock, len(done), times),
+        followed=_followed_before(fetching, file, done),
+    ) as watch:
         crew = Crew(
             engine,
             protocols.fetch,
@@ -235,6 +238,18 @@ def _listed(
                         continue
                     if strays is None or authority_of(url) in strays.authorities:
                         yield url, datum
+
+
+def _followed_before(fetching: PartFetching, file: PartFile, done: set[str]) -> int:
+    """How many URLs have a record of a task before this one and are not on the list."""
+    if not done:
+        return 0
+    listed = 0
+    for each in [file] if fetching.strays is None else fetching.lists:
+        with open_table(fetching.segment.child(GENERATE), each.path) as source:
+            for rows in each_group(source, ["url"]):
+                listed += sum(url in done for url in rows["url"].to_pylist())
+    return len(done) - listed
 
 
 def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:
