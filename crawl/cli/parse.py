@@ -82,7 +82,16 @@ def command(
 
 
 _FAMILIES = (
-    *("pages", "skipped.", "parse.", "parsed_by.", "parser_restarts", "documents_", "directives."),
+    *(
+        "pages",
+        "skipped.",
+        "truncated.",
+        "parse.",
+        "parsed_by.",
+        "parser_restarts",
+        "documents_",
+        "directives.",
+    ),
     *("refreshes", "outlinks"),
 )
 

@@ -18,7 +18,7 @@ from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, remark
-from crawl.cli.rounds_told import Teller, last_words, show_plan, sum_up
+from crawl.cli.rounds_told import Teller, last_words, limits_met, show_plan, sum_up
 from crawl.cli.spark import JVMDied, SparkOptions
 from crawl.cli.unlocked import require_unlocked
 from crawl.cli.walk import Walk, Walked, Witness, segments_found
@@ -166,6 +166,8 @@ def command(
         print_json({"ending": walked.ending.name.lower(), "rounds": rounds_done})
     else:
         sum_up(walked)
+    for line in limits_met(walked.rounds, config):
+        remark(f"run: {line}")
     remark(f"run: {last_words(crawl_dir, walked)}")
     if walked.ending is Ending.INTERRUPTED:
         return INTERRUPTED
