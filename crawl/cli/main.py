@@ -21,6 +21,7 @@ import click
 
 from crawl import __version__
 from crawl.errors import CrawlError
+from crawl.hints import program
 from crawl.nearest import nearest
 from crawl.telemetry import logs
 
@@ -119,7 +120,7 @@ def _run(arguments: Sequence[str] | None) -> None:
     try:
         code = crawl.main(
             args=None if arguments is None else list(arguments),
-            prog_name="crawl",
+            prog_name=program(),
             standalone_mode=False,
         )
     except CrawlError as error:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.walk import RoundDone, Walked
 from crawl.config import Config
+from crawl.hints import command
 from crawl.parsing.settings import PARSER_SKIP_TRUNCATED
 from crawl.rounds import (
     STOP_FILE,
@@ -78,7 +79,7 @@ def show_plan(
         columns = ("when", "step", "command")
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
         return
-    shown = [(when, step, shlex.join(["crawl", *words])) for when, step, words in rows]
+    shown = [(when, step, command(words[0], shlex.join(words[1:]))) for when, step, words in rows]
     print_table("plan", ["when", "step", "as if by"], shown)
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import click
 
+from crawl import hints
 from crawl.buckets.runner import Runner
 from crawl.cli import fetch_progress, parse_progress, walk
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
@@ -278,7 +279,8 @@ def _written_first(
 def _require_crawldb(directory: CrawlDir, crawl_dir: str) -> None:
     if directory.crawldb.current() is None:
         raise UsageError(
-            f"{crawl_dir} has no CrawlDb yet: start it with `crawl run {crawl_dir} --seeds SEEDS`"
+            f"{crawl_dir} has no CrawlDb yet: start it with"
+            f" `{hints.command('run', crawl_dir, '--seeds SEEDS')}`"
         )
 
 

@@ -16,6 +16,7 @@ from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import NothingToDo, UsageError
+from crawl.hints import command
 from crawl.model.report import Report
 from crawl.parsing.part import PartParsed, PartParsing, parse_part
 from crawl.parsing.plan import Parsing
@@ -79,7 +80,7 @@ def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> S
         if fetched is None or not fetched.complete:
             how = "not fetched: start" if fetched is None else "not wholly fetched: go on"
             raise UsageError(
-                f"{segment.folder.address} is {how} with `crawl fetch {where} {segment.name}`"
+                f"{segment.folder.address} is {how} with `{command('fetch', where, segment.name)}`"
             )
         if _is_parsed(segment) and not reparse:
             raise UsageError(
