@@ -26,6 +26,7 @@ class Progress:
     parts: int
     """That have told anything yet."""
     urls: int
+    """Those of the list, and redirects and links that are followed."""
     done: int
     pages_per_s: float
     kb_per_s: float
@@ -41,6 +42,8 @@ class Progress:
 
     @classmethod
     def of(cls, parts: Sequence[dict[str, Any]], urls: int) -> Progress:
+        """`urls`: those of the list."""
+
         def total(name: str) -> float:
             return float(sum(part.get(name, 0) for part in parts))
 
@@ -49,7 +52,7 @@ class Progress:
             errors.update(part.get("errors", {}))
         return cls(
             len(parts),
-            urls,
+            urls + int(total("followed")),
             int(total("done")),
             total("pages_per_s"),
             total("kb_per_s"),

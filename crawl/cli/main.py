@@ -22,6 +22,7 @@ import click
 from crawl import __version__
 from crawl.cli.output import echo
 from crawl.errors import CrawlError
+from crawl.hints import program
 from crawl.masking import masked_urls
 from crawl.nearest import nearest
 from crawl.printable import one_line
@@ -124,7 +125,7 @@ def _run(arguments: Sequence[str] | None) -> None:
     try:
         code = crawl.main(
             args=None if arguments is None else list(arguments),
-            prog_name="crawl",
+            prog_name=program(),
             standalone_mode=False,
         )
     except CrawlError as error:

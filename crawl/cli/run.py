@@ -12,13 +12,14 @@ from typing import TypeVar
 
 import click
 
+from crawl import hints
 from crawl.buckets.runner import Runner
 from crawl.cli import fetch_progress, parse_progress, walk
 from crawl.cli.interrupt import asks_first, terminated_as_interrupted
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, remark
-from crawl.cli.rounds_told import Teller, last_words, show_plan, sum_up
+from crawl.cli.rounds_told import Teller, last_words, limits_met, show_plan, sum_up
 from crawl.cli.spark import JVMDied, SparkOptions
 from crawl.cli.unlocked import require_unlocked
 from crawl.cli.walk import Walk, Walked, Witness, segments_found
@@ -166,6 +167,8 @@ def command(
         print_json({"ending": walked.ending.name.lower(), "rounds": rounds_done})
     else:
         sum_up(walked)
+    for line in limits_met(walked.rounds, config):
+        remark(f"run: {line}")
     remark(f"run: {last_words(crawl_dir, walked)}")
     if walked.ending is Ending.INTERRUPTED:
         return INTERRUPTED
@@ -276,7 +279,8 @@ def _written_first(
 def _require_crawldb(directory: CrawlDir, crawl_dir: str) -> None:
     if directory.crawldb.current() is None:
         raise UsageError(
-            f"{crawl_dir} has no CrawlDb yet: start it with `crawl run {crawl_dir} --seeds SEEDS`"
+            f"{crawl_dir} has no CrawlDb yet: start it with"
+            f" `{hints.command('run', crawl_dir, '--seeds SEEDS')}`"
         )
 
 

@@ -92,10 +92,9 @@ class Bar:
 
     def show(self, progress: Shown) -> None:
         self._drawn.start()  # not before: a phase of a moment shows nothing
-        done = min(progress.done, progress.urls)  # followed redirects are not on the list
         self._drawn.update(
             self._task,
-            completed=done,
+            completed=progress.done,
             total=progress.urls,
             description=printable(progress.pace),
             left=printable(progress.left),

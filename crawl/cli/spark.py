@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawl.buckets.runner import InProcess, Runner
+from crawl.cli.starting import spark_is_starting
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
 from crawl.spark.master import is_submitted
@@ -34,10 +35,11 @@ class SparkOptions:
     @contextmanager
     def session(self, name: str, config: Config) -> Iterator[SparkSession]:
         """A session that is stopped at the end, unless somebody else had opened it."""
-        from crawl.spark.session import current_session, open_session
+        with spark_is_starting(quiet=self.quiet):
+            from crawl.spark.session import current_session, open_session
 
-        borrowed = current_session() is not None
-        spark = open_session(name, config, master=self.master)
+            borrowed = current_session() is not None
+            spark = open_session(name, config, master=self.master)
         try:
             yield spark
         except ConnectionError as error:

@@ -65,6 +65,10 @@ class RoundDone:
     """Could not be asked for now and stay due: the fetch's `handed_back`, of any reason."""
     new: int
     """URLs that the CrawlDb did not know before."""
+    pages_truncated: int
+    """Whose body was longer than http.content.limit allows, or the like."""
+    links_over_limit: int
+    """Dropped because their pages have more than db.max.outlinks.per.page."""
     records: int
     """All that the fetches wrote down."""
     fetch_s: float
@@ -278,6 +282,7 @@ class Walk:
         self._tell(due, done.took_over, *done.remarks)
         counted = done.report.counters
         records, left, seconds = self._fetched(due.segments)
+        parsed = self._counted(due.segments, PARSE)
         closed = RoundDone(
             number=len(self.rounds) + 1,
             segments=due.segments,
@@ -287,7 +292,9 @@ class Walk:
             gone=_total(counted, Event.GONE, Event.GIVEN_UP),
             retried=_total(counted, Event.FAILED),
             left_for_later=left,
-            new=_total(counted, Event.FOUND),
+            new=counted["urls_new"],
+            pages_truncated=parsed["truncated.length"],
+            links_over_limit=parsed["outlinks_dropped.limit"],
             records=records,
             fetch_s=seconds,
             db_urls=done.snapshot.rows,
@@ -313,6 +320,13 @@ class Walk:
         )
         seconds = sum(float(told.get("durations_s", {}).get("fetch", 0.0)) for told in reports)
         return records, left, seconds
+
+    def _counted(self, names: tuple[str, ...], part: str) -> Counters:
+        """What the reports of these segments' phase counted."""
+        total = Counters()
+        for name in names:
+            total.update(self.directory.segments.segment(name).report(part).get("counters", {}))
+        return total
 
     def _pause(self, until: float) -> Ending | None:
         """Until that moment of the clock, or until somebody wants an end."""

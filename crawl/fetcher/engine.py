@@ -296,7 +296,7 @@ class FetchEngine:
     def _follow(self, item: FetchItem, target: str, shown: str) -> None:
         """The target waits in its own server's queue, under its own rules."""
         if not self._seen.is_new(target):
-            self.counters["already_fetched_here"] += 1
+            self.counters["redirects_dropped.already_fetched"] += 1
             return
         metadata = inherited(item.datum.metadata)  # the source's ETag is not the target's
         datum = replace(item.datum, modified_time=0, signature=None, metadata=metadata)

@@ -138,7 +138,10 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     lists = [each.path for each in _files(fetching, file)]
     waiting = still_waiting(fetching.segment, chunks, done)
     engine.follow_again(not_listed(waiting, fetching.segment.child(GENERATE), lists))
-    with watching(fetching.segment, file, log, output, config, clock, len(done), times) as watch:
+    with watching(
+        *(fetching.segment, file, log, output, config, clock, len(done), times),
+        followed=_followed_before(fetching, file, done),
+    ) as watch:
         crew = Crew(
             engine,
             protocols.fetch,
@@ -278,6 +281,18 @@ def _listed(
 def _files(fetching: PartFetching, file: PartFile) -> Sequence[PartFile]:
     """The fetch lists that the part is about."""
     return [file] if fetching.strays is None else fetching.lists
+
+
+def _followed_before(fetching: PartFetching, file: PartFile, done: set[str]) -> int:
+    """How many URLs have a record of a task before this one and are not on the list."""
+    if not done:
+        return 0
+    listed = 0
+    for each in _files(fetching, file):
+        with open_table(fetching.segment.child(GENERATE), each.path) as source:
+            for rows in each_group(source, ["url"]):
+                listed += sum(url in done for url in rows["url"].to_pylist())
+    return len(done) - listed
 
 
 def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:

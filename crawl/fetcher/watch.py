@@ -11,7 +11,7 @@ import logging
 import resource
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -25,6 +25,7 @@ from crawl.fetcher.output import Output
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queues import Left
 from crawl.fetcher.request_times import RequestTimes
+from crawl.fetcher.robots_line import ELSEWHERE
 from crawl.fetcher.settings import FETCHER_PROGRESS_INTERVAL
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.folder import Folder
@@ -36,6 +37,11 @@ PROGRESS = "crawl_fetch/progress"
 INTERRUPTED = "interrupted"
 SUPERSEDED = "superseded"
 """Another task has claimed the part: this one was given up for dead."""
+
+_WITHOUT_RECORD = ("handed_back", "outlinks_not_served", "no_host", "already_fetched_here")
+"""Counters, or families of them, of URLs that were queued and have no record."""
+_GONE_ON_WITH = (ELSEWHERE, INTERRUPTED, SUPERSEDED, "crashed")
+"""Why another task of the same fetch will ask for them."""
 
 _HEARS_WITHIN_S = 1.0
 """At the most, beside the interval: a crew looks up twice a second."""
@@ -116,12 +122,16 @@ def watching(
     clock: Clock,
     done: int,
     times: RequestTimes | None = None,
+    *,
+    followed: int = 0,
 ) -> Iterator[Watch]:
-    """What a crew calls now and then; `done` URLs had a record before it began. At the end
-    a last word is told."""
+    """What a crew calls now and then; `done` URLs had a record before it began, `followed`
+    of them are not on the list. At the end a last word is told."""
     with ThreadPoolExecutor(1) as messenger:
         watch = _Watch(
-            *(segment, file, log, output, config, clock, done, messenger), times or RequestTimes()
+            *(segment, file, log, output, config, clock, done, messenger),
+            times or RequestTimes(),
+            followed,
         )
         try:
             yield watch
@@ -141,6 +151,7 @@ class _Watch:
         done: int,
         messenger: ThreadPoolExecutor,
         times: RequestTimes,
+        followed: int,
     ) -> None:
         self._segment = segment
         self._file = file
@@ -148,6 +159,7 @@ class _Watch:
         self._output = output
         self._clock = clock
         self._done = done
+        self._followed = followed
         self._messenger = messenger
         self._interval_s: float = config[FETCHER_PROGRESS_INTERVAL]
         self._usual_pause_s = _usual_pause_s(config)
@@ -187,10 +199,13 @@ class _Watch:
         self._last = (now, pages, amount)
         spent = max(now - then, 1e-3)
         outlook = engine.queues.outlook(now)
+        followed = self._followed + followed_of(engine.counters)
         return {
             "part": self._file.part,
             "urls": self._file.rows,
-            "done": self._done + pages,
+            "followed": followed,
+            # a thread that hangs counts as a URL, and may have asked for a robots.txt
+            "done": min(self._done + settled_of(engine.counters), self._file.rows + followed),
             "pages_per_s": round((pages - pages_then) / spent, 1),
             "kb_per_s": round((amount - amount_then) / spent / 1000, 1),
             "busy_threads": busy,
@@ -230,6 +245,26 @@ class _Watch:
         except StorageError as error:
             _log.warning("cannot tell how far the part is: %s", error)
             return ""  # a passing fault of the store: what is fetched will tell a lasting one
+
+
+def followed_of(counters: Mapping[str, int]) -> int:
+    """URLs that were not on the list and were queued all the same."""
+    return sum(
+        counters.get(name, 0)
+        for name in ("redirects_followed", "outlinks_followed", "followed_again")
+    )
+
+
+def settled_of(counters: Mapping[str, int]) -> int:
+    """URLs, of the list or followed, of which this task wants nothing more: they have a
+    record, or are left for later. A redirect's target that was not queued has a record but
+    is none of them."""
+    settled = counters.get("records", 0) - counters.get("redirects_left_for_later", 0)
+    for name, count in counters.items():
+        family, _, reason = name.partition(".")
+        if family in _WITHOUT_RECORD and reason not in _GONE_ON_WITH:
+            settled += count
+    return settled
 
 
 def _errors(counters: Counters) -> dict[str, int]:

@@ -111,6 +111,8 @@ class Pipeline:
         if content.status != Status.FETCH_SUCCESS:
             counters["skipped.not_success"] += 1
             return []
+        if content.truncated:
+            counters[f"truncated.{content.truncated}"] += 1
         if verdict is not None:
             return self._failed(
                 content, Parse(content.url, verdict.status, verdict.message), counters

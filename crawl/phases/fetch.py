@@ -33,6 +33,7 @@ from crawl.fetcher.settings import (
     FETCHER_PARSE,
     FETCHER_TIMELIMIT,
 )
+from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
@@ -96,7 +97,7 @@ def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
     generated = crawl_dir.segments.generated()
     if not generated:
         where = crawl_dir.address
-        raise UsageError(f"{where} has no segment: make one with `crawl generate {where}`")
+        raise UsageError(f"{where} has no segment: make one with `{command('generate', where)}`")
     for segment in generated:
         manifest = segment.manifest(FETCH)
         if manifest is None or not manifest.complete:

@@ -30,6 +30,7 @@ from crawl.config.properties import (
     DB_UPDATE_PURGE_ORPHANS,
 )
 from crawl.errors import NothingToDo, UsageError
+from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
@@ -137,8 +138,8 @@ def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> Chosen:
             # to apply it now would be to lose its links: later it is in the CrawlDb already
             where = crawl_dir.address
             fault = (
-                f"{segment.name} is not parsed yet: `crawl parse {where} {segment.name}`, or"
-                f" `crawl updatedb {where} {segment.name}` to apply it without its links"
+                f"{segment.name} is not parsed yet: `{command('parse', where, segment.name)}`, or"
+                f" `{command('updatedb', where, segment.name)}` to apply it without its links"
             )
         if fault:
             chosen.remarks.append(f"passed over: {fault}")
@@ -152,11 +153,11 @@ def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> Chosen:
 
 def _unfinished(crawl_dir: CrawlDir, segment: Segment) -> str:
     """Why the segment should not be applied yet; empty where nothing speaks against it."""
-    for part, command in ((FETCH, "fetch"), (PARSE, "parse")):
+    for part, phase in ((FETCH, "fetch"), (PARSE, "parse")):
         manifest = segment.manifest(part)
         if manifest is not None and not manifest.complete:
-            go_on = f"`crawl {command} {crawl_dir.address} {segment.name}` goes on with it"
-            return f"the {command} of {segment.name} was interrupted ({go_on})"
+            go_on = f"`{command(phase, crawl_dir.address, segment.name)}` goes on with it"
+            return f"the {phase} of {segment.name} was interrupted ({go_on})"
     return ""
 
 

@@ -10,6 +10,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import NoSnapshot, StorageError
+from crawl.hints import command
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.segments import Segments
 from crawl.storage.snapshot import Dataset, Snapshot, Timeline, Transaction
@@ -37,7 +38,7 @@ class CrawlDir:
         if snapshot is None:
             raise NoSnapshot(
                 f"{self.address} has no CrawlDb yet: start it with"
-                f" `crawl inject {self.address} SEEDS`"
+                f" `{command('inject', self.address, 'SEEDS')}`"
             )
         return snapshot
 

@@ -21,6 +21,7 @@ import fsspec
 from fsspec.core import url_to_fs
 
 from crawl.errors import StorageError
+from crawl.hints import install
 from crawl.storage import hdfs, local_files, object_store
 
 
@@ -282,7 +283,7 @@ def _file_system(address: str) -> tuple[Any, str]:
             return hdfs.file_system(address)
         file_system, root = url_to_fs(address, **object_store.options_of(scheme))
     except ImportError as error:
-        remedy = f"pip install 'nutria[{_EXTRAS[scheme]}]'" if scheme in _EXTRAS else str(error)
+        remedy = install(_EXTRAS[scheme]) if scheme in _EXTRAS else str(error)
         raise OSError(f"the connector for {scheme}:// is not installed: {remedy}") from error
     except ValueError as error:
         # fsspec's word for a protocol it does not know

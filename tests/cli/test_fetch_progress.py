@@ -38,6 +38,11 @@ def test_the_parts_are_added_up() -> None:
     )
 
 
+def test_what_is_followed_is_counted_among_the_urls() -> None:
+    progress = Progress.of([TOLD | {"done": 242, "followed": 9}], 239)
+    assert str(progress).startswith("242 of 248 URLs, ")
+
+
 @pytest.mark.parametrize(
     ("done", "pages_per_s", "longest_s", "left_s"),
     [(30, 2.0, 12.0, 35.0), (30, 2.0, 50.0, 50.0), (30, 0.0, 7.0, 7.0), (200, 2.0, 0.0, 0.0)],

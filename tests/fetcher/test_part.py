@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.fetcher.engine import FetchEngine
-from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
+from crawl.fetcher.part import PROGRESS, STOP, PartFetched, PartFetching, fetch_part
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.registry import Resolved
@@ -423,3 +424,22 @@ def test_a_target_whose_request_hangs_is_left_for_later(
         "http://a.org/1": Status.FETCH_REDIR_TEMP,
         "http://b.org/2": Status.LINKED,
     }
+
+
+def test_who_goes_on_tells_no_more_done_than_there_is(
+    tmp_path: Path, script: dict[str, Callable[[Request], Answer]]
+) -> None:
+    """Targets that a task before has followed are records, and on no list."""
+    part = Part(tmp_path, URLS, http__redirect__max=3)
+    for url in URLS[:8]:
+        script[url] = redirect(f"{url}/target")
+    script[URLS[8]] = die
+    with pytest.raises(Death):
+        part.fetch()
+    before = sum(part.records().values())
+    script[URLS[8]] = page
+    part.go_on()
+    raw = part.fetching.segment.read(f"{PROGRESS}/part-{part.file.part:05d}.json")
+    told = json.loads(raw or b"{}")
+    assert before and told["urls"] == len(URLS)
+    assert told["done"] == sum(part.records().values()) == told["urls"] + told["followed"]

@@ -152,6 +152,16 @@ def test_it_tells_how_far_the_part_is(watched: Watched) -> None:
     assert watched.told["errors"] == {}
 
 
+def test_followed_urls_are_told_and_done_is_never_more_than_there_is(watched: Watched) -> None:
+    watched.engine.counters |= Counters({"records": 60, "redirects_followed": 20})
+    watched.look()
+    assert (watched.told["done"], watched.told["followed"]) == (67, 20)
+    watched.engine.counters["handed_back.hung"] += 10
+    watched.clock.advance(2)
+    watched.look()
+    assert (watched.told["done"], watched.told["urls"]) == (70, 50)
+
+
 def test_it_tells_what_goes_wrong_and_how_the_queues_stand(watched: Watched) -> None:
     watched.engine.counters |= Counters(
         {"answers.http_200": 9, "answers.http_301": 2, "answers.http_503": 3, "answers.tls": 1}

@@ -187,6 +187,6 @@ class RemoteFilesContract:
     def test_a_missing_connector_is_one_line(self) -> None:
         address = f"{self.scheme}://127.0.0.1:1/crawl"
         said = in_child(WITHOUT_CONNECTOR, self.connector, address)
-        install = f"pip install 'nutria[{self.scheme}]'"
+        install = f"pip install '.[{self.scheme}]'"
         expected = f"the connector for {self.scheme}:// is not installed: {install}"
         assert said == f"{address}/x: {expected}\n"
