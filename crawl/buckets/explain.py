@@ -95,10 +95,12 @@ def explain(
     )
     steps: tuple[GenerateStep, ...] = ()
     if row is not None:
-        bucket = current.file_of(bucket_of(host_of(known_as) or "", current.buckets))
+        number = bucket_of(host_of(known_as) or "", current.buckets)
+        bucket = current.file_of(number)
         assert bucket is not None  # the row came out of it
         selection = selection_of(config, now_ms)
-        steps = generate_steps(selection, row, directory.crawldb.folder, bucket)
+        hosts = current.hosts_of(number)
+        steps = generate_steps(selection, row, directory.crawldb.folder, bucket, hosts)
     return Explanation(
         asked=url,
         url=known_as,

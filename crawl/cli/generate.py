@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crawl.cli.due import if_due_option, take_turn
+from crawl.cli.hosts_told import hosts_wait
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.spark import SparkOptions
@@ -138,7 +139,8 @@ def _summarize(crawl_dir: str, done: Generated) -> None:
     rows.append(["selected", counters["urls_generated"]])
     print_table("generate", ["what", "URLs"], rows)
     if not done.segments:
-        remark("generate: nothing is due, no segment made")
+        waiting = counters["hosts_waiting"], done.next_host_ms
+        remark(f"generate: nothing is due, no segment made{hosts_wait(*waiting)}")
         return
     print_table(
         "segments",
@@ -168,6 +170,9 @@ _REJECTIONS = (
     "url_filters_rejected",
     "schedule_rejected",
     "wait_for_update",
+    "host_waits",
+    "hosts_waiting",
+    "host_probed",
     "expr_rejected",
     "status_rejected",
     "score_not_a_number",

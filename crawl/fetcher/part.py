@@ -40,6 +40,7 @@ from crawl.fetcher.settings import (
 )
 from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
 from crawl.model.datum import CrawlDatum
+from crawl.model.hosts import HostTrouble
 from crawl.model.records import to_records
 from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
@@ -70,6 +71,8 @@ class PartFetched:
     """Authorities whose pages wait until all parts are done."""
     left: list[Left] = field(default_factory=list)
     """How its servers were left."""
+    troubles: list[HostTrouble] = field(default_factory=list)
+    """Hosts that failed it."""
 
 
 def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
@@ -86,6 +89,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             [],
             strays=finished.get("strays", []),
             left=[Left(*each) for each in finished.get("left", [])],
+            troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
         )
     take_over(log, fetching.segment, file.part, config, clock)
     chunks = log.committed()
@@ -146,9 +150,14 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + faults
     left = engine.queues.left(clock.monotonic()) if engine.strays else []
+    troubles = engine.troubles.found()
     if is_finished:
         output.finish()
-        told = {"strays": engine.strays, "left": [astuple(each) for each in left]}
+        told = {
+            "strays": engine.strays,
+            "left": [astuple(each) for each in left],
+            "troubles": [astuple(each) for each in troubles],
+        }
         log.finish({"counters": dict(counters), **told})
     return PartFetched(
         file.part,
@@ -159,6 +168,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         hosts.largest(),
         engine.strays,
         left,
+        troubles,
     )
 
 

@@ -89,6 +89,12 @@ class Generated:
     report: Report
     took_over: str | None
 
+    @property
+    def next_host_ms(self) -> int | None:
+        """When the first of the hosts that were left out may be asked again."""
+        found: int | None = self.report.details.get("next_host_ms")
+        return found
+
 
 def check(config: Config, options: GenerateOptions) -> None:
     """Raises what is wrong with settings and options, before anything is started."""
@@ -167,7 +173,11 @@ class _Job:
             with timed(self.report, "expr", self.clock):
                 matches = destinations_of(matching(base, self.transaction.scratch))
         work = [
-            BucketScan(file, None if matches is None else matches.get(file.bucket, []))
+            BucketScan(
+                file,
+                None if matches is None else matches.get(file.bucket, []),
+                base.hosts_of(file.bucket),
+            )
             for file in sorted(base.files, key=lambda file: -file.rows)
         ]
         scanning = Scanning(
@@ -177,6 +187,9 @@ class _Job:
             scanned = self.runner.run(partial(scan_bucket, scanning), work, "generate: scan")
         for bucket in scanned:
             self.report.counters += bucket.counters
+        waits = [bucket.next_host_ms for bucket in scanned if bucket.next_host_ms is not None]
+        if waits:
+            self.report.details["next_host_ms"] = min(waits)
         return [bucket.file for bucket in scanned if bucket.file is not None]
 
     def _cut(self, candidates: list[SplitFile]) -> list[Shard]:

@@ -26,6 +26,8 @@ from crawl.storage.snapshot import MANIFEST, REPORT
 GENERATE = "crawl_generate"
 FETCH = "crawl_fetch"
 CONTENT = "content"
+FETCH_HOSTS = "fetch_hosts"
+"""Of hosts that failed the fetch; there where there were any."""
 PARSE = "crawl_parse"
 PARSE_DATA = "parse_data"
 PARSE_TEXT = "parse_text"

@@ -57,6 +57,8 @@ class Snapshot:
     phase: str
     notes: dict[str, Any] = field(default_factory=dict)
     """What else was committed together with this state (see segments)."""
+    hosts: tuple[BucketFile, ...] = ()
+    """What is known of hosts as such, a file a bucket, where there is anything to know."""
 
     @property
     def applied(self) -> dict[str, int]:
@@ -74,6 +76,9 @@ class Snapshot:
 
     def file_of(self, bucket: int) -> BucketFile | None:
         return next((file for file in self.files if file.bucket == bucket), None)
+
+    def hosts_of(self, bucket: int) -> BucketFile | None:
+        return next((file for file in self.hosts if file.bucket == bucket), None)
 
     def replacing(
         self, written: Iterable[BucketFile], rewritten: Iterable[int]
@@ -127,6 +132,7 @@ class Dataset:
         try:
             content = json.loads(raw)
             content["files"] = tuple(BucketFile(**file) for file in content["files"])
+            content["hosts"] = tuple(BucketFile(**file) for file in content.get("hosts", ()))
             return Snapshot(**content)
         except (ValueError, TypeError, KeyError) as error:
             raise StorageError(
@@ -199,9 +205,11 @@ class Transaction:
         keep: int,
         notes: dict[str, Any] | None = None,
         applying: Iterable[str] = (),
+        hosts: Iterable[BucketFile] | None = None,
     ) -> Snapshot:
         """Makes the files the current state; until its last small write nothing changed.
-        `applying` names the segments that they have taken in beside those of the base."""
+        `applying` names the segments that they have taken in beside those of the base;
+        without `hosts` those of the base stay."""
         applied = self.base.applied if self.base else {}
         applied = {**applied, **dict.fromkeys(applying, self.number)}
         if applied:
@@ -214,6 +222,7 @@ class Transaction:
             created_ms=self._clock.now_ms(),
             phase=report.phase,
             notes=notes or {},
+            hosts=tuple((self.base.hosts if self.base else ()) if hosts is None else hosts),
         )
         folder = self._dataset.folder
         # the new owner of a lock that was forced away may have published this number
@@ -248,7 +257,8 @@ class Transaction:
         folder.drop_uploads()
         named: set[str] = set()
         for number in self.timeline.numbers:
-            named.update(file.path for file in self._dataset.snapshot(number).files)
+            snapshot = self._dataset.snapshot(number)
+            named.update(file.path for file in (*snapshot.files, *snapshot.hosts))
             named.update({f"{_place(number)}/{MANIFEST}", f"{_place(number)}/{REPORT}"})
         files = [f"{SNAPSHOTS}/{name}" for name in folder.files(SNAPSHOTS)]
         stray = [path for path in files if path not in named]
