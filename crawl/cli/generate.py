@@ -140,7 +140,10 @@ def _summarize(crawl_dir: str, done: Generated) -> None:
     print_table("generate", ["what", "URLs"], rows)
     if not done.segments:
         waiting = counters["hosts_waiting"], done.next_host_ms
-        remark(f"generate: nothing is due, no segment made{hosts_wait(*waiting)}")
+        remark(
+            f"generate: nothing is due, no segment made{hosts_wait(*waiting)}"
+            f"{_awaited(counters['wait_for_update'], done.unfinished)}"
+        )
         return
     print_table(
         "segments",
@@ -158,6 +161,14 @@ def _summarize(crawl_dir: str, done: Generated) -> None:
         ],
         first=False,
     )
+
+
+def _awaited(urls: int, unfinished: list[str]) -> str:
+    if not urls or not unfinished:
+        return ""
+    more = "" if len(unfinished) == 1 else f" and {len(unfinished) - 1:,} more"
+    told = f"of segment {unfinished[0]}{more}, which `crawl updatedb` has not taken in yet"
+    return f"; {urls:,} URLs are {told}"
 
 
 def _duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ its users expect; each is asked of a whole row group at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from crawl.buckets.generate.host_gate import HOST_PROBED, HOST_WAITS, HostGate, best_of_tried
 from crawl.buckets.generate.ranking import keys_of, within_cap
+from crawl.buckets.generate.unfinished import LISTED
 from crawl.buckets.hosts import read_hosts
 from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
@@ -42,6 +44,7 @@ CANDIDATES = pa.schema(
         pa.field("row", pa.int32(), False),
     ]
 )
+WAIT_FOR_UPDATE = "wait_for_update"
 PER_HOST_OVERFLOW = "urls_skipped_per_host_overflow"
 BELOW_TOP_N = "below_top_n"
 
@@ -92,6 +95,8 @@ class BucketScan:
     base: BucketFile
     matching: list[SplitFile] | None
     hosts: BucketFile | None = None
+    listed: Sequence[SplitFile] = ()
+    """URLs on lists of unfinished segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,8 @@ class Scanned:
 def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
     selection = scanning.selection
     counters = Counters()
-    columns = _columns(selection)
+    listed = read_split(scanning.scratch, work.listed, work.base.bucket, LISTED)["url"]
+    columns = _columns(selection, needs_url=len(listed) > 0)
     matching: npt.NDArray[np.int32] | None = None
     if work.matching is not None:
         table = read_split(scanning.scratch, work.matching, work.base.bucket, MATCHING)
@@ -123,7 +129,7 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
             place = np.arange(start, start + rows.num_rows, dtype=np.int64)
             start += rows.num_rows
             matches = None if matching is None else np.isin(place, matching)
-            alive, values = select(selection, rows, matches, counters, gate)
+            alive, values = select(selection, rows, matches, counters, gate, listed)
             alive_rows = np.flatnonzero(alive)
             if len(alive_rows) == 0:
                 continue
@@ -165,6 +171,7 @@ def select(
     matches: Mask | None,
     counters: Counters,
     gate: HostGate | None = None,
+    listed: pa.ChunkedArray | None = None,
 ) -> tuple[Mask, npt.NDArray[np.float32]]:
     """Which rows may be selected, with their sort values; every other is counted once."""
     alive = np.ones(rows.num_rows, dtype=bool)
@@ -181,7 +188,10 @@ def select(
         accepted = selection.filters.filter_batch(rows["url"].combine_chunks(), counters)
         require(_mask(accepted), "url_filters_rejected")
     require(_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
-    require(~_reserved(selection, rows), "wait_for_update")
+    require(~_reserved(selection, rows), WAIT_FOR_UPDATE)
+    if listed is not None and len(listed):
+        on_list = pc.is_in(rows["url"], value_set=listed)
+        require(~_mask(on_list), WAIT_FOR_UPDATE)
     if gate is not None:
         require(~gate.is_shut(rows["host"], alive), HOST_WAITS)
     by_score = selection.scoring.sort_values(rows, counters)
@@ -200,11 +210,12 @@ def select(
     return alive, values
 
 
-def _columns(selection: Selection) -> list[str]:
+def _columns(selection: Selection, *, needs_url: bool) -> list[str]:
     by_row = selection.schedule.needs_url or selection.scoring.needs_url_to_sort
     if by_row:
         return CRAWLDB.names
-    unread = {"signature"} if selection.filters is not None else {"signature", "url"}
+    needs_url |= selection.filters is not None
+    unread = {"signature"} if needs_url else {"signature", "url"}
     return [name for name in CRAWLDB.names if name not in unread]
 
 
