@@ -64,10 +64,12 @@ def command(crawl_dir: str, as_json: bool) -> None:
             state = f"{holder.command} on {holder.host}"
         else:
             state = _STATES[stage_of(segment, applied)]
-        told = ""
-        if holder is not None:
-            asked = parse_progress if holder.command == "parse" else fetch_progress
-            told = str(asked.progress_of(segment))
+        told, waits = "", []
+        if holder is not None and holder.command == "parse":
+            told = str(parse_progress.progress_of(segment))
+        elif holder is not None:
+            progress = fetch_progress.progress_of(segment)
+            told, waits = str(progress), list(progress.waits)
         rows.append(
             {
                 "segment": segment.name,
@@ -75,6 +77,7 @@ def command(crawl_dir: str, as_json: bool) -> None:
                 "records": fetched.rows if fetched else 0,
                 "state": state,
                 "progress": told,
+                "waits": waits,
             }
         )
     hosts = waiting_hosts(
@@ -89,7 +92,7 @@ def command(crawl_dir: str, as_json: bool) -> None:
         print_json({"segments": rows, "hosts_waiting": len(hosts), "hosts": first})
         return
     columns = ["segment", "urls", "records", "state", "progress"]
-    print_table("segments", columns, [list(row.values()) for row in rows])
+    print_table("segments", columns, [[row[name] for name in columns] for row in rows])
     if hosts:
         print_table(
             "hosts that are left alone",

@@ -267,12 +267,14 @@ class FetchEngine:
     ) -> None:
         queue.exceptions += 1
         pause = self._politeness.back_off(queue.exceptions, self._around.chance.random())
+        why = "failures"
         if blame is Blame.PAUSE and isinstance(answer, Response):
             asked_for = retry_after_seconds(
                 answer.header("retry-after"), self._around.clock.now_ms()
             )
-            pause = pause if asked_for is None else max(asked_for, queue.pace.delay_s)
-        queue.wait_until(now + pause)
+            if asked_for is not None:
+                pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
+        queue.wait_until(now + pause, why)
         self.troubles.pause(item.host, "failures", now, now + pause, pause)
         if 0 <= self._politeness.max_exceptions <= queue.exceptions:
             self._close(queue, "too_many_failures", now)

@@ -277,7 +277,7 @@ class RobotsLine:
             origin.wait_until(now + asked_for)
             self.give_up(item.robots_for, pause_s=asked_for)
             return
-        origin.wait_until(now + pause)
+        origin.wait_until(now + pause, "robots.txt unavailable")
         self._fetching.troubles.pause(
             host_of(f"{item.robots_for}/") or "",
             "robots_deferred",

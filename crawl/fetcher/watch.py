@@ -23,6 +23,7 @@ from crawl.errors import StorageError
 from crawl.fetcher.engine import FetchEngine
 from crawl.fetcher.output import Output
 from crawl.fetcher.politeness import Politeness
+from crawl.fetcher.queues import Wait
 from crawl.fetcher.request_times import RequestTimes
 from crawl.fetcher.settings import FETCHER_PROGRESS_INTERVAL
 from crawl.storage.chunks import ChunkLog
@@ -40,6 +41,8 @@ _HEARS_WITHIN_S = 1.0
 """At the most, beside the interval: a crew looks up twice a second."""
 
 
+_LONGEST_HOST = 80
+"""Characters of a host's name that people are told."""
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _log = logging.getLogger(__name__)
 
@@ -156,7 +159,8 @@ class _Watch:
         """Tells a last time, when nothing is under way any more."""
         if self._engine is not None:
             now = self._clock.monotonic()
-            last = {**self._told(self._engine, 0, now), "ended": True}
+            rates = {"pages_per_s": 0.0, "kb_per_s": 0.0}  # nothing is fetched any more
+            last = {**self._told(self._engine, 0, now), **rates, "ended": True}
             self._messenger.submit(self._exchange, last)
 
     def _told(self, engine: FetchEngine, busy: int, now: float) -> dict[str, Any]:
@@ -179,6 +183,7 @@ class _Watch:
             "queues_awaiting_robots": outlook.awaiting_robots,
             "queues_backed_off": outlook.backed_off,
             "longest_queue_s": round(outlook.serial_s, 1),
+            "waits": [self._wait(wait, now) for wait in outlook.waits],
             "errors": _errors(engine.counters),
             "counters": {**engine.counters, **self._output.parse_counters},
             "request_times": {"counts": list(self._times.counts), "ms": self._times.total_ms},
@@ -186,6 +191,10 @@ class _Watch:
             "run": self._log.token,
             "told_ms": self._clock.now_ms(),
         }
+
+    def _wait(self, wait: Wait, now: float) -> dict[str, Any]:
+        until_ms = self._clock.now_ms() + round((wait.until - now) * 1000)
+        return {"host": wait.host[:_LONGEST_HOST], "why": wait.why, "until_ms": until_ms}
 
     def _exchange(self, told: dict[str, Any]) -> str:
         try:

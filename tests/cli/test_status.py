@@ -49,6 +49,7 @@ def test_before_in_between_and_after(crawl: Caller, made: tuple[CrawlDir, str]) 
         "records": 0,
         "state": "generated",
         "progress": "",
+        "waits": [],
     }
     assert row(crawl, directory) == expected
     ChunkLog(directory.segments.segment(name).folder, 0).claim(0)
@@ -89,7 +90,7 @@ def told(part: int, done: int) -> bytes:
         "queues_ready": 1,
         "queues_waiting": 3,
         "longest_queue_s": 10.0 * part,
-        "told_ms": 0,
+        "told_ms": SystemClock().now_ms(),
     }
     return json.dumps(content).encode()
 

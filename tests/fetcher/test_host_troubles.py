@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from crawl.interfaces.protocol import Failure, FailureKind
+from crawl.fetcher.engine import FetchEngine, Work
+from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.hosts import HostTrouble
 from tests.fetcher.small_web import REFUSED, Fetched, SmallWeb, fetch
 
@@ -149,3 +151,37 @@ def test_a_list_longer_than_memory_goes_on_behind_dead_hosts() -> None:
     done = fetch(web, [*dead, *live], threads=2, depth=5, tail_wait_s=60.0)
     assert set(done.statuses) == set(live)
     assert done.run.seconds < 100
+
+
+@dataclass
+class SeenWaiting(SmallWeb):
+    """Notes with every request who is waited for."""
+
+    engine: FetchEngine | None = None
+    seen: dict[str, str] = field(default_factory=dict)
+
+    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+        assert self.engine is not None
+        waits = self.engine.queues.outlook(now).waits
+        self.seen.update({wait.host: wait.why for wait in waits})
+        return super().answer(work, now)
+
+
+def test_while_it_waits_the_queues_say_for_whom_and_why() -> None:
+    web = SeenWaiting(
+        {
+            "http://a.org/robots.txt": REFUSED,
+            "http://b.org/1": (503, {"Retry-After": "1000"}),
+            **{f"http://c.org/{n}": HUNG for n in range(4)},
+            "http://d.org/robots.txt": "User-agent: *\nCrawl-delay: 25",
+            **{f"http://d.org/{n}": "text" for n in range(90)},
+        }
+    )
+    urls = [f"http://{host}.org/{n}" for host in "abcd" for n in range(1, 9)]
+    fetch(web, urls, prepare=lambda engine: setattr(web, "engine", engine))
+    assert web.seen == {
+        "a.org": "robots.txt unavailable",
+        "b.org": "Retry-After",
+        "c.org": "failures",
+        "d.org": "crawl delay",
+    }
