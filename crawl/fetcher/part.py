@@ -39,7 +39,7 @@ from crawl.fetcher.settings import (
     following_of,
 )
 from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
-from crawl.model.datum import CrawlDatum
+from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.model.records import to_records
 from crawl.storage.chunks import Chunk, ChunkLog
@@ -102,7 +102,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     output = Output(
         *(fetching.segment, file.part, log, ChunkSize.of(config), fetching.buckets),
         counters=lambda: engine.counters,
-        before_parse=lambda url, datum: fetching.scoring.before_parse(url, datum, faults),
+        before_parse=lambda url, datum: _kept_for_parse(fetching, url, datum, faults),
         line=None if parsing is None else ParseLine(parsing, following_of(config)),
         keep_content=config[FETCHER_STORE_CONTENT],
     )
@@ -170,6 +170,15 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         left,
         troubles,
     )
+
+
+def _kept_for_parse(
+    fetching: PartFetching, url: str, datum: CrawlDatum, faults: Counters
+) -> dict[str, str]:
+    """What of a page's record the parse wants to know."""
+    kept = fetching.scoring.before_parse(url, datum, faults)
+    depth = datum.metadata.get(SITEMAP_DEPTH_KEY)
+    return kept if depth is None else {**kept, SITEMAP_DEPTH_KEY: depth}
 
 
 class _CommittingEngine(FetchEngine):
