@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from crawl.buckets.generate.selection import selection_of
+from crawl.buckets.generate.unfinished import unfinished_segments
 from crawl.buckets.generate.why import GenerateStep, generate_steps, moment, rejection_of
 from crawl.buckets.lookup import find_record
 from crawl.buckets.mentions import Inlink, Mention, inlinks_in, mentions_in
@@ -111,10 +112,20 @@ def _explain(
     )
     steps: tuple[GenerateStep, ...] = ()
     if row is not None:
-        bucket = current.file_of(bucket_of(host_of(known_as) or "", current.buckets))
+        number = bucket_of(host_of(known_as) or "", current.buckets)
+        bucket = current.file_of(number)
         assert bucket is not None  # the row came out of it
         selection = selection_of(config, now_ms)
-        steps = generate_steps(selection, row, directory.crawldb.folder, bucket)
+        hosts = current.hosts_of(number)
+        on_lists = {mention.segment for mention in mentions if mention.part == GENERATE}
+        unfinished = unfinished_segments(
+            (segment for segment in segments if segment.name in on_lists),
+            *(current.applied, now_ms, selection.reserved_ms),
+        )
+        steps = generate_steps(
+            *(selection, row, directory.crawldb.folder, bucket, hosts),
+            listed_in=unfinished[0].name if unfinished else "",
+        )
     return Explanation(
         asked=url,
         url=known_as,
@@ -200,7 +211,7 @@ def _prospect_of_segments(
             if FETCH not in parts:
                 return f"fetched with segment {segment.name} (`crawl fetch`)"
         elif parts == {GENERATE}:
-            continue  # handed back by the fetch: it stays due
+            continue  # handed back by the fetch: it is due after the update
         if not segment.is_done(PARSE):
             return f"parsed with segment {segment.name} (`crawl parse`)"
         return f"taken into the CrawlDb with segment {segment.name} (`crawl updatedb`)"

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from crawl.cli.hosts_told import hosts_wait
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.walk import RoundDone, Walked
 from crawl.config import Config
@@ -168,16 +169,17 @@ def last_words(crawl_dir: str, walked: Walked) -> str:
     """How it ended, in a line."""
     rounds = len(walked.rounds)
     done = f"{rounds} {'round' if rounds == 1 else 'rounds'} done"
+    waiting = hosts_wait(walked.hosts_waiting, walked.next_host_ms)
     match walked.ending:
         case Ending.INTERRUPTED:
             return f"interrupted, {done}; the same command goes on where this one was"
         case Ending.STOP_FILE:
             return f"{crawl_dir}/{STOP_FILE} is there, {done}; delete it to go on"
         case Ending.NOTHING_DUE if rounds:
-            return f"{done}, nothing more is due"
+            return f"{done}, nothing more is due{waiting}"
         case Ending.NOTHING_FETCHED:
             return f"{done}; the servers of what is due let nobody in for now"
-    return done if rounds else "nothing is due, nothing was done"
+    return done if rounds else f"nothing is due, nothing was done{waiting}"
 
 
 def _each_of(loop: Loop) -> str:

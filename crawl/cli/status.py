@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import click
 
+from crawl.buckets.generate.why import moment
+from crawl.buckets.hosts import waiting_hosts
 from crawl.cli import fetch_progress, parse_progress
+from crawl.cli.hosts_told import hosts_wait
+from crawl.cli.lines import printable
 from crawl.cli.options import crawl_dir_argument, json_option
-from crawl.cli.output import print_json, print_table
+from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.walk import stage_of
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.config.properties import LOCK_STALE_AFTER
+from crawl.config.properties import DB_HOST_WAIT_MAX, LOCK_STALE_AFTER
+from crawl.model.hosts import HostState
 from crawl.phases import updatedb
 from crawl.rounds import Stage
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of
 from crawl.storage.segments import FETCH, GENERATE
 
+_HOSTS_SHOWN = 10
+"""The first to be asked again."""
 _STATES = {
     Stage.GENERATED: "generated",
     Stage.FETCHING: "interrupted",
@@ -33,7 +40,8 @@ def command(crawl_dir: str, as_json: bool) -> None:
     """Tell how far the segments of CRAWL_DIR are; also of a fetch that is running elsewhere.
 
     The state of a segment is `generated`, `interrupted` in its fetch, `fetched`, `parsed` or
-    `updated`: the CrawlDb has taken it in; or it is the command that works on it now.
+    `updated`: the CrawlDb has taken it in; or it is the command that works on it now. Hosts
+    that answered nothing are left alone for a while that doubles: the first of them are listed.
 
     \b
     Examples:
@@ -41,9 +49,9 @@ def command(crawl_dir: str, as_json: bool) -> None:
       watch crawl status mycrawl
     """
     directory = CrawlDir(crawl_dir)
-    directory.require_crawldb()
-    clock = SystemClock()
-    stale_after_ms = Config()[LOCK_STALE_AFTER] * 60_000
+    snapshot = directory.require_crawldb()
+    clock, config = SystemClock(), Config()
+    stale_after_ms = config[LOCK_STALE_AFTER] * 60_000
     applied = updatedb.applied(directory)
     rows = []
     for segment in directory.segments.generated():
@@ -56,10 +64,12 @@ def command(crawl_dir: str, as_json: bool) -> None:
             state = f"{holder.command} on {holder.host}"
         else:
             state = _STATES[stage_of(segment, applied)]
-        told = ""
-        if holder is not None:
-            asked = parse_progress if holder.command == "parse" else fetch_progress
-            told = str(asked.progress_of(segment))
+        told, waits = "", []
+        if holder is not None and holder.command == "parse":
+            told = str(parse_progress.progress_of(segment))
+        elif holder is not None:
+            progress = fetch_progress.progress_of(segment)
+            told, waits = str(progress), list(progress.waits)
         rows.append(
             {
                 "segment": segment.name,
@@ -67,10 +77,36 @@ def command(crawl_dir: str, as_json: bool) -> None:
                 "records": fetched.rows if fetched else 0,
                 "state": state,
                 "progress": told,
+                "waits": waits,
             }
         )
+    hosts = waiting_hosts(
+        directory.crawldb.folder,
+        snapshot,
+        clock.now_ms(),
+        round(config[DB_HOST_WAIT_MAX] * 1000),
+    )
+    next_ms = hosts[0].wait_until if hosts else None
     if as_json:
-        print_json(rows)
-    else:
-        columns = ["segment", "urls", "records", "state", "progress"]
-        print_table("segments", columns, [list(row.values()) for row in rows])
+        first = [_host(state) for state in hosts[:_HOSTS_SHOWN]]
+        print_json({"segments": rows, "hosts_waiting": len(hosts), "hosts": first})
+        return
+    columns = ["segment", "urls", "records", "state", "progress"]
+    print_table("segments", columns, [[row[name] for name in columns] for row in rows])
+    if hosts:
+        print_table(
+            "hosts that are left alone",
+            ["host", "reason", "rounds in vain", "until"],
+            [list(_host(state).values()) for state in hosts[:_HOSTS_SHOWN]],
+            first=False,
+        )
+        remark(f"status: {hosts_wait(len(hosts), next_ms).removeprefix('; ')}")
+
+
+def _host(state: HostState) -> dict[str, object]:
+    return {
+        "host": printable(state.host),
+        "reason": state.reason,
+        "failures": state.failures,
+        "until": moment(state.wait_until),
+    }

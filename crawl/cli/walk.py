@@ -89,6 +89,10 @@ class Walked:
 
     ending: Ending
     rounds: tuple[RoundDone, ...]
+    hosts_waiting: int = 0
+    """Hosts with due URLs that the last generate left out, because they answer nothing."""
+    next_host_ms: int | None = None
+    """When the first of them may be asked again."""
 
 
 class Witness(Protocol):
@@ -174,6 +178,8 @@ class Walk:
     _last: Due | None = field(default=None, init=False)
     _fetched_at: float = field(default=-math.inf, init=False)
     """When the last fetch ended, by the clock that never runs backwards."""
+    _hosts_waiting: int = field(default=0, init=False)
+    _next_host_ms: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._round = round_of(self.options)
@@ -185,7 +191,7 @@ class Walk:
             self._inject(seeds)
         while ending is None:
             ending = self._asked_to_end() or self._go_on()
-        return Walked(ending, tuple(self.rounds))
+        return Walked(ending, tuple(self.rounds), self._hosts_waiting, self._next_host_ms)
 
     def _asked_to_end(self) -> Ending | None:
         if self.interrupted():
@@ -237,6 +243,8 @@ class Walk:
                 resolver=self.resolver,
             )
         self._tell(due, done.took_over)
+        self._hosts_waiting = done.report.counters["hosts_waiting"]
+        self._next_host_ms = done.next_host_ms
         if done.segments:
             return None
         self._idle += 1
@@ -247,8 +255,11 @@ class Walk:
         if self.loop.wait_s is None:
             return ending
         if self._ended() is None:
-            self.witness.waits(self.loop.wait_s)
-            return self._pause(self.clock.monotonic() + self.loop.wait_s)
+            wait_s = self.loop.wait_s
+            if self._next_host_ms is not None:
+                wait_s = min(wait_s, max(0.0, (self._next_host_ms - self.clock.now_ms()) / 1000))
+            self.witness.waits(wait_s)
+            return self._pause(self.clock.monotonic() + wait_s)
         return None
 
     def _fetch(self, due: Due) -> Ending | None:
@@ -304,7 +315,9 @@ class Walk:
         self._seconds = {}
         self.rounds.append(closed)
         self.witness.closes(closed)
-        return None if closed.records else self._wait_or(Ending.NOTHING_FETCHED)
+        # hosts that are put off are left out of the next round: it has other URLs
+        goes_on = closed.records or counted["hosts_put_off"]
+        return None if goes_on else self._wait_or(Ending.NOTHING_FETCHED)
 
     def _fetched(self, names: tuple[str, ...]) -> tuple[int, int, float]:
         """Records, URLs handed back and seconds of these segments' fetches, perhaps of a

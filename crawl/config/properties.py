@@ -68,6 +68,13 @@ CRAWLDB_URL_NORMALIZERS = boolean(
     False,
     "updatedb normalizes all URLs, those in the CrawlDb included.",
 )
+DB_HOST_WAIT_MAX = duration(
+    "db.host.wait.max",
+    86400,
+    "Longest time that generate leaves out a host which answers nothing; the time doubles with"
+    " each round in vain. 0: no host is ever left out.",
+    unit="s",
+)
 DB_STATS_SCORE_QUANTILES = numbers(
     "db.stats.score.quantiles",
     (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99),
@@ -174,8 +181,8 @@ GENERATE_EXPECTED_LATENCY = duration(
 CRAWL_GEN_DELAY = duration(
     "crawl.gen.delay",
     604800000,
-    "How long a URL marked by generate stays reserved for its segment, unless updatedb finds it"
-    " handed back.",
+    "How long a URL of a fetch list stays reserved for its segment, unless updatedb comes first;"
+    " a segment that is given up can be deleted sooner.",
     unit="ms",
 )
 PARTITION_URL_MODE = choice(

@@ -23,9 +23,8 @@ from crawl.model.tables import CRAWL_FETCH
 from crawl.storage.chunks import Chunk, Piece
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import each_group, open_table, open_writer
-from crawl.storage.segments import FETCH
+from crawl.storage.segments import FETCH, FOLLOWED
 
-FOLLOWED = "crawl_fetch/followed"
 _COLUMNS = (
     pa.field("came_by", pa.string()),
     pa.field("representative", pa.string()),

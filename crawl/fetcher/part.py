@@ -41,7 +41,8 @@ from crawl.fetcher.settings import (
     following_of,
 )
 from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, paused_before, take_over, watching
-from crawl.model.datum import CrawlDatum
+from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
+from crawl.model.hosts import HostTrouble
 from crawl.model.records import to_records
 from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
@@ -72,6 +73,8 @@ class PartFetched:
     """Authorities whose pages wait until all parts are done."""
     left: list[Left] = field(default_factory=list)
     """How its servers were left."""
+    troubles: list[HostTrouble] = field(default_factory=list)
+    """Hosts that failed it."""
 
 
 def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
@@ -88,6 +91,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             [],
             strays=finished.get("strays", []),
             left=[Left(*each) for each in finished.get("left", [])],
+            troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
         )
     take_over(log, fetching.segment, file.part, config, clock)
     paused = paused_before(fetching.segment, file.part, clock.now_ms())
@@ -101,7 +105,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     output = Output(
         *(fetching.segment, file.part, log, ChunkSize.of(config), fetching.buckets),
         counters=lambda: engine.counters,
-        before_parse=lambda url, datum: fetching.scoring.before_parse(url, datum, faults),
+        before_parse=lambda url, datum: _kept_for_parse(fetching, url, datum, faults),
         line=None if parsing is None else ParseLine(parsing, following_of(config)),
         keep_content=config[FETCHER_STORE_CONTENT],
     )
@@ -163,9 +167,14 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + faults
     left = engine.queues.left(clock.monotonic()) if engine.strays else []
+    troubles = engine.troubles.found()
     if is_finished:
         output.finish()
-        told = {"strays": engine.strays, "left": [astuple(each) for each in left]}
+        told = {
+            "strays": engine.strays,
+            "left": [astuple(each) for each in left],
+            "troubles": [astuple(each) for each in troubles],
+        }
         log.finish({"counters": dict(counters), **told})
     return PartFetched(
         file.part,
@@ -176,7 +185,17 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         hosts.largest(),
         engine.strays,
         left,
+        troubles,
     )
+
+
+def _kept_for_parse(
+    fetching: PartFetching, url: str, datum: CrawlDatum, faults: Counters
+) -> dict[str, str]:
+    """What of a page's record the parse wants to know."""
+    kept = fetching.scoring.before_parse(url, datum, faults)
+    depth = datum.metadata.get(SITEMAP_DEPTH_KEY)
+    return kept if depth is None else {**kept, SITEMAP_DEPTH_KEY: depth}
 
 
 class _CommittingEngine(FetchEngine):

@@ -23,7 +23,7 @@ from crawl.errors import StorageError
 from crawl.fetcher.engine import FetchEngine
 from crawl.fetcher.output import Output
 from crawl.fetcher.politeness import Politeness
-from crawl.fetcher.queues import Left
+from crawl.fetcher.queues import Left, Wait
 from crawl.fetcher.request_times import RequestTimes
 from crawl.fetcher.robots_line import ELSEWHERE
 from crawl.fetcher.settings import FETCHER_PROGRESS_INTERVAL
@@ -49,6 +49,8 @@ _HEARS_WITHIN_S = 1.0
 
 _MOST_PAUSED = 10_000
 """Servers whose pauses are told: some hundred bytes each."""
+_LONGEST_HOST = 80
+"""Characters of a host's name that people are told."""
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _log = logging.getLogger(__name__)
 
@@ -190,7 +192,8 @@ class _Watch:
         """Tells a last time, when nothing is under way any more."""
         if self._engine is not None:
             now = self._clock.monotonic()
-            last = {**self._told(self._engine, 0, now), "ended": True}
+            rates = {"pages_per_s": 0.0, "kb_per_s": 0.0}  # nothing is fetched any more
+            last = {**self._told(self._engine, 0, now), **rates, "ended": True}
             self._messenger.submit(self._exchange, last)
 
     def _told(self, engine: FetchEngine, busy: int, now: float) -> dict[str, Any]:
@@ -216,6 +219,7 @@ class _Watch:
             "queues_awaiting_robots": outlook.awaiting_robots,
             "queues_backed_off": outlook.backed_off,
             "longest_queue_s": round(outlook.serial_s, 1),
+            "waits": [self._wait(wait, now) for wait in outlook.waits],
             "errors": _errors(engine.counters),
             "counters": {**engine.counters, **self._output.parse_counters},
             "request_times": {"counts": list(self._times.counts), "ms": self._times.total_ms},
@@ -234,6 +238,10 @@ class _Watch:
             if left.pause_s > (0.0 if left.exceptions else self._usual_pause_s)
         ]
         return sorted(found, key=lambda each: -each[1])[:_MOST_PAUSED]
+
+    def _wait(self, wait: Wait, now: float) -> dict[str, Any]:
+        until_ms = self._clock.now_ms() + round((wait.until - now) * 1000)
+        return {"host": wait.host[:_LONGEST_HOST], "why": wait.why, "until_ms": until_ms}
 
     def _exchange(self, told: dict[str, Any]) -> str:
         try:

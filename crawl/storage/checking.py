@@ -26,6 +26,8 @@ from crawl.storage.sealed_file import Found, SealedFile
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
+    FETCH_HOSTS,
+    FOLLOWED,
     GENERATE,
     PARSE_DATA,
     PARSE_TEXT,
@@ -36,6 +38,7 @@ from crawl.storage.snapshot import CURRENT, REPORT, SNAPSHOTS, Dataset, Snapshot
 
 _SCHEMAS = {
     GENERATE: tables.CRAWL_GENERATE,
+    FETCH_HOSTS: tables.FETCH_HOSTS,
     CONTENT: tables.CONTENT,
     PARSE_DATA: tables.PARSE_DATA,
     PARSE_TEXT: tables.PARSE_TEXT,
@@ -147,6 +150,11 @@ class _Checking:
                     *(dataset.folder, file.path, file.rows, file.bytes, path, tables.CRAWLDB),
                     bucket=place,
                 )
+            for file in snapshot.hosts if snapshot else ():
+                path = f"crawldb/{file.path}"
+                self.found[path] = TableFile(
+                    *(dataset.folder, file.path, file.rows, file.bytes, path, tables.HOSTS)
+                )
 
     def snapshot(self, dataset: Dataset, number: int) -> Snapshot | None:
         try:
@@ -158,10 +166,10 @@ class _Checking:
     def segment(self, segment: Segment) -> None:
         where = f"segments/{segment.name}"
         self.sealed(segment.pointer, where, wanted=False)
-        for part in (GENERATE, FETCH, CONTENT):
+        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT):
             self.sealed(segment.manifest_file(part), where, wanted=False)
-        for part in (GENERATE, FETCH, CONTENT, *PARSED):
-            if part not in (PARSE_DATA, PARSE_TEXT, CONTENT):
+        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT, *PARSED):
+            if part not in (PARSE_DATA, PARSE_TEXT, CONTENT, FETCH_HOSTS):
                 self.report(segment.folder, f"{part}/{REPORT}", where)
             try:
                 manifest = segment.manifest(part)
@@ -180,7 +188,12 @@ class _Checking:
             self.small += 1
             if fault:
                 self.tell(f"segments/{segment.name}/{path}", fault)
-            for table, piece in chunk.pieces.items() if chunk else ():
+            if chunk is None:
+                continue
+            pieces = dict(chunk.pieces)
+            if chunk.followed is not None:
+                pieces[FOLLOWED] = chunk.followed
+            for table, piece in pieces.items():
                 self.table(segment, table, piece.path, piece.rows, piece.bytes)
 
     def table(self, segment: Segment, part: str, name: str, rows: int, size: int) -> None:
@@ -247,8 +260,9 @@ def _fault_of_footer(source: StoredTable, file: TableFile) -> str:
     if source.metadata.num_rows != file.rows:
         return f"it has {source.metadata.num_rows:,} rows and should have {file.rows:,}"
     schema, expected = source.schema_arrow, file.table.schema
-    if "url" not in schema.names:
-        return "it has no column url"
+    key = expected.names[0]
+    if key not in schema.names:
+        return f"it has no column {key}"
     for name in set(schema.names) & set(expected.names):
         if schema.field(name).type != expected.field(name).type:
             return f"its column {name} is of the type {schema.field(name).type}"

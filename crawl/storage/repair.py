@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
 from crawl.clock import Clock, as_segment_name
@@ -34,6 +34,7 @@ from crawl.storage.lock import held
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
+    FETCH_HOSTS,
     GENERATE,
     PARSE,
     PARSED,
@@ -79,6 +80,7 @@ class _Repair:
                 self.done.append(
                     f"wrote crawldb/{dataset.manifest_file(number).name} from its copy"
                 )
+            self._forget_damaged_hosts(number)
         whole = [number for number in numbers if self._is_whole(number)]
         try:
             timeline = dataset.timeline()
@@ -107,6 +109,19 @@ class _Repair:
             dataset.move(Timeline(tuple(kept), following))
             self.done.append(f"made snapshot {kept[-1]} the current one")
 
+    def _forget_damaged_hosts(self, number: int) -> None:
+        """What is known of hosts is learnt anew; that is no reason to go back a snapshot."""
+        dataset = self.directory.crawldb
+        try:
+            snapshot = dataset.snapshot(number)
+        except StorageError:
+            return
+        usable = tuple(file for file in snapshot.hosts if f"crawldb/{file.path}" not in self.bad)
+        if usable != snapshot.hosts:
+            dataset.manifest_file(number).write(asdict(replace(snapshot, hosts=usable)))
+            lost = len(snapshot.hosts) - len(usable)
+            self.done.append(f"snapshot {number}: forgot the hosts in trouble of {lost} buckets")
+
     def _is_whole(self, number: int) -> bool:
         dataset = self.directory.crawldb
         try:
@@ -129,7 +144,7 @@ class _Repair:
         dataset = self.directory.crawldb
         named: set[str] = set()
         for number in kept:
-            named.update(file.path for file in dataset.snapshot(number).files)
+            named.update(file.path for file in dataset.snapshot(number).all_files)
             named.update(f"{SNAPSHOTS}/{number:06d}/{name}" for name in _SMALL)
         for name in dataset.folder.files(SNAPSHOTS):
             if f"{SNAPSHOTS}/{name}" not in named:
@@ -150,6 +165,8 @@ class _Repair:
             self.set_aside(where)
             return
         lost = [path for path in self.bad if path.startswith(f"{where}/")]
+        if any(path.split("/")[2] == FETCH_HOSTS for path in lost):
+            self.set_aside(f"{where}/{FETCH_HOSTS}")  # their hosts are tried again, that is all
         fetch_lost = self._is_lost(segment, FETCH) or self._is_lost(segment, CONTENT)
         tables_lost = [path for path in lost if path.split("/")[2] in (FETCH, CONTENT)]
         parse_lost = self._is_lost(segment, PARSE) or any(

@@ -69,12 +69,19 @@ class Snapshot:
     phase: str
     notes: dict[str, Any] = field(default_factory=dict)
     """What else was committed together with this state (see segments)."""
+    hosts: tuple[BucketFile, ...] = ()
+    """What is known of hosts as such, a file a bucket, where there is anything to know."""
 
     @property
     def applied(self) -> dict[str, int]:
         """The segments that this state contains, each with the snapshot that brought it."""
         found: dict[str, int] = self.notes.get(APPLIED, {})
         return found
+
+    @property
+    def all_files(self) -> tuple[BucketFile, ...]:
+        """Of URLs and of hosts."""
+        return (*self.files, *self.hosts)
 
     @property
     def rows(self) -> int:
@@ -88,18 +95,22 @@ class Snapshot:
     def of_dict(cls, content: Mapping[str, Any]) -> Snapshot:
         """Raises TypeError, ValueError or KeyError for what cannot be a snapshot."""
         files = tuple(BucketFile(**file) for file in content["files"])
-        found = cls(**{**content, "files": files})
+        hosts = tuple(BucketFile(**file) for file in content.get("hosts", ()))
+        found = cls(**{**content, "files": files, "hosts": hosts})
         counts = [found.number, found.buckets, found.created_ms]
-        for file in files:
+        for file in found.all_files:
             counts += [file.bucket, file.rows, file.bytes]
         if any(type(count) is not int or count < 0 for count in counts):
             raise ValueError("a number in it is none")
-        if any(file.bucket >= found.buckets for file in files):
+        if any(file.bucket >= found.buckets for file in found.all_files):
             raise ValueError("it has more buckets than it says")
         return found
 
     def file_of(self, bucket: int) -> BucketFile | None:
         return next((file for file in self.files if file.bucket == bucket), None)
+
+    def hosts_of(self, bucket: int) -> BucketFile | None:
+        return next((file for file in self.hosts if file.bucket == bucket), None)
 
     def replacing(
         self, written: Iterable[BucketFile], rewritten: Iterable[int]
@@ -213,7 +224,7 @@ class Dataset:
         there = self.folder.files(SNAPSHOTS)
         return [
             file.path
-            for file in snapshot.files
+            for file in snapshot.all_files
             if there.get(file.path.removeprefix(f"{SNAPSHOTS}/")) != file.bytes
         ]
 
@@ -292,9 +303,11 @@ class Transaction:
         keep: int,
         notes: dict[str, Any] | None = None,
         applying: Iterable[str] = (),
+        hosts: Iterable[BucketFile] | None = None,
     ) -> Snapshot:
         """Makes the files the current state; until its last small write nothing changed.
-        `applying` names the segments that they have taken in beside those of the base."""
+        `applying` names the segments that they have taken in beside those of the base;
+        without `hosts` those of the base stay."""
         applied = self.base.applied if self.base else {}
         applied = {**applied, **dict.fromkeys(applying, self.number)}
         if applied:
@@ -307,6 +320,7 @@ class Transaction:
             created_ms=self._clock.now_ms(),
             phase=report.phase,
             notes=notes or {},
+            hosts=tuple((self.base.hosts if self.base else ()) if hosts is None else hosts),
         )
         # the new owner of a lock that was forced away may have published this number
         self.lock.verify()
@@ -352,7 +366,7 @@ class Transaction:
         damaged: list[int] = []
         for number in self.timeline.numbers:
             try:
-                named.update(file.path for file in self._dataset.snapshot(number).files)
+                named.update(file.path for file in self._dataset.snapshot(number).all_files)
             except StorageError as error:
                 _log.warning("%s; no file that it may name is deleted", error)
                 damaged.append(number)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from crawl.buckets.merge import write_bucket
 from crawl.buckets.moved import Moving, old_rows
 from crawl.buckets.updatedb.delta import Delta
+from crawl.buckets.updatedb.hosts import HostUpdating, update_hosts
 from crawl.buckets.updatedb.reserved import bears_any, released
 from crawl.buckets.updatedb.told import Rows, Told, arrange
 from crawl.counters import Counters
@@ -49,6 +50,7 @@ class BucketUpdating:
     purge_orphans: bool
     marks: frozenset[str] = frozenset()
     """Of reservations that are over (see `reserved`)."""
+    hosts: HostUpdating | None = None
 
     @property
     def asks_every_record(self) -> bool:
@@ -69,15 +71,18 @@ class BucketUpdate:
     base: BucketFile | None
     delta: Delta
     moved: Sequence[SplitFile] = ()
+    hosts: BucketFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BucketUpdated:
-    """The bucket's file, which may be the one before; None where no row is left."""
+    """The bucket's file, which may be the one before; None where no row is left. And that of
+    its hosts."""
 
     bucket: int
     file: BucketFile | None
     counters: Counters
+    hosts: BucketFile | None = None
 
 
 def update_bucket(job: BucketUpdating, work: BucketUpdate) -> BucketUpdated:
@@ -85,15 +90,18 @@ def update_bucket(job: BucketUpdating, work: BucketUpdate) -> BucketUpdated:
     counters = Counters()
     moving = job.moving
     rows = work.delta.read(moving.scratch, work.bucket, moving.buckets)
+    hosts = work.hosts
+    if job.hosts is not None:
+        hosts = update_hosts(job.hosts, work.bucket, hosts, rows, counters)
     if rows.num_rows == 0 and not work.moved and not job.asks_every_record:
         reserved = job.marks and work.base and bears_any(moving.crawldb, work.base.path, job.marks)
         if not reserved:
-            return BucketUpdated(work.bucket, work.base, counters)
+            return BucketUpdated(work.bucket, work.base, +counters, hosts)
     told = arrange(rows, job.max_inlinks, counters)
     old = old_rows(moving, work.base, work.bucket, work.moved, counters)
     merged = _Merge(job, told, counters).merge(old)
     file = write_bucket(moving.crawldb, job.place, work.bucket, merged, job.group_rows)
-    return BucketUpdated(work.bucket, file, +counters)
+    return BucketUpdated(work.bucket, file, +counters, hosts)
 
 
 class _Merge:

@@ -85,11 +85,13 @@ def test_what_passes_and_what_cannot_be_told(tmp_path: Path) -> None:
         "url_filters_rejected",
         "schedule_rejected",
         "wait_for_update",
+        "host_waits",
         "expr_rejected",
         "status_rejected",
         "score_not_a_number",
         "score_too_low",
         "interval_rejected",
+        "host_probed",
         "urls_skipped_per_host_overflow",
         "below_top_n",
     ]
