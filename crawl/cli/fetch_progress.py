@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TextIO
 
-from crawl.cli.lines import printable
 from crawl.cli.showing import showing
 from crawl.clock import SystemClock, as_text
 from crawl.fetcher.part import PROGRESS
 from crawl.fetcher.part_surroundings import strays_part
+from crawl.printable import printable
 from crawl.storage.segments import GENERATE, Segment
 
 _KINDS_SHOWN = 3
@@ -48,7 +48,8 @@ class Progress:
 
     @classmethod
     def of(cls, parts: Sequence[dict[str, Any]], urls: int, now_ms: int = 0) -> Progress:
-        """`urls`: those of the list. At a moment: what was told long before it says nothing of the present pace."""
+        """`urls`: those of the list. What was told long before `now_ms` says nothing of the
+        present pace."""
         fresh = [part for part in parts if now_ms - part.get("told_ms", now_ms) <= _STALE_MS]
 
         def total(name: str) -> float:

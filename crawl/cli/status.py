@@ -8,7 +8,6 @@ from crawl.buckets.generate.why import moment
 from crawl.buckets.hosts import waiting_hosts
 from crawl.cli import fetch_progress, parse_progress
 from crawl.cli.hosts_told import hosts_wait
-from crawl.cli.lines import printable
 from crawl.cli.options import crawl_dir_argument, json_option
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.walk import stage_of
@@ -17,6 +16,7 @@ from crawl.config import Config
 from crawl.config.properties import DB_HOST_WAIT_MAX, LOCK_STALE_AFTER
 from crawl.model.hosts import HostState
 from crawl.phases import updatedb
+from crawl.printable import printable
 from crawl.rounds import Stage
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of

@@ -20,10 +20,10 @@ from crawl.fetcher.item import Followed
 from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
 from crawl.model.tables import CRAWL_FETCH
-from crawl.storage.chunks import Chunk, Piece
+from crawl.storage.chunks import FOLLOWED, Chunk, Piece
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import each_group, open_table, open_writer
-from crawl.storage.segments import FETCH, FOLLOWED
+from crawl.storage.segments import FETCH
 
 _COLUMNS = (
     pa.field("came_by", pa.string()),

@@ -42,6 +42,7 @@ from crawl.model.report import Report
 from crawl.parsing.plan import Parsing
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
+from crawl.storage.chunks import FOLLOWED
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.lock import held
@@ -50,7 +51,6 @@ from crawl.storage.segments import (
     CONTENT,
     FETCH,
     FETCH_HOSTS,
-    FOLLOWED,
     GENERATE,
     PARSE,
     PARSED,

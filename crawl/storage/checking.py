@@ -27,7 +27,6 @@ from crawl.storage.segments import (
     CONTENT,
     FETCH,
     FETCH_HOSTS,
-    FOLLOWED,
     GENERATE,
     PARSE_DATA,
     PARSE_TEXT,
@@ -188,12 +187,7 @@ class _Checking:
             self.small += 1
             if fault:
                 self.tell(f"segments/{segment.name}/{path}", fault)
-            if chunk is None:
-                continue
-            pieces = dict(chunk.pieces)
-            if chunk.followed is not None:
-                pieces[FOLLOWED] = chunk.followed
-            for table, piece in pieces.items():
+            for table, piece in chunk.all_pieces.items() if chunk else ():
                 self.table(segment, table, piece.path, piece.rows, piece.bytes)
 
     def table(self, segment: Segment, part: str, name: str, rows: int, size: int) -> None:

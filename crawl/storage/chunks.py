@@ -28,6 +28,8 @@ from crawl.storage.sealed import seal, unseal
 
 CHUNKS = "crawl_fetch/chunks"
 """Where the marks of a segment are: there from the first claim on."""
+FOLLOWED = "crawl_fetch/followed"
+"""URLs that a fetch under way took on beyond its list (crawl/fetcher/followed.py)."""
 DONE = "DONE.json"
 OWNER = "OWNER.json"
 
@@ -51,6 +53,11 @@ class Chunk:
     """What of the fetch's journal it contains."""
     followed: Piece | None = None
     """URLs that its pages led to and that the fetch took on; no table of the segment."""
+
+    @property
+    def all_pieces(self) -> dict[str, Piece]:
+        """Those of the tables, and that of what its pages led to."""
+        return self.pieces if self.followed is None else {**self.pieces, FOLLOWED: self.followed}
 
     @classmethod
     def of_dict(cls, content: Mapping[str, Any]) -> Chunk:

@@ -289,7 +289,7 @@ class _Repair:
                 and not fault
                 and not any(
                     f"{where}/{table}/{piece.path}" in self.bad
-                    for table, piece in chunk.pieces.items()
+                    for table, piece in chunk.all_pieces.items()
                 )
             ]
             if len(kept) == len(marks):
@@ -307,7 +307,7 @@ class _Repair:
         self, segment: Segment, marks: list[tuple[str, Chunk | None, str]], kept: set[str]
     ) -> None:
         for path, chunk, _ in marks:
-            for table, piece in chunk.pieces.items() if chunk and path not in kept else ():
+            for table, piece in chunk.all_pieces.items() if chunk and path not in kept else ():
                 if segment.part_folder(table).exists(piece.path):
                     self.set_aside(f"segments/{segment.name}/{table}/{piece.path}")
 
