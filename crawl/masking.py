@@ -7,19 +7,20 @@ secret is told by the name of the header or property, or by the look of the valu
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MARK = "***"
 
 _HEADER_NAMES = re.compile(
-    r"auth(?!or(?!i[sz]))|cookie|key|token|secret|passw|passphrase|credential|session|signature",
+    rb"auth(?!or(?!i[sz]))|cookie|key|token|secret|passw|passphrase|credential|session|signature",
     re.IGNORECASE,
 )
 _SETTING_NAMES = re.compile(
     r"passw|passphrase|secret|credential|(?:access|api|private)[._-]?key|token$", re.IGNORECASE
 )
 _VALUES = re.compile(
-    r"\s*(?:(?:basic|bearer|digest|negotiate|ntlm|token|apikey|hawk|aws4-\S+)\s+\S"
-    r"|eyJ[\w-]{8,}\.[\w-]+\.)",  # a JSON web token
+    rb"\s*(?:(?:basic|bearer|digest|negotiate|ntlm|token|apikey|hawk|aws4-\S+)\s+\S"
+    rb"|eyJ[\w-]{8,}\.[\w-]+\.)",  # a JSON web token
     re.IGNORECASE,
 )
 _USER_OF_A_URL = re.compile(r"(?<=://)[^\s/?#\"'\\<>]*@")
@@ -29,22 +30,22 @@ _ASSIGNED = re.compile(
     r"(?:\"[^\"]*\"|'[^']*'|[^\s&,;]+)",
     re.IGNORECASE,
 )
-_HEADER_LINE = re.compile(rb"(?m)^([^\s:]+):([^\r\n]*)")
-
-
-def is_secret_header(name: str, value: str) -> bool:
-    """Whether a request's header tells who we are to one server only."""
-    return bool(_HEADER_NAMES.search(name) or _VALUES.match(value))
 
 
 def masked_head(head: bytes) -> bytes:
     """A request's head, or lines of headers, as it may be kept: with `***` for each secret."""
+    lines = head.split(b"\n")
+    for place, line in enumerate(lines):
+        name, colon, value = line.partition(b":")
+        # a name has no blank, and the line of the request has one before any colon
+        if colon and b" " not in name and (_is_secret_name(name) or _VALUES.match(value)):
+            lines[place] = name + b": " + MARK.encode() + (b"\r" if line[-1:] == b"\r" else b"")
+    return b"\n".join(lines)
 
-    def kept(line: re.Match[bytes]) -> bytes:
-        name, value = (part.decode("latin-1") for part in line.groups())
-        return line[1] + b": " + MARK.encode() if is_secret_header(name, value) else line[0]
 
-    return _HEADER_LINE.sub(kept, head)
+@lru_cache(1000)
+def _is_secret_name(name: bytes) -> bool:
+    return _HEADER_NAMES.search(name) is not None
 
 
 def masked_urls(text: str) -> str:

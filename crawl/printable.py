@@ -42,7 +42,7 @@ def printable_lines(text: str) -> str:
 
 def one_line(text: str, most: int | None = None) -> str:
     """A message of any number of lines as one."""
-    return printable(" ".join(text.split()), most)
+    return printable(" ".join(filter(None, map(str.strip, text.splitlines()))), most)
 
 
 def json_text(content: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:

@@ -167,7 +167,7 @@ def _fail(message: str, code: int, *, bug: bool = False) -> None:
         _log.error(message, exc_info=is_stack_wanted, extra={"fields": fields})
         sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):
-        echo(traceback.format_exc(), err=True)
+        echo(masked_urls(traceback.format_exc()), err=True)
     elif bug:
         message += " (set CRAWL_DEBUG=1 for the traceback, and please report it)"
     echo(f"crawl: {one_line(masked_urls(message))}", err=True)

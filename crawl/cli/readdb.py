@@ -58,7 +58,8 @@ Result = TypeVar("Result")
     "--format",
     "dump_format",
     type=click.Choice([f.value for f in DumpFormat]),
-    help="With --dump: of its files.  [default: parquet]",
+    help="With --dump: of its files; parquet and json keep every value, csv and text escape what"
+    " terminals and spreadsheets would obey (\\x1b, '=).  [default: parquet]",
 )
 @click.option(
     "--status",

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,8 @@ class JvmProcess(subprocess.Popen[bytes]):
         """Ends it, kindly at first."""
         self._is_starting = False
         if self.stdin is not None:
-            self.stdin.close()
+            with suppress(OSError):
+                self.stdin.close()
         self.terminate()
         try:
             self.wait(_END_S)
