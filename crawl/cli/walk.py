@@ -323,7 +323,10 @@ class Walk:
         """Records, URLs handed back and seconds of these segments' fetches, perhaps of a
         process before."""
         reports = [self.directory.segments.segment(name).report(FETCH) for name in names]
-        counted = [told.get("counters", {}) for told in reports]
+        counted = [
+            told.get("counters") or {"records": self._rows_of(name)}
+            for name, told in zip(names, reports, strict=True)
+        ]
         records = sum(int(counters.get("records", 0)) for counters in counted)
         left = sum(
             int(count)
@@ -340,6 +343,11 @@ class Walk:
         for name in names:
             total.update(self.directory.segments.segment(name).report(part).get("counters", {}))
         return total
+
+    def _rows_of(self, name: str) -> int:
+        """By the manifest, where a report was lost."""
+        manifest = self.directory.segments.segment(name).manifest(FETCH)
+        return 0 if manifest is None else manifest.rows
 
     def _pause(self, until: float) -> Ending | None:
         """Until that moment of the clock, or until somebody wants an end."""

@@ -64,6 +64,15 @@ class SealingSink:
 
 def read_footer(stream: IO[bytes]) -> pq.FileMetaData:
     """What the footer says; raises ValueError where it is not as it was written."""
+    footer = footer_of(stream)
+    metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+    verify_footer(footer, metadata)
+    return metadata
+
+
+def footer_of(stream: IO[bytes]) -> bytes:
+    """The footer with the end of the file; raises ValueError where there is none. It is what
+    a Parquet reader reads first: on a store that is no request of its own."""
     size = stream.seek(0, 2)
     end = _last(stream, size, _FIRST_READ)
     if size < len(_MAGIC) + _END_BYTES or end[-4:] != _MAGIC:
@@ -71,12 +80,14 @@ def read_footer(stream: IO[bytes]) -> pq.FileMetaData:
     wanted = int.from_bytes(end[-8:-4], "little") + _END_BYTES
     if wanted > size - len(_MAGIC):
         raise ValueError("its footer is longer than the file")
-    footer = end[-wanted:] if wanted <= len(end) else _last(stream, size, wanted)
-    metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+    return end[-wanted:] if wanted <= len(end) else _last(stream, size, wanted)
+
+
+def verify_footer(footer: bytes, metadata: pq.FileMetaData) -> None:
+    """Raises ValueError where the footer is not as it was written."""
     noted = (metadata.metadata or {}).get(_KEY.encode())
     if noted is not None and noted != _digest(footer.replace(noted, _BLANK)):
         raise ValueError("its footer's checksum is wrong")
-    return metadata
 
 
 def verify_data(stream: IO[bytes], metadata: pq.FileMetaData) -> None:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from crawl.errors import StorageError
 from crawl.storage.folder import Folder
-from crawl.storage.footer import SealingSink, read_footer
+from crawl.storage.footer import SealingSink, footer_of, verify_footer
 
 UNIQUE_COLUMNS = frozenset(
     {
@@ -125,12 +125,13 @@ class StoredTable(pq.ParquetFile):  # type: ignore[misc]
     def __init__(self, stream: IO[bytes], path: str, *, host_codes: bool = False) -> None:
         self._path = path
         try:
+            footer = footer_of(stream)
             super().__init__(
                 stream,
-                metadata=read_footer(stream),
                 read_dictionary=["host"] if host_codes else None,
                 page_checksum_verification=True,
             )
+            verify_footer(footer, self.metadata)
         except _FAULTS as error:
             raise StorageError(f"{path} is no whole Parquet file: {_line(error)}") from error
 

@@ -31,6 +31,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.footer import read_footer
 from crawl.storage.lock import held
+from crawl.storage.sealed_file import COPY
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -42,7 +43,7 @@ from crawl.storage.segments import (
     PartManifest,
     Segment,
 )
-from crawl.storage.snapshot import SNAPSHOTS, Timeline
+from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS, Timeline
 
 QUARANTINE = "quarantine"
 _PART = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
@@ -70,9 +71,16 @@ class _Repair:
             self.done.append(f"moved {path} to {self.quarantine}")
         root.delete(path)  # what is left of a folder
 
+    def reports(self, where: str) -> None:
+        """A damaged report is as good as none."""
+        for path in sorted(self.bad):
+            if path.startswith(f"{where}/") and path.endswith(f"/{REPORT}"):
+                self.set_aside(path)
+
     # the CrawlDb
 
     def crawldb(self) -> None:
+        self.reports("crawldb")
         dataset = self.directory.crawldb
         numbers = dataset.manifests()
         for number in numbers:
@@ -154,6 +162,7 @@ class _Repair:
 
     def segment(self, segment: Segment, *, applied: bool) -> None:
         where = f"segments/{segment.name}"
+        self.reports(where)
         for part in (GENERATE, FETCH, CONTENT, PARSE):
             file = segment.manifest_file(part)
             try:
@@ -312,7 +321,7 @@ class _Repair:
                     self.set_aside(f"segments/{segment.name}/{table}/{piece.path}")
 
 
-_SMALL = ("manifest.json", "manifest.json.copy", "report.json")
+_SMALL = (MANIFEST, MANIFEST + COPY, REPORT)
 
 
 def repair(
