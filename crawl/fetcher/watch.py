@@ -22,6 +22,7 @@ from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.engine import FetchEngine
 from crawl.fetcher.output import Output
+from crawl.fetcher.pauses import pauses_in, pauses_of
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queues import Left, Wait
 from crawl.fetcher.request_times import RequestTimes
@@ -47,8 +48,6 @@ _HEARS_WITHIN_S = 1.0
 """At the most, beside the interval: a crew looks up twice a second."""
 
 
-_MOST_PAUSED = 10_000
-"""Servers whose pauses are told: some hundred bytes each."""
 _LONGEST_HOST = 80
 """Characters of a host's name that people are told."""
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -84,19 +83,8 @@ def _usual_pause_s(config: Config) -> float:
 
 
 def paused_before(segment: Folder, part: int, now_ms: int) -> list[Left]:
-    """Servers that the task before this one had to leave alone when it last told of them, as
-    they failed or asked for it: a death must not shorten their pauses."""
-    raw = segment.read(_progress_file(part))
-    try:
-        told = json.loads(raw) if raw else {}
-        passed_s = max(0.0, (now_ms - int(told["told_ms"])) / 1000)
-        return [
-            Left(str(key), float(pause_s) - passed_s, int(exceptions), "")
-            for key, pause_s, exceptions in told["paused"]
-            if float(pause_s) > passed_s
-        ]
-    except (ValueError, TypeError, KeyError):
-        return []
+    """Servers that the task before this one had to leave alone when it last told of them."""
+    return pauses_in(segment.read(_progress_file(part)), now_ms)
 
 
 def _told_ms(segment: Folder, part: int) -> int:
@@ -224,20 +212,10 @@ class _Watch:
             "counters": {**engine.counters, **self._output.parse_counters},
             "request_times": {"counts": list(self._times.counts), "ms": self._times.total_ms},
             "memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT,
-            "paused": self._paused(engine, now),
+            "paused": pauses_of(engine.queues, now, self._usual_pause_s),
             "run": self._log.token,
             "told_ms": self._clock.now_ms(),
         }
-
-    def _paused(self, engine: FetchEngine, now: float) -> list[tuple[str, float, int]]:
-        """Who failed or asked for a pause, and must be left alone for longer than whoever goes
-        on waits anyway."""
-        found = [
-            (left.key, round(left.pause_s, 3), left.exceptions)
-            for left in engine.queues.left(now)
-            if left.pause_s > (0.0 if left.exceptions else self._usual_pause_s)
-        ]
-        return sorted(found, key=lambda each: -each[1])[:_MOST_PAUSED]
 
     def _wait(self, wait: Wait, now: float) -> dict[str, Any]:
         until_ms = self._clock.now_ms() + round((wait.until - now) * 1000)

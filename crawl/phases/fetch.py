@@ -168,14 +168,14 @@ def run(
         }
         for table, manifest in manifests.items():
             segment.sweep(table, manifest)
+        if complete:
+            segment.folder.delete(FOLLOWED)  # nobody goes on with a part
         if fetching.parsing is not None and _is_parsed(fetched):
             segment.write_report(PARSE, report)
             segment.publish_parsed({table: manifests[table] for table in PARSED})
         _publish_hosts(segment, fetched, clock, complete=complete)
         for table in (CONTENT, FETCH):
             segment.publish(table, manifests[table])
-        if complete:
-            segment.folder.delete(FOLLOWED)
         segment.folder.delete(STOP)
         return Fetched(segment.name, report, complete, lock.took_over)
 

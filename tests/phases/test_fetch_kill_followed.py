@@ -71,6 +71,7 @@ def killed_everywhere(
         if manifest is None or not manifest.complete:
             assert follow_by(LaterClock(), wreck.address, settings, links).complete
         assert outcome(wreck, name) == expected, moment
+        assert not wreck.segments.segment(name).folder.exists(FOLLOWED), moment
         asked = duplicates(server.requests()[before:])
         assert sum(count - 1 for count in asked.values()) <= AT_STAKE, moment
         shutil.rmtree(wreck.address)
