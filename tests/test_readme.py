@@ -59,5 +59,5 @@ def test_it_can_be_pasted(tmp_path: Path) -> None:
     unexpected = [line for line in failed if not any(name in line for name in SAYS_NO)]
     assert not unexpected, "\n".join([*unexpected, done.stderr[-3000:]])
     assert len(failed) == len(SAYS_NO), "they are there to say no"
-    for shown in ("new URLs", "against robots.txt", "all 3 rounds", "db.max.outlinks.per.page"):
+    for shown in ("new URLs", "against robots.txt", "left for later", "in all"):
         assert shown in done.stdout + done.stderr, shown
