@@ -102,7 +102,10 @@ class Identifier:
         """Its code; empty where the text does not tell."""
         if sum(map(str.isalpha, text[:200])) < _FEWEST_LETTERS and not _is_dense(text):
             return ""
-        code, confidence = _model(self._languages).classify(text)
+        model = _model(self._languages)
+        if model is None:
+            return ""
+        code, confidence = model.classify(text)
         if confidence < self._least:
             return ""
         return normalised(str(code if self._languages else _WRITTEN_AS.get(code, code)))
@@ -110,7 +113,8 @@ class Identifier:
 
 def unknown_languages(languages: Iterable[str]) -> list[str]:
     """Those that cannot be identified."""
-    return sorted(set(languages) - set(_model(()).labels))
+    model = _model(())
+    return [] if model is None else sorted(set(languages) - set(model.labels))
 
 
 def _is_dense(text: str) -> bool:
@@ -120,10 +124,15 @@ def _is_dense(text: str) -> bool:
 
 @lru_cache(maxsize=4)
 def _model(languages: tuple[str, ...]) -> Any:
+    """None where `parser.memory.limit` has no room for it: no page is to fail by that, nor to
+    wait until it has been tried once more."""
     with not_the_pages():
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-        model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        try:
+            model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        except MemoryError:
+            return None
         if languages:
             model.set_languages(languages)
         return model

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from crawl.parsing.language import (
     Identifier,
+    _model,
     first_declared,
     normalised,
     sample,
@@ -119,3 +120,17 @@ def test_a_few_words_have_no_language_rather_than_a_wrong_one(text: str) -> None
 @given(st.text(st.characters(exclude_categories=()), max_size=200))
 def test_any_text_has_a_language_or_none(text: str) -> None:
     assert isinstance(Identifier().identify(sample("", text, 2048)), str)
+
+
+def test_without_memory_for_the_model_there_is_no_language(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def short(*arguments: object, **more: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", short)
+    _model.cache_clear()
+    try:
+        assert Identifier().identify(TEXTS["de"]) == ""
+    finally:
+        _model.cache_clear()
