@@ -56,7 +56,7 @@ def test_pages_of_a_sitemap_have_none() -> None:
 def test_an_index_that_is_too_deep_leads_nowhere_and_is_counted() -> None:
     assert parsed("sitemapindex", {SITEMAP_DEPTH_KEY: "3"})[0] == {}
     assert parsed("sitemapindex", {SITEMAP_DEPTH_KEY: "3"})[1][TOO_DEEP] == 1
-    links, _ = parsed("sitemapindex", {SITEMAP_DEPTH_KEY: "3"}, most=4)
+    links, _ = parsed("sitemapindex", {SITEMAP_DEPTH_KEY: "3"}, parser__sitemap__max__depth=4)
     assert len(links) == 1
 
 
