@@ -36,11 +36,17 @@ def write_hosts(
 def waiting_hosts(
     crawldb: Folder, snapshot: Snapshot, now_ms: int, longest_ms: int
 ) -> list[HostState]:
-    """The hosts that generate leaves out at a moment, the first to be asked again first."""
+    """The hosts that generate leaves out at a moment, or new URLs of which it does; the first
+    that it takes again first."""
     found = [
-        state
+        (until, state)
         for file in snapshot.hosts
         for state in read_hosts(crawldb, file).values()
-        if waits_until(state, longest_ms) > now_ms
+        if (until := left_out_until(state, longest_ms)) > now_ms
     ]
-    return sorted(found, key=lambda state: (state.wait_until, state.host))
+    return [state for _, state in sorted(found, key=lambda each: (each[0], each[1].host))]
+
+
+def left_out_until(state: HostState, longest_ms: int) -> int:
+    """Until when the host, or new URLs of it, are left out."""
+    return max(waits_until(state, longest_ms), state.slow_until if longest_ms else 0)

@@ -183,6 +183,7 @@ _REJECTIONS = (
     "wait_for_update",
     "host_waits",
     "hosts_waiting",
+    "trap.same_signature",
     "host_probed",
     "expr_rejected",
     "status_rejected",

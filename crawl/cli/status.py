@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from crawl.buckets.generate.host_gate import SAME_PAGES
 from crawl.buckets.generate.why import moment
-from crawl.buckets.hosts import waiting_hosts
+from crawl.buckets.hosts import left_out_until, waiting_hosts
 from crawl.cli import fetch_progress, parse_progress
 from crawl.cli.hosts_told import hosts_wait
 from crawl.cli.options import crawl_dir_argument, json_option
@@ -80,13 +81,9 @@ def command(crawl_dir: str, as_json: bool) -> None:
                 "waits": waits,
             }
         )
-    hosts = waiting_hosts(
-        directory.crawldb.folder,
-        snapshot,
-        clock.now_ms(),
-        round(config[DB_HOST_WAIT_MAX] * 1000),
-    )
-    next_ms = hosts[0].wait_until if hosts else None
+    longest_ms = round(config[DB_HOST_WAIT_MAX] * 1000)
+    hosts = waiting_hosts(directory.crawldb.folder, snapshot, clock.now_ms(), longest_ms)
+    next_ms = left_out_until(hosts[0], longest_ms) if hosts else None
     if as_json:
         first = [_host(state) for state in hosts[:_HOSTS_SHOWN]]
         print_json({"segments": rows, "hosts_waiting": len(hosts), "hosts": first})
@@ -104,9 +101,10 @@ def command(crawl_dir: str, as_json: bool) -> None:
 
 
 def _host(state: HostState) -> dict[str, object]:
+    is_slowed = state.slow_until > state.wait_until
     return {
         "host": printable(state.host),
-        "reason": state.reason,
-        "failures": state.failures,
-        "until": moment(state.wait_until),
+        "reason": SAME_PAGES if is_slowed else state.reason,
+        "failures": state.slowed if is_slowed else state.failures,
+        "until": moment(max(state.slow_until, state.wait_until)),
     }

@@ -75,6 +75,21 @@ DB_HOST_WAIT_MAX = duration(
     " each round in vain. 0: no host is ever left out.",
     unit="s",
 )
+DB_HOST_SAME_PAGES = integer(
+    "db.host.same.pages",
+    50,
+    "A host is slowed once so many new pages were seen and more than 90% of the last ones are the"
+    " same page (by signature): no new URL of it is selected for a while, which doubles with each"
+    " round of more of the same. 0: never.",
+    unit="pages",
+    minimum=0,
+)
+DB_HOST_SAME_PAGES_WAIT = duration(
+    "db.host.same.pages.wait",
+    3600,
+    "The first such while; the longest is db.host.wait.max.",
+    unit="s",
+)
 DB_STATS_SCORE_QUANTILES = numbers(
     "db.stats.score.quantiles",
     (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99),

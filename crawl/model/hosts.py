@@ -47,6 +47,10 @@ class HostState:
     """Those of them that bear `signature`."""
     signature: bytes | None = None
     """That most of its new pages have in common."""
+    slowed: int = 0
+    """Rounds in a row whose new pages were all but the same."""
+    slow_until: int = 0
+    """No new URL of the host is selected until then."""
 
 
 def merged_troubles(troubles: Iterable[HostTrouble]) -> list[HostTrouble]:

@@ -157,6 +157,8 @@ HOSTS = Table(
         Column("pages", pa.int32(), "new pages that were looked at for repeats"),
         Column("repeats", pa.int32(), "those of them with the signature"),
         Column("signature", pa.binary(), "that most of its new pages share", required=False),
+        Column("slowed", pa.int32(), "rounds in a row whose new pages were all but the same"),
+        Column("slow_until", TIMESTAMP, "generate takes none of its new URLs until then"),
     ),
 )
 """Beside each bucket of the CrawlDb: its hosts that are in trouble. Those that answer, and

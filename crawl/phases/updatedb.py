@@ -25,6 +25,8 @@ from crawl.config.properties import (
     CRAWLDB_SNAPSHOTS_KEEP,
     CRAWLDB_URL_FILTERS,
     CRAWLDB_URL_NORMALIZERS,
+    DB_HOST_SAME_PAGES,
+    DB_HOST_SAME_PAGES_WAIT,
     DB_HOST_WAIT_MAX,
     DB_UPDATE_ADDITIONS_ALLOWED,
     DB_UPDATE_MAX_INLINKS,
@@ -38,6 +40,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
+from crawl.rules.same_pages import SamePages
 from crawl.rules.updatedb import Updating
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
@@ -200,6 +203,11 @@ def run(
                 place=transaction.place,
                 buckets=moving.buckets,
                 longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
+                same_pages=SamePages(
+                    config[DB_HOST_SAME_PAGES],
+                    round(config[DB_HOST_SAME_PAGES_WAIT] * 1000),
+                    round(config[DB_HOST_WAIT_MAX] * 1000),
+                ),
                 troubles=_troubles_files(chosen.segments),
             ),
         )

@@ -9,7 +9,7 @@ import pytest
 
 from crawl.fetcher.engine import FetchEngine, Work
 from crawl.interfaces.protocol import Failure, FailureKind, Response
-from crawl.model.hosts import HostTrouble
+from crawl.model.hosts import HostTrouble, troubles_table
 from tests.fetcher.small_web import REFUSED, Fetched, SmallWeb, fetch
 
 HUNG = Failure("", FailureKind.FIRST_BYTE_TIMEOUT)
@@ -185,3 +185,19 @@ def test_while_it_waits_the_queues_say_for_whom_and_why() -> None:
         "c.org": "failures",
         "d.org": "crawl delay",
     }
+
+
+@pytest.mark.parametrize("asked", ["9" * 30, "1e300", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_no_pause_is_too_long_to_be_stored(asked: str) -> None:
+    pages = {
+        "http://a.org/": (503, {"Retry-After": asked}),
+        "http://b.org/robots.txt": (503, {"Retry-After": asked}),
+        "http://c.org/robots.txt": f"User-agent: *\nCrawl-delay: {asked}",
+        "http://c.org/": "text",
+    }
+    found = troubles(
+        fetch(SmallWeb(pages), [f"http://{host}.org/" for host in "abc"], tail_wait_s=60.0)
+    )
+    assert {"a.org", "b.org"} <= set(found)
+    assert troubles_table(found.values()).num_rows == len(found)
+    assert all(trouble.until < 10**14 for trouble in found.values())

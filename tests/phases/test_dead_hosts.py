@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from crawl.buckets.hosts import read_hosts, waiting_hosts
 from crawl.buckets.runner import InProcess
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.counters import Counters
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.hosts import HostState
 from crawl.model.status import Status
@@ -20,7 +22,7 @@ from crawl.phases.generate import Generated, GenerateOptions
 from crawl.rounds import UNBOUNDED, Ending, Loop
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
-from tests.phases.made import DAY, NOW, datum, make_crawldb, records_of, urls_of
+from tests.phases.made import DAY, NOW, datum, make_crawldb, make_segment, records_of, urls_of
 from tests.phases.scripted_web import PLAYED, Scene, Script, ScriptedProtocol
 from tests.phases.troubled import MINUTE, tell_troubles, trouble, update
 from tests.phases.walks import Diary, SetClock, turn
@@ -162,6 +164,55 @@ def test_those_that_wait_are_found_in_order(troubled: CrawlDir) -> None:
     assert len(waiting_hosts(folder, snapshot, NOW + MINUTE, DAY)) == 3
     assert not waiting_hosts(folder, snapshot, NOW + 5 * MINUTE, DAY)
     assert not waiting_hosts(folder, snapshot, NOW + MINUTE, 0)
+
+
+# endless spaces
+
+
+def same_page(directory: CrawlDir, name: str, urls: Sequence[str], signature: bytes) -> Counters:
+    """A segment in which new URLs gave one and the same page."""
+    fetched = datum(status=Status.FETCH_SUCCESS, fetch_time=NOW)
+    signed = datum(status=Status.SIGNATURE, fetch_time=NOW, signature=signature)
+    make_segment(directory, name, [(u, fetched) for u in urls], [(u, signed) for u in urls])
+    return update(directory, name)
+
+
+def test_new_urls_of_a_host_whose_pages_are_all_the_same_have_to_wait(tmp_path: Path) -> None:
+    facets = [f"http://shop.org/?f={n}" for n in range(120)]
+    known = {"http://shop.org/": datum(status=Status.DB_FETCHED, signature=b"front")}
+    records = {url: datum(score=9.0) for url in facets} | known | {LIVE[0]: datum()}
+    directory = make_crawldb(str(tmp_path / "c"), records)
+    counters = same_page(directory, "20270101000000", facets[:60], b"nothing found")
+    assert counters["hosts_slowed"] == 1
+    done = generated(directory, NOW + MINUTE)
+    assert sorted(urls_of(directory, done.segments)) == [LIVE[0], "http://shop.org/"]
+    assert done.report.counters["trap.same_signature"] == 60
+    assert done.next_host_ms == NOW + 60 * MINUTE
+    config = Config.of({"urlfilter.order": []})
+    why = rejection_of(explain(directory, facets[99], config, NOW + MINUTE).generating)
+    assert why is not None
+    assert why.reason == "trap.same_signature"
+    assert "60 of the host's last 60 new pages are the same page" in why.detail
+    (slowed,) = waiting_hosts(directory.crawldb.folder, directory.require_crawldb(), NOW, DAY)
+    assert (slowed.host, slowed.slowed, slowed.failures) == ("shop.org", 1, 0)
+    directory.segments.folder.delete(done.segments[0])
+    later = generated(directory, NOW + 61 * MINUTE, generate__max__count=40)
+    assert later.report.counters["trap.same_signature"] == 50
+    off = generated(directory, NOW + MINUTE, db__host__wait__max=0)
+    assert off.report.counters["trap.same_signature"] == 0
+
+
+def test_pages_that_are_fetched_again_are_no_news(tmp_path: Path) -> None:
+    """A whole host may be redesigned into one notice: its pages are known, and fetched on."""
+    urls = [f"http://x.org/{n}" for n in range(60)]
+    old = datum(status=Status.DB_FETCHED, signature=b"old")
+    directory = make_crawldb(str(tmp_path / "c"), dict.fromkeys(urls, old))
+    again = datum(status=Status.FETCH_SUCCESS, fetch_time=NOW)
+    signed = datum(status=Status.SIGNATURE, fetch_time=NOW, signature=b"we are closed")
+    name = "20270101000000"
+    make_segment(directory, name, [(u, again) for u in urls], [(u, signed) for u in urls])
+    assert not update(directory, name)["hosts_slowed"]
+    assert states(directory) == {}
 
 
 # whole rounds

@@ -14,7 +14,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.generate.host_gate import HOST_PROBED, HOST_WAITS, HostGate, best_of_tried
+from crawl.buckets.generate.host_gate import (
+    HOST_PROBED,
+    HOST_WAITS,
+    SAME_PAGES,
+    TRIED_OF_SLOWED,
+    HostGate,
+    best_of_tried,
+)
 from crawl.buckets.generate.ranking import keys_of, within_cap
 from crawl.buckets.generate.unfinished import LISTED
 from crawl.buckets.hosts import read_hosts
@@ -122,7 +129,8 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
     groups = _Groups(selection, scanning.buckets, counters)
     found: list[pa.Table] = []
     shards: list[npt.NDArray[np.int32]] = []
-    tried: list[npt.NDArray[np.int32]] = []
+    probed: list[npt.NDArray[np.int32]] = []
+    slowed: list[npt.NDArray[np.int32]] = []
     start = 0
     with open_table(scanning.crawldb, work.base.path, host_codes=True) as source:
         for rows in each_group(source, columns):
@@ -146,14 +154,19 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
                 )
             )
             shards.append(shard)
-            tried.append(gate.tried(rows["host"])[alive_rows])
+            probed.append(gate.probed(rows)[alive_rows])
+            slowed.append(gate.slowed(rows)[alive_rows])
     counters["hosts_waiting"] += len(gate.waiting)
     if not found:
         return Scanned(None, +counters, gate.next_ms)
     every, destinations = pa.concat_tables(found), np.concatenate(shards)
-    stays = best_of_tried(np.concatenate(tried), every["key"].to_numpy())
+    keys = every["key"].to_numpy()
+    is_best = best_of_tried(np.concatenate(probed), keys)
+    counters[HOST_PROBED] += int(np.count_nonzero(~is_best))
+    few = best_of_tried(np.concatenate(slowed), keys, TRIED_OF_SLOWED)
+    counters[SAME_PAGES] += int(np.count_nonzero(is_best & ~few))
+    stays = is_best & few
     if not stays.all():
-        counters[HOST_PROBED] += int(np.count_nonzero(~stays))
         every, destinations = every.filter(pa.array(stays)), destinations[stays]
     candidates, destinations = _prune(selection, every, destinations, counters)
     file = write_split(scanning.scratch, scratch_name("candidates"), candidates, destinations)
@@ -193,7 +206,8 @@ def select(
         on_list = pc.is_in(rows["url"], value_set=listed)
         require(~_mask(on_list), WAIT_FOR_UPDATE)
     if gate is not None:
-        require(~gate.is_shut(rows["host"], alive), HOST_WAITS)
+        require(~gate.waits(rows, alive), HOST_WAITS)
+        require(~gate.is_stopped(rows, alive), SAME_PAGES)
     by_score = selection.scoring.sort_values(rows, counters)
     values = by_score.to_numpy(zero_copy_only=False)
     if matches is not None:

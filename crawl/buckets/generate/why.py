@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.generate.host_gate import HOST_PROBED, HOST_WAITS
+from crawl.buckets.generate.host_gate import HOST_PROBED, HOST_WAITS, SAME_PAGES
 from crawl.buckets.generate.ranking import keys_of
 from crawl.buckets.generate.scan import (
     BELOW_TOP_N,
@@ -27,6 +27,7 @@ from crawl.interfaces.chain_steps import filter_steps
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.hosts import HostState
 from crawl.model.records import to_records
+from crawl.model.status import Status
 from crawl.rules.host_wait import waits_until
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_table, read_groups
@@ -89,6 +90,7 @@ def _own_steps(
     yield GenerateStep("schedule_rejected", due, _due(datum.fetch_time, now, due))
     yield _reserved(selection, datum, listed_in)
     yield _host_waits(selection, host)
+    yield _same_pages(selection, host, datum)
     yield GenerateStep("expr_rejected", None, "--expr is evaluated by generate alone")
     wanted = selection.restrict_status
     yield GenerateStep(
@@ -154,6 +156,17 @@ def _host_waits(selection: Selection, host: HostState | None) -> GenerateStep:
     word = "was" if is_over else "is"
     told = f"{trouble_told(host)}; {word} left out until {moment(until)} (db.host.wait.max)"
     return GenerateStep(HOST_WAITS, is_over, told)
+
+
+def _same_pages(selection: Selection, host: HostState | None, datum: CrawlDatum) -> GenerateStep:
+    if host is None or not host.slowed or not selection.longest_wait_ms:
+        return GenerateStep(SAME_PAGES, True, "the host's new pages are not all the same")
+    if datum.status is not Status.DB_UNFETCHED:
+        return GenerateStep(SAME_PAGES, True, "new URLs of the host have to wait, this is none")
+    is_over = host.slow_until <= selection.now_ms
+    told = f"{host.repeats:,} of the host's last {host.pages:,} new pages are the same page"
+    until = f"no new URL until {moment(host.slow_until)}, then a few (db.host.same.pages)"
+    return GenerateStep(SAME_PAGES, None if is_over else False, f"{told}; {until}")
 
 
 def trouble_told(host: HostState) -> str:

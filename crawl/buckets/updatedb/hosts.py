@@ -5,6 +5,7 @@ A fetch tells of hosts that failed it; that one answered stands in the records o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from crawl.counters import Counters
 from crawl.model.hosts import HostState, HostTrouble, to_troubles
 from crawl.model.status import Status
 from crawl.rules.host_wait import after_segment
+from crawl.rules.same_pages import SamePages, after_pages
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
 from crawl.storage.snapshot import BucketFile
@@ -23,6 +25,10 @@ from crawl.storage.snapshot import BucketFile
 _ANSWERED = tuple(
     int(status) for status in Status if status.is_fetch and status is not Status.FETCH_RETRY
 )
+
+
+NewPages = dict[str, Counter[bytes]]
+"""Of pages fetched for the first time: how many of each host have which signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +49,46 @@ class HostUpdating:
     place: str
     buckets: int
     longest_ms: int
+    same_pages: SamePages
     troubles: Sequence[TroublesFile] = ()
 
 
 def update_hosts(
-    job: HostUpdating, bucket: int, base: BucketFile | None, told: pa.Table, counters: Counters
+    job: HostUpdating,
+    bucket: int,
+    base: BucketFile | None,
+    told: pa.Table,
+    pages: NewPages,
+    counters: Counters,
 ) -> BucketFile | None:
     """The bucket's file of hosts, which may be the one before; `told` are the segments' rows
     for the bucket, by origin as in a delta."""
     troubles = _troubles(job, bucket)
-    if base is None and not troubles:
+    if base is None and not troubles and not pages:
         return None
     states = read_hosts(job.crawldb, base)
     answers = _answers(told)
     new = dict(states)
-    for host, segment in sorted({*troubles, *answers}, key=lambda each: (each[1], each[0])):
+    last_answer: dict[str, int] = {}
+    for key in sorted({*troubles, *answers}, key=lambda each: (each[1], each[0])):
+        host, answered_at = key[0], answers.get(key, 0)
+        last_answer[host] = max(last_answer.get(host, 0), answered_at)
         state = new.get(host) or HostState(host)
-        trouble = troubles.get((host, segment))
-        after = after_segment(state, trouble, answers.get((host, segment), 0), job.longest_ms)
+        after = after_segment(state, troubles.get(key), answered_at, job.longest_ms)
         if after is state:
             continue
-        if after.wait_until > after.last:
+        if after.wait_until > max(after.last, state.wait_until):
             counters["hosts_put_off"] += 1
         elif state.failures and not after.failures:
             counters["hosts_answer_again"] += 1
-        if after == HostState(host):
-            new.pop(host, None)
-        else:
-            new[host] = after
+        new[host] = after
+    for host, signatures in pages.items():
+        state = new.get(host) or HostState(host)
+        after = after_pages(state, signatures, last_answer.get(host, 0), job.same_pages)
+        if after.slowed > state.slowed:
+            counters["hosts_slowed"] += 1
+        new[host] = after
+    new = {host: state for host, state in new.items() if state != HostState(host)}
     if new == states:
         return base
     return write_hosts(job.crawldb, job.place, bucket, new.values())

@@ -86,6 +86,7 @@ def test_what_passes_and_what_cannot_be_told(tmp_path: Path) -> None:
         "schedule_rejected",
         "wait_for_update",
         "host_waits",
+        "trap.same_signature",
         "expr_rejected",
         "status_rejected",
         "score_not_a_number",
