@@ -78,9 +78,8 @@ DB_HOST_WAIT_MAX = duration(
 DB_HOST_SAME_PAGES = integer(
     "db.host.same.pages",
     50,
-    "A host is slowed once so many new pages were seen and more than 90% of the last ones are the"
-    " same page (by signature): no new URL of it is selected for a while, which doubles with each"
-    " round of more of the same. 0: never.",
+    "Of so many new pages of a host more than 90% are the same: its new URLs have to wait,"
+    " for longer with each round of more of the same. 0: never.",
     unit="pages",
     minimum=0,
 )
