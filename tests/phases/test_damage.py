@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from crawl.cli.walk import segments_found
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import CrawlError
@@ -35,6 +36,7 @@ class Shop:
         self.config = config
         self.seeds = seeds
         self.records = set(records_of(CrawlDir(str(root))))
+        self.stages = segments_found(CrawlDir(str(root)))
         self.answers: dict[str, Answer] = {}
 
     @property
@@ -117,6 +119,8 @@ def find_and_repair(shop: Shop, directory: CrawlDir, damage: Damage) -> None:
     lost = "crawldb/snapshots" in damage.path and damage.path.endswith(".parquet")
     if not lost:
         assert set(records_of(directory)) == shop.records
+    if not damage.path.endswith(".parquet") and "/chunks/" not in damage.path:
+        assert segments_found(directory) == shop.stages, "what has a copy costs nothing"
     assert records_of(directory).keys() <= shop.records
 
 
