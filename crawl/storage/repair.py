@@ -168,7 +168,7 @@ class _Repair:
         parse_lost = self._is_lost(segment, PARSE) or any(part in PARSED for part in lost)
         if parse_lost and not applied and not self._can_parse_again(segment):
             fetch_lost = True  # which parsed it
-        if applied and not fetch_lost:
+        if applied and not fetch_lost and not self._is_lost(segment, PARSE):
             self._without_lost_files(segment)
             return
         if parse_lost or fetch_lost:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ import pytest
 from crawl.cli.walk import segments_found
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.errors import CrawlError
+from crawl.errors import CrawlError, NothingToDo
+from crawl.rounds import Stage
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair
@@ -24,6 +26,7 @@ from tests.phases.made import records_of
 
 pytestmark = pytest.mark.slow(seconds=60)
 
+PARTS = ("crawl_generate", "crawl_fetch", "content")
 NO_STATE = ("OWNER.json", "/progress/", "report.json")
 """Files whose loss changes no state; of reports a check tells all the same."""
 
@@ -88,6 +91,32 @@ def test_one_damage_at_a_time(shop: Shop, crawl: Caller, tmp_path: Path) -> None
         except Exception as error:
             failures.append(f"{damage}: {type(error).__name__}: {error}")
     assert failures == []
+
+
+def test_a_file_and_its_copy_damaged(shop: Shop, tmp_path: Path) -> None:
+    """Commands stop with one line; after a repair they go on, and nothing is fetched twice."""
+    names = [state.name for state in shop.stages]
+    for name in names:
+        for file in ("PARSED", *(f"{part}/manifest.json" for part in PARTS)):
+            if not (shop.root / "segments" / name / file).exists():
+                continue
+            directory = copied(shop.root, tmp_path / "c")
+            damage = Damage(f"segments/{name}/{file}", "cut")
+            damage.do(tmp_path / "c")
+            Damage(f"{damage.path}.copy", "cut").do(tmp_path / "c")
+            before = whole_files(directory, damage)
+            for command in commands(shop.config, shop.seeds).values():
+                with suppress(CrawlError):
+                    command(directory)
+            assert before <= whole_files(directory, damage), damage
+            repair(directory, check(directory), shop.config, SystemClock())
+            assert check(directory, deep=True).faults == [], damage
+            assert before <= whole_files(directory, damage), damage
+            for step in (*["fetch"] * len(names) * 2, *["parse"] * len(names) * 2, "updatedb"):
+                with suppress(NothingToDo):
+                    commands(shop.config, shop.seeds)[step](directory)
+            assert shop.records <= set(records_of(directory)), damage
+            assert {state.stage for state in segments_found(directory)} == {Stage.UPDATED}, damage
 
 
 def read_damaged(shop: Shop, crawl: Caller, place: Path) -> None:
