@@ -173,17 +173,19 @@ class _Repair:
         if not self._list_is_usable(segment):
             self.set_aside(where)
             return
-        lost = [path for path in self.bad if path.startswith(f"{where}/")]
-        if any(path.split("/")[2] == FETCH_HOSTS for path in lost):
+        if any(path.startswith(f"{where}/{FETCH_HOSTS}/") for path in self.bad):
             self.set_aside(f"{where}/{FETCH_HOSTS}")  # their hosts are tried again, that is all
+        lost = [
+            path.split("/")[2]
+            for path in self.bad
+            if path.startswith(f"{where}/") and (path.endswith(".parquet") or CHUNKS in path)
+        ]
         fetch_lost = self._is_lost(segment, FETCH) or self._is_lost(segment, CONTENT)
-        tables_lost = [path for path in lost if path.split("/")[2] in (FETCH, CONTENT)]
-        parse_lost = self._is_lost(segment, PARSE) or any(
-            path.split("/")[2] in PARSED for path in lost if path.endswith(".parquet")
-        )
-        if parse_lost and (applied or not self._can_parse_again(segment)):
-            fetch_lost = fetch_lost or not applied
-        if applied and not fetch_lost:
+        tables_lost = any(part in (FETCH, CONTENT) for part in lost)
+        parse_lost = self._is_lost(segment, PARSE) or any(part in PARSED for part in lost)
+        if parse_lost and not applied and not self._can_parse_again(segment):
+            fetch_lost = True  # which parsed it
+        if applied and not fetch_lost and not self._is_lost(segment, PARSE):
             self._without_lost_files(segment)
             return
         if parse_lost or fetch_lost:

@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from crawl.cli.walk import segments_found
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.errors import CrawlError
+from crawl.errors import CrawlError, NothingToDo
+from crawl.rounds import Stage
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair
@@ -23,6 +26,7 @@ from tests.phases.made import records_of
 
 pytestmark = pytest.mark.slow(seconds=60)
 
+PARTS = ("crawl_generate", "crawl_fetch", "content")
 NO_STATE = ("OWNER.json", "/progress/", "report.json")
 """Files whose loss changes no state; of reports a check tells all the same."""
 
@@ -35,6 +39,7 @@ class Shop:
         self.config = config
         self.seeds = seeds
         self.records = set(records_of(CrawlDir(str(root))))
+        self.stages = segments_found(CrawlDir(str(root)))
         self.answers: dict[str, Answer] = {}
 
     @property
@@ -88,6 +93,32 @@ def test_one_damage_at_a_time(shop: Shop, crawl: Caller, tmp_path: Path) -> None
     assert failures == []
 
 
+def test_a_file_and_its_copy_damaged(shop: Shop, tmp_path: Path) -> None:
+    """Commands stop with one line; after a repair they go on, and nothing is fetched twice."""
+    names = [state.name for state in shop.stages]
+    for name in names:
+        for file in ("PARSED", *(f"{part}/manifest.json" for part in PARTS)):
+            if not (shop.root / "segments" / name / file).exists():
+                continue
+            directory = copied(shop.root, tmp_path / "c")
+            damage = Damage(f"segments/{name}/{file}", "cut")
+            damage.do(tmp_path / "c")
+            Damage(f"{damage.path}.copy", "cut").do(tmp_path / "c")
+            before = whole_files(directory, damage)
+            for command in commands(shop.config, shop.seeds).values():
+                with suppress(CrawlError):
+                    command(directory)
+            assert before <= whole_files(directory, damage), damage
+            repair(directory, check(directory), shop.config, SystemClock())
+            assert check(directory, deep=True).faults == [], damage
+            assert before <= whole_files(directory, damage), damage
+            for step in (*["fetch"] * len(names) * 2, *["parse"] * len(names) * 2, "updatedb"):
+                with suppress(NothingToDo):
+                    commands(shop.config, shop.seeds)[step](directory)
+            assert shop.records <= set(records_of(directory)), damage
+            assert {state.stage for state in segments_found(directory)} == {Stage.UPDATED}, damage
+
+
 def read_damaged(shop: Shop, crawl: Caller, place: Path) -> None:
     """The same answer as ever, or one line."""
     for command, *options in shop.readers:
@@ -117,6 +148,8 @@ def find_and_repair(shop: Shop, directory: CrawlDir, damage: Damage) -> None:
     lost = "crawldb/snapshots" in damage.path and damage.path.endswith(".parquet")
     if not lost:
         assert set(records_of(directory)) == shop.records
+    if not damage.path.endswith(".parquet") and "/chunks/" not in damage.path:
+        assert segments_found(directory) == shop.stages, "what has a copy costs nothing"
     assert records_of(directory).keys() <= shop.records
 
 
