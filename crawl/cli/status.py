@@ -103,9 +103,7 @@ def command(crawl_dir: str, only_hosts: bool, as_json: bool, config: Config) -> 
         remark(f"status: {hosts_wait(len(hosts), next_ms).removeprefix('; ')}")
 
 
-def _show_hosts(
-    hosts: Sequence[HostState], longest_ms: int, *, as_json: bool, first: bool
-) -> None:
+def _show_hosts(hosts: Sequence[HostState], longest_ms: int, *, as_json: bool, first: bool) -> None:
     rows = [_host(state, longest_ms) for state in hosts]
     if as_json:
         print_json(rows)

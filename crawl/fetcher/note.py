@@ -1,5 +1,5 @@
-"""A note of the journal as bytes: entries, each its length and then MessagePack. There is one
-for every record, for every answer without one and for every URL that they led to and that
+"""A note of the journal as bytes: entries, each its length, a checksum and MessagePack. There is
+one for every record, for every answer without one and for every URL that they led to and that
 the fetch took on; what was counted is the last.
 
 By msgspec, for it takes our values as they are: a page's note costs a twentieth of what
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
@@ -20,7 +21,8 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 
-_LENGTH_BYTES = 8
+_LENGTH_BYTES, _CHECKSUM_BYTES = 8, 4
+_HEAD_BYTES = _LENGTH_BYTES + _CHECKSUM_BYTES
 _RECORD, _ARCHIVED, _FOLLOWED, _COUNTERS = "r", "a", "f", "c"
 """Kinds of entries."""
 
@@ -50,7 +52,8 @@ def pieces(note: Note) -> Iterator[bytes]:
 
 def _entry(kind: str, value: object) -> tuple[bytes, bytes]:
     message = _encoder.encode((kind, value))
-    return len(message).to_bytes(_LENGTH_BYTES, "big"), message
+    length = len(message).to_bytes(_LENGTH_BYTES, "big")
+    return length + crc32(message).to_bytes(_CHECKSUM_BYTES, "big"), message
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=dict)
@@ -58,14 +61,17 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=dict)
 
 
 def decoded(raw: bytes) -> Iterator[Note]:
-    """The notes of a file up to one that its writer died in, or that is none of ours."""
+    """The notes of a file up to one that its writer died in, that was damaged since, or that is
+    none of ours: its pages are asked for again."""
     records: list[FetchRecord] = []
     archived: list[Content] = []
     followed: list[Followed] = []
-    begin = _LENGTH_BYTES
+    begin = _HEAD_BYTES
     while begin <= len(raw):
-        end = begin + int.from_bytes(raw[begin - _LENGTH_BYTES : begin], "big")
-        if end > len(raw):
+        length = raw[begin - _HEAD_BYTES : begin - _CHECKSUM_BYTES]
+        checksum = raw[begin - _CHECKSUM_BYTES : begin]
+        end = begin + int.from_bytes(length, "big")
+        if end > len(raw) or crc32(raw[begin:end]) != int.from_bytes(checksum, "big"):
             return
         try:
             kind, value = msgspec.msgpack.decode(raw[begin:end])
@@ -82,7 +88,7 @@ def decoded(raw: bytes) -> Iterator[Note]:
                 return
         except (msgspec.DecodeError, TypeError, ValueError, KeyError):
             return
-        begin = end + _LENGTH_BYTES
+        begin = end + _HEAD_BYTES
 
 
 def _record(datum: dict[str, Any], content: dict[str, Any] | None, **others: Any) -> FetchRecord:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -81,5 +82,14 @@ def test_any_mapping_is_noted() -> None:
 )
 def test_what_is_no_note_of_ours_is_passed_over(message: bytes) -> None:
     good = encoded(Note(counters={"a": 1}))
-    raw = good + len(message).to_bytes(8, "big") + message + good
+    head = len(message).to_bytes(8, "big") + crc32(message).to_bytes(4, "big")
+    raw = good + head + message + good
     assert list(decoded(raw)) == [Note([], [], {"a": 1})]
+
+
+@given(NOTES, st.data())
+def test_a_flipped_bit_is_no_note(note: Note, data: st.DataObject) -> None:
+    raw = bytearray(encoded(note))
+    place = data.draw(st.integers(0, 8 * len(raw) - 1))
+    raw[place // 8] ^= 1 << place % 8
+    assert list(decoded(bytes(raw))) == []
