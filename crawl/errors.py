@@ -7,6 +7,7 @@
     ├── PluginError            a plugin that cannot be found, loaded or configured
     ├── EnvironmentFault       the machine lacks something: Java, Python, a master
     └── StorageError           a path that cannot be read or written
+        ├── DamagedFile        a file of the crawl that is not as it was written
         ├── Locked             somebody else is writing the dataset
         └── NoSnapshot         the dataset has no such (or no) snapshot
 
@@ -47,6 +48,18 @@ class EnvironmentFault(CrawlError):
 
 class StorageError(CrawlError):
     """A path that cannot be read or written."""
+
+
+class DamagedFile(StorageError):
+    """A file of the crawl that is not as it was written."""
+
+    def __init__(self, path: str, fault: str) -> None:
+        super().__init__(
+            f"{path} is damaged: {fault}; `crawl check CRAWL_DIR --repair` tells what can be saved,"
+            " and saves it"
+        )
+        self.path = path
+        self.fault = fault
 
 
 class Locked(StorageError):

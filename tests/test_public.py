@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 import crawl
 from crawl.api import Crawl
-from crawl.cli.main import COMMANDS
-from crawl.errors import ConfigError, NoSnapshot, UsageError
 
 METHOD_OF = {
     "demo": None,  # a tour for people

@@ -1,13 +1,14 @@
 """A bucket of the CrawlDb written for others to read: Parquet, CSV, JSON lines or text.
 
-CSV columns and JSON keys are those of Nutch's readdb, so that scripts carry over.
+CSV columns and JSON keys are those of Nutch's readdb, so that scripts carry over. Parquet and
+JSON keep every value. CSV and text are for people: what servers said is escaped for terminals,
+and a CSV cell that a spreadsheet would run as a formula gets an apostrophe.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,6 +24,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
+from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.snapshot import BucketFile
@@ -149,11 +151,12 @@ def _csv_line(values: list[Any]) -> bytes:
 def _as_csv(url: str, datum: CrawlDatum) -> bytes:
     record = as_record(url, datum)
     record["metadata"] = "|||".join(f"{key}:{value}" for key, value in datum.metadata.items())
-    return _csv_line(list(record.values()))
+    cells = (csv_cell(value) if isinstance(value, str) else value for value in record.values())
+    return _csv_line(list(cells))
 
 
 def _as_json(url: str, datum: CrawlDatum) -> bytes:
-    return json.dumps(as_record(url, datum), ensure_ascii=False).encode() + b"\n"
+    return json_text(as_record(url, datum)).encode() + b"\n"
 
 
 def as_record(url: str, datum: CrawlDatum) -> dict[str, Any]:
@@ -174,11 +177,11 @@ def as_record(url: str, datum: CrawlDatum) -> dict[str, Any]:
 
 
 def as_paragraph(url: str, datum: CrawlDatum) -> str:
-    """A record for people to read."""
+    """A record for people to read; what came from outside is escaped."""
     modified = as_text(datum.modified_time) if datum.modified_time else "unknown"
     days = datum.fetch_interval / 86_400
     lines = [
-        url,
+        printable(url),
         f"  status          {int(datum.status)} ({datum.status.label})",
         f"  fetch time      {as_text(datum.fetch_time)}",
         f"  modified time   {modified}",
@@ -187,7 +190,9 @@ def as_paragraph(url: str, datum: CrawlDatum) -> str:
         f"  score           {datum.score:g}",
         f"  signature       {datum.signature.hex() if datum.signature else 'none'}",
     ]
-    lines += [f"  metadata        {key} = {value}" for key, value in datum.metadata.items()]
+    lines += [
+        printable(f"  metadata        {key} = {value}") for key, value in datum.metadata.items()
+    ]
     return "\n".join(lines)
 
 

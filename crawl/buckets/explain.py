@@ -5,16 +5,19 @@ Reads the URL's own bucket of the CrawlDb and what segments say of it; sends not
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from crawl.buckets.generate.selection import selection_of
+from crawl.buckets.generate.unfinished import unfinished_segments
 from crawl.buckets.generate.why import GenerateStep, generate_steps, moment, rejection_of
 from crawl.buckets.lookup import find_record
 from crawl.buckets.mentions import Inlink, Mention, inlinks_in, mentions_in
 from crawl.config import Config
+from crawl.errors import StorageError
 from crawl.interfaces.chain_steps import (
     FilterStep,
     NormalizerStep,
@@ -30,6 +33,8 @@ from crawl.storage.layout import bucket_of
 from crawl.storage.segments import FETCH, GENERATE, PARSE, Segment
 from crawl.storage.snapshot import Snapshot
 from crawl.urls.parse import host_of
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,19 @@ def explain(
     most_inlinks: int = 5,
 ) -> Explanation:
     """As of `now_ms`; of pages that link to it, only so many."""
-    current = directory.require_crawldb()
+    return directory.reading(
+        lambda current: _explain(directory, current, url, config, now_ms, most_inlinks)
+    )
+
+
+def _explain(
+    directory: CrawlDir,
+    current: Snapshot,
+    url: str,
+    config: Config,
+    now_ms: int,
+    most_inlinks: int,
+) -> Explanation:
     chain = NormalizerChain.from_config(config)
     normalizing = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
     normal = normal_form(url, normalizing)
@@ -95,10 +112,20 @@ def explain(
     )
     steps: tuple[GenerateStep, ...] = ()
     if row is not None:
-        bucket = current.file_of(bucket_of(host_of(known_as) or "", current.buckets))
+        number = bucket_of(host_of(known_as) or "", current.buckets)
+        bucket = current.file_of(number)
         assert bucket is not None  # the row came out of it
         selection = selection_of(config, now_ms)
-        steps = generate_steps(selection, row, directory.crawldb.folder, bucket)
+        hosts = current.hosts_of(number)
+        on_lists = {mention.segment for mention in mentions if mention.part == GENERATE}
+        unfinished = unfinished_segments(
+            (segment for segment in segments if segment.name in on_lists),
+            *(current.applied, now_ms, selection.reserved_ms),
+        )
+        steps = generate_steps(
+            *(selection, row, directory.crawldb.folder, bucket, hosts),
+            listed_in=unfinished[0].name if unfinished else "",
+        )
     return Explanation(
         asked=url,
         url=known_as,
@@ -133,7 +160,11 @@ def _history(directory: CrawlDir, current: Snapshot, url: str, row: pa.Table | N
     known = {_path_of(current, url): _datum(row)}
     past = []
     for number in directory.crawldb.timeline().numbers:
-        snapshot = current if number == current.number else directory.crawldb.snapshot(number)
+        try:
+            snapshot = current if number == current.number else directory.crawldb.snapshot(number)
+        except StorageError as error:
+            _log.warning("%s; explained without it", error)
+            continue
         path = _path_of(snapshot, url)
         if path not in known:
             known[path] = _datum(find_record(directory.crawldb.folder, snapshot, url))
@@ -180,7 +211,7 @@ def _prospect_of_segments(
             if FETCH not in parts:
                 return f"fetched with segment {segment.name} (`crawl fetch`)"
         elif parts == {GENERATE}:
-            continue  # handed back by the fetch: it stays due
+            continue  # handed back by the fetch: it is due after the update
         if not segment.is_done(PARSE):
             return f"parsed with segment {segment.name} (`crawl parse`)"
         return f"taken into the CrawlDb with segment {segment.name} (`crawl updatedb`)"

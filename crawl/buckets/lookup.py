@@ -33,6 +33,9 @@ def _may_hold(group: pa.parquet.RowGroupMetaData, url: str) -> bool:
     if statistics is None or not statistics.has_min_max:
         return True
     wanted = url.encode()
-    lowest, highest = statistics.min, statistics.max
+    try:
+        lowest, highest = statistics.min, statistics.max
+    except UnicodeDecodeError:
+        return True  # a damaged footer without a checksum: the rows tell
     # compared as bytes: the order in which the file is sorted
     return bool(lowest.encode() <= wanted <= highest.encode())

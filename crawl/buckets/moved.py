@@ -75,7 +75,7 @@ def find_moved(moving: Moving, base: BucketFile) -> SplitFile | None:
 def with_urls(rows: pa.Table, urls: pa.Array) -> pa.Table:
     """Rows that begin with the CrawlDb's columns, under other URLs."""
     rows = rows.set_column(0, CRAWLDB.schema.field("url"), urls)
-    return rows.set_column(1, CRAWLDB.schema.field("host"), hosts_of(urls))
+    return rows.set_column(1, CRAWLDB.schema.field("host"), pc.fill_null(hosts_of(urls), ""))
 
 
 def old_rows(

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from crawl.buckets.hosts import read_hosts, write_hosts
+from crawl.model.hosts import HostState
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
-from crawl.storage.layout import buckets_of
+from crawl.storage.layout import bucket_of, buckets_of
 from crawl.storage.parquet import TableWriter, each_group, open_table, open_writer
 from crawl.storage.snapshot import BucketFile
 
@@ -50,3 +52,15 @@ def split_bucket(rebucketing: Rebucketing, base: BucketFile) -> list[BucketFile]
         BucketFile(bucket, path, writer.rows, rebucketing.crawldb.size(path) or 0)
         for bucket, (path, writer) in sorted(writers.items())
     ]
+
+
+def split_hosts(rebucketing: Rebucketing, base: BucketFile) -> list[BucketFile]:
+    """The same for the file of a bucket's hosts."""
+    new: dict[int, list[HostState]] = {}
+    for state in read_hosts(rebucketing.crawldb, base).values():
+        new.setdefault(bucket_of(state.host, rebucketing.buckets), []).append(state)
+    written = (
+        write_hosts(rebucketing.crawldb, rebucketing.place, bucket, states)
+        for bucket, states in sorted(new.items())
+    )
+    return [file for file in written if file is not None]

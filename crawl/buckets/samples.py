@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from crawl.printable import printable
+
 _MOST_CHARACTERS = 200
 
 
@@ -21,8 +23,4 @@ class Samples:
         if not self.wants(reason):
             return
         readable = text.decode(errors="backslashreplace") if isinstance(text, bytes) else text
-        if len(readable) > _MOST_CHARACTERS:
-            readable = f"{readable[:_MOST_CHARACTERS]}… ({len(readable)} characters)"
-        # control characters must not reach a terminal
-        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in readable)
-        self.by_reason.setdefault(reason, []).append(shown)
+        self.by_reason.setdefault(reason, []).append(printable(readable, _MOST_CHARACTERS))

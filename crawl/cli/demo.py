@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 
 import click
 
+from crawl import hints
 from crawl.buckets.runner import InProcess
 from crawl.cli.displays import displays
 from crawl.cli.main import COMMANDS, INTERRUPTED
@@ -114,9 +114,8 @@ def _look_at(directory: CrawlDir) -> None:
         ("snapshots", where, "the states of the CrawlDb that are kept"),
         ("run", "mycrawl --seeds SEEDS --rounds 3 -D http.agent.name=NAME", "the real web"),
     )
-    program = "crawl" if shutil.which("crawl") else "./scripts/crawl"
     lines = [
-        (f"{program} {name} {words}", about) for name, words, about in tries if name in COMMANDS
+        (hints.command(name, words), about) for name, words, about in tries if name in COMMANDS
     ]
     width = max(len(line) for line, _ in lines)
     remark("\ndemo: done. What to try next:")

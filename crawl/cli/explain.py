@@ -9,15 +9,16 @@ from crawl.buckets.explain import Explanation, Past, explain
 from crawl.buckets.generate.why import GenerateStep, moment
 from crawl.buckets.mentions import Mention
 from crawl.buckets.robots_word import RobotsWord, asked_now, remembered
-from crawl.cli.lines import as_text, printable
+from crawl.cli.lines import as_text
 from crawl.cli.network import asking
 from crawl.cli.options import crawl_dir_argument, json_option, with_config
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.output import echo, print_json, print_table, remark
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.inspect.explanation import explanation_values
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.datum import CrawlDatum
+from crawl.printable import printable
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import CONTENT, PARSE_DATA
 
@@ -71,14 +72,13 @@ def command(
 
 def _show(found: Explanation, robots: RobotsWord) -> None:
     if found.record is not None:
-        for line in as_paragraph(found.url, found.record).splitlines():
-            click.echo(printable(line))
+        echo(as_paragraph(found.url, found.record))
     else:
-        click.echo(f"{printable(found.url)}\n  not in the CrawlDb")
-    click.echo(f"  next            {printable(found.prospect)}")
+        echo(f"{printable(found.url)}\n  not in the CrawlDb")
+    echo(f"  next            {printable(found.prospect)}")
     delay = "" if robots.crawl_delay_s is None else f", Crawl-delay {robots.crawl_delay_s:g} s"
     hint = "; --robots asks" if robots.allowed is None else ""
-    click.echo(f"  robots.txt      {printable(robots.told)}{delay}{hint}")
+    echo(f"  robots.txt      {printable(robots.told)}{delay}{hint}")
     if any(past.record is not None for past in found.history):
         _table(
             "CrawlDb by snapshot",
@@ -117,10 +117,7 @@ def _show(found: Explanation, robots: RobotsWord) -> None:
 
 def _table(title: str, columns: list[str], rows: list[list[object]]) -> None:
     if rows:
-        shown = [
-            [printable(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
-        ]
-        print_table(title, columns, shown, first=False)
+        print_table(title, columns, rows, first=False)
 
 
 def _past(past: Past) -> list[object]:

@@ -103,7 +103,7 @@ def command(
 _FAMILIES = (
     *("records", "requests", "bytes", "fetch_", "answers.", "redirects_", "robots_"),
     *("handed_back.", "queues_", "no_host", "already_", "hung_"),
-    *("pages", "parse.", "parsed_by.", "outlinks"),  # where it parses, too
+    *("pages", "truncated.", "parse.", "parsed_by.", "outlinks"),  # where it parses, too
 )
 
 

@@ -12,11 +12,15 @@ from datetime import timedelta
 from typing import Any, TextIO
 
 from crawl.cli.showing import showing
+from crawl.clock import SystemClock, as_text
 from crawl.fetcher.part import PROGRESS
 from crawl.fetcher.part_surroundings import strays_part
+from crawl.printable import printable
 from crawl.storage.segments import GENERATE, Segment
 
 _KINDS_SHOWN = 3
+_STALE_MS = 30_000
+"""A task tells every few seconds how far it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class Progress:
     parts: int
     """That have told anything yet."""
     urls: int
+    """Those of the list, and redirects and links that are followed."""
     done: int
     pages_per_s: float
     kb_per_s: float
@@ -38,26 +43,41 @@ class Progress:
     errors: Counter[str]
     """By kind: `http_503`, `connect_timeout`."""
     longest_queue_s: float
+    waits: tuple[dict[str, Any], ...] = ()
+    """Servers that cannot be asked for a while, the first of them first: host, why, until_ms."""
 
     @classmethod
-    def of(cls, parts: Sequence[dict[str, Any]], urls: int) -> Progress:
+    def of(cls, parts: Sequence[dict[str, Any]], urls: int, now_ms: int = 0) -> Progress:
+        """`urls`: those of the list. What was told long before `now_ms` says nothing of the
+        present pace."""
+        fresh = [part for part in parts if now_ms - part.get("told_ms", now_ms) <= _STALE_MS]
+
         def total(name: str) -> float:
             return float(sum(part.get(name, 0) for part in parts))
+
+        def rate(name: str) -> float:
+            return float(sum(part.get(name, 0) for part in fresh if not part.get("ended")))
 
         errors: Counter[str] = Counter()
         for part in parts:
             errors.update(part.get("errors", {}))
         return cls(
             len(parts),
-            urls,
+            urls + int(total("followed")),
             int(total("done")),
-            total("pages_per_s"),
-            total("kb_per_s"),
+            rate("pages_per_s"),
+            rate("kb_per_s"),
             int(total("busy_threads")),
             int(total("queues_ready")),
             int(total("queues_waiting")),
             errors,
             max((part.get("longest_queue_s", 0.0) for part in parts), default=0.0),
+            tuple(
+                sorted(
+                    (wait for part in parts for wait in part.get("waits", ())),
+                    key=lambda wait: int(wait["until_ms"]),
+                )
+            ),
         )
 
     @property
@@ -69,12 +89,16 @@ class Progress:
 
     @property
     def pace(self) -> str:
-        """How it goes."""
-        return (
+        """How it goes; what is waited for comes first where nobody can be asked."""
+        is_idle = not self.threads and not self.ready and self.waits
+        told = (
             f"{self.pages_per_s:,.0f} pages/s, {self.kb_per_s:,.0f} kB/s,"
             f" {self.threads:,} threads busy, {self.ready:,} queues ready,"
             f" {self.waiting:,} waiting{self._errors}"
         )
+        if not self.waits:
+            return told
+        return f"{self._awaited}, {told}" if is_idle else f"{told}, {self._awaited}"
 
     @property
     def left(self) -> str:
@@ -82,6 +106,13 @@ class Progress:
 
     def __str__(self) -> str:
         return f"{self.done:,} of {self.urls:,} URLs, {self.pace}, {self.left}"
+
+    @property
+    def _awaited(self) -> str:
+        wait = self.waits[0]
+        until = as_text(int(wait["until_ms"])).split(" ", 1)[1]
+        more = f" and {len(self.waits) - 1} more" if len(self.waits) > 1 else ""
+        return f"waits for {printable(wait['host'])}{more} ({wait['why']}) until {until}"
 
     @property
     def _errors(self) -> str:
@@ -104,7 +135,7 @@ def progress_of(segment: Segment) -> Progress:
             continue  # being written at this moment
         if isinstance(content, dict) and "told_ms" in content:
             found.append(content)
-    return Progress.of(found, generated.rows)
+    return Progress.of(found, generated.rows, SystemClock().now_ms())
 
 
 @contextmanager

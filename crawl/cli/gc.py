@@ -28,6 +28,10 @@ def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> No
     """Forget old snapshots of the CrawlDb of CRAWL_DIR and delete files that no kept one
     names. Writers do this themselves; the command is for asking for less.
 
+    A reader whose snapshot is forgotten meanwhile starts again with the current one; only
+    jobs of your own that read the files by name (`crawl snapshots --files`, the Spark format)
+    must be run again.
+
     \b
     Examples:
       crawl gc mycrawl

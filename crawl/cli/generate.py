@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crawl.cli.due import if_due_option, take_turn
+from crawl.cli.hosts_told import hosts_wait
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.unlocked import require_unlocked
@@ -138,7 +139,11 @@ def _summarize(crawl_dir: str, done: Generated) -> None:
     rows.append(["selected", counters["urls_generated"]])
     print_table("generate", ["what", "URLs"], rows)
     if not done.segments:
-        remark("generate: nothing is due, no segment made")
+        waiting = counters["hosts_waiting"], done.next_host_ms
+        remark(
+            f"generate: nothing is due, no segment made{hosts_wait(*waiting)}"
+            f"{_awaited(counters['wait_for_update'], done.unfinished)}"
+        )
         return
     print_table(
         "segments",
@@ -158,6 +163,14 @@ def _summarize(crawl_dir: str, done: Generated) -> None:
     )
 
 
+def _awaited(urls: int, unfinished: list[str]) -> str:
+    if not urls or not unfinished:
+        return ""
+    more = "" if len(unfinished) == 1 else f" and {len(unfinished) - 1:,} more"
+    told = f"of segment {unfinished[0]}{more}, which `crawl updatedb` has not taken in yet"
+    return f"; {urls:,} URLs are {told}"
+
+
 def _duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
@@ -168,6 +181,10 @@ _REJECTIONS = (
     "url_filters_rejected",
     "schedule_rejected",
     "wait_for_update",
+    "host_waits",
+    "hosts_waiting",
+    "trap.same_signature",
+    "host_probed",
     "expr_rejected",
     "status_rejected",
     "score_not_a_number",

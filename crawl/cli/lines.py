@@ -1,18 +1,14 @@
-"""Checkers speak in lines: URLs as arguments or on stdin, an answer to each at once.
-
-What they print comes from the web as often as not, so that nothing of it may move a
-terminal's cursor, end a line or be taken for a column.
-"""
+"""Checkers speak in lines: URLs as arguments or on stdin, an answer to each at once."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
+from crawl.cli.output import echo_columns, print_json
 from crawl.errors import UsageError
 
 stdin_option = click.option(
@@ -49,21 +45,11 @@ def as_text(argument: str) -> str:
 
 def say(*columns: str) -> None:
     """One line, its columns a TAB apart, that whoever waits for it sees at once."""
-    click.echo("\t".join(map(printable, columns)))
+    echo_columns(*columns)
     sys.stdout.flush()
 
 
 def say_json(content: Any) -> None:
     """One JSON object on a line of its own."""
-    click.echo(json.dumps(content, ensure_ascii=False, default=str))
+    print_json(content, indent=None)
     sys.stdout.flush()
-
-
-def printable(text: str) -> str:
-    """The text with everything escaped that is not meant to be seen."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
-    )

@@ -3,9 +3,9 @@
 click, because it parses, documents and completes command lines and lets a group load
 its commands lazily: `crawl --help` imports none of them.
 
-Exit codes: 0 done, 1 nothing to do or not found, 2 wrong input, configuration or
-storage, 3 locked by somebody else, 70 a fault of ours, 99 nothing more to do (for
-schedulers, see due.py), 130 interrupted.
+Exit codes: 0 done, 1 nothing to do, not found or (check) damage found, 2 wrong input,
+configuration or storage, 3 locked by somebody else, 70 a fault of ours, 99 nothing more to
+do (for schedulers, see due.py), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ import click
 
 from crawl import __version__
 from crawl.cli.nutch_words import check_words
+from crawl.cli.output import echo
 from crawl.errors import CrawlError
+from crawl.hints import program
+from crawl.masking import masked_urls
 from crawl.nearest import nearest
+from crawl.printable import one_line
 from crawl.telemetry import logs
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -40,6 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),
     "rollback": ("crawl.cli.rollback", "make an older state of the CrawlDb current"),
     "gc": ("crawl.cli.gc", "forget old snapshots and delete stray files"),
+    "check": ("crawl.cli.check", "look for damaged files, and go back to a whole state"),
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
     "explain": ("crawl.cli.explain", "everything known of one URL, and what happens to it next"),
     "filterchecker": ("crawl.cli.filterchecker", "which URLs the filters accept, and why not"),
@@ -115,13 +120,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> None:
+    logs.escape_text()
     if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
         logs.use_json()  # what is wrong with the command line is told so too
     try:
         check_words(sys.argv[1:] if arguments is None else arguments)
         code = crawl.main(
             args=None if arguments is None else list(arguments),
-            prog_name="crawl",
+            prog_name=program(),
             standalone_mode=False,
         )
     except CrawlError as error:
@@ -163,8 +169,8 @@ def _fail(message: str, code: int, *, bug: bool = False) -> None:
         _log.error(message, exc_info=is_stack_wanted, extra={"fields": fields})
         sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):
-        traceback.print_exc()
+        echo(masked_urls(traceback.format_exc()), err=True)
     elif bug:
         message += " (set CRAWL_DEBUG=1 for the traceback, and please report it)"
-    click.echo(f"crawl: {message}", err=True)
+    echo(f"crawl: {one_line(masked_urls(message))}", err=True)
     sys.exit(code)

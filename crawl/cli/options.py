@@ -72,7 +72,10 @@ def with_spark(command: Command) -> Command:
     @click.option("-q", "--quiet", is_flag=True, help="No progress, only results and errors.")
     @functools.wraps(command)
     def wrapped(*args: Any, master: str | None, quiet: bool, **kwargs: Any) -> Any:
-        return command(*args, spark=SparkOptions(master, quiet), **kwargs)
+        from crawl.cli.starting import spark_is_starting
+
+        starting = functools.partial(spark_is_starting, quiet=quiet)
+        return command(*args, spark=SparkOptions(master, quiet, starting), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

@@ -1,12 +1,14 @@
 """What commands print: tables and JSON to stdout, remarks to stderr.
 
+Nothing but this module prints (ruff bans `click.echo` elsewhere), so that no command can
+forget to escape what came from outside (crawl/printable.py).
+
 rich, because it draws tables that fit the terminal; it is imported only where there is
 one, and elsewhere columns are aligned plainly so that they can be cut and grepped.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Sequence
@@ -14,14 +16,25 @@ from typing import Any, TextIO
 
 import click
 
+from crawl.printable import CELL, json_text, printable, printable_lines
 from crawl.telemetry import logs
 
 _log = logging.getLogger(__name__)
 
 
-def print_json(content: Any) -> None:
-    """One JSON document, for programs."""
-    click.echo(json.dumps(content, indent=1, ensure_ascii=False, default=str))
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Lines for people."""
+    click.echo(printable_lines(text), err=err)
+
+
+def echo_columns(*columns: str) -> None:
+    """One line, its columns a TAB apart."""
+    click.echo("\t".join(map(printable, columns)))
+
+
+def print_json(content: Any, *, indent: int | None = 1) -> None:
+    """One JSON document, for programs; `indent` None: on one line."""
+    click.echo(json_text(content, indent=indent))
 
 
 def print_table(
@@ -69,7 +82,7 @@ def remark(message: str) -> None:
     if logs.is_json():
         _log.info(message.strip("\n"))
     else:
-        click.echo(message, err=True)
+        echo(message, err=True)
 
 
 def _shown(value: object) -> str:
@@ -79,7 +92,7 @@ def _shown(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 100_000 else f"{value:,.6g}"
-    return str(value)
+    return printable(str(value), CELL)
 
 
 def _draw(
@@ -94,8 +107,8 @@ def _draw(
     from rich import box
     from rich.cells import cell_len
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(file=stream)
     widths = [
@@ -112,7 +125,7 @@ def _draw(
         <= console.width
     )
     table = Table(
-        title=title,
+        title=Text(printable(title)),
         title_justify="left",
         box=box.HEAVY_HEAD if boxed else None,
         padding=(0, 1) if boxed else (0, 2, 0, 0),
@@ -126,7 +139,7 @@ def _draw(
             no_wrap=kept and room_for_firm,
         )
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(Text, row))
     console.print(table)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import click
-
-from crawl.cli.lines import printable
+from crawl.cli.output import echo
 from crawl.fetcher.record import FetchRecord
 from crawl.fetcher.single import Visit
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.parsing.check import Checked, CheckedDocument, CheckedLink
+from crawl.printable import printable
 from crawl.robots.answer import Deferred
 
 
@@ -39,7 +38,7 @@ class Looked:
 
 def show(looked: Looked, *, dump_text: bool) -> None:
     """Everything, one thing a line; of the text only what is wanted."""
-    click.echo(printable(looked.url))
+    echo(printable(looked.url))
     if looked.rejection is not None:
         plugin, reason = looked.rejection
         _line("filter", f"rejected by {plugin}: {reason}")
@@ -54,7 +53,7 @@ def show(looked: Looked, *, dump_text: bool) -> None:
     _line("parser", ", ".join(looked.checked.parsers))
     for number, document in enumerate(looked.checked.documents):
         if number:
-            click.echo(f"\n{printable(document.url)}")
+            echo(f"\n{printable(document.url)}")
         _show_document(document, dump_text=dump_text)
     for name, count in sorted(looked.checked.counters.items()):
         _line("counted", f"{name} {count:,}")
@@ -100,9 +99,9 @@ def _show_document(document: CheckedDocument, *, dump_text: bool) -> None:
     if dump_text:
         for text in (document.text, document.main_text):
             if text is not None:
-                click.echo()
+                echo()
                 for line in text.splitlines():
-                    click.echo(printable(line))
+                    echo(printable(line))
 
 
 def _link_told(link: CheckedLink) -> str:
@@ -116,7 +115,7 @@ def _link_told(link: CheckedLink) -> str:
 
 def _line(name: str, value: str) -> None:
     if value:
-        click.echo(f"  {name:<14}{printable(value)}")
+        echo(f"  {name:<14}{printable(value)}")
 
 
 # for programs

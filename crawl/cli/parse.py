@@ -82,8 +82,8 @@ def command(
 
 
 _FAMILIES = (
-    *("pages", "skipped.", "parse.", "parsed_by.", "parser_restarts", "documents_", "directives."),
-    *("refreshes", "outlinks"),
+    *("pages", "skipped.", "truncated.", "parse.", "parsed_by.", "parser_restarts"),
+    *("documents_", "directives.", "refreshes", "outlinks"),
 )
 
 

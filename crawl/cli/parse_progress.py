@@ -1,5 +1,4 @@
-"""How many pages a running parse has done, by what its tasks left when they ended
-(crawl/phases/parse.py)."""
+"""How many pages a running parse has done, by the marks of its tasks (crawl/phases/parse.py)."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ class ParseProgress:
 
     @property
     def pace(self) -> str:
-        return f"{self.pages_per_s:,.0f} pages/s"
+        return f"{self.pages_per_s:,.0f} pages/s" if self.pages_per_s else ""
 
     @property
     def left(self) -> str:
@@ -54,9 +53,8 @@ def telling(
     clock = clock or SystemClock()
     began = clock.monotonic()
 
-    def asked() -> ParseProgress | None:
-        progress = progress_of(segment, clock.monotonic() - began)
-        return progress if progress.done else None
+    def asked() -> ParseProgress:
+        return progress_of(segment, clock.monotonic() - began)
 
     with showing("parse", asked, quiet=quiet, stream=stream):
         yield

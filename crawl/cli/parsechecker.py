@@ -13,7 +13,6 @@ import click
 from crawl.cli.checker import checker_options
 from crawl.cli.lines import (
     as_text,
-    printable,
     say_json,
 )
 from crawl.cli.listen import Listen, asked_anywhere
@@ -32,6 +31,7 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.parsing.check import Checked, ParseChecker
+from crawl.printable import printable
 
 NOT_PARSED = 1
 _REDIRECTS = 5

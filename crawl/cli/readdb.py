@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import TypeVar
 
 import click
 import pyarrow as pa
@@ -13,7 +15,7 @@ from crawl.buckets.lookup import find_record
 from crawl.buckets.runner import Runner
 from crawl.buckets.stats import Stats, status_label
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.errors import UsageError
@@ -29,6 +31,8 @@ from crawl.storage.folder import Folder, absolute
 from crawl.storage.snapshot import Snapshot
 
 NOT_FOUND = 1
+
+Result = TypeVar("Result")
 
 
 @click.command("readdb")
@@ -54,7 +58,8 @@ NOT_FOUND = 1
     "--format",
     "dump_format",
     type=click.Choice([f.value for f in DumpFormat]),
-    help="With --dump: of its files.  [default: parquet]",
+    help="With --dump: of its files; parquet and json keep every value, csv and text escape what"
+    " terminals and spreadsheets would obey (\\x1b, '=).  [default: parquet]",
 )
 @click.option(
     "--status",
@@ -135,12 +140,17 @@ def command(
         },
     )
     directory = CrawlDir(crawl_dir)
-    snapshot = directory.require_crawldb()
-    if number is not None:
-        snapshot = directory.crawldb.snapshot(number)
+
+    def reading(read: Callable[[Snapshot], Result]) -> Result:
+        if number is not None:
+            directory.require_timeline()
+            return read(directory.crawldb.snapshot(number))
+        return directory.reading(read)
 
     if url is not None:
-        return _show_url(directory, snapshot, url, config, as_json=as_json)
+        return reading(
+            lambda snapshot: _show_url(directory, snapshot, url, config, as_json=as_json)
+        )
     if dump is not None:
         wanted = Wanted(
             status=Status.of_label(status) if status else None,
@@ -156,22 +166,36 @@ def command(
             DumpFormat(dump_format or "parquet"),
             wanted,
         )
-        rows = _dump(directory, snapshot, dumping, expr, spark, config, force=force)
+        begun = False
+
+        def written(snapshot: Snapshot) -> int:
+            nonlocal begun
+            if begun:  # the snapshot was forgotten: what is there is ours
+                output.delete(_EXPR_SCRATCH)
+            readdb.make_room(output, force=force or begun)
+            begun = True
+            return _dump(directory, snapshot, dumping, expr, spark, config)
+
+        rows = reading(written)
         if as_json:
             print_json({"records": rows, "folder": dump})
         else:
             remark(f"readdb: {rows:,} {'record' if rows == 1 else 'records'} in {dump}")
         return 0
-    with spark.runner("readdb", config, rows=snapshot.rows) as runner:
-        if top is not None:
-            _show_top(runner, directory, snapshot, top, least, as_json=as_json)
-        else:
+
+    def shown(snapshot: Snapshot) -> None:
+        with spark.runner("readdb", config, rows=snapshot.rows) as runner:
+            if top is not None:
+                _show_top(runner, directory, snapshot, top, least, as_json=as_json)
+                return
             found = readdb.stats(runner, directory, snapshot, by_host=sort)
-            quantiles = found.quantiles(config[DB_STATS_SCORE_QUANTILES])
-            if as_json:
-                print_json(statistics(found, quantiles, snapshot, most_hosts))
-            else:
-                _show_stats(found, quantiles, snapshot, most_hosts if sort else 0)
+        quantiles = found.quantiles(config[DB_STATS_SCORE_QUANTILES])
+        if as_json:
+            print_json(statistics(found, quantiles, snapshot, most_hosts))
+        else:
+            _show_stats(found, quantiles, snapshot, most_hosts if sort else 0)
+
+    reading(shown)
     return 0
 
 
@@ -214,7 +238,7 @@ def _show_url(
     if as_json:
         print_json(as_record(known_as, datum))
     else:
-        click.echo(as_paragraph(known_as, datum))
+        echo(as_paragraph(known_as, datum))
     return 0
 
 
@@ -225,10 +249,7 @@ def _dump(
     expr: str | None,
     spark: SparkOptions,
     config: Config,
-    *,
-    force: bool,
 ) -> int:
-    readdb.make_room(dumping.output, force=force)
     if expr is None:
         with spark.runner("readdb", config, rows=snapshot.rows) as runner:
             return readdb.dump(runner, snapshot, dumping, None)

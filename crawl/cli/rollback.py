@@ -20,8 +20,9 @@ from crawl.storage.crawl_dir import CrawlDir
 def command(crawl_dir: str, number: int | None, force: bool, config: Config) -> None:
     """Make an older state of the CrawlDb of CRAWL_DIR the current one.
 
-    Nothing is deleted: `crawl snapshots` still lists the newer states, and rolling
-    forward is the same command. Segments stay as they are.
+    Without --to that is the newest whole one before it. Nothing is deleted: `crawl snapshots`
+    still lists the newer states, and rolling forward is the same command. Segments stay as
+    they are.
 
     \b
     Examples:
@@ -29,12 +30,18 @@ def command(crawl_dir: str, number: int | None, force: bool, config: Config) -> 
       crawl rollback mycrawl --to 7
     """
     directory = CrawlDir(crawl_dir)
-    directory.require_crawldb()
-    with directory.writing_crawldb("rollback", config, SystemClock(), force=force) as transaction:
+    directory.require_timeline()
+    with directory.writing_crawldb(
+        "rollback", config, SystemClock(), force=force, damaged=True
+    ) as transaction:
         if transaction.lock.took_over:
             remark(f"rollback: {transaction.lock.took_over}")
         if number is None:
-            older = transaction.timeline.numbers[:-1]
+            older = [
+                each
+                for each in transaction.timeline.numbers[:-1]
+                if directory.crawldb.is_whole(each)
+            ]
             if not older:
                 raise NoSnapshot(f"{crawl_dir}: there is no snapshot before the current one")
             number = older[-1]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from crawl.cli.hosts_told import hosts_wait
 from crawl.cli.output import print_json, print_table, remark
+from crawl.config import Config
+from crawl.hints import command
+from crawl.parsing.settings import PARSER_SKIP_TRUNCATED
 from crawl.rounds import (
     STOP_FILE,
     UNBOUNDED,
@@ -20,6 +24,7 @@ from crawl.rounds import (
     round_of,
 )
 from crawl.rounds.loop import RoundDone, Walked
+from crawl.rules.outlinks import DB_MAX_OUTLINKS
 
 _PHASES = ("inject", "generate", "fetch", "parse", "updatedb")
 
@@ -47,7 +52,7 @@ class Teller:
         if not self._tables:
             return
         title = f"round {done.number}"
-        print_table(title, ["what", title], _rows(done), first=done.number == 1)
+        print_table(title, ["what", title], rows_of(done), first=done.number == 1)
 
 
 def show_plan(
@@ -75,7 +80,7 @@ def show_plan(
         columns = ("when", "step", "command")
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
         return
-    shown = [(when, step, shlex.join(["crawl", *words])) for when, step, words in rows]
+    shown = [(when, step, command(words[0], shlex.join(words[1:]))) for when, step, words in rows]
     print_table("plan", ["when", "step", "as if by"], shown)
 
 
@@ -101,24 +106,39 @@ def sum_up(walked: Walked) -> None:
     rounds = walked.rounds
     if len(rounds) < 2:
         return
+    title = f"all {len(rounds)} rounds"
+    print_table(title, ["what", title], rows_of_all(rounds), first=False)
+
+
+def rows_of_all(rounds: Sequence[RoundDone]) -> list[list[object]]:
+    """What the rounds came to together. A URL that one round leaves for later may be left,
+    or fetched, by the next: what is left is what the last round left."""
     spent = {name: sum(done.seconds.get(name, 0.0) for done in rounds) for name in _PHASES}
     total = replace(
         rounds[-1],
-        **{name: sum(getattr(done, name) for done in rounds) for name in _COUNTS},
+        **{name: sum(getattr(done, name) for done in rounds) for name in (*_COUNTS, *_LIMITS)},
+        left_for_later=rounds[-1].left_for_later,
         records=sum(done.records for done in rounds),
         fetch_s=sum(done.fetch_s for done in rounds),
         seconds={name: round(seconds, 1) for name, seconds in spent.items() if seconds},
     )
-    title = f"all {len(rounds)} rounds"
-    print_table(title, ["what", title], _rows(total), first=False)
+    return rows_of(total, left_for_later="left for later by the last round")
 
 
-_COUNTS = ("fetched", "new", "gone", "retried", "redirects", "not_modified", "left_for_later")
+_COUNTS = ("fetched", "new", "gone", "retried", "redirects", "not_modified")
+_LIMITS = {
+    "links_over_limit": f"links over {DB_MAX_OUTLINKS.name}",
+    "pages_truncated": "pages cut at http.content.limit",
+}
+"""What limits took away, told where there is any."""
 
 
-def _rows(done: RoundDone) -> list[list[object]]:
+def rows_of(done: RoundDone, left_for_later: str = "left for later") -> list[list[object]]:
+    """What a round came to, row by row."""
     return [
         *([name.replace("_", " "), getattr(done, name)] for name in _COUNTS),
+        [left_for_later, done.left_for_later],
+        *([told, getattr(done, name)] for name, told in _LIMITS.items() if getattr(done, name)),
         ["pages/s", round(done.pages_per_s, 1)],
         ["URLs in the db", done.db_urls],
         ["MB of the db", round(done.db_bytes / 1e6, 2)],
@@ -126,20 +146,40 @@ def _rows(done: RoundDone) -> list[list[object]]:
     ]
 
 
+def limits_met(rounds: Sequence[RoundDone], config: Config) -> list[str]:
+    """A line about each limit that took something away, and the setting that changes it."""
+    links = sum(done.links_over_limit for done in rounds)
+    pages = sum(done.pages_truncated for done in rounds)
+    skips = config[PARSER_SKIP_TRUNCATED]
+    lines = []
+    if links:
+        lines.append(
+            f"{links:,} links beyond {DB_MAX_OUTLINKS.name}={config[DB_MAX_OUTLINKS]} were"
+            " dropped; with a higher limit the same pages may take fewer rounds"
+        )
+    if pages:
+        lines.append(
+            f"{pages:,} pages were cut at http.content.limit"
+            + (f" and not parsed ({PARSER_SKIP_TRUNCATED.name}=true)" if skips else "")
+        )
+    return lines
+
+
 def last_words(crawl_dir: str, walked: Walked) -> str:
     """How it ended, in a line."""
     rounds = len(walked.rounds)
     done = f"{rounds} {'round' if rounds == 1 else 'rounds'} done"
+    waiting = hosts_wait(walked.hosts_waiting, walked.next_host_ms)
     match walked.ending:
         case Ending.INTERRUPTED:
             return f"interrupted, {done}; the same command goes on where this one was"
         case Ending.STOP_FILE:
             return f"{crawl_dir}/{STOP_FILE} is there, {done}; delete it to go on"
         case Ending.NOTHING_DUE if rounds:
-            return f"{done}, nothing more is due"
+            return f"{done}, nothing more is due{waiting}"
         case Ending.NOTHING_FETCHED:
             return f"{done}; the servers of what is due let nobody in for now"
-    return done if rounds else "nothing is due, nothing was done"
+    return done if rounds else f"nothing is due, nothing was done{waiting}"
 
 
 def _each_of(loop: Loop) -> str:

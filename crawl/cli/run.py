@@ -7,11 +7,12 @@ from typing import TypeVar
 
 import click
 
+from crawl import hints
 from crawl.cli.displays import displays
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, remark
-from crawl.cli.rounds_told import Teller, last_words, show_plan, sum_up
+from crawl.cli.rounds_told import Teller, last_words, limits_met, show_plan, sum_up
 from crawl.cli.unlocked import require_unlocked
 from crawl.config import Config
 from crawl.errors import UsageError
@@ -53,7 +54,7 @@ _USUAL = RoundOptions()
     metavar="N",
     help="At most this many; -1: any number (default: 1).",
 )
-@click.option("--until-empty", is_flag=True, help="Any number of rounds, until nothing is due.")
+@click.option("--until-empty", is_flag=True, help="Any number of rounds, until nothing is due now.")
 @click.option(
     *("--top-n", "--size-fetchlist"),
     type=click.IntRange(min=1),
@@ -84,7 +85,8 @@ _USUAL = RoundOptions()
 @click.option(
     *("-w", "--wait"),
     metavar="TIME",
-    help="Where nothing is due, wait this long (30s, 10m, 2h, 1d) and look again.",
+    help="Where nothing is due, wait this long (30s, 10m, 2h, 1d), or until the first host that"
+    " is left alone may be asked again, and look again.",
 )
 @click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
 @force_option
@@ -111,7 +113,8 @@ def command(
 
     A round that was interrupted, by whatever, is finished first: run the same command
     again. A file .STOP in CRAWL_DIR ends the crawl after the step under way; Ctrl-C ends
-    it now, in good order, with exit code 130. Exit code 1: nothing was due.
+    it now, in good order, with exit code 130. Exit code 1: nothing was due. Hosts that answer
+    nothing are left alone for longer each time (`crawl status`), and do not hold the others.
 
     \b
     Examples:
@@ -154,9 +157,18 @@ def command(
     )
     if as_json:
         rounds_done = [asdict(done) for done in walked.rounds]
-        print_json({"ending": walked.ending.name.lower(), "rounds": rounds_done})
+        print_json(
+            {
+                "ending": walked.ending.name.lower(),
+                "rounds": rounds_done,
+                "hosts_waiting": walked.hosts_waiting,
+                "next_host_ms": walked.next_host_ms,
+            }
+        )
     else:
         sum_up(walked)
+    for line in limits_met(walked.rounds, config):
+        remark(f"run: {line}")
     remark(f"run: {last_words(crawl_dir, walked)}")
     if walked.ending is Ending.INTERRUPTED:
         return INTERRUPTED
@@ -178,5 +190,6 @@ def _written_first(
 def _require_crawldb(directory: CrawlDir, crawl_dir: str) -> None:
     if directory.crawldb.current() is None:
         raise UsageError(
-            f"{crawl_dir} has no CrawlDb yet: start it with `crawl run {crawl_dir} --seeds SEEDS`"
+            f"{crawl_dir} has no CrawlDb yet: start it with"
+            f" `{hints.command('run', crawl_dir, '--seeds SEEDS')}`"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crawl.errors import UsageError
+from crawl.hints import command
 from crawl.nearest import nearest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
@@ -15,12 +16,13 @@ def require_segments(directory: CrawlDir, names: Sequence[str] = ()) -> None:
     where = directory.address
     if not names and not directory.segments.generated():
         directory.require_crawldb()
-        raise UsageError(f"{where} has no segment: make one with `crawl generate {where}`")
+        raise UsageError(f"{where} has no segment: make one with `{command('generate', where)}`")
     for name in names:
         segment = directory.segments.segment(name.rstrip("/").rpartition("/")[2])
         if segment.manifest(GENERATE) is None and segment.manifest(FETCH) is None:
             known = (each.name for each in directory.segments.generated())
             near = nearest(segment.name, known)
             raise UsageError(
-                f"{where} has no segment {segment.name}{near}; `crawl status {where}` lists them"
+                f"{where} has no segment {segment.name}{near};"
+                f" `{command('status', where)}` lists them"
             )

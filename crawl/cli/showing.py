@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Protocol, TextIO
 
 from crawl.cli.output import remark
+from crawl.printable import printable
 from crawl.telemetry import logs
 
 _DRAW_EVERY_S = 1.0
@@ -91,13 +92,12 @@ class Bar:
 
     def show(self, progress: Shown) -> None:
         self._drawn.start()  # not before: a phase of a moment shows nothing
-        done = min(progress.done, progress.urls)  # followed redirects are not on the list
         self._drawn.update(
             self._task,
-            completed=done,
+            completed=progress.done,
             total=progress.urls,
-            description=progress.pace,
-            left=progress.left,
+            description=printable(progress.pace),
+            left=printable(progress.left),
         )
 
     def close(self) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 from crawl.cli.options import crawl_dir_argument, json_option
-from crawl.cli.output import print_json, print_table
+from crawl.cli.output import echo, print_json, print_table, remark
 from crawl.clock import as_text
+from crawl.errors import StorageError
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.snapshot import Snapshot
 
 
 @click.command("snapshots")
@@ -26,25 +28,30 @@ def command(crawl_dir: str, files: bool, as_json: bool) -> None:
           --files | sed "s/.*/'&'/" | paste -sd,)]) GROUP BY 1"
     """
     directory = CrawlDir(crawl_dir)
-    current = directory.require_crawldb()
     if files:
+        current = directory.require_crawldb()
         paths = [directory.crawldb.folder.path(file.path) for file in current.files]
         if as_json:
             print_json(paths)
         else:
-            click.echo("\n".join(paths))
+            echo("\n".join(paths))
         return
     rows: list[dict[str, Any]] = []
-    for number in directory.crawldb.timeline().numbers:
-        snapshot = directory.crawldb.snapshot(number)
+    timeline = directory.require_timeline()
+    for number in timeline.numbers:
+        try:
+            snapshot = directory.crawldb.snapshot(number)
+        except StorageError as error:
+            remark(f"snapshots: {error}")
+            snapshot = Snapshot(number, 0, (), 0, "damaged")
         rows.append(
             {
                 "snapshot": number,
-                "made": as_text(snapshot.created_ms),
+                "made": as_text(snapshot.created_ms) if snapshot.buckets else "",
                 "by": snapshot.phase,
                 "urls": snapshot.rows,
                 "bytes": snapshot.bytes,
-                "current": number == current.number,
+                "current": number == timeline.current,
             }
         )
     if as_json:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawl.cli.output import print_table, remark
+from crawl.cli.output import echo, print_table, remark
 from crawl.errors import StorageError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def command(
     from crawl.testing.wicked import table as wicked_table
 
     if table:
-        click.echo(wicked_table())
+        echo(wicked_table())
         return
     shape = Settings.plain if plain else Settings
     web = Web(shape(sites=sites, pages=pages, port=port, seed=seed, latency=latency))
@@ -107,7 +107,7 @@ def command(
         if hosts_file:
             _write_hosts(hosts_file, server, worse)
         try:
-            click.echo("\n".join(seeds))
+            echo("\n".join(seeds))
             remark(f"testweb: {pages:,} pages on {sites:,} sites, port {server.port}; Ctrl-C ends")
             while server.is_alive():
                 time.sleep(0.5)

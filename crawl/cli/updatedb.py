@@ -116,6 +116,11 @@ def _summarize(crawl_dir: str, done: DbUpdated) -> None:
     statuses = [
         [status.label, counters[status.label]] for status in DB_STATUSES if counters[status.label]
     ]
+    heard_of = sum(counters[status.label] for status in DB_STATUSES)
+    statuses += [
+        ["not heard of, as before", done.snapshot.rows - heard_of],
+        ["in all", done.snapshot.rows],
+    ]
     print_table("became", ["now", "URLs"], statuses, first=False)
     some = "segment" if len(done.segments) == 1 else "segments"
     remark(

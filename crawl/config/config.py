@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from crawl.config.properties import CORE
 from crawl.config.property import Property
 from crawl.config.resources import Resource, Resources
+from crawl.masking import masked_setting
 
 T = TypeVar("T")
 
@@ -124,11 +125,13 @@ class Config:
 
     def digest(self) -> str:
         """A short name for what makes this crawl differ from a default one: settings and
-        the rule files read so far. Equal settings have equal digests, wherever set."""
+        the rule files read so far. Equal settings have equal digests, wherever set; a secret
+        is no part of it, because a digest is stored and could be guessed at."""
         spark = self.spark_settings()
         summary = {
             "values": {
-                change.name: spark.get(change.name, change.value) for change in self.changed()
+                change.name: masked_setting(change.name, spark.get(change.name, change.value))
+                for change in self.changed()
             },
             "files": {
                 name: hashlib.sha256(found.text.encode("utf-8", "surrogatepass")).hexdigest()

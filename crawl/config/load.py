@@ -20,6 +20,7 @@ from crawl.config.properties import CORE
 from crawl.config.property import Property
 from crawl.config.resources import Resources
 from crawl.errors import ConfigError
+from crawl.masking import masked_setting
 from crawl.nearest import nearest
 
 SITE_FILE = "crawl-site.toml"
@@ -133,7 +134,8 @@ def _checked(name: str, given: Given, known: _Known) -> Given:
 def _split(override: str) -> tuple[str, str]:
     name, equals, value = override.partition("=")
     if not equals or not name.strip():
-        raise ConfigError(f"-D {override!r}: expected KEY=VALUE")
+        shown = masked_setting(override, override)
+        raise ConfigError(f"-D {shown!r}: expected KEY=VALUE")
     return name.strip(), value
 
 

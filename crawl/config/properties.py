@@ -68,6 +68,27 @@ CRAWLDB_URL_NORMALIZERS = boolean(
     False,
     "updatedb normalizes all URLs, those in the CrawlDb included.",
 )
+DB_HOST_WAIT_MAX = duration(
+    "db.host.wait.max",
+    86400,
+    "Longest time that generate leaves out a host which answers nothing; the time doubles with"
+    " each round in vain. 0: no host is ever left out.",
+    unit="s",
+)
+DB_HOST_SAME_PAGES = integer(
+    "db.host.same.pages",
+    50,
+    "Of so many new pages of a host more than 90% are the same: its new URLs have to wait,"
+    " for longer with each round of more of the same. 0: never.",
+    unit="pages",
+    minimum=0,
+)
+DB_HOST_SAME_PAGES_WAIT = duration(
+    "db.host.same.pages.wait",
+    3600,
+    "The first such while; the longest is db.host.wait.max.",
+    unit="s",
+)
 DB_STATS_SCORE_QUANTILES = numbers(
     "db.stats.score.quantiles",
     (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99),
@@ -174,8 +195,8 @@ GENERATE_EXPECTED_LATENCY = duration(
 CRAWL_GEN_DELAY = duration(
     "crawl.gen.delay",
     604800000,
-    "How long a URL marked by generate stays reserved for its segment, unless updatedb finds it"
-    " handed back.",
+    "How long a URL of a fetch list stays reserved for its segment, unless updatedb comes first;"
+    " a segment that is given up can be deleted sooner.",
     unit="ms",
 )
 PARTITION_URL_MODE = choice(

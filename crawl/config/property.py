@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from crawl.config.kinds import Boolean, Choice, FileName, Kind, Text, Words
 from crawl.config.quantities import Duration, Integer, Number, Numbers, Size
 from crawl.errors import ConfigError
+from crawl.masking import masked_setting
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -59,7 +60,7 @@ class Property(Generic[T_co]):
             raise self._wrong(given, origin) from None
 
     def _wrong(self, value: object, origin: str) -> ConfigError:
-        got = _repeat(value)
+        got = _repeat(masked_setting(self.name, value))
         return ConfigError(f"{self.name}: expected {self.kind.expected}, got {got} (from {origin})")
 
 

@@ -1,33 +1,35 @@
 """Which IP addresses may be asked: by default those of the public internet only.
 
 A page may link, redirect or resolve to anything, also to the machine's own services or
-to a cloud's metadata; so the address itself is judged (by `ipaddress`), not its name.
+to a cloud's metadata; so the address itself is judged, not its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import ip_address, ip_network
 from typing import Final
 
 from crawl.config import Config, Property, boolean, words
 from crawl.errors import ConfigError
-
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
+from crawl.fetcher.address_ranges import (
+    LOOPBACK_NAMES,
+    METADATA_NAMES,
+    PRIVATE_NAMES,
+    Address,
+    Network,
+    Range,
+    carried,
+    is_carrier,
+    range_of,
+)
 
 INCLUDE: Property[tuple[str, ...]] = words(
     "http.filter.ipaddress.include",
     (),
     "Only these addresses are asked: addresses, CIDR blocks, or the words localhost, loopback,"
-    " sitelocal, private. Also allows listed addresses that are not public.",
+    " sitelocal, private. Also allows listed addresses that are not public; those of a cloud's"
+    " metadata (169.254.0.0/16 among them) only where the very address is listed.",
 )
 EXCLUDE: Property[tuple[str, ...]] = words(
     "http.filter.ipaddress.exclude",
@@ -37,7 +39,8 @@ EXCLUDE: Property[tuple[str, ...]] = words(
 ALLOW_PRIVATE: Property[bool] = boolean(
     "http.filter.ipaddress.allow.private",
     False,
-    "Ask private, loopback and link-local addresses too: for tests and intranets.",
+    "Ask private, loopback and link-local addresses too: for tests and intranets. A cloud's"
+    " metadata stays refused.",
 )
 
 _LOOPBACK = ("127.0.0.0/8", "::1/128")
@@ -48,23 +51,7 @@ _WORDS: Final = {
     "sitelocal": _PRIVATE,
     "private": _PRIVATE,
 }
-_METADATA: Final = frozenset(
-    ip_address(text)
-    for text in (
-        "169.254.169.254",  # most clouds
-        "169.254.170.2",  # container credentials
-        "169.254.170.23",
-        "168.63.129.16",  # a public address that answers inside a cloud only
-        "100.100.100.200",
-        "192.0.0.192",
-        "fd00:ec2::254",
-        "fd00:ec2::23",
-        "fd20:ce::254",
-    )
-)
-_THIS_NETWORK: Final = IPv4Network("0.0.0.0/8")
-_NAT64: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
-_COMPATIBLE: Final = IPv6Network("::/96")
+_INTRANET: Final = (Range.LOOPBACK, Range.LINK_LOCAL, Range.PRIVATE)
 
 
 class AddressPolicy:
@@ -91,11 +78,16 @@ class AddressPolicy:
             found = ip_address(address)
         except ValueError:
             return f"{address[:80]!r} is not an IP address"
-        meant = (found, *_inside(found))
+        inside = carried(found)
+        meant = (found, *inside)
         if any(_within(each, self._exclude) for each in meant):
             return f"{address} is excluded"
+        if any(range_of(each) is Range.METADATA and not self._names(each) for each in meant):
+            return f"{address} is {Range.METADATA}"
         if self._include:
-            listed = any(_within(each, self._include) for each in meant)
+            listed = _within(found, self._include) or (
+                bool(inside) and all(_within(each, self._include) for each in inside)
+            )
             return None if listed else f"{address} is not included"
         for each in meant:
             reason = self._class_refused(each)
@@ -103,25 +95,34 @@ class AddressPolicy:
                 return f"{address} is {reason}"
         return None
 
+    def name_refusal(self, host: str) -> str | None:
+        """Why a proxy must not be asked for a host by its name; None where it may be. What the
+        name means there is not known, but some mean the same everywhere."""
+        name = host.lower().strip(".")
+        if name in METADATA_NAMES:
+            refused = self.refusal("169.254.169.254")
+            return refused and f"{host} is a metadata host"
+        if _is_below(name, LOOPBACK_NAMES):
+            refused = self.refusal("127.0.0.1")
+            return refused and f"{host} is {Range.LOOPBACK}"
+        if _is_below(name, PRIVATE_NAMES) and not (self._allow_private or self._include):
+            return f"{host} is {Range.PRIVATE}"
+        return None
+
+    def _names(self, address: Address) -> bool:
+        """Whether the address itself, not a block around it, is included."""
+        return any(
+            network.num_addresses == 1 and address in network
+            for network in self._include
+            if network.version == address.version
+        )
+
     def _class_refused(self, address: Address) -> str:
         """The class that the address is refused for; empty where it is not."""
-        if address in _METADATA:
-            return "a metadata address"
-        if address.is_unspecified or address in _THIS_NETWORK:
-            return "unspecified"
-        if address.is_multicast:
-            return "multicast"
-        if isinstance(address, IPv6Address) and _carried(address) is not None:
+        if is_carrier(address):
             return ""  # judged by what it carries
-        if address.is_loopback:
-            return "" if self._allow_private else "loopback"
-        if address.is_link_local:
-            return "" if self._allow_private else "link-local"
-        if address.is_reserved:
-            return "reserved"
-        if address.is_private or not address.is_global or getattr(address, "is_site_local", False):
-            return "" if self._allow_private else "private"
-        return ""
+        kind = range_of(address)
+        return "" if kind in _INTRANET and self._allow_private else kind
 
 
 def _networks(entries: Iterable[str], setting: str) -> tuple[Network, ...]:
@@ -139,22 +140,8 @@ def _networks(entries: Iterable[str], setting: str) -> tuple[Network, ...]:
 
 
 def _within(address: Address, networks: tuple[Network, ...]) -> bool:
-    return any(address in network for network in networks)
+    return any(network.version == address.version and address in network for network in networks)
 
 
-def _carried(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that a host or a gateway turns it into; `::1` is its own."""
-    plain = address.ipv4_mapped or address.sixtofour
-    if plain is None and (
-        _within(address, _NAT64) or (address in _COMPATIBLE and int(address) > 1)
-    ):
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return plain
-
-
-def _inside(address: Address) -> tuple[Address, ...]:
-    """The IPv4 addresses that an IPv6 address stands for: a detour to the same place."""
-    if isinstance(address, IPv4Address):
-        return ()
-    carried = _carried(address)
-    return (address.teredo or ()) if carried is None else (carried,)
+def _is_below(name: str, tops: Iterable[str]) -> bool:
+    return any(name == top or name.endswith(f".{top}") for top in tops)

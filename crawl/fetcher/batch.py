@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from crawl.counters import Counters
 from crawl.fetcher.chunk_files import GROUP_ROWS
+from crawl.fetcher.item import Followed
 from crawl.fetcher.note import Note
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
@@ -34,6 +35,8 @@ class Packed:
     """What was counted along with them."""
     depths: Mapping[str, int]
     """Of the pages whose links may be followed."""
+    followed: Sequence[Followed] = ()
+    """What the pages led to and the fetch took on."""
 
 
 @dataclass(slots=True)
@@ -44,6 +47,7 @@ class Batch:
     records: GrowingRecords = field(default_factory=GrowingRecords)
     contents: GrowingContents = field(default_factory=GrowingContents)
     depths: dict[str, int] = field(default_factory=dict)
+    followed: list[Followed] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
     begun: float | None = None
@@ -78,7 +82,7 @@ class Batch:
 
     def packed(self, counters: Mapping[str, int]) -> Packed:
         tables = {FETCH: self.records.table(), CONTENT: self.contents.table()}
-        return Packed(tables, counters, self.depths)
+        return Packed(tables, counters, self.depths, self.followed)
 
 
 def packed_notes(notes: Iterable[Note], kept: Kept) -> Iterator[Packed]:
@@ -87,8 +91,10 @@ def packed_notes(notes: Iterable[Note], kept: Kept) -> Iterator[Packed]:
     for note in notes:
         for record in note.records:
             batch.add(record)
+            batch.depths[record.url] = record.depth
         for content in note.archived:
             batch.archive(content)
+        batch.followed += note.followed
         counted.update(note.counters)
         if batch.is_full:
             yield batch.packed(counted)

@@ -68,6 +68,10 @@ class Located:
     message: str = ""
 
 
+_ELSEWHERE = Located(("",))
+"""Where a host is that a proxy looks up."""
+
+
 class HostsFile:
     """Addresses by host or by `*.domain`, as a file gives them."""
 
@@ -158,6 +162,14 @@ class HostResolver:
             return None
         return self.locate(host)
 
+    def passed_on(self, host: str) -> Located:
+        """What a proxy may be asked for: it looks the host up itself, so that nothing but the
+        name can be judged. No address is told where it may."""
+        refused = self._policy.name_refusal(host)
+        if refused is None:
+            return _ELSEWHERE
+        return Located((), FailureKind.ADDRESS_REFUSED, refused)
+
     def demote(self, host: str, address: str) -> None:
         """Tells that no connection came about; another address, if any, is tried next."""
         with self._lock:
@@ -196,6 +208,8 @@ class HostResolver:
         return Located((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
 
     def _addresses(self, host: str) -> tuple[str, ...]:
+        if not host:  # of a file: URL
+            return ()
         return self._given(host) or tuple(self._resolve(host.removesuffix(".")))
 
     def _given(self, host: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from crawl.counters import Counters
+from crawl.fetcher.host_troubles import HostTroubles
 from crawl.fetcher.item import FetchItem, Purpose
 from crawl.fetcher.outcome import ROBOTS_DENIED, Blame, answer_label, outcome_of
 from crawl.fetcher.politeness import Politeness
@@ -26,6 +27,7 @@ from crawl.fetcher.robots_line import RobotsLine
 from crawl.fetcher.seen import Seen
 from crawl.fetcher.settings import FetchSettings
 from crawl.fetcher.surroundings import Surroundings
+from crawl.fetcher.tail import leave_tail
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.scoring import Target
 from crawl.model.answer_keys import ETAG_KEY
@@ -77,6 +79,8 @@ class FetchEngine:
         """So few that more are read."""
         self.queues = HostQueues(politeness)
         self.counters = Counters()
+        self.troubles = HostTroubles(around.clock)
+        """Hosts that the rounds after this one leave alone for a while."""
         self.stopped = ""
         """Why nothing more is taken; empty while the fetch goes on."""
         self._robots = RobotsLine(
@@ -96,6 +100,8 @@ class FetchEngine:
             self._feed(now)
             taken = self.queues.take(now)
             if isinstance(taken, Nothing):
+                if self._leave_tail(taken, now):
+                    continue
                 return self._idle(taken)
             work = self._work(taken, now)
             if work is not None:
@@ -117,6 +123,10 @@ class FetchEngine:
             return None
         return nothing
 
+    def _leave_tail(self, nothing: Nothing, now: float) -> bool:
+        most_s = self._settings.tail_wait_s
+        return leave_tail(self, self._robots, self._close, nothing, now, most_s)
+
     def _work(self, item: FetchItem, now: float) -> Work | None:
         """The request for an item that was taken; None where it is settled without one."""
         if item.purpose is Purpose.ROBOTS:
@@ -133,6 +143,8 @@ class FetchEngine:
             return None
         delay = rules.crawl_delay_s
         if delay is not None and self._politeness.is_too_long(delay):
+            base_s = max(delay, self._settings.robots_expire_s)  # until its rules are read again
+            self.troubles.give_up(item.host, "crawl_delay_too_long", now, now, base_s)
             self.hand_back([item], "crawl_delay_too_long")
             self.queues.release(item, now, asked=False)
             return None
@@ -197,8 +209,10 @@ class FetchEngine:
         return item
 
     def line_up(self, item: FetchItem, *, first: bool = False) -> None:
-        refused = self.queues.put(item, first=first)
+        # not into the queue: it may have to wait for long only to be handed back
+        refused = self._robots.refusal(item) or self.queues.put(item, first=first)
         if refused:
+            self.troubles.refuse(item.key, item.host, self._around.clock.monotonic())
             self.hand_back([item], refused)
 
     # what an answer means
@@ -238,20 +252,30 @@ class FetchEngine:
             self._redirect(item, answer, temporary=temporary)
         if outcome.blame is Blame.NONE:
             queue.exceptions = 0
+            if self.troubles:
+                self.troubles.answered(item.host)
         else:
-            self._blame(queue, outcome.blame, answer, now)
+            self._blame(item, queue, outcome.blame, answer, now)
 
     def _blame(
-        self, queue: HostQueue, blame: Blame, answer: Response | Failure, now: float
+        self,
+        item: FetchItem,
+        queue: HostQueue,
+        blame: Blame,
+        answer: Response | Failure,
+        now: float,
     ) -> None:
         queue.exceptions += 1
         pause = self._politeness.back_off(queue.exceptions, self._around.chance.random())
+        why = "failures"
         if blame is Blame.PAUSE and isinstance(answer, Response):
             asked_for = retry_after_seconds(
                 answer.header("retry-after"), self._around.clock.now_ms()
             )
-            pause = pause if asked_for is None else max(asked_for, queue.pace.delay_s)
-        queue.wait_until(now + pause)
+            if asked_for is not None:
+                pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
+        queue.wait_until(now + pause, why)
+        self.troubles.pause(item.host, "failures", now, now + pause, pause)
         if 0 <= self._politeness.max_exceptions <= queue.exceptions:
             self._close(queue, "too_many_failures", now)
         elif self._deadline is not None and now + pause >= self._deadline:
@@ -262,7 +286,9 @@ class FetchEngine:
     def _close(self, queue: HostQueue, reason: str, now: float) -> None:
         self.counters["queues_closed"] += 1
         until = max(now + self._settings.leave_alone_s, queue.ready_at)
-        self.hand_back(self.queues.drain(queue, reason, until), reason)
+        left = self.queues.drain(queue, reason, until)
+        self.troubles.close(queue.key, {item.host for item in left}, reason, now, queue.ready_at)
+        self.hand_back(left, reason)
 
     def _redirect(self, item: FetchItem, answer: Response, *, temporary: bool) -> None:
         location = answer.header("location")
@@ -296,7 +322,7 @@ class FetchEngine:
     def _follow(self, item: FetchItem, target: str, shown: str) -> None:
         """The target waits in its own server's queue, under its own rules."""
         if not self._seen.is_new(target):
-            self.counters["already_fetched_here"] += 1
+            self.counters["redirects_dropped.already_fetched"] += 1
             return
         metadata = inherited(item.datum.metadata)  # the source's ETag is not the target's
         datum = replace(item.datum, modified_time=0, signature=None, metadata=metadata)
@@ -305,7 +331,10 @@ class FetchEngine:
             self.counters["redirects_dropped.no_host"] += 1
             return
         self.counters["redirects_followed"] += 1
-        self.line_up(replace(found, came_by=(*item.came_by, item.url), representative=shown))
+        came_by = (*item.came_by, item.url)
+        found = replace(found, came_by=came_by, representative=shown, depth=item.depth)
+        self._around.followed(found)
+        self.line_up(found)
 
     def follow(self, targets: Iterable[Target], depth: int) -> None:
         """Links of a page are asked for in this run, in their own servers' queues and under

@@ -38,3 +38,19 @@ class FetchItem:
     """How many links were followed within this run to come here."""
     asked_again: bool = False
     """It was asked for by a connection that its server had closed by then."""
+
+
+@quick_value(frozen=True, slots=True)
+class Followed:
+    """A URL that was taken on beyond the list, as much of it as has to be stored."""
+
+    url: str
+    host: str
+    datum: CrawlDatum
+    came_by: tuple[str, ...] = ()
+    representative: str = ""
+    depth: int = 0
+
+    @classmethod
+    def of(cls, item: FetchItem) -> Followed:
+        return cls(item.url, item.host, item.datum, item.came_by, item.representative, item.depth)

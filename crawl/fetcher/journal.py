@@ -18,6 +18,7 @@ from typing import IO
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
+from crawl.fetcher.item import Followed
 from crawl.fetcher.note import Note, decoded, pieces
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
@@ -43,9 +44,13 @@ class Notes:
         self._turn = Lock()
 
     def write(
-        self, records: Sequence[FetchRecord], archived: Sequence[Content], total: Counters
+        self,
+        records: Sequence[FetchRecord],
+        archived: Sequence[Content],
+        total: Counters,
+        followed: Sequence[Followed] = (),
     ) -> None:
-        """Notes answers and what was counted up to them; not after the end."""
+        """Notes answers, what they led to and what was counted up to them; not after the end."""
         with self._turn:
             if self._ended:
                 return
@@ -53,7 +58,7 @@ class Notes:
             since = {name: count - told[name] for name, count in total.items()}
             counters = {name: count for name, count in since.items() if count}
             self._ended = True  # unless all goes well: what follows half a note would join it
-            self._add(Note(records, archived, counters))
+            self._add(Note(records, archived, counters, followed))
             self._ended = False
             self._told = total
 

@@ -174,14 +174,9 @@ class FetchFigures:
 
 
 def _left(told: dict[str, Any]) -> int:
-    """URLs of a part's list that are neither recorded, nor handed back, nor of no use."""
-    counters = told.get("counters", {})
-    settled = sum(
-        int(count)
-        for name, count in counters.items()
-        if name.startswith("handed_back.") or name in ("no_host", "already_fetched_here")
-    )
-    return max(0, int(told.get("urls", 0)) - int(told.get("done", 0)) - settled)
+    """URLs of a part, of its list or followed, that are neither recorded nor handed back."""
+    total = int(told.get("urls", 0)) + int(told.get("followed", 0))
+    return max(0, total - int(told.get("done", 0)))
 
 
 def count_event(meter: Meter, name: str, count: int) -> None:

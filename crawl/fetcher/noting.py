@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock
 
 from crawl.counters import Counters
+from crawl.fetcher.item import Followed
 from crawl.fetcher.journal import Notes
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
@@ -27,6 +28,8 @@ class Answers:
     notes: Notes
     records: list[FetchRecord] = field(default_factory=list)
     archived: list[Content] = field(default_factory=list)
+    followed: list[Followed] = field(default_factory=list)
+    """What they led to."""
     begun: float | None = None
     """When the first of them were whole."""
     total: Counters = field(default_factory=Counters)
@@ -80,7 +83,9 @@ class Noting:
     def _note(self) -> None:
         while due := self._next():
             for answers in due:
-                answers.notes.write(answers.records, answers.archived, answers.total)
+                answers.notes.write(
+                    answers.records, answers.archived, answers.total, answers.followed
+                )
             rest = min(sum(answers.rows for answers in due) * _REST_S, _LONGEST_REST_S)
             self._rests_until = time.monotonic() + rest
 

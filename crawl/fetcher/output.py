@@ -19,6 +19,8 @@ from crawl.counters import Counters
 from crawl.fetcher.batch import Batch, Packed, packed_notes
 from crawl.fetcher.chunk_files import ChunkFiles
 from crawl.fetcher.filling import QUICK_COMMIT_S, SOON_S, ChunkSize, Filling
+from crawl.fetcher.followed import write_followed
+from crawl.fetcher.item import Followed
 from crawl.fetcher.journal import Journal
 from crawl.fetcher.noting import Answers, Noting
 from crawl.fetcher.parse_line import Found, ParseLine
@@ -73,6 +75,7 @@ class Output:
     _files: ChunkFiles = field(init=False)
     """From here on down: the thread's."""
     _counted: Counters = field(default_factory=Counters)
+    _followed: list[Followed] = field(default_factory=list)
     parse_counters: Counters = field(default_factory=Counters)
     """Of this run, to be asked for at the end."""
 
@@ -85,6 +88,10 @@ class Output:
         self._files = self._new_files()
 
     def add(self, record: FetchRecord) -> None:
+        if self._filling.rows >= 2 * self.size.records and record.datum.status is not Status.LINKED:
+            # a host of many pages, refused all at once; a link is committed with the page
+            # that led to it
+            self.flush()
         filling = self._filling
         filling.rows += 1
         filling.bytes += self._batch.add(record)
@@ -92,8 +99,12 @@ class Output:
             self._batch.depths[record.url] = record.depth
         if self._is_noted:
             self._growing().records.append(record)
-        if filling.rows >= 2 * self.size.records:
-            self.flush()  # a host of many pages, refused all at once
+
+    def follow(self, followed: Followed) -> None:
+        """Keeps a URL that the fetch takes on, with the record that was added last."""
+        self._batch.followed.append(followed)
+        if self._is_noted:
+            self._growing().followed.append(followed)
 
     def archive(self, content: Content) -> None:
         """Keeps an answer that is nobody's record."""
@@ -180,6 +191,8 @@ class Output:
                 taken.append(note)
         for packed in packed_notes(taken, self.before_parse):
             self._write(packed)
+        if self.line is not None:
+            deque(self.line.found(), maxlen=0)  # stored now, as those of any other chunk
         if taken:
             self._commit(lambda: list(left))
         else:
@@ -261,7 +274,10 @@ class Output:
         """Writes a batch and what its parse adds to it, whose counts are returned."""
         tables, parsed = packed.tables, Counters()
         if self.line is not None:
-            tables, parsed = self.line.parse(tables, packed.depths)
+            tables, parsed, found = self.line.parse(tables, packed.depths)
+            for each in found:
+                self._followed += each.as_followed()
+        self._followed += packed.followed
         for part, rows in tables.items():
             if part != CONTENT or self.keep_content:
                 self._files.write(part, rows)
@@ -272,10 +288,13 @@ class Output:
     def _commit(self, end_of_notes: Callable[[], list[str]]) -> None:
         begun = self.monotonic()
         pieces = self._files.finish()
+        followed = None
+        if self._followed:
+            followed = write_followed(self.segment, self.part, self._followed)
         names = end_of_notes()  # not sooner: files take long to finish
-        self.log.commit(Chunk(pieces, dict(self._counted), names))
+        self.log.commit(Chunk(pieces, dict(self._counted), names, followed))
         self._journal.delete(names)
-        self._files, self._counted = self._new_files(), Counters()
+        self._files, self._counted, self._followed = self._new_files(), Counters(), []
         self._commit_s = self.monotonic() - begun
 
     def _new_files(self) -> ChunkFiles:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from crawl.clock import Clock
 from crawl.fetcher.record import FetchRecord
+from crawl.masking import masked_urls
 from crawl.model.status import Status
 from crawl.telemetry import ambient
 
@@ -27,7 +28,7 @@ def with_page_spans(
             return  # the first: a URL that was only heard of
         now = clock.now_ms()
         spent = record.response_ms or 0
-        told = {"url.full": record.url, "status": record.datum.status.label}
+        told = {"url.full": masked_urls(record.url), "status": record.datum.status.label}
         tracing.past("page", parent, (now - spent) * 1_000_000, now * 1_000_000, told)
 
     return emit_and_tell

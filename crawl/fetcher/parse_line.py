@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
+from crawl.fetcher.item import Followed
 from crawl.interfaces.scoring import Target
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
@@ -19,6 +20,7 @@ from crawl.parsing.plan import Parsing
 from crawl.parsing.sandbox import Sandbox
 from crawl.rules.follow import Following
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT
+from crawl.urls.parse import host_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,12 @@ class Found:
 
     depth: int
     targets: list[Target]
+
+    def as_followed(self) -> Iterator[Followed]:
+        """As they are stored."""
+        for url, datum in self.targets:
+            unfetched = replace(datum, status=Status.DB_UNFETCHED)
+            yield Followed(url, host_of(url) or "", unfetched, depth=self.depth)
 
 
 class ParseLine:
@@ -44,24 +52,24 @@ class ParseLine:
 
     def parse(
         self, tables: Mapping[str, pa.Table], depths: Mapping[str, int] | None = None
-    ) -> tuple[dict[str, pa.Table], Counters]:
-        """The tables of a batch with those that its parse adds, and its counts; `depths` tells
-        how deep each page is whose links may be followed."""
+    ) -> tuple[dict[str, pa.Table], Counters, list[Found]]:
+        """The tables of a batch with those that its parse adds, its counts, and the links to
+        follow that were found; `depths` tells how deep each page is whose links may be."""
         if CONTENT not in tables:
-            return dict(tables), Counters()
+            return dict(tables), Counters(), []
         pages = tables[CONTENT]
         good = pc.equal(pages["status"], int(Status.FETCH_SUCCESS))
         if not pc.all(good).as_py():  # else nothing need be copied
             pages = pages.filter(good)
         batch = self._sandbox.parse_table(pages)
-        if self.follows and depths:
-            self._find(batch, depths)
+        found = self._find(batch, depths) if self.follows and depths else []
+        self._found.extend(found)
         parsed = {
             PARSE: batch.crawl_parse,
             PARSE_DATA: batch.parse_data,
             PARSE_TEXT: batch.parse_text,
         }
-        return {**tables, **parsed}, batch.counters
+        return {**tables, **parsed}, batch.counters, found
 
     def found(self) -> Iterator[Found]:
         """Links found since the last call."""
@@ -75,7 +83,7 @@ class ParseLine:
     def close(self) -> None:
         self._sandbox.close()
 
-    def _find(self, batch: ParsedBatch, depths: Mapping[str, int]) -> None:
+    def _find(self, batch: ParsedBatch, depths: Mapping[str, int]) -> list[Found]:
         chosen: list[tuple[int, list[str]]] = []
         rows = batch.parse_data
         for url, links in zip(
@@ -86,10 +94,11 @@ class ParseLine:
             if targets:
                 chosen.append((depth, targets))
         datums = _linked(batch.crawl_parse, {url for _, urls in chosen for url in urls})
-        for depth, urls in chosen:
-            # a link's share is added when the CrawlDb is updated, as to any other page
-            targets_of = [(url, replace(datums[url], score=0.0)) for url in urls if url in datums]
-            self._found.append(Found(depth, targets_of))
+        # a link's share is added when the CrawlDb is updated, as to any other page
+        return [
+            Found(depth, [(url, replace(datums[url], score=0.0)) for url in urls if url in datums])
+            for depth, urls in chosen
+        ]
 
 
 def _targets(outlinks: pa.ListArray) -> Iterator[list[str]]:

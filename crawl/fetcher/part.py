@@ -5,8 +5,8 @@ What another attempt at the same part has committed is not fetched again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from threading import Event
 
 from crawl.clock import Clock
@@ -16,7 +16,9 @@ from crawl.counters import Counters
 from crawl.fetcher.collecting import rarely_collected
 from crawl.fetcher.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.engine import FetchEngine, Work
+from crawl.fetcher.followed import not_listed, still_waiting
 from crawl.fetcher.host_summary import Hosts, HostSummary
+from crawl.fetcher.item import FetchItem, Followed
 from crawl.fetcher.output import ChunkSize, Output, pages_of
 from crawl.fetcher.page_spans import with_page_spans
 from crawl.fetcher.parse_line import ParseLine
@@ -24,7 +26,7 @@ from crawl.fetcher.part_surroundings import PartFetching, surroundings
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.protocols import Protocols
 from crawl.fetcher.queues import Left, Nothing
-from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.record import FetchRecord, linked_record
 from crawl.fetcher.request_times import RequestTimes
 from crawl.fetcher.settings import (
     FETCHER_BANDWIDTH_CHECK,
@@ -38,8 +40,9 @@ from crawl.fetcher.settings import (
     FetchSettings,
     following_of,
 )
-from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, take_over, watching
-from crawl.model.datum import CrawlDatum
+from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, paused_before, take_over, watching
+from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
+from crawl.model.hosts import HostTrouble
 from crawl.model.records import to_records
 from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
@@ -70,6 +73,8 @@ class PartFetched:
     """Authorities whose pages wait until all parts are done."""
     left: list[Left] = field(default_factory=list)
     """How its servers were left."""
+    troubles: list[HostTrouble] = field(default_factory=list)
+    """Hosts that failed it."""
 
 
 def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
@@ -86,8 +91,10 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             [],
             strays=finished.get("strays", []),
             left=[Left(*each) for each in finished.get("left", [])],
+            troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
         )
     take_over(log, fetching.segment, file.part, config, clock)
+    paused = paused_before(fetching.segment, file.part, clock.now_ms())
     chunks = log.committed()
     done = _fetched_urls(fetching.segment, chunks)
     faults = Counters()
@@ -98,7 +105,7 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
     output = Output(
         *(fetching.segment, file.part, log, ChunkSize.of(config), fetching.buckets),
         counters=lambda: engine.counters,
-        before_parse=lambda url, datum: fetching.scoring.before_parse(url, datum, faults),
+        before_parse=lambda url, datum: _kept_for_parse(fetching, url, datum, faults),
         line=None if parsing is None else ParseLine(parsing, following_of(config)),
         keep_content=config[FETCHER_STORE_CONTENT],
     )
@@ -110,22 +117,35 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
             times.take(record.response_ms)
         hosts.take(record)
         output.add(record)
+        engine.targets.pop(record.url, None)
+
+    def followed(item: FetchItem) -> None:
+        engine.targets[item.url] = target = Followed.of(item)
+        output.follow(target)
 
     engine = _CommittingEngine(
         _listed(fetching, file, done),
         FetchSettings.of(config),
         Politeness.of(config),
         surroundings(
-            fetching, with_page_spans(emit, clock), output, file, done, protocols.resolver
+            *(fetching, with_page_spans(emit, clock), followed, output, file, done),
+            protocols.resolver,
         ),
         deadline=_deadline(fetching.deadline_ms, clock),
     )
-    engine.output, engine.done = output, done
+    engine.output, engine.done, engine.targets = output, done, {}
     if fetching.strays is not None:
         # an address has no queue of its own whose pause could be told
         Event().wait(Politeness.of(config).ip_delay_s)
         engine.queues.go_on_from(fetching.strays.left, clock.monotonic())
-    with watching(fetching.segment, file, log, output, config, clock, len(done), times) as watch:
+    engine.queues.go_on_from(paused, clock.monotonic())
+    lists = [each.path for each in _files(fetching, file)]
+    waiting = still_waiting(fetching.segment, chunks, done)
+    engine.follow_again(not_listed(waiting, fetching.segment.child(GENERATE), lists))
+    with watching(
+        *(fetching.segment, file, log, output, config, clock, len(done), times),
+        followed=_followed_before(fetching, file, done),
+    ) as watch:
         crew = Crew(
             engine,
             protocols.fetch,
@@ -140,15 +160,21 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         try:
             with rarely_collected():
                 crew.run()
+            engine.leave_targets()
             output.close()
         finally:
             protocols.close()
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + faults
     left = engine.queues.left(clock.monotonic()) if engine.strays else []
+    troubles = engine.troubles.found()
     if is_finished:
         output.finish()
-        told = {"strays": engine.strays, "left": [astuple(each) for each in left]}
+        told = {
+            "strays": engine.strays,
+            "left": [astuple(each) for each in left],
+            "troubles": [astuple(each) for each in troubles],
+        }
         log.finish({"counters": dict(counters), **told})
     return PartFetched(
         file.part,
@@ -159,7 +185,17 @@ def fetch_part(fetching: PartFetching, file: PartFile) -> PartFetched:
         hosts.largest(),
         engine.strays,
         left,
+        troubles,
     )
+
+
+def _kept_for_parse(
+    fetching: PartFetching, url: str, datum: CrawlDatum, faults: Counters
+) -> dict[str, str]:
+    """What of a page's record the parse wants to know."""
+    kept = fetching.scoring.before_parse(url, datum, faults)
+    depth = datum.metadata.get(SITEMAP_DEPTH_KEY)
+    return kept if depth is None else {**kept, SITEMAP_DEPTH_KEY: depth}
 
 
 class _CommittingEngine(FetchEngine):
@@ -169,6 +205,8 @@ class _CommittingEngine(FetchEngine):
     output: Output
     done: set[str]
     """Pages that have a record of a task before this one."""
+    targets: dict[str, Followed]
+    """Of redirects, taken on and without a record so far."""
     _crashed = False
 
     def stop(self, reason: str) -> None:
@@ -201,6 +239,28 @@ class _CommittingEngine(FetchEngine):
     def settle(self, now: float) -> None:
         self.output.tick(now)
 
+    def follow_again(self, waiting: Iterable[Followed]) -> None:
+        """Takes up what a task before this one had taken on."""
+        around = self._around
+        for each in waiting:
+            is_ours = each.came_by or around.owns(around.key_of(each.host))
+            if not is_ours or not self._seen.is_new(each.url):
+                continue  # a link that was not taken on, and counted then
+            item = self.item_of(each.url, each.datum)
+            if item is None:
+                continue
+            if each.came_by:
+                self.targets[each.url] = each
+            self.counters["followed_again"] += 1
+            came_by, shown = each.came_by, each.representative
+            self.line_up(replace(item, came_by=came_by, representative=shown, depth=each.depth))
+
+    def leave_targets(self) -> None:
+        """Leaves those for later that nobody gave back: their requests hang."""
+        for target in list(self.targets.values()):
+            shown = target.representative or target.url
+            self.emit(linked_record(target.url, target.host, target, shown))
+
 
 def _total(chunks: list[Chunk]) -> Counters:
     total = Counters()
@@ -227,7 +287,7 @@ def _listed(
     fetching: PartFetching, file: PartFile, done: set[str]
 ) -> Iterator[tuple[str, CrawlDatum]]:
     strays = fetching.strays
-    for each in [file] if strays is None else fetching.lists:
+    for each in _files(fetching, file):
         with open_table(fetching.segment.child(GENERATE), each.path) as source:
             for rows in each_group(source):
                 for url, datum in to_records(rows):
@@ -235,6 +295,23 @@ def _listed(
                         continue
                     if strays is None or authority_of(url) in strays.authorities:
                         yield url, datum
+
+
+def _files(fetching: PartFetching, file: PartFile) -> Sequence[PartFile]:
+    """The fetch lists that the part is about."""
+    return [file] if fetching.strays is None else fetching.lists
+
+
+def _followed_before(fetching: PartFetching, file: PartFile, done: set[str]) -> int:
+    """How many URLs have a record of a task before this one and are not on the list."""
+    if not done:
+        return 0
+    listed = 0
+    for each in _files(fetching, file):
+        with open_table(fetching.segment.child(GENERATE), each.path) as source:
+            for rows in each_group(source, ["url"]):
+                listed += sum(url in done for url in rows["url"].to_pylist())
+    return len(done) - listed
 
 
 def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.fetcher.dns import HostResolver
+from crawl.fetcher.item import FetchItem
 from crawl.fetcher.output import Output
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queues import Left
@@ -73,6 +74,7 @@ class PartFetching:
 def surroundings(
     fetching: PartFetching,
     emit: Callable[[FetchRecord], None],
+    followed: Callable[[FetchItem], None],
     output: Output,
     file: PartFile,
     done: set[str],
@@ -94,6 +96,7 @@ def surroundings(
         if mode is PartitionMode.BY_HOST
         else lambda host: partitioner.key_of_host(host).key,
         emit=emit,
+        followed=followed,
         clock=fetching.clock,
         chance=random.Random(file.part),
         accepted=_acceptance(

@@ -108,7 +108,10 @@ class Politeness:
         )
 
     def pace_of(self, key: str) -> Pace:
-        """The pace of a queue before its robots.txt is known."""
+        """The pace of a queue before its robots.txt is known. This machine's files, whose host
+        is empty, are nobody's server: they are read without a pause."""
+        if not key:
+            return Pace(0.0, self.usual.at_once)
         if not self.hosts:
             return self.usual
         name = key

@@ -25,6 +25,8 @@ class HostQueue:
     in_progress: int = 0
     ready_at: float = 0.0
     """No request may start before this moment."""
+    why: str = ""
+    """What it waits for then; empty for its usual pause."""
     exceptions: int = 0
     """Failures in a row."""
     held: int = 0
@@ -67,8 +69,9 @@ class HostQueue:
     def give_back(self, now: float, *, asked: bool) -> None:
         """Frees the slot. Where the server was asked, its pause begins now."""
         self.in_progress -= 1
-        if asked:
-            self.ready_at = max(self.ready_at, now + self.pace.delay_s)
+        if asked and now + self.pace.delay_s > self.ready_at:
+            self.ready_at = now + self.pace.delay_s
+            self.why = ""
 
     def slow_down(self, pace: Pace, floor_s: float) -> None:
         """Keeps to the pace that a robots.txt asks for; the pause gets never shorter again
@@ -76,8 +79,10 @@ class HostQueue:
         self.pace = pace
         self.floor_s = max(self.floor_s, floor_s)
 
-    def wait_until(self, moment: float) -> None:
-        self.ready_at = max(self.ready_at, moment)
+    def wait_until(self, moment: float, why: str = "") -> None:
+        if moment > self.ready_at:
+            self.ready_at = moment
+            self.why = why
 
     def drain(self) -> list[FetchItem]:
         """Takes out every item that still waits."""

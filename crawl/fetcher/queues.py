@@ -21,6 +21,10 @@ from crawl.fetcher.item import FetchItem
 from crawl.fetcher.politeness import Politeness
 from crawl.fetcher.queue import HostQueue
 
+_LONG_S = 5.0
+"""A pause that people want to know of."""
+_WAITS_TOLD = 3
+
 
 @dataclass(slots=True, eq=False)
 class _Gate:
@@ -55,6 +59,15 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """A server that cannot be asked for a while."""
+
+    host: str
+    why: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
 class Outlook:
     """How the queues stand at a moment."""
 
@@ -68,6 +81,8 @@ class Outlook:
     """Of those that wait: for a robots.txt."""
     backed_off: int = 0
     """Of those that wait: because their server failed, or asked for it."""
+    waits: tuple[Wait, ...] = ()
+    """The first of those that wait for long."""
 
 
 class HostQueues:
@@ -113,6 +128,9 @@ class HostQueues:
     def left(self, now: float) -> list[Left]:
         """What whoever asks these servers next has to know."""
         past = [Left(key, 0.0, *left) for key, left in self._past.items()]
+        past += [
+            Left(key, until - now, 0, "") for key, until in self._paused.items() if until > now
+        ]
         return past + [
             Left(queue.key, max(0.0, queue.ready_at - now), queue.exceptions, queue.blocked)
             for queue in self._queues.values()
@@ -122,7 +140,8 @@ class HostQueues:
     def go_on_from(self, left: Iterable[Left], now: float) -> None:
         """Keeps the pauses that another one's requests ask for; before anything is put."""
         for each in left:
-            self._paused[each.key] = now + each.pause_s
+            until = now + each.pause_s
+            self._paused[each.key] = max(until, self._paused.get(each.key, until))
             if each.exceptions or each.blocked:
                 self._past[each.key] = (each.exceptions, each.blocked)
 
@@ -232,6 +251,7 @@ class HostQueues:
         """How the queues stand: what people are told, and what an ETA rests on."""
         ready = waiting = awaiting = backed_off = 0
         longest = 0.0
+        waits: list[Wait] = []
         for queue in self._queues.values():
             if queue.has_work and queue.ready_at <= now:
                 ready += 1
@@ -241,10 +261,14 @@ class HostQueues:
                     awaiting += 1
                 elif queue.exceptions and queue.ready_at > now:
                     backed_off += 1
+                if queue.waiting and queue.ready_at - now > _LONG_S:
+                    why = queue.why or "crawl delay"
+                    waits.append(Wait(queue.next_host, why, queue.ready_at))
             if queue.waiting:
                 pauses = max(0, queue.waiting - 1) * queue.pace.delay_s / queue.pace.at_once
                 longest = max(longest, max(0.0, queue.ready_at - now) + pauses)
-        return Outlook(ready, waiting, longest, awaiting, backed_off)
+        first = heapq.nsmallest(_WAITS_TOLD, waits, key=lambda wait: wait.until)
+        return Outlook(ready, waiting, longest, awaiting, backed_off, tuple(first))
 
     def _offer(self, queue: HostQueue) -> None:
         if not queue.lined_up and queue.has_work:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crawl.fetcher.item import FetchItem
+from crawl.fetcher.item import FetchItem, Followed
 from crawl.fetcher.outcome import Outcome, reason_of
 from crawl.interfaces.protocol import Failure, Response
 from crawl.model.answer_keys import (
@@ -165,7 +165,9 @@ def inherited(metadata: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in metadata.items() if key not in _OF_THE_SOURCE}
 
 
-def linked_record(url: str, host: str, source: FetchItem, representative: str) -> FetchRecord:
+def linked_record(
+    url: str, host: str, source: FetchItem | Followed, representative: str
+) -> FetchRecord:
     """A redirect's target that is left for a later round, with its source's inheritance."""
     metadata = inherited(source.datum.metadata)
     if representative != url:

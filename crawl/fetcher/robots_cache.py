@@ -67,10 +67,18 @@ class RobotsCache:
         self._vain[authority] = self._vain.get(authority, 0) + 1
         return self._vain[authority]
 
+    def is_failing(self, authority: str) -> bool:
+        """Whether all tries so far were in vain."""
+        return authority in self._vain
+
     def refuse(self, authority: str, reason: str, now: float, pause_s: float = 0.0) -> None:
         """Its rules could not be had: it is left alone, and for so long at the least."""
         self.give_up(authority)
         self._refused[authority] = reason, now + max(pause_s, self._leave_alone_s)
+
+    @property
+    def refuses_any(self) -> bool:
+        return bool(self._refused)
 
     def refusal(self, authority: str, now: float) -> str:
         """Why it is left alone; empty where it is not, or no longer."""

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from crawl.clock import Clock
 from crawl.counters import Counters
+from crawl.fetcher.host_troubles import HostTroubles
 from crawl.fetcher.item import FetchItem, Purpose
 from crawl.fetcher.outcome import outcome_of
 from crawl.fetcher.politeness import Politeness
@@ -41,6 +42,7 @@ class Fetching(Protocol):
 
     queues: HostQueues
     counters: Counters
+    troubles: HostTroubles
     stopped: str
 
     def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None: ...
@@ -107,6 +109,16 @@ class RobotsLine:
         if asked_for is not None:
             self._slow_down(self._fetching.queues.queue(item.key), asked_for)
 
+    def refusal(self, item: FetchItem) -> str:
+        """Why the page cannot be asked for: its rules could not be had; else empty."""
+        if item.purpose is not Purpose.PAGE or not self._cache.refuses_any:
+            return ""
+        return self._cache.refusal(item.authority, self._clock.monotonic())
+
+    def is_deferred(self, authority: str) -> bool:
+        """Whether its rules could not be had, and are asked for again later."""
+        return self._cache.is_failing(authority)
+
     def strays(self) -> list[str]:
         """The authorities whose rules are told by a server of another part."""
         return self._cache.refused_for(ELSEWHERE)
@@ -117,7 +129,16 @@ class RobotsLine:
         """Nobody will ask for these rules for now: their pages must not wait for them, and
         those of other hosts in the queue go on."""
         origin = self._origin_queue(authority)
-        self._cache.refuse(authority, reason, self._clock.monotonic(), pause_s)
+        now = self._clock.monotonic()
+        if reason != ELSEWHERE:
+            self._fetching.troubles.give_up(
+                host_of(f"{authority}/") or "",
+                reason,
+                now,
+                now + pause_s,
+                self._settings.robots_defer_s,
+            )
+        self._cache.refuse(authority, reason, now, pause_s)
         origin.held -= 1
         for page in self._fetching.queues.drain(origin):
             if page.purpose is Purpose.PAGE and page.authority == authority:
@@ -144,6 +165,7 @@ class RobotsLine:
             self._defer(item, origin, verdict, now)
             return
         self._cache.learn(item.robots_for, verdict, now)
+        self._fetching.troubles.answered(host_of(f"{item.robots_for}/") or "")
         self._keep_pace_of(item, verdict, now)
         origin.held -= 1
         if verdict.crawl_delay_s is not None:
@@ -199,6 +221,10 @@ class RobotsLine:
         """There is no such host, or none that may be asked: its pages share that fate, and
         no more requests are tried."""
         outcome = outcome_of(answer)
+        if answer.kind is FailureKind.UNKNOWN_HOST:
+            now, base_s = self._clock.monotonic(), self._settings.robots_defer_s
+            host = host_of(f"{item.robots_for}/") or ""
+            self._fetching.troubles.give_up(host, answer.kind.value, now, now, base_s)
         self._cache.give_up(item.robots_for)
         origin.held -= 1
         now_ms = self._clock.now_ms()
@@ -251,7 +277,14 @@ class RobotsLine:
             origin.wait_until(now + asked_for)
             self.give_up(item.robots_for, pause_s=asked_for)
             return
-        origin.wait_until(now + pause)
+        origin.wait_until(now + pause, "robots.txt unavailable")
+        self._fetching.troubles.pause(
+            host_of(f"{item.robots_for}/") or "",
+            "robots_deferred",
+            now,
+            now + pause,
+            self._settings.robots_defer_s,
+        )
         again = replace(
             item,
             url=f"{item.robots_for}/robots.txt",

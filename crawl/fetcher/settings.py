@@ -71,6 +71,15 @@ FETCHER_TIMELIMIT = duration(
     unit="min",
     minimum=-1,
 )
+FETCHER_TAIL_WAIT = duration(
+    "fetcher.tail.wait",
+    60.0,
+    "Where all that is left are hosts in trouble (no robots.txt to be had, failures, a Retry-After)"
+    " and none may be asked for longer than this, they are left for a later round, which keeps"
+    " their pauses. -1: they are waited for.",
+    unit="s",
+    minimum=-1,
+)
 FETCHER_THROUGHPUT_THRESHOLD = integer(
     "fetcher.throughput.threshold.pages",
     -1,
@@ -200,6 +209,7 @@ PROPERTIES = (
     FETCHER_NORMALIZE_URLS,
     FETCHER_FILTER_URLS,
     FETCHER_TIMELIMIT,
+    FETCHER_TAIL_WAIT,
     FETCHER_THROUGHPUT_THRESHOLD,
     FETCHER_THROUGHPUT_RETRIES,
     FETCHER_THROUGHPUT_CHECK_AFTER,
@@ -249,6 +259,8 @@ class FetchSettings:
     leave_alone_s: float = math.inf
     """How long nobody asks a server whose rules cannot be had, or that failed too often: a
     crawl to its end, for its next round comes."""
+    tail_wait_s: float = math.inf
+    """How long servers in trouble are waited for where nobody else is left to be asked."""
 
     @classmethod
     def of(cls, config: Config) -> FetchSettings:
@@ -269,6 +281,7 @@ class FetchSettings:
             robots_defer_retries=config[HTTP_ROBOTS_DEFER_RETRIES],
             robots_redirect_max=config[HTTP_ROBOTS_REDIRECT_MAX],
             robots_expire_s=config[HTTP_ROBOTS_EXPIRE] * 3600,
+            tail_wait_s=config[FETCHER_TAIL_WAIT] if config[FETCHER_TAIL_WAIT] >= 0 else math.inf,
         )
 
 

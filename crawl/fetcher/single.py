@@ -8,6 +8,7 @@ may be asked for as often as somebody wants to see it.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -124,6 +125,7 @@ class _Visiting:
             robots=replace(usual.robots, agents=agents),
             robots_defer_retries=0,
             leave_alone_s=usual.robots_defer_s,
+            tail_wait_s=math.inf,
         )
         self._engine = FetchEngine(
             iter(()), self._settings, Politeness.of(self.config), self._surroundings()

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawl.clock import Clock
+from crawl.fetcher.item import FetchItem
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
+from crawl.rules.redirect import why_refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +22,11 @@ class Surroundings:
     emit: Callable[[FetchRecord], None]
     clock: Clock
     chance: random.Random
+    followed: Callable[[FetchItem], None] = lambda item: None
+    """Told of a redirect's target that is taken on, in the same breath as its record."""
     accepted: Callable[[str], tuple[str | None, str]] = lambda url: (url, "")
     """A redirect's target in normal form, or None and why it is dropped."""
-    astray: Callable[[str, str], str] = lambda source, target: ""
+    astray: Callable[[str, str], str] = why_refused
     """Why a redirect from one URL to another is dropped; empty where it is not."""
     admitted: Callable[[str], tuple[str | None, str]] | None = None
     """The same for a URL of the list, where these are looked at once more."""

@@ -40,7 +40,8 @@ class Truncation(StrEnum):
     TIME = "time"
     """The time for the whole document was up."""
     DISCONNECT = "disconnect"
-    """The server closed before the end that it had announced."""
+    """The connection ended before the body did. A page of which that is true is a failure:
+    this marks other answers, whose head tells what matters."""
 
 
 @quick_value(frozen=True, slots=True)

@@ -14,6 +14,9 @@ GENERATE_TIME_KEY = "_ngt_"
 FIXED_INTERVAL_KEY = "fixedInterval"
 """Metadata: an interval, in seconds, that an adaptive schedule must leave alone."""
 
+SITEMAP_DEPTH_KEY = "_sitemapDepth_"
+"""How many sitemap indexes, one below the other, lead to the URL."""
+
 FETCH_DELAY_KEY = "_variableFetchDelay_"
 """Metadata: a delay for this URL's host, in milliseconds, from generate to fetch."""
 

@@ -144,3 +144,35 @@ PARSE_TEXT = Table(
 CRAWL_PARSE = Table("crawl_parse", CRAWLDB.columns)
 """What a parse tells the CrawlDb: `linked` URLs, `signature`, `parse_metadata` and
 `parse_failed` of pages, and `fetch_success` of documents inside pages."""
+
+HOSTS = Table(
+    "hosts",
+    (
+        Column("host", pa.string(), "lower-case; decides the bucket"),
+        Column("reason", pa.string(), "why its URLs were last handed back"),
+        Column("failures", pa.int32(), "rounds in a row in which it answered nothing"),
+        Column("wait_until", TIMESTAMP, "generate leaves its URLs out until then"),
+        Column("since", TIMESTAMP, "when the first of these rounds failed"),
+        Column("last", TIMESTAMP, "when it last failed"),
+        Column("pages", pa.int32(), "new pages that were looked at for repeats"),
+        Column("repeats", pa.int32(), "those of them with the signature"),
+        Column("signature", pa.binary(), "that most of its new pages share", required=False),
+        Column("slowed", pa.int32(), "rounds in a row whose new pages were all but the same"),
+        Column("slow_until", TIMESTAMP, "generate takes none of its new URLs until then"),
+    ),
+)
+"""Beside each bucket of the CrawlDb: its hosts that are in trouble. Those that answer, and
+with pages of their own, have no row."""
+
+FETCH_HOSTS = Table(
+    "fetch_hosts",
+    (
+        Column("host", pa.string(), "lower-case"),
+        Column("reason", pa.string(), "why its URLs were handed back"),
+        Column("at", TIMESTAMP, "when it last failed"),
+        Column("until", TIMESTAMP, "until when it must not be asked"),
+        Column("base_ms", pa.int64(), "the pause that is doubled with each round in vain"),
+        Column("gave_up", pa.bool_(), "whether URLs were handed back"),
+    ),
+)
+"""What a fetch tells of hosts that failed it."""

@@ -1,7 +1,8 @@
 """The language of a page: what it declares, brought to one form, or what its words look like.
 
 py3langid identifies: its model is inside the package, and it is the quickest of its kind in
-pure Python (0.26 ms for 2 kB; 0.6 s and some 70 MB to load, so it is loaded when first asked).
+pure Python (0.1 ms for 512 bytes; 0.6 s and some 70 MB to load, so it is loaded by the first
+page of a process that declares no language).
 """
 
 from __future__ import annotations
@@ -39,9 +40,14 @@ are often written for their language where no language has that code."""
 _UNSAID = frozenset({"und", "mul", "zxx", "mis", "xx", "xxx", "none", "null", "undefined", "lang"})
 
 _CERTAIN = 0.9
-_LIKELY = 0.2
-"""Below this even the best of all languages is a guess."""
-_FEWEST_LETTERS = 10
+_LIKELY = 0.5
+"""Below this even the best of all languages is a guess: of some 12,000 messages of a program
+in 22 languages, 5 in 1,000 of 20 to 60 letters are named wrongly with it, and 30 with 0.2."""
+_FEWEST_LETTERS = 20
+
+
+_WRITTEN_AS = {"yue": "zh", "wuu": "zh"}
+"""Languages that are hardly told from another when they are written."""
 
 
 def normalised(declared: str) -> str:
@@ -63,12 +69,26 @@ def first_declared(declared: Iterable[str]) -> str:
 
 
 def sample(title: str, text: str, most_bytes: int) -> str:
-    """The beginning of title and text that identification looks at; all of it for 0."""
+    """What identification looks at of title and text; all of it for 0.
+
+    Half of it is from the beginning, which tells of short texts all there is, and half from
+    the middle: pages begin with menus and notices in whatever language. For manual pages in
+    24 languages that is as good as four times as much from the beginning alone.
+    """
     if most_bytes <= 0:
         return f"{title}\n{text}"
     # a character has at least one byte, so that no more need be encoded
-    start = f"{title[:most_bytes]}\n{text[:most_bytes]}".encode("utf-8", "ignore")
-    return start[:most_bytes].decode("utf-8", "ignore")
+    start = f"{title[:most_bytes]}\n{text[:most_bytes]}"
+    if len(text) <= most_bytes:
+        return _cut(start, most_bytes)
+    half, middle = most_bytes // 2, len(text) // 2
+    rest = most_bytes - half - 1
+    return f"{_cut(start, half)}\n{_cut(text[middle : middle + rest], rest)}"
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    """As much of the beginning of the text as so many bytes hold."""
+    return text.encode("utf-8", "ignore")[:most_bytes].decode("utf-8", "ignore")
 
 
 class Identifier:
@@ -82,13 +102,19 @@ class Identifier:
         """Its code; empty where the text does not tell."""
         if sum(map(str.isalpha, text[:200])) < _FEWEST_LETTERS and not _is_dense(text):
             return ""
-        code, confidence = _model(self._languages).classify(text)
-        return normalised(str(code)) if confidence >= self._least else ""
+        model = _model(self._languages)
+        if model is None:
+            return ""
+        code, confidence = model.classify(text)
+        if confidence < self._least:
+            return ""
+        return normalised(str(code if self._languages else _WRITTEN_AS.get(code, code)))
 
 
 def unknown_languages(languages: Iterable[str]) -> list[str]:
     """Those that cannot be identified."""
-    return sorted(set(languages) - set(_model(()).labels))
+    model = _model(())
+    return [] if model is None else sorted(set(languages) - set(model.labels))
 
 
 def _is_dense(text: str) -> bool:
@@ -98,10 +124,15 @@ def _is_dense(text: str) -> bool:
 
 @lru_cache(maxsize=4)
 def _model(languages: tuple[str, ...]) -> Any:
+    """None where `parser.memory.limit` has no room for it: no page is to fail by that, nor to
+    wait until it has been tried once more."""
     with not_the_pages():
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-        model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        try:
+            model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        except MemoryError:
+            return None
         if languages:
             model.set_languages(languages)
         return model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -45,8 +45,12 @@ class PartParsed:
     counters: Counters
 
 
-def parse_part(parsing: PartParsing, files: tuple[PartFile, ...]) -> PartParsed:
-    """Parses the files, one after the other."""
+def parse_part(
+    parsing: PartParsing,
+    files: tuple[PartFile, ...],
+    told: Callable[[int], None] = lambda pages: None,
+) -> PartParsed:
+    """Parses the files, one after the other; `told` hears how many pages are done."""
     part, counters = files[0].part, Counters()
     names = {table: attempt_name(f"part-{part:05d}") for table in (PARSE, PARSE_DATA, PARSE_TEXT)}
     found = [CRAWL_PARSE.schema.empty_table()]
@@ -68,6 +72,7 @@ def parse_part(parsing: PartParsing, files: tuple[PartFile, ...]) -> PartParsed:
             text.write(batch.parse_text)
             found.append(batch.crawl_parse)
             counters.update(batch.counters)
+            told(counters["pages"])
     pieces = {
         PARSE: write_bucketed(
             parsing.segment.child(PARSE), names[PARSE], pa.concat_tables(found), parsing.buckets

@@ -35,9 +35,11 @@ from crawl.parsing.settings import (
     PARSER_CACHING_POLICY,
     PARSER_DEFAULT_CHARSET,
     PARSER_MAIN_CONTENT,
+    PARSER_SITEMAP_MAX_DEPTH,
     PARSER_SKIP_TRUNCATED,
     PARSER_STORE_TEXT,
 )
+from crawl.parsing.sitemap_depth import bounded
 from crawl.rules.outlinks import Kept, keep
 from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
@@ -82,6 +84,7 @@ class Pipeline:
         self._store_text = config[PARSER_STORE_TEXT]
         self._main_content = config[PARSER_MAIN_CONTENT]
         self._caching_policy = config[PARSER_CACHING_POLICY]
+        self._sitemap_depth = config[PARSER_SITEMAP_MAX_DEPTH]
         self._notes = config[DB_PARSEMETA_TO_CRAWLDB]
         self._agent = config[HTTP_AGENT_NAME]
         self._interval = int(config[DB_FETCH_INTERVAL_DEFAULT])
@@ -111,6 +114,8 @@ class Pipeline:
         if content.status != Status.FETCH_SUCCESS:
             counters["skipped.not_success"] += 1
             return []
+        if content.truncated:
+            counters[f"truncated.{content.truncated}"] += 1
         if verdict is not None:
             return self._failed(
                 content, Parse(content.url, verdict.status, verdict.message), counters
@@ -244,7 +249,7 @@ class Pipeline:
             redirect = self._refreshed(parse.url, parse.refresh.url, counters)
             parse = replace(parse, status=ParseStatus.REDIRECT)
         links = len(parse.outlinks)
-        parse = self._obeyed(parse, counters)
+        parse = bounded(source, self._obeyed(parse, counters), self._sitemap_depth, counters)
         counters[f"parse.{parse.status.value}"] += 1
         counters["outlinks"] += links
         return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from crawl.config import Config
 from crawl.errors import ConfigError
+from crawl.hints import install
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.interfaces.parser import Parser
@@ -124,8 +125,8 @@ def _require_main_content() -> None:
         importlib.import_module("trafilatura")
     except ImportError as error:
         raise ConfigError(
-            "parser.main.content needs the extra main-content (pip install"
-            f" 'nutria[main-content]'): {' '.join(str(error).split())}"
+            f"parser.main.content needs the extra main-content ({install('main-content')}):"
+            f" {' '.join(str(error).split())}"
         ) from None
 
 

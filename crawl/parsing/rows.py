@@ -26,6 +26,7 @@ from crawl.model.tables import (
     Table,
 )
 from crawl.parsing.document import Document
+from crawl.parsing.sitemap_depth import with_depths
 from crawl.rules.outlinks import Kept
 from crawl.rules.redirect import representative
 from crawl.urls.parse import host_of
@@ -143,6 +144,7 @@ def _linked(
         scores = pa.array(given.scores, pa.float32())
         intervals = pa.array(given.intervals, pa.int32())
         metadata = _maps(given.metadata) if any(given.metadata) else _no_maps(rows)
+    metadata = with_depths(documents, owner, metadata)
     fetched = np.array([document.content.fetch_time for document in documents], np.int64)
     columns = [
         urls,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.config import Property, boolean, choice, duration, file, size, text, words
+from crawl.config import Property, boolean, choice, duration, file, integer, size, text, words
 
 PLUGIN_PARSER: Property[tuple[str, ...]] = words(
     "plugin.parser",
@@ -53,6 +53,12 @@ PARSER_DEFAULT_CHARSET: Property[str] = text(
     "windows-1252",
     "Charset of a text that names none and in which none is recognised.",
 )
+PARSER_SITEMAP_MAX_DEPTH: Property[int] = integer(
+    "parser.sitemap.max.depth",
+    3,
+    "Sitemap indexes that may lie below each other; what a deeper one lists is dropped.",
+    minimum=1,
+)
 PARSER_CACHING_POLICY: Property[str] = choice(
     "parser.caching.forbidden.policy",
     "content",
@@ -86,6 +92,7 @@ PROPERTIES: tuple[Property[Any], ...] = (
     PARSER_STORE_TEXT,
     PARSER_MAIN_CONTENT,
     PARSER_DEFAULT_CHARSET,
+    PARSER_SITEMAP_MAX_DEPTH,
     PARSER_CACHING_POLICY,
     MIME_TYPE_MAGIC,
     PARSE_FILTER_URLS,

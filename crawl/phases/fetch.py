@@ -32,18 +32,25 @@ from crawl.fetcher.settings import (
     FETCHER_PARSE,
     FETCHER_TIMELIMIT,
 )
+from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.model import tables
+from crawl.model.hosts import merged_troubles, troubles_table
 from crawl.model.report import Report
 from crawl.parsing.plan import Parsing
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
+from crawl.storage.chunks import FOLLOWED
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import attempt_name
 from crawl.storage.lock import held
+from crawl.storage.parquet import open_writer
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
+    FETCH_HOSTS,
     GENERATE,
     PARSE,
     PARSED,
@@ -95,7 +102,7 @@ def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
     generated = crawl_dir.segments.generated()
     if not generated:
         where = crawl_dir.address
-        raise UsageError(f"{where} has no segment: make one with `crawl generate {where}`")
+        raise UsageError(f"{where} has no segment: make one with `{command('generate', where)}`")
     for segment in generated:
         manifest = segment.manifest(FETCH)
         if manifest is None or not manifest.complete:
@@ -161,9 +168,12 @@ def run(
         }
         for table, manifest in manifests.items():
             segment.sweep(table, manifest)
+        if complete:
+            segment.folder.delete(FOLLOWED)  # nobody goes on with a part
         if fetching.parsing is not None and _is_parsed(fetched):
             segment.write_report(PARSE, report)
             segment.publish_parsed({table: manifests[table] for table in PARSED})
+        _publish_hosts(segment, fetched, clock, complete=complete)
         for table in (CONTENT, FETCH):
             segment.publish(table, manifests[table])
         segment.folder.delete(STOP)
@@ -228,6 +238,22 @@ def _manifest(
         if (piece := chunk.pieces.get(table)) is not None
     ]
     return PartManifest(tuple(files), clock.now_ms(), complete)
+
+
+def _publish_hosts(
+    segment: Segment, fetched: list[PartFetched], clock: Clock, *, complete: bool
+) -> None:
+    """What the CrawlDb is to know of hosts that failed; there need not be any."""
+    troubles = merged_troubles(trouble for part in fetched for trouble in part.troubles)
+    if not troubles and segment.manifest(FETCH_HOSTS) is None:
+        return
+    folder, name = segment.part_folder(FETCH_HOSTS), attempt_name("part-00000")
+    with open_writer(folder, name, tables.FETCH_HOSTS.schema) as writer:
+        writer.write(troubles_table(troubles))
+    file = PartFile(0, name, writer.rows, folder.size(name) or 0)
+    manifest = PartManifest((file,), clock.now_ms(), complete)
+    segment.publish(FETCH_HOSTS, manifest)
+    segment.sweep(FETCH_HOSTS, manifest)
 
 
 def _is_parsed(fetched: list[PartFetched]) -> bool:

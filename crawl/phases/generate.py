@@ -34,6 +34,7 @@ from crawl.buckets.generate.shards import (
     look_inside_shard,
     summarize_shard,
 )
+from crawl.buckets.generate.unfinished import list_files, split_list, unfinished_segments
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
@@ -88,6 +89,18 @@ class Generated:
     segments: tuple[str, ...]
     report: Report
     took_over: str | None
+
+    @property
+    def next_host_ms(self) -> int | None:
+        """When the first of the hosts that were left out may be asked again."""
+        found: int | None = self.report.details.get("next_host_ms")
+        return found
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Segments whose URLs were left out: the CrawlDb has not taken them in yet."""
+        found: list[str] = self.report.details.get("unfinished_segments", [])
+        return found
 
 
 def check(config: Config, options: GenerateOptions) -> None:
@@ -166,8 +179,14 @@ class _Job:
         if matching is not None:
             with timed(self.report, "expr", self.clock):
                 matches = destinations_of(matching(base, self.transaction.scratch))
+        listed = destinations_of(self._listed(base))
         work = [
-            BucketScan(file, None if matches is None else matches.get(file.bucket, []))
+            BucketScan(
+                file,
+                None if matches is None else matches.get(file.bucket, []),
+                base.hosts_of(file.bucket),
+                listed.get(file.bucket, []),
+            )
             for file in sorted(base.files, key=lambda file: -file.rows)
         ]
         scanning = Scanning(
@@ -177,7 +196,27 @@ class _Job:
             scanned = self.runner.run(partial(scan_bucket, scanning), work, "generate: scan")
         for bucket in scanned:
             self.report.counters += bucket.counters
+        waits = [bucket.next_host_ms for bucket in scanned if bucket.next_host_ms is not None]
+        if waits:
+            self.report.details["next_host_ms"] = min(waits)
         return [bucket.file for bucket in scanned if bucket.file is not None]
+
+    def _listed(self, base: Snapshot) -> list[SplitFile]:
+        """The URLs on lists of segments that the CrawlDb has not taken in yet, by bucket: they
+        are another fetch's, in this shell or in another."""
+        unfinished = unfinished_segments(
+            self.crawl_dir.segments.generated(),
+            base.applied,
+            self.selection.now_ms,
+            self.selection.reserved_ms,
+        )
+        files = list_files(unfinished)
+        if not files:
+            return []
+        self.report.details["unfinished_segments"] = [segment.name for segment in unfinished]
+        split = partial(split_list, self.transaction.scratch, base.buckets)
+        with timed(self.report, "listed", self.clock):
+            return self.runner.run(split, files, "generate: lists of unfinished segments")
 
     def _cut(self, candidates: list[SplitFile]) -> list[Shard]:
         """Every shard with its cuts, one for each segment that gets anything."""

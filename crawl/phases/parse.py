@@ -12,16 +12,18 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.buckets.runner import Runner
-from crawl.clock import Clock
+from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import NothingToDo, UsageError
+from crawl.hints import command
 from crawl.model.report import Report
 from crawl.parsing.part import PartParsed, PartParsing, parse_part
 from crawl.parsing.plan import Parsing
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
 from crawl.storage.lock import held
 from crawl.storage.segments import (
     CONTENT,
@@ -38,6 +40,7 @@ from crawl.telemetry.context import note
 PROGRESS = "crawl_parse/progress"
 """Marks of the tasks of a parse under way."""
 
+_MARK_EVERY_S = 2.0
 _TASK_BYTES = 8 << 20
 """Smaller files are parsed by one task: starting a parser is worth some thousand pages."""
 
@@ -77,7 +80,7 @@ def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> S
         if fetched is None or not fetched.complete:
             how = "not fetched: start" if fetched is None else "not wholly fetched: go on"
             raise UsageError(
-                f"{segment.folder.address} is {how} with `crawl fetch {where} {segment.name}`"
+                f"{segment.folder.address} is {how} with `{command('fetch', where, segment.name)}`"
             )
         if _is_parsed(segment) and not reparse:
             raise UsageError(
@@ -146,17 +149,49 @@ def run(
 
 
 def _parse_group(task: PartParsing, group: tuple[int, tuple[PartFile, ...]]) -> PartParsed:
-    """The work of one task, and a mark of how much that was for whoever watches: an empty
-    file, so that a look is one listing. A second attempt leaves the same."""
+    """The work of one task, which leaves marks of how far it is."""
     number, files = group
-    parsed = parse_part(task, files)
-    task.segment.write(f"{PROGRESS}/{number:05d}-{sum(file.rows for file in files)}", b"")
+    marks = _Marks(task.segment, number)
+    parsed = parse_part(task, files, marks.pages)
+    marks.put(sum(file.rows for file in files))
     return parsed
 
 
+class _Marks:
+    """How many pages a task has parsed, for whoever watches: an empty file with the number in
+    its name, so that a look is one listing."""
+
+    def __init__(self, segment: Folder, number: int, clock: Clock | None = None) -> None:
+        self._segment = segment
+        self._number = number
+        self._clock = clock or SystemClock()
+        self._next = self._clock.monotonic() + _MARK_EVERY_S
+        self._last = ""
+
+    def pages(self, done: int) -> None:
+        """Called often; leaves a mark now and then."""
+        if self._clock.monotonic() >= self._next:
+            self.put(done)
+            self._next = self._clock.monotonic() + _MARK_EVERY_S
+
+    def put(self, done: int) -> None:
+        mark = f"{PROGRESS}/{self._number:05d}-{done}"
+        if mark == self._last:
+            return
+        self._segment.write(mark, b"")
+        if self._last:
+            self._segment.delete(self._last)
+        self._last = mark
+
+
 def pages_done(segment: Segment) -> int:
-    """By a parse that is under way; those of tasks that ended."""
-    return sum(int(mark.partition("-")[2]) for mark in segment.folder.names(PROGRESS))
+    """By a parse that is under way; of a task that is tried again what the first attempt had
+    done counts until the second has done more."""
+    furthest: dict[str, int] = {}
+    for mark in segment.folder.names(PROGRESS):
+        number, _, pages = mark.partition("-")
+        furthest[number] = max(furthest.get(number, 0), int(pages))
+    return sum(furthest.values())
 
 
 def grouped(files: Iterable[PartFile]) -> list[tuple[PartFile, ...]]:

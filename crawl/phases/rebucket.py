@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from crawl.buckets.rebucket import Rebucketing, split_bucket
+from crawl.buckets.rebucket import Rebucketing, split_bucket, split_hosts
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
@@ -48,9 +48,14 @@ def run(
         work = sorted(base.files, key=lambda file: -file.rows)
         with timed(report, "split", clock):
             split = runner.run(partial(split_bucket, rebucketing), work, "rebucket: split")
+            hosts = [file for each in base.hosts for file in split_hosts(rebucketing, each)]
         files = sorted((file for each in split for file in each), key=lambda file: file.bucket)
         report.counters["records"] = sum(file.rows for file in files)
         report.finished_ms = clock.now_ms()
         return transaction.publish(
-            files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
+            files,
+            report,
+            buckets=buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            hosts=sorted(hosts, key=lambda file: file.bucket),
         )

@@ -15,6 +15,7 @@ from crawl.buckets.moved import Again, Moving, find_moved
 from crawl.buckets.runner import Runner
 from crawl.buckets.updatedb.bucket import BucketUpdate, BucketUpdating, update_bucket
 from crawl.buckets.updatedb.delta import Delta, DeltaFile, Gathering, bundles, gather
+from crawl.buckets.updatedb.hosts import HostUpdating, TroublesFile
 from crawl.buckets.updatedb.reserved import marks_of
 from crawl.clock import Clock
 from crawl.config import Config
@@ -24,20 +25,25 @@ from crawl.config.properties import (
     CRAWLDB_SNAPSHOTS_KEEP,
     CRAWLDB_URL_FILTERS,
     CRAWLDB_URL_NORMALIZERS,
+    DB_HOST_SAME_PAGES,
+    DB_HOST_SAME_PAGES_WAIT,
+    DB_HOST_WAIT_MAX,
     DB_UPDATE_ADDITIONS_ALLOWED,
     DB_UPDATE_MAX_INLINKS,
     DB_UPDATE_PURGE_404,
     DB_UPDATE_PURGE_ORPHANS,
 )
 from crawl.errors import NothingToDo, UsageError
+from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
+from crawl.rules.same_pages import SamePages
 from crawl.rules.updatedb import Updating
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.segments import FETCH, PARSE, Segment
+from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
 from crawl.storage.snapshot import BucketFile, Snapshot, Transaction
 from crawl.storage.split import SplitFile, destinations_of
 from crawl.telemetry.context import note
@@ -137,8 +143,8 @@ def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> Chosen:
             # to apply it now would be to lose its links: later it is in the CrawlDb already
             where = crawl_dir.address
             fault = (
-                f"{segment.name} is not parsed yet: `crawl parse {where} {segment.name}`, or"
-                f" `crawl updatedb {where} {segment.name}` to apply it without its links"
+                f"{segment.name} is not parsed yet: `{command('parse', where, segment.name)}`, or"
+                f" `{command('updatedb', where, segment.name)}` to apply it without its links"
             )
         if fault:
             chosen.remarks.append(f"passed over: {fault}")
@@ -152,11 +158,11 @@ def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> Chosen:
 
 def _unfinished(crawl_dir: CrawlDir, segment: Segment) -> str:
     """Why the segment should not be applied yet; empty where nothing speaks against it."""
-    for part, command in ((FETCH, "fetch"), (PARSE, "parse")):
+    for part, phase in ((FETCH, "fetch"), (PARSE, "parse")):
         manifest = segment.manifest(part)
         if manifest is not None and not manifest.complete:
-            go_on = f"`crawl {command} {crawl_dir.address} {segment.name}` goes on with it"
-            return f"the {command} of {segment.name} was interrupted ({go_on})"
+            go_on = f"`{command(phase, crawl_dir.address, segment.name)}` goes on with it"
+            return f"the {phase} of {segment.name} was interrupted ({go_on})"
     return ""
 
 
@@ -192,10 +198,22 @@ def run(
             purge_gone=config[DB_UPDATE_PURGE_404],
             purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
             marks=marks_of(chosen.segments),
+            hosts=HostUpdating(
+                crawldb=transaction.folder,
+                place=transaction.place,
+                buckets=moving.buckets,
+                longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
+                same_pages=SamePages(
+                    config[DB_HOST_SAME_PAGES],
+                    round(config[DB_HOST_SAME_PAGES_WAIT] * 1000),
+                    round(config[DB_HOST_WAIT_MAX] * 1000),
+                ),
+                troubles=_troubles_files(chosen.segments),
+            ),
         )
         step = _Step(runner, report, clock, moving)
         files = _delta_files(chosen.segments, report)
-        merged = step.merge(transaction, job, step.moved(base), step.delta(files))
+        merged, hosts = step.merge(transaction, job, step.moved(base), step.delta(files))
         report.finished_ms = clock.now_ms()
         names = tuple(segment.name for segment in chosen.segments)
         snapshot = transaction.publish(
@@ -204,6 +222,7 @@ def run(
             buckets=moving.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             applying=names,
+            hosts=hosts,
         )
         return DbUpdated(snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over)
 
@@ -236,6 +255,17 @@ def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
         report.counters["parse_records"] += rows[PARSE]
     report.details["segments"] = told
     return found
+
+
+def _troubles_files(segments: list[Segment]) -> list[TroublesFile]:
+    """What the fetches of the segments tell of hosts that failed."""
+    return [
+        TroublesFile(segment.part_folder(FETCH_HOSTS), file.path, number)
+        for number, segment in enumerate(segments)
+        if (manifest := segment.manifest(FETCH_HOSTS)) is not None
+        for file in manifest.files
+        if file.rows
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,10 +306,12 @@ class _Step:
 
     def merge(
         self, transaction: Transaction, job: BucketUpdating, moved: list[SplitFile], delta: Delta
-    ) -> list[BucketFile]:
-        """The files of all buckets; those of which nothing was told stay as they are."""
+    ) -> tuple[list[BucketFile], list[BucketFile]]:
+        """The files of all buckets, and of their hosts; those of which nothing was told stay
+        as they are."""
         base = transaction.base
         old = {file.bucket: file for file in base.files} if base else {}
+        hosts = {file.bucket: file for file in base.hosts} if base else {}
         moved_of, gathered_of = destinations_of(moved), destinations_of(delta.gathered)
         work = [
             BucketUpdate(
@@ -287,6 +319,7 @@ class _Step:
                 old.get(bucket),
                 Delta(delta.files, gathered_of.get(bucket, [])),
                 moved_of.get(bucket, []),
+                hosts.get(bucket),
             )
             for bucket in range(job.moving.buckets)
         ]
@@ -295,5 +328,8 @@ class _Step:
             done = self.runner.run(partial(update_bucket, job), work, "updatedb: merge")
         for bucket in done:
             self.report.counters += bucket.counters
-        files = [bucket.file for bucket in done if bucket.file is not None]
-        return sorted(files, key=lambda file: file.bucket)
+        done = sorted(done, key=lambda each: each.bucket)
+        return (
+            [bucket.file for bucket in done if bucket.file is not None],
+            [bucket.hosts for bucket in done if bucket.hosts is not None],
+        )

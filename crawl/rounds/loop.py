@@ -70,6 +70,10 @@ class RoundDone:
     """Could not be asked for now and stay due: the fetch's `handed_back`, of any reason."""
     new: int
     """URLs that the CrawlDb did not know before."""
+    pages_truncated: int
+    """Whose body was longer than http.content.limit allows, or the like."""
+    links_over_limit: int
+    """Dropped because their pages have more than db.max.outlinks.per.page."""
     records: int
     """All that the fetches wrote down."""
     fetch_s: float
@@ -90,6 +94,10 @@ class Walked:
 
     ending: Ending
     rounds: tuple[RoundDone, ...]
+    hosts_waiting: int = 0
+    """Hosts with due URLs that the last generate left out, because they answer nothing."""
+    next_host_ms: int | None = None
+    """When the first of them may be asked again."""
 
 
 class Witness(Protocol):
@@ -201,6 +209,8 @@ class Walk:
     _last: Due | None = field(default=None, init=False)
     _fetched_at: float = field(default=-math.inf, init=False)
     """When the last fetch ended, by the clock that never runs backwards."""
+    _hosts_waiting: int = field(default=0, init=False)
+    _next_host_ms: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._round = round_of(self.options)
@@ -212,7 +222,7 @@ class Walk:
             self._inject(seeds)
         while ending is None:
             ending = self._asked_to_end() or self._go_on()
-        return Walked(ending, tuple(self.rounds))
+        return Walked(ending, tuple(self.rounds), self._hosts_waiting, self._next_host_ms)
 
     def _asked_to_end(self) -> Ending | None:
         if self.interrupted():
@@ -264,6 +274,8 @@ class Walk:
                 resolver=self.resolver,
             )
         self._tell(due, done.took_over)
+        self._hosts_waiting = done.report.counters["hosts_waiting"]
+        self._next_host_ms = done.next_host_ms
         if done.segments:
             return None
         self._idle += 1
@@ -274,8 +286,11 @@ class Walk:
         if self.loop.wait_s is None:
             return ending
         if self._ended() is None:
-            self.witness.waits(self.loop.wait_s)
-            return self._pause(self.clock.monotonic() + self.loop.wait_s)
+            wait_s = self.loop.wait_s
+            if self._next_host_ms is not None:
+                wait_s = min(wait_s, max(0.0, (self._next_host_ms - self.clock.now_ms()) / 1000))
+            self.witness.waits(wait_s)
+            return self._pause(self.clock.monotonic() + wait_s)
         return None
 
     def _fetch(self, due: Due) -> Ending | None:
@@ -309,6 +324,7 @@ class Walk:
         self._tell(due, done.took_over, *done.remarks)
         counted = done.report.counters
         records, left, seconds = self._fetched(due.segments)
+        parsed = self._counted(due.segments, PARSE)
         closed = RoundDone(
             number=len(self.rounds) + 1,
             segments=due.segments,
@@ -318,7 +334,9 @@ class Walk:
             gone=_total(counted, Event.GONE, Event.GIVEN_UP),
             retried=_total(counted, Event.FAILED),
             left_for_later=left,
-            new=_total(counted, Event.FOUND),
+            new=counted["urls_new"],
+            pages_truncated=parsed["truncated.length"],
+            links_over_limit=parsed["outlinks_dropped.limit"],
             records=records,
             fetch_s=seconds,
             db_urls=done.snapshot.rows,
@@ -328,13 +346,18 @@ class Walk:
         self._seconds = {}
         self.rounds.append(closed)
         self.witness.closes(closed)
-        return None if closed.records else self._wait_or(Ending.NOTHING_FETCHED)
+        # hosts that are put off are left out of the next round: it has other URLs
+        goes_on = closed.records or counted["hosts_put_off"]
+        return None if goes_on else self._wait_or(Ending.NOTHING_FETCHED)
 
     def _fetched(self, names: tuple[str, ...]) -> tuple[int, int, float]:
         """Records, URLs handed back and seconds of these segments' fetches, perhaps of a
         process before."""
         reports = [self.directory.segments.segment(name).report(FETCH) for name in names]
-        counted = [told.get("counters", {}) for told in reports]
+        counted = [
+            told.get("counters") or {"records": self._rows_of(name)}
+            for name, told in zip(names, reports, strict=True)
+        ]
         records = sum(int(counters.get("records", 0)) for counters in counted)
         left = sum(
             int(count)
@@ -344,6 +367,18 @@ class Walk:
         )
         seconds = sum(float(told.get("durations_s", {}).get("fetch", 0.0)) for told in reports)
         return records, left, seconds
+
+    def _counted(self, names: tuple[str, ...], part: str) -> Counters:
+        """What the reports of these segments' phase counted."""
+        total = Counters()
+        for name in names:
+            total.update(self.directory.segments.segment(name).report(part).get("counters", {}))
+        return total
+
+    def _rows_of(self, name: str) -> int:
+        """By the manifest, where a report was lost."""
+        manifest = self.directory.segments.segment(name).manifest(FETCH)
+        return 0 if manifest is None else manifest.rows
 
     def _pause(self, until: float) -> Ending | None:
         """Until that moment of the clock, or until somebody wants an end."""

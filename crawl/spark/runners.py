@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,14 +30,17 @@ class SparkOptions:
 
     master: str | None
     quiet: bool
+    starting: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Is around the start of a session, which takes seconds."""
 
     @contextmanager
     def session(self, name: str, config: Config) -> Iterator[SparkSession]:
         """A session that is stopped at the end, unless somebody else had opened it."""
-        from crawl.spark.session import current_session, open_session
+        with self.starting():
+            from crawl.spark.session import current_session, open_session
 
-        borrowed = current_session() is not None
-        spark = open_session(name, config, master=self.master)
+            borrowed = current_session() is not None
+            spark = open_session(name, config, master=self.master)
         try:
             yield spark
         except ConnectionError as error:

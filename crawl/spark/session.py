@@ -25,6 +25,7 @@ from crawl.spark.class_archive import archive_options, forget_archive
 from crawl.spark.code_archive import code_archives, named_archives
 from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
+from crawl.spark.jvm_process import JvmProcess, watched_start
 from crawl.spark.log_file import new_log_file
 from crawl.spark.master import checked, is_local, is_submitted
 from crawl.telemetry.settings import Settings
@@ -251,13 +252,16 @@ def _jvm(settings: Mapping[str, str], log: Path) -> Any:
 
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
+    started: list[JvmProcess] = []
     try:
-        with log.open("ab") as output:
+        with log.open("ab") as output, watched_start(log) as started:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]
                 conf, {"stdout": output, "stderr": output}
             )
     except PySparkRuntimeError as error:
-        raise EnvironmentFault(f"the JVM did not start: {_reason(log)}; see {log}") from error
+        why = started[0].trouble if started else ""
+        reason = f"{why}: {_reason(log)}" if why else _reason(log)
+        raise EnvironmentFault(f"the JVM did not start: {reason}; see {log}") from error
     except OSError as error:
         raise EnvironmentFault(f"Spark cannot be started: {error}") from error
     gateway.log_file = log
@@ -306,8 +310,9 @@ def _reason(log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
-    telling = [line.strip() for line in lines if "Exception" in line or "rror" in line]
-    return (telling or [line.strip() for line in lines if line.strip()] or ["it said nothing"])[-1]
+    said = [line.strip() for line in lines if not line.startswith("\tat ")]  # no stack
+    telling = [line for line in said if "Exception" in line or "rror" in line]
+    return (telling or [line for line in said if line] or ["it said nothing"])[-1]
 
 
 @contextmanager

@@ -7,23 +7,29 @@
     SEGMENT/crawl_fetch/chunks/part-00003/DONE.json      the part is finished
 
 A task claims its part, reads the marks of those before it up to the first that is
-missing, and goes on from there. Marks are numbered and created only if absent, and only
-by whoever claimed last: a task that was given up for dead but lives (its driver was
-killed, its machine was out of reach) cannot add a second record of a URL.
+missing, and goes on from there; one that is damaged, or missing before others, stops it, for
+to go on without would be to fetch again and to delete what was fetched. Marks are numbered
+and created only if absent, and only by whoever claimed last: a task that was given up for
+dead but lives (its driver was killed, its machine was out of reach) cannot add a second
+record of a URL.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from crawl.errors import StorageError
+from crawl.errors import DamagedFile, StorageError
 from crawl.storage.folder import Folder
+from crawl.storage.sealed import seal, unseal
 
 CHUNKS = "crawl_fetch/chunks"
 """Where the marks of a segment are: there from the first claim on."""
+FOLLOWED = "crawl_fetch/followed"
+"""URLs that a fetch under way took on beyond its list (crawl/fetcher/followed.py)."""
 DONE = "DONE.json"
 OWNER = "OWNER.json"
 
@@ -45,6 +51,21 @@ class Chunk:
     counters: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """What of the fetch's journal it contains."""
+    followed: Piece | None = None
+    """URLs that its pages led to and that the fetch took on; no table of the segment."""
+
+    @property
+    def all_pieces(self) -> dict[str, Piece]:
+        """Those of the tables, and that of what its pages led to."""
+        return self.pieces if self.followed is None else {**self.pieces, FOLLOWED: self.followed}
+
+    @classmethod
+    def of_dict(cls, content: Mapping[str, Any]) -> Chunk:
+        """Raises TypeError, ValueError, KeyError or AttributeError for what cannot be one."""
+        pieces = {name: Piece(**piece) for name, piece in content["pieces"].items()}
+        led_to = content.get("followed")
+        followed = None if led_to is None else Piece(**led_to)
+        return cls(pieces, content["counters"], content.get("notes", []), followed)
 
 
 class ChunkLog:
@@ -75,45 +96,49 @@ class ChunkLog:
         return raw is not None and self.token.encode() in raw
 
     def committed(self) -> list[Chunk]:
-        """All chunks so far; what is committed next comes after them."""
+        """All chunks so far; what is committed next comes after them. Raises DamagedFile
+        where one of them cannot be read."""
         chunks: list[Chunk] = []
-        while (raw := self._folder.read(_mark(len(chunks)))) is not None:
+        while (raw := self._folder.read(mark_name(len(chunks)))) is not None:
             try:
-                content = json.loads(raw)
-                pieces = {name: Piece(**piece) for name, piece in content["pieces"].items()}
-                chunks.append(Chunk(pieces, content["counters"], content.get("notes", [])))
-            except (ValueError, TypeError, KeyError, AttributeError):
-                # a mark that its writer died in commits nothing: it is written over
-                if self.is_ours():
-                    self._folder.delete(_mark(len(chunks)))
-                break
+                chunks.append(Chunk.of_dict(unseal(raw)))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                path = self._folder.path(mark_name(len(chunks)))
+                raise DamagedFile(path, str(error)) from error
+        if mark_name(len(chunks) + 1) <= max(filter(is_mark, self._folder.names()), default=""):
+            path = self._folder.path(mark_name(len(chunks)))
+            raise DamagedFile(path, "it is missing, and there are later ones")
         self._next = len(chunks)
         return chunks
 
     def commit(self, chunk: Chunk) -> None:
-        name = _mark(self._next)
+        name = mark_name(self._next)
         self._require_ours()
-        if not self._folder.create(name, json.dumps(asdict(chunk)).encode()):
+        if not self._folder.create(name, seal(asdict(chunk))):
             raise StorageError(f"{self._folder.path(name)}: another task is fetching the same part")
         self._next += 1
 
     def finish(self, told: dict[str, Any]) -> None:
         self._require_ours()
-        self._folder.write(DONE, json.dumps(told).encode())
+        self._folder.write(DONE, seal(told))
 
     def finished(self) -> dict[str, Any] | None:
-        """What the finished part tells; None while it is not finished."""
+        """What the finished part tells; None while it is not finished, or where that cannot
+        be read: whoever goes on then finds that all is done, and says so again."""
         raw = self._folder.read(DONE)
         try:
-            content = json.loads(raw) if raw else None
+            return unseal(raw) if raw else None
         except ValueError:
             return None
-        return content if isinstance(content, dict) else None
 
     def _require_ours(self) -> None:
         if not self.is_ours():
             raise StorageError(f"{self._folder.address}: another task is fetching the same part")
 
 
-def _mark(number: int) -> str:
+def mark_name(number: int) -> str:
     return f"{number:06d}.json"
+
+
+def is_mark(name: str) -> bool:
+    return name.endswith(".json") and name.removesuffix(".json").isdecimal()

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import NoSnapshot, StorageError
+from crawl.hints import command
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.segments import Segments
-from crawl.storage.snapshot import Dataset, Snapshot, Transaction
+from crawl.storage.snapshot import Dataset, Snapshot, Timeline, Transaction
 
 _PROBE = ".writable"
+_READS = 5
+"""How often a reader begins with a state that is forgotten before it has read it."""
+
+Result = TypeVar("Result")
 
 
 class CrawlDir:
@@ -32,9 +38,28 @@ class CrawlDir:
         if snapshot is None:
             raise NoSnapshot(
                 f"{self.address} has no CrawlDb yet: start it with"
-                f" `crawl inject {self.address} SEEDS`"
+                f" `{command('inject', self.address, 'SEEDS')}`"
             )
         return snapshot
+
+    def require_timeline(self) -> Timeline:
+        """The CrawlDb's snapshots, also where the current one is damaged."""
+        timeline = self.crawldb.timeline()
+        if not timeline.numbers:
+            self.require_crawldb()
+        return timeline
+
+    def reading(self, read: Callable[[Snapshot], Result]) -> Result:
+        """What `read` makes of the CrawlDb's current state; if that was forgotten meanwhile,
+        and files went with it (`crawl gc`), of the one that is current then."""
+        for _ in range(_READS - 1):
+            snapshot = self.require_crawldb()
+            try:
+                return read(snapshot)
+            except StorageError:
+                if snapshot.number in self.crawldb.timeline().numbers:
+                    raise
+        return read(self.require_crawldb())
 
     def require_writable(self) -> None:
         """Raises StorageError where nothing can be written, before time is spent on it."""
@@ -46,15 +71,23 @@ class CrawlDir:
 
     @contextmanager
     def writing_crawldb(
-        self, command: str, config: Config, clock: Clock, *, force: bool = False
+        self,
+        command: str,
+        config: Config,
+        clock: Clock,
+        *,
+        force: bool = False,
+        damaged: bool = False,
     ) -> Iterator[Transaction]:
-        """Locks the CrawlDb, mends what a crash left, and lets a block publish."""
+        """Locks the CrawlDb, mends what a crash left, and lets a block publish. `damaged`: also
+        where the current state cannot be read."""
         with self.crawldb.writing(
             command,
             clock,
             stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
             heartbeat_s=config[LOCK_HEARTBEAT],
             force=force,
+            damaged=damaged,
         ) as transaction:
             if transaction.base is not None:
                 self.segments.complete(transaction.base.notes.get("segments", {}))

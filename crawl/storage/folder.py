@@ -7,7 +7,6 @@ and opens its file system where it is used.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 import uuid
@@ -22,7 +21,8 @@ import fsspec
 from fsspec.core import url_to_fs
 
 from crawl.errors import StorageError
-from crawl.storage import hdfs, object_store
+from crawl.hints import install
+from crawl.storage import hdfs, local_files, object_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +62,20 @@ class Folder:
                 return None
 
     def write(self, name: str, data: bytes) -> None:
-        """Writes a small file whole, replacing it. Not atomic: see `pointer`."""
+        """Writes a small file whole, replacing it: on a local disk, an object store and HDFS
+        in one moment. Elsewhere a crash may leave it short."""
         file_system, path = self._locate(name)
         with self._told(name):
             _make_parent(file_system, path)
             if self.is_local():
-                with file_system.open(path, "wb") as stream:
-                    stream.write(data)
-                    _settle(stream)
+                local_files.write(file_system, path, data)
             else:
                 file_system.pipe_file(path, data)
 
     def create(self, name: str, data: bytes) -> bool:
         """Writes a small file unless there is one already; says whether it did.
 
-        Of many who try at once one succeeds: by the kernel's exclusive open on a local
+        Of many who try at once one succeeds: by a link that replaces nothing on a local
         disk, by a conditional write on an object store, by a rename that replaces nothing on
         HDFS, elsewhere as far as there is one.
         """
@@ -86,9 +85,7 @@ class Folder:
             try:
                 if self.is_local():
                     # fsspec's own "create" looks first and writes then: two would win
-                    with file_system.open(path, "xb") as stream:
-                        stream.write(data)
-                        _settle(stream)
+                    local_files.create(file_system, path, data)
                 elif _is_store(file_system):
                     return object_store.create(file_system, path, data)
                 elif _is_hdfs(file_system):
@@ -128,7 +125,7 @@ class Folder:
             with file_system.open(path, "wb") as stream:
                 yield stream
                 if lasting and self.is_local():
-                    _settle(stream)
+                    local_files.settle(stream)
 
     def delete(self, name: str) -> None:
         """Deletes a file or a whole tree; deleting what is not there is no fault."""
@@ -151,14 +148,16 @@ class Folder:
     def drop_uploads(self, name: str = "") -> int:
         """Gives up what killed writers left half sent below; says how many files that were.
 
-        No name is there for it, but a store keeps its parts and bills them, and HDFS keeps
-        it beside the name that it was to get. Only for whoever knows that nobody is writing
-        there now.
+        No name is there for it, but a store keeps its parts and bills them, and HDFS and a
+        local disk keep it beside the name that it was to get. Only for whoever knows that
+        nobody is writing there now.
         """
         file_system, path = self._locate(name)
         with self._told(name):
             if _is_hdfs(file_system):
                 return int(file_system.drop_unfinished(path))
+            if self.is_local():
+                return local_files.drop_unfinished(path)
             return object_store.drop_uploads(file_system, path) if _is_store(file_system) else 0
 
     def files(self, name: str = "") -> dict[str, int]:
@@ -179,7 +178,9 @@ class Folder:
             entry.removeprefix(prefix): int(details.get("size") or 0)
             for entry, details in found.items()
             # some tools mark a folder of an object store by an empty object of its name
-            if entry.startswith(prefix) and not entry.endswith("/")
+            if entry.startswith(prefix)
+            and not entry.endswith("/")
+            and not local_files.is_unfinished(entry)
         }
 
     def names(self, name: str = "") -> list[str]:
@@ -194,7 +195,9 @@ class Folder:
                 return []
         mark = path.rstrip("/") + "/"
         return sorted(
-            str(entry).rstrip("/").rpartition("/")[2] for entry in entries if entry != mark
+            str(entry).rstrip("/").rpartition("/")[2]
+            for entry in entries
+            if entry != mark and not local_files.is_unfinished(str(entry))
         )
 
     def size(self, name: str) -> int | None:
@@ -280,7 +283,7 @@ def _file_system(address: str) -> tuple[Any, str]:
             return hdfs.file_system(address)
         file_system, root = url_to_fs(address, **object_store.options_of(scheme))
     except ImportError as error:
-        remedy = f"pip install 'nutria[{_EXTRAS[scheme]}]'" if scheme in _EXTRAS else str(error)
+        remedy = install(_EXTRAS[scheme]) if scheme in _EXTRAS else str(error)
         raise OSError(f"the connector for {scheme}:// is not installed: {remedy}") from error
     except ValueError as error:
         # fsspec's word for a protocol it does not know
@@ -296,11 +299,6 @@ _SUGGESTED = {"file", "memory", "hdfs", "s3", "gs", "abfs"}
 
 def _is_pattern(path: str) -> bool:
     return re.search(r"[*?\[]", path) is not None
-
-
-def _settle(stream: IO[bytes]) -> None:
-    stream.flush()
-    os.fsync(stream.fileno())
 
 
 def _protocols(file_system: Any) -> tuple[str, ...]:

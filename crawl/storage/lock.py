@@ -318,9 +318,12 @@ def _look(folder: Folder, name: str) -> _Found:
         if raw is None:
             return _Found(absent=True)
         try:
-            return _Found(absent=False, owner=Owner(**json.loads(raw)))
-        except (ValueError, TypeError):
-            _pause.wait(_TORN_PAUSE_S)
+            owner = Owner(**json.loads(raw))
+            if all(type(each) is int for each in (owner.pid, owner.taken_ms, owner.seen_ms)):
+                return _Found(absent=False, owner=owner)
+        except (ValueError, TypeError, RecursionError):
+            pass
+        _pause.wait(_TORN_PAUSE_S)
     return _Found(absent=False)
 
 

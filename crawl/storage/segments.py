@@ -11,26 +11,33 @@ parts must change at one moment.
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from crawl.clock import as_segment_name
-from crawl.errors import NoSnapshot
+from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
-from crawl.storage.pointer import Pointer
+from crawl.storage.reports import read_report, write_report
+from crawl.storage.sealed_file import SealedFile
 from crawl.storage.snapshot import MANIFEST, REPORT
 
 GENERATE = "crawl_generate"
 FETCH = "crawl_fetch"
 CONTENT = "content"
+FETCH_HOSTS = "fetch_hosts"
+"""Of hosts that failed the fetch; there where there were any."""
 PARSE = "crawl_parse"
 PARSE_DATA = "parse_data"
 PARSE_TEXT = "parse_text"
 PARSED = (PARSE, PARSE_DATA, PARSE_TEXT)
 """The parts that one parse writes."""
+POINTER = "PARSED"
+"""The file with the manifests of those."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,11 @@ class PartManifest:
 
     @classmethod
     def of_dict(cls, content: Mapping[str, Any]) -> PartManifest:
+        """Raises TypeError, ValueError or KeyError for what cannot be a manifest."""
         files = tuple(PartFile(**file) for file in content["files"])
+        counts = [count for file in files for count in (file.part, file.rows, file.bytes)]
+        if any(type(count) is not int or count < 0 for count in counts):
+            raise ValueError("a number in it is none")
         return cls(files, content["created_ms"], content.get("complete", True))
 
 
@@ -71,21 +82,27 @@ class Segment:
     def __init__(self, folder: Folder, name: str) -> None:
         self.folder = folder.child(name)
         self.name = name
-        self._parsed = Pointer(self.folder, "PARSED")
+        self.pointer = SealedFile(self.folder, POINTER, unsealed=False)
 
     def part_folder(self, part: str) -> Folder:
         return self.folder.child(part)
 
     def manifest(self, part: str) -> PartManifest | None:
         """What the part consists of; None while it is not finished."""
-        if part in PARSED:
-            content = self.parsed().get(part)
-            return None if content is None else PartManifest.of_dict(content)
-        raw = self.folder.read(f"{part}/{MANIFEST}")
+        file = self.manifest_file(part)
+        content = file.read()
+        if content is not None and part in PARSED:
+            content = content.get(part)
         try:
-            return PartManifest.of_dict(json.loads(raw)) if raw else None
-        except ValueError:
-            return None  # cut short by a crash: never finished
+            return None if content is None else PartManifest.of_dict(content)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise DamagedFile(self.folder.path(file.name), str(error)) from error
+
+    def manifest_file(self, part: str) -> SealedFile:
+        """The file in which the part's manifest stands."""
+        if part in PARSED:
+            return self.pointer
+        return SealedFile(self.folder, f"{part}/{MANIFEST}")
 
     def require(self, part: str) -> PartManifest:
         manifest = self.manifest(part)
@@ -97,37 +114,37 @@ class Segment:
         return self.manifest(part) is not None
 
     def write_report(self, part: str, report: Report) -> None:
-        self.folder.write(f"{part}/{REPORT}", report.as_json().encode())
+        write_report(self.folder, f"{part}/{REPORT}", report)
 
     def report(self, part: str) -> dict[str, Any]:
-        raw = self.folder.read(f"{part}/{REPORT}")
-        content: dict[str, Any] = json.loads(raw) if raw else {}
-        return content
+        return read_report(self.folder, f"{part}/{REPORT}")
 
     def parsed(self) -> dict[str, Any]:
         """The manifests of what a parse wrote, of one moment; `manifest` gives a single one."""
-        return self._parsed.read() or {}
+        return self.pointer.read() or {}
 
     def publish_parsed(self, manifests: Mapping[str, PartManifest]) -> None:
         """Makes these the parts of the segment's parse, all at once, in place of any before."""
         content = {part: manifest.as_dict() for part, manifest in manifests.items()}
-        self._parsed.write(content)
+        self.pointer.write(content)
 
     def sweep(self, part: str, manifest: PartManifest) -> None:
-        """Deletes what the manifest does not name: files of tasks that died, and of the part
-        before. Whoever reads the folder without the manifest must not find a URL twice."""
+        """Deletes what neither this manifest nor the published one names: files of tasks that
+        died, and of the part before. Whoever reads the folder without the manifest must not
+        find a URL twice."""
         folder = self.part_folder(part)
         folder.drop_uploads()
-        kept = {file.path for file in manifest.files}
+        present = self.manifest(part)
+        kept = {file.path for each in (manifest, present) if each for file in each.files}
         for name in folder.names():
             if name.endswith(".parquet") and name not in kept:
                 folder.delete(name)
 
     def publish(self, part: str, manifest: PartManifest) -> None:
         if part in PARSED:
-            self._parsed.write({**self.parsed(), part: manifest.as_dict()})
+            self.pointer.write({**self.parsed(), part: manifest.as_dict()})
             return
-        self.folder.write(f"{part}/{MANIFEST}", json.dumps(manifest.as_dict()).encode())
+        self.manifest_file(part).write(manifest.as_dict())
 
 
 class Segments:
@@ -156,13 +173,26 @@ class Segments:
         return names
 
     def sweep_unfinished(self) -> None:
-        """Deletes fetch lists that a killed generate never finished.
+        """Deletes fetch lists that a killed generate never finished. A segment of which there
+        is more, or whose manifest is damaged, is no such list and stays.
 
         Only for whoever holds the CrawlDb's lock: nobody else is generating then.
         """
         for name in self.folder.names():
-            if not self.segment(name).is_done(GENERATE):
+            segment = self.segment(name)
+            try:
+                if segment.is_done(GENERATE):
+                    continue
+            except StorageError as error:
+                _log.warning("%s; the segment is passed over", error)
+                continue
+            if set(segment.folder.names()) <= {GENERATE}:
                 self.folder.delete(name)
+            else:
+                _log.warning(
+                    "%s has no finished %s, but more than that: it is left alone",
+                    *(segment.folder.address, GENERATE),
+                )
 
     def complete(self, committed: Mapping[str, Any]) -> list[str]:
         """Publishes the fetch lists that a CrawlDb snapshot committed, where a crash came

@@ -4,29 +4,35 @@
     DATASET/snapshots/000007/manifest.json, report.json, part-00003-1f2e3d4c.parquet …
     DATASET/scratch/                     files between the steps of a running job
 
+(CURRENT and manifest.json each have a copy beside them, see sealed_file.py.)
+
 A snapshot is its manifest: a list of files, one a bucket. A bucket that a job did not
 touch is named again, not copied, so small changes to a large table are cheap. File
 names are new for every attempt of every task, so that nothing is ever overwritten and
 what a killed job left behind can never be mistaken for state; the next writer sweeps it
-away.
+away. It sweeps nothing that a damaged manifest may name, and where there are snapshots but
+no pointer that can be read it does not write at all: CURRENT is there before the first
+manifest is.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from crawl.clock import Clock
-from crawl.errors import NoSnapshot, StorageError
+from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
 from crawl.storage.lock import Lock, held
-from crawl.storage.pointer import Pointer
+from crawl.storage.reports import read_report, write_report
+from crawl.storage.sealed_file import SealedFile
 
+CURRENT = "CURRENT"
 MANIFEST = "manifest.json"
 REPORT = "report.json"
 SNAPSHOTS = "snapshots"
@@ -34,6 +40,12 @@ SCRATCH = "scratch"
 APPLIED = "applied"
 """The note that every later snapshot has from the one before it: which segments the table
 has taken in, and the snapshot in which it did. A rollback forgets with the rows."""
+
+_LOOKS = 5
+"""How often a reader looks for the current state: each time a writer must have forgotten
+the one that was found."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +69,19 @@ class Snapshot:
     phase: str
     notes: dict[str, Any] = field(default_factory=dict)
     """What else was committed together with this state (see segments)."""
+    hosts: tuple[BucketFile, ...] = ()
+    """What is known of hosts as such, a file a bucket, where there is anything to know."""
 
     @property
     def applied(self) -> dict[str, int]:
         """The segments that this state contains, each with the snapshot that brought it."""
         found: dict[str, int] = self.notes.get(APPLIED, {})
         return found
+
+    @property
+    def all_files(self) -> tuple[BucketFile, ...]:
+        """Of URLs and of hosts."""
+        return (*self.files, *self.hosts)
 
     @property
     def rows(self) -> int:
@@ -72,8 +91,26 @@ class Snapshot:
     def bytes(self) -> int:
         return sum(file.bytes for file in self.files)
 
+    @classmethod
+    def of_dict(cls, content: Mapping[str, Any]) -> Snapshot:
+        """Raises TypeError, ValueError or KeyError for what cannot be a snapshot."""
+        files = tuple(BucketFile(**file) for file in content["files"])
+        hosts = tuple(BucketFile(**file) for file in content.get("hosts", ()))
+        found = cls(**{**content, "files": files, "hosts": hosts})
+        counts = [found.number, found.buckets, found.created_ms]
+        for file in found.all_files:
+            counts += [file.bucket, file.rows, file.bytes]
+        if any(type(count) is not int or count < 0 for count in counts):
+            raise ValueError("a number in it is none")
+        if any(file.bucket >= found.buckets for file in found.all_files):
+            raise ValueError("it has more buckets than it says")
+        return found
+
     def file_of(self, bucket: int) -> BucketFile | None:
         return next((file for file in self.files if file.bucket == bucket), None)
+
+    def hosts_of(self, bucket: int) -> BucketFile | None:
+        return next((file for file in self.hosts if file.bucket == bucket), None)
 
     def replacing(
         self, written: Iterable[BucketFile], rewritten: Iterable[int]
@@ -101,18 +138,64 @@ class Dataset:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
-        self._pointer = Pointer(folder, "CURRENT")
+        self.pointer = SealedFile(folder, CURRENT, unsealed=False)
 
     def timeline(self) -> Timeline:
-        content = self._pointer.read()
+        """Which snapshots there are; raises StorageError where there are some and what tells
+        of them is damaged or gone."""
+        try:
+            content, is_copy = self.pointer.look()
+        except DamagedFile as error:
+            raise self._without_pointer(f"is damaged ({error.fault})") from error
         if content is None:
+            if self.manifests():
+                raise self._without_pointer("is gone")
             return Timeline()
-        return Timeline(tuple(content["snapshots"]), content["next"])
+        try:
+            timeline = Timeline(tuple(map(int, content["snapshots"])), int(content["next"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._without_pointer("says nothing of snapshots") from error
+        if is_copy:
+            later = [number for number in self.manifests() if number >= timeline.next_number]
+            if any(map(self.is_whole, later)):
+                raise self._without_pointer("is damaged, and its copy is older")
+            self.pointer.tell_of_copy()
+        return timeline
+
+    def _without_pointer(self, what: str) -> StorageError:
+        found = ", ".join(map(str, self.manifests())) or "none"
+        return StorageError(
+            f"{self.folder.path(CURRENT)} {what} (snapshots that are there: {found});"
+            " nothing is written here until `crawl check CRAWL_DIR --repair` has brought back the"
+            " newest whole one"
+        )
+
+    def manifests(self) -> list[int]:
+        """The numbers of all snapshots that have a manifest, damaged or whole, kept or not."""
+        names = {
+            path.partition("/")[0] for path in self.folder.files(SNAPSHOTS) if MANIFEST in path
+        }
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def is_whole(self, number: int) -> bool:
+        """Whether the snapshot's manifest can be read; its files are not looked at."""
+        try:
+            self.snapshot(number)
+        except StorageError:
+            return False
+        return True
 
     def current(self) -> Snapshot | None:
         """The state that readers see; None where nothing was published yet."""
-        number = self.timeline().current
-        return None if number is None else self.snapshot(number)
+        for _ in range(_LOOKS):
+            number = self.timeline().current
+            try:
+                return None if number is None else self.snapshot(number)
+            except NoSnapshot:
+                # forgotten between the two looks; or its manifest is gone
+                if self.timeline().current == number:
+                    raise
+        return self.require_current()
 
     def require_current(self) -> Snapshot:
         snapshot = self.current()
@@ -120,23 +203,33 @@ class Dataset:
             raise NoSnapshot(f"{self.folder.address}: nothing here yet")
         return snapshot
 
+    def manifest_file(self, number: int) -> SealedFile:
+        return SealedFile(self.folder, f"{_place(number)}/{MANIFEST}")
+
     def snapshot(self, number: int) -> Snapshot:
-        raw = self.folder.read(f"{_place(number)}/{MANIFEST}")
-        if raw is None:
+        file = self.manifest_file(number)
+        content = file.read()
+        if content is None:
             raise NoSnapshot(f"{self.folder.address}: there is no snapshot {number}")
         try:
-            content = json.loads(raw)
-            content["files"] = tuple(BucketFile(**file) for file in content["files"])
-            return Snapshot(**content)
+            found = Snapshot.of_dict(content)
+            if found.number != number:
+                raise ValueError(f"it is that of snapshot {found.number}")
         except (ValueError, TypeError, KeyError) as error:
-            raise StorageError(
-                f"{self.folder.path(_place(number))}/{MANIFEST} is damaged: {error}"
-            ) from error
+            raise DamagedFile(self.folder.path(file.name), str(error)) from error
+        return found
+
+    def missing_files(self, snapshot: Snapshot) -> list[str]:
+        """Files of the snapshot that are not there, or not of their size."""
+        there = self.folder.files(SNAPSHOTS)
+        return [
+            file.path
+            for file in snapshot.all_files
+            if there.get(file.path.removeprefix(f"{SNAPSHOTS}/")) != file.bytes
+        ]
 
     def report(self, number: int) -> dict[str, Any]:
-        raw = self.folder.read(f"{_place(number)}/{REPORT}")
-        content: dict[str, Any] = json.loads(raw) if raw else {}
-        return content
+        return read_report(self.folder, f"{_place(number)}/{REPORT}")
 
     @contextmanager
     def writing(
@@ -147,8 +240,10 @@ class Dataset:
         stale_after_ms: float,
         heartbeat_s: float,
         force: bool = False,
+        damaged: bool = False,
     ) -> Iterator[Transaction]:
-        """Locks the dataset for a block that may publish one new snapshot."""
+        """Locks the dataset for a block that may publish one new snapshot. `damaged`: also
+        where the current state cannot be read, for whoever chooses another."""
         with held(
             self.folder,
             command,
@@ -157,7 +252,8 @@ class Dataset:
             heartbeat_s=heartbeat_s,
             force=force,
         ) as lock:
-            transaction = Transaction(self, lock, clock)
+            transaction = Transaction(self, lock, clock, damaged=damaged)
+            self.pointer.heal()
             transaction.sweep()
             try:
                 yield transaction
@@ -165,19 +261,27 @@ class Dataset:
                 # only its own: if the lock was forced away, the rest is its new owner's
                 transaction.scratch.delete("")
 
-    def _move(self, timeline: Timeline) -> None:
-        self._pointer.write({"snapshots": list(timeline.numbers), "next": timeline.next_number})
+    def move(self, timeline: Timeline) -> None:
+        """Makes these the kept snapshots. Only for whoever holds the lock."""
+        self.pointer.write({"snapshots": list(timeline.numbers), "next": timeline.next_number})
 
 
 class Transaction:
     """The right to write a dataset, and the way to do it."""
 
-    def __init__(self, dataset: Dataset, lock: Lock, clock: Clock) -> None:
+    def __init__(
+        self, dataset: Dataset, lock: Lock, clock: Clock, *, damaged: bool = False
+    ) -> None:
         self._dataset = dataset
         self._clock = clock
         self.lock = lock
         self.timeline = dataset.timeline()
-        self.base = None if self.timeline.current is None else dataset.current()
+        self.base: Snapshot | None = None
+        try:
+            self.base = dataset.current()
+        except StorageError:
+            if not damaged:
+                raise
         self.number = self.timeline.next_number
         self.place = _place(self.number)
         """Where to write new bucket files, relative to the dataset."""
@@ -199,9 +303,11 @@ class Transaction:
         keep: int,
         notes: dict[str, Any] | None = None,
         applying: Iterable[str] = (),
+        hosts: Iterable[BucketFile] | None = None,
     ) -> Snapshot:
         """Makes the files the current state; until its last small write nothing changed.
-        `applying` names the segments that they have taken in beside those of the base."""
+        `applying` names the segments that they have taken in beside those of the base;
+        without `hosts` those of the base stay."""
         applied = self.base.applied if self.base else {}
         applied = {**applied, **dict.fromkeys(applying, self.number)}
         if applied:
@@ -214,12 +320,15 @@ class Transaction:
             created_ms=self._clock.now_ms(),
             phase=report.phase,
             notes=notes or {},
+            hosts=tuple((self.base.hosts if self.base else ()) if hosts is None else hosts),
         )
-        folder = self._dataset.folder
         # the new owner of a lock that was forced away may have published this number
         self.lock.verify()
-        folder.write(f"{self.place}/{REPORT}", report.as_json().encode())
-        folder.write(f"{self.place}/{MANIFEST}", json.dumps(asdict(snapshot)).encode())
+        if not self.timeline.numbers:
+            # before the first manifest: where there is one without a pointer, one was lost
+            self._dataset.move(self.timeline)
+        write_report(self.folder, f"{self.place}/{REPORT}", report)
+        self._dataset.manifest_file(self.number).write(asdict(snapshot))
         self._move(Timeline((*self.timeline.numbers, self.number)[-keep:], self.number + 1))
         return snapshot
 
@@ -229,9 +338,15 @@ class Transaction:
         if number not in kept:
             listed = ", ".join(map(str, sorted(kept))) or "none"
             raise NoSnapshot(f"there is no snapshot {number} (kept: {listed})")
+        snapshot = self._dataset.snapshot(number)
+        missing = self._dataset.missing_files(snapshot)
+        if missing:
+            raise StorageError(
+                f"snapshot {number} is not whole: {self.folder.path(missing[0])} is missing or cut"
+            )
         others = tuple(other for other in kept if other != number)
         self._move(Timeline((*others, number), self.timeline.next_number))
-        return self._dataset.snapshot(number)
+        return snapshot
 
     def keep_newest(self, keep: int) -> tuple[int, ...]:
         """Forgets all but the `keep` newest snapshots; returns the forgotten ones."""
@@ -242,31 +357,45 @@ class Transaction:
         return forgotten
 
     def sweep(self) -> None:
-        """Deletes every file that no kept snapshot names."""
+        """Deletes every file that no kept snapshot names. A damaged manifest may name any file
+        that is as old as itself or older: those stay."""
         folder = self._dataset.folder
         folder.delete(SCRATCH)
         folder.drop_uploads()
         named: set[str] = set()
+        damaged: list[int] = []
         for number in self.timeline.numbers:
-            named.update(file.path for file in self._dataset.snapshot(number).files)
-            named.update({f"{_place(number)}/{MANIFEST}", f"{_place(number)}/{REPORT}"})
-        files = [f"{SNAPSHOTS}/{name}" for name in folder.files(SNAPSHOTS)]
-        stray = [path for path in files if path not in named]
+            try:
+                named.update(file.path for file in self._dataset.snapshot(number).all_files)
+            except StorageError as error:
+                _log.warning("%s; no file that it may name is deleted", error)
+                damaged.append(number)
+            manifest = self._dataset.manifest_file(number)
+            named.update({manifest.name, manifest.copy, f"{_place(number)}/{REPORT}"})
+        spared = max(damaged, default=0)
+        paths = [f"{SNAPSHOTS}/{name}" for name in folder.files(SNAPSHOTS)]
+        stray = [path for path in paths if path not in named and _number_in(path) > spared]
         for path in stray:
             folder.delete(path)
         # a local disk keeps the empty folder of a forgotten snapshot
         used = {path.split("/")[1] for path in named}
         for name in folder.names(SNAPSHOTS):
-            if name not in used:
+            if name not in used and _number_in(f"{SNAPSHOTS}/{name}") > spared:
                 folder.delete(f"{SNAPSHOTS}/{name}")
         self.swept += len(stray)
 
     def _move(self, timeline: Timeline) -> None:
         self.lock.verify()
-        self._dataset._move(timeline)
+        self._dataset.move(timeline)
         self.timeline = timeline
         self.sweep()
 
 
 def _place(number: int) -> str:
     return f"{SNAPSHOTS}/{number:06d}"
+
+
+def _number_in(path: str) -> float:
+    """The snapshot in whose folder a file is; beyond all of them where that is none."""
+    name = path.split("/")[1]
+    return int(name) if name.isdecimal() else float("inf")

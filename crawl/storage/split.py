@@ -118,7 +118,7 @@ def _open_source(folder: Folder, path: str) -> Iterator[pa.ipc.RecordBatchFileRe
     options = pa.ipc.IpcReadOptions(use_threads=False)
     with folder.open_read(path) as stream:
         try:
-            source = pa.ipc.open_file(stream, options=options)
-        except pa.ArrowInvalid as error:
-            raise StorageError(f"{folder.path(path)} is no whole Arrow file: {error}") from error
-        yield source
+            yield pa.ipc.open_file(stream, options=options)
+        except pa.ArrowException as error:
+            line = " ".join(str(error).split())
+            raise StorageError(f"{folder.path(path)} is no whole Arrow file: {line}") from error

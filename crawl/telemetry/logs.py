@@ -1,12 +1,12 @@
 """Logs as JSON: one object a line on stderr, with the place in the crawl. stdout stays the
 commands' own.
 
-Under `log.format=text`, the default, nothing is set up: Python's logging is as it was.
+Under `log.format=text`, the default, nothing is set up but that what Python's own handler of
+last resort prints is escaped: a warning may repeat what a server said.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import socket
@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from crawl.masking import masked_urls
+from crawl.printable import json_text, printable_lines
 from crawl.telemetry.context import where
 
 _active: logging.Handler | None = None
@@ -54,6 +56,19 @@ def use_json(level: str = "info", role: str = "driver") -> None:
         logging.getLogger(chatty).setLevel(
             max(logging.WARNING, logging.getLevelName(level.upper()))
         )
+
+
+def escape_text() -> None:
+    """From here on lines for people that nobody set up a handler for are safe to look at."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(PrintableLines())
+
+
+class PrintableLines(logging.Formatter):
+    """As Python formats it, with what a terminal would obey escaped and no passwords of URLs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable_lines(masked_urls(super().format(record)))
 
 
 def use_text() -> None:
@@ -110,7 +125,7 @@ class JsonLines(logging.Formatter):
                 "stack": self.formatException(record.exc_info),
             }
         # ASCII: no terminal and no shipper has to guess, and no U+2028 ends a line
-        return json.dumps(line, default=str)
+        return masked_urls(json_text(line, ascii_only=True))
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -119,7 +119,7 @@ FETCH_QUEUES = _gauge(
     "state",
 )
 FETCH_URLS_WAITING = _gauge("fetch_urls_waiting", "URLs in the hosts' queues, in memory.")
-FETCH_URLS_LEFT = _gauge("fetch_urls_left", "URLs of the list that are not settled yet.")
+FETCH_URLS_LEFT = _gauge("fetch_urls_left", "URLs, listed or followed, that are not settled yet.")
 FETCH_LONGEST_QUEUE = _gauge(
     "fetch_longest_queue_seconds", "How long the longest queue takes by its pauses alone."
 )

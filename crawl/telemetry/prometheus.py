@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from crawl.errors import EnvironmentFault
+from crawl.hints import install
 from crawl.telemetry.discovery import discoverable, file_name_of
 from crawl.telemetry.meter import Meter, Sample
 from crawl.telemetry.metrics import CRAWL, Kind, Metric
@@ -78,9 +79,7 @@ def require_extra(settings: Settings) -> None:
             (METRICS_TEXTFILE, settings.textfile),
         )
         named = " and ".join(declared.name for declared, is_set in wanted if is_set)
-        raise EnvironmentFault(
-            f"{named} needs prometheus-client: pip install 'nutria[metrics]'"
-        ) from None
+        raise EnvironmentFault(f"{named} needs prometheus-client: {install('metrics')}") from None
 
 
 class _Figures:

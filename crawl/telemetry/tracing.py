@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from crawl import __version__
 from crawl.clock import Clock, SystemClock
 from crawl.errors import EnvironmentFault
+from crawl.hints import install
 from crawl.telemetry.settings import TRACES_ENDPOINT, Settings
 
 _SILENCE_S = 60.0
@@ -137,7 +138,7 @@ def require_extra() -> None:
         import opentelemetry.sdk.trace  # noqa: F401
     except ModuleNotFoundError as missing:
         raise EnvironmentFault(
-            f"{TRACES_ENDPOINT.name} needs {missing.name}: pip install 'nutria[traces]'"
+            f"{TRACES_ENDPOINT.name} needs {missing.name}: {install('traces')}"
         ) from None
 
 

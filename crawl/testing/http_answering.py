@@ -86,19 +86,60 @@ class HttpAnswering(HttpCase):
         assert (got.body, got.truncated) == (b"abcde", Truncation.WHOLE)
         assert got.response_headers == head
         assert self.response(plugin, server.url()).body == b"abcde"
-        cut = self.response(plugin, server.url("/cut"))
-        assert (cut.body, cut.truncated) == (b"abc", Truncation.DISCONNECT)
+        assert self.failure(plugin, server.url("/cut")).kind is FailureKind.DISCONNECTED
 
-    def test_a_body_that_breaks_off(self, server: ScriptedServer) -> None:
-        server.answers["/"] = _then_close(honest(b"x" * 100)[:-40])
-        server.answers["/reset"] = _then_reset(honest(b"x" * 100)[:-40])
+    def test_a_page_that_breaks_off_is_a_failure(self, server: ScriptedServer) -> None:
+        page, chunked = honest(b"x" * 100), b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         packed = gzip.compress(bytes(range(256)) * 100)
-        server.page("/gzip", packed[:-30], "Content-Encoding: gzip")
+        whole = honest(packed, "Content-Encoding: gzip")
+        server.answers |= {
+            "/closed": _then_close(page[:-40]),
+            "/reset": _then_reset(page[:-40]),
+            "/nothing": _then_close(page[:-100]),
+            "/chunk": _then_close(chunked + b"9\r\nabc"),
+            "/between-chunks": _then_close(chunked + b"3\r\nabc\r\n"),
+            "/chunks-reset": _then_reset(chunked + b"3\r\nabc\r\n"),
+            "/no-length-reset": _then_reset(b"HTTP/1.1 200 OK\r\n\r\nabc"),
+            "/gzip-closed": _then_close(whole[:-30]),
+        }
+        server.page("/gzip-cut", packed[:-30], "Content-Encoding: gzip")
+        server.page("/created", b"x" * 100, code=201)
         plugin = self.plugin()
-        for path in ("/", "/reset"):
+        for path in server.answers:
+            if path == "/created":
+                continue
+            got = self.failure(plugin, server.url(path))
+            assert got.kind is FailureKind.DISCONNECTED and got.sent > 0, path
+            assert got.message.isprintable() and got.message, path
+        assert self.response(plugin, server.url("/created")).code == 201
+
+    def test_a_close_in_good_order_ends_a_page_without_a_length(
+        self, server: ScriptedServer
+    ) -> None:
+        server.answers["/"] = _then_close(b"HTTP/1.0 200 OK\r\n\r\nabc")
+        packed = gzip.compress(b"abc")
+        server.answers["/gzip"] = _then_close(
+            b"HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + packed
+        )
+        plugin = self.plugin()
+        for path in ("/", "/gzip"):
             got = self.response(plugin, server.url(path))
-            assert (got.body, got.truncated) == (b"x" * 60, Truncation.DISCONNECT), path
-        assert self.response(plugin, server.url("/gzip")).truncated is Truncation.DISCONNECT
+            assert (got.body, got.truncated) == (b"abc", Truncation.WHOLE)
+
+    def test_a_limit_of_ours_truncates_what_breaks_off_later(self, server: ScriptedServer) -> None:
+        server.answers["/"] = _then_close(honest(b"x" * 1000)[:-40])
+        got = self.response(self.plugin(), server.url(), max_bytes=10)
+        assert (got.body, got.truncated) == (b"x" * 10, Truncation.LENGTH)
+
+    @pytest.mark.parametrize("code", [302, 404, 503])
+    def test_another_answer_counts_though_its_body_breaks_off(
+        self, server: ScriptedServer, code: int
+    ) -> None:
+        page = honest(b"x" * 100, "Location: /there", code=code)
+        server.answers["/"] = _then_close(page[:-40])
+        got = self.response(self.plugin(), server.url())
+        assert (got.code, got.truncated) == (code, Truncation.DISCONNECT)
+        assert got.header("Location") == "/there"
 
     @pytest.mark.parametrize("body", [b"", b"2\r\nhi\r\n"])
     def test_a_trailer_is_no_head(self, server: ScriptedServer, body: bytes) -> None:

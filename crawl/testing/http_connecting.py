@@ -131,6 +131,23 @@ class HttpConnecting(HttpCase):
 
     @pytest.mark.parametrize(
         "host",
+        [
+            *("localhost", "a.localhost", "LOCALHOST.", "127.1", "[::1]", "0", "10.0.0.1"),
+            *("metadata.google.internal", "169.254.169.254", "[64:ff9b::a9fe:a9fe]"),
+        ],
+    )
+    def test_no_proxy_is_asked_for_inner_hosts(self, server: ScriptedServer, host: str) -> None:
+        plugin = self.plugin(
+            http_proxy_host="127.0.0.1",
+            http_proxy_port=server.port,
+            http_filter_ipaddress_allow_private=False,
+        )
+        got = self.failure(plugin, f"http://{host}/")
+        assert got.kind is FailureKind.ADDRESS_REFUSED and got.sent == 0
+        assert server.asked == []
+
+    @pytest.mark.parametrize(
+        "host",
         ["127.0.0.1", "2130706433", "0x7f.1", "017700000001", "[::1]", "[::ffff:127.0.0.1]", "0"],
     )
     def test_inner_addresses_are_refused(self, server: ScriptedServer, host: str) -> None:

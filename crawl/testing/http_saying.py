@@ -120,6 +120,15 @@ class HttpSaying(HttpCase):
             assert f"{name}: ***\r\n".encode() in got.request_headers
             assert secret.encode() not in got.request_headers
 
+    def test_custom_headers_that_are_secrets_are_not_kept(self, server: ScriptedServer) -> None:
+        custom = "X-Api-Key: k4711\nX-Access: Bearer b4711\nX-Colour: red"
+        got = self.response(self.plugin(http_custom_headers=custom), server.url())
+        (asked,) = server.asked
+        assert (asked.header("X-Api-Key"), asked.header("X-Access")) == ("k4711", "Bearer b4711")
+        assert b"4711" not in got.request_headers
+        for line in (b"X-Api-Key: ***", b"X-Access: ***", b"X-Colour: red"):
+            assert b"\r\n" + line + b"\r\n" in got.request_headers
+
     def test_the_users_of_a_url_are_nobodys_business(self, server: ScriptedServer) -> None:
         self.response(self.plugin(), f"http://me:secret@a.test:{server.port}/")
         assert server.asked[0].header("Authorization") == ""

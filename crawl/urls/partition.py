@@ -55,7 +55,7 @@ class Partitioner:
             return PartitionKey(host)
         if self._mode is PartitionMode.BY_DOMAIN:
             return PartitionKey(registered_domain(host))
-        address = self._address(host)
+        address = self._address(host) if host else None  # files have no address
         return PartitionKey(host, resolved=False) if address is None else PartitionKey(address)
 
     def _address(self, host: str) -> str | None:

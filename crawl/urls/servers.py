@@ -32,7 +32,7 @@ class Server:
 
     scheme: str
     host: str
-    """IPv6 in brackets."""
+    """IPv6 in brackets; empty of this machine's files."""
     port: int
     authority: str
     """For the Host header: without the scheme's own port."""
@@ -43,7 +43,7 @@ class Server:
 
 
 def server_of(url: str) -> Server | None:
-    """None where it is no URL, or none of a host."""
+    """None where it is no URL, or neither of a host nor of a file."""
     end = url.find("/", _SHORTEST, _LONGEST)
     # a lone surrogate, wherever it is, makes it no URL
     found = _remembered(url[:end]) if end > 0 and url.isascii() else None
@@ -55,7 +55,7 @@ def server_of(url: str) -> Server | None:
 
 def server_and_path(url: str) -> tuple[Server, str] | None:
     """The server, and what to ask it for: path and query as the standard spells them. None
-    where it is no URL, or none of a host."""
+    where it is no URL, or neither of a host nor of a file."""
     end = url.find("/", _SHORTEST, _LONGEST)
     if end > 0:
         path = url[end:]
@@ -83,7 +83,7 @@ def _remembered(beginning: str) -> Server | None:
 
 
 def _server(url: URL) -> Server | None:
-    if not url.host:
+    if not url.host and url.scheme != "file":
         return None
     port = _PORTS.get(url.scheme, 0) if url.port is None else url.port
     return Server(

@@ -7,15 +7,18 @@ import threading
 import pytest
 
 from crawl.cli import showing
+from crawl.clock import SystemClock
 
 
 class Remarks:
     """The lines so far, and whether there were any."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, patch: pytest.MonkeyPatch, told_by: str = "crawl.cli.showing.remark"
+    ) -> None:
         self.said: list[str] = []
         self._told = threading.Event()
-        patch.setattr(showing, "remark", self._hear)
+        patch.setattr(told_by, self._hear)
         patch.setattr(showing.Lines, "every_s", 0.01)
 
     def _hear(self, message: str) -> None:
@@ -25,6 +28,13 @@ class Remarks:
     def come(self, within_s: float) -> bool:
         """Whether one was heard by then, since the last time that all was forgotten."""
         return self._told.wait(within_s)
+
+    def until(self, text: str, within_s: float) -> None:
+        """Waits for a line that has the text."""
+        ends = SystemClock().monotonic() + within_s
+        while not any(text in line for line in list(self.said)):
+            assert SystemClock().monotonic() < ends, self.said
+            self._told.wait(0.01)
 
     def forget(self) -> None:
         self.said.clear()

@@ -17,7 +17,7 @@ from tests.cli.remarks import Remarks
 from tests.phases.webs import listed
 
 TOLD: dict[str, Any] = {
-    "told_ms": 1,
+    "told_ms": 10**14,  # never long ago
     "done": 30,
     "pages_per_s": 2.5,
     "kb_per_s": 100.0,
@@ -38,6 +38,11 @@ def test_the_parts_are_added_up() -> None:
     )
 
 
+def test_what_is_followed_is_counted_among_the_urls() -> None:
+    progress = Progress.of([TOLD | {"done": 242, "followed": 9}], 239)
+    assert str(progress).startswith("242 of 248 URLs, ")
+
+
 @pytest.mark.parametrize(
     ("done", "pages_per_s", "longest_s", "left_s"),
     [(30, 2.0, 12.0, 35.0), (30, 2.0, 50.0, 50.0), (30, 0.0, 7.0, 7.0), (200, 2.0, 0.0, 0.0)],
@@ -52,6 +57,35 @@ def test_the_time_that_is_left(
 def test_what_older_tasks_do_not_tell_is_nought() -> None:
     progress = Progress.of([{"told_ms": 1, "done": 3}], 9)
     assert (progress.done, progress.ready, progress.errors.total()) == (3, 0, 0)
+
+
+WAIT = {"host": "dead.org", "why": "robots.txt unavailable", "until_ms": 1_800_000_000_000}
+
+
+def test_what_is_waited_for_comes_first_where_nobody_can_be_asked() -> None:
+    idle = TOLD | {"busy_threads": 0, "queues_ready": 0, "waits": [WAIT]}
+    told = "waits for dead.org (robots.txt unavailable) until 08:00:00 UTC"
+    assert Progress.of([idle], 99).pace.startswith(f"{told}, 2 pages/s")
+    assert Progress.of([TOLD | {"waits": [WAIT]}], 99).pace.endswith(f"(http_503 2 tls 1), {told}")
+
+
+def test_of_several_waits_the_first_to_end_is_named() -> None:
+    sooner = WAIT | {"host": "busy.org", "why": "Retry-After", "until_ms": 1_799_999_999_000}
+    progress = Progress.of([TOLD | {"waits": [WAIT]}, TOLD | {"waits": [sooner]}], 99)
+    assert "waits for busy.org and 1 more (Retry-After) until 07:59:59 UTC" in str(progress)
+
+
+def test_a_hosts_name_moves_no_cursor() -> None:
+    assert "\x1b" not in str(Progress.of([TOLD | {"waits": [WAIT | {"host": "a\x1b[2J.org"}]}], 99))
+
+
+def test_the_pace_is_that_of_tasks_that_still_fetch() -> None:
+    fresh, now = TOLD | {"told_ms": 100_000}, 101_000
+    ended = TOLD | {"told_ms": 100_000, "ended": True, "pages_per_s": 129.0}
+    silent = TOLD | {"told_ms": 1, "pages_per_s": 129.0}
+    progress = Progress.of([fresh, ended, silent], 99, now)
+    assert (progress.pages_per_s, progress.kb_per_s) == (2.5, 100.0)
+    assert progress.done == 90
 
 
 @pytest.fixture

@@ -9,12 +9,14 @@ from typing import TypeVar
 
 import pytest
 
+from crawl.buckets.runner import InProcess
 from crawl.cli.parse_progress import ParseProgress, progress_of, telling
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import parse
-from crawl.phases.parse import PROGRESS, ParseOptions
+from crawl.phases.parse import PROGRESS, ParseOptions, pages_done
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
 from crawl.storage.lock import held
 from crawl.storage.segments import Segment
 from crawl.testing.clock import ManualClock
@@ -82,17 +84,41 @@ def test_its_words() -> None:
     assert ParseProgress(0, 4000, 0.0).left == ""
 
 
-def test_lines_while_it_runs_and_nothing_before_there_is_anything(
-    segment: Segment, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
     clock = ManualClock(0)
     with telling(segment, quiet=False, stream=io.StringIO(), clock=clock):
-        assert not remarks.come(0.05)
+        assert remarks.come(10)
         clock.advance(2)
         segment.folder.write(f"{PROGRESS}/00000-4", b"")
+        remarks.until("4 of 5 pages", 10)
+    assert "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go" in remarks.said
+
+
+def test_nothing_is_done_at_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
+    remarks = Remarks(monkeypatch)
+    with telling(segment, quiet=False, stream=io.StringIO(), clock=ManualClock(0)):
         assert remarks.come(10)
-    assert remarks.said[0] == "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go"
+    assert remarks.said[0] == "parse: 0 of 5 pages"
+
+
+def test_a_long_task_tells_how_far_it_is(
+    directory: CrawlDir, segment: Segment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both files are one task, and are told of one by one."""
+    monkeypatch.setattr(parse, "_MARK_EVERY_S", 0.0)
+    seen: list[str] = []
+    write = Folder.write
+
+    def spied(folder: Folder, name: str, content: bytes) -> None:
+        write(folder, name, content)
+        if name.startswith(PROGRESS):
+            seen.append(str(progress_of(segment)))
+            assert pages_done(segment) <= 5
+
+    monkeypatch.setattr(Folder, "write", spied)
+    parse.run(InProcess(), directory, Config.of(settings()), ParseOptions(NAME), SystemClock())
+    assert seen == ["3 of 5 pages", "5 of 5 pages"]
 
 
 def test_another_shell_can_ask(crawl: Caller, directory: CrawlDir, segment: Segment) -> None:

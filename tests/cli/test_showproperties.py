@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from crawl.cli.showproperties import command
+from crawl.config import Config
 from crawl.config.properties import CORE
 from crawl.config.render import render
 from crawl.declared import declared_properties
@@ -45,6 +46,48 @@ def test_a_line_says_value_unit_and_origin(tmp_path: Path) -> None:
     assert (mode["value"], mode["unit"], mode["origin"]) == ("host", "", "default")
     assert mode["kind"] == "choice"
     assert mode["about"]
+
+
+SECRETS = [
+    *("-D", "http.proxy.password=s4711"),
+    *("-D", "ftp.password=s4711"),
+    *("-D", "spark.hadoop.fs.s3a.secret.key=s4711"),
+    *("-D", "http.custom.headers=X-Api-Key: s4711\nX-Colour: red"),
+    *("-D", "metrics.pushgateway.url=http://me:s4711@gw:9091"),
+]
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--changed"], ["--toml"]])
+def test_secrets_are_masked(more: list[str]) -> None:
+    result = run(*SECRETS, *more)
+    assert result.exit_code == 0
+    assert "4711" not in result.output
+    if "--toml" not in more:
+        assert "5 values are secrets, shown as ***; --show-secrets prints them" in result.stderr
+        assert "X-Colour: red" in result.stdout
+
+
+def test_secrets_for_whoever_asks() -> None:
+    told = {line["key"]: line for line in as_json(*SECRETS, "--show-secrets")}
+    assert told["http.proxy.password"]["value"] == "s4711"
+    assert not told["http.proxy.password"]["masked"]
+    masked = {line["key"]: line for line in as_json(*SECRETS)}
+    assert (masked["http.proxy.password"]["value"], masked["http.proxy.password"]["masked"]) == (
+        "***",
+        True,
+    )
+    assert masked["http.proxy.username"]["masked"] is False
+
+
+def test_no_fault_repeats_a_secret(tmp_path: Path) -> None:
+    site = tmp_path / "crawl-site.toml"
+    site.write_text('"http.proxy.password" = 4711\n')
+    for wrong in (["--conf", str(tmp_path)], ["-D", "http.proxy.password:4711"]):
+        result = run(*wrong)
+        assert isinstance(result.exception, ConfigError)
+        assert "4711" not in str(result.exception) and "***" in str(result.exception)
+    digests = {Config.of({"http.proxy.password": word}).digest() for word in ("a", "b")}
+    assert len(digests) == 1
 
 
 def test_as_text_on_one_line_each(tmp_path: Path) -> None:

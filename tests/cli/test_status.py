@@ -12,7 +12,10 @@ from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
 from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE, PartFile, PartManifest
+from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
+from tests.phases.made import NOW, datum, make_crawldb
+from tests.phases.troubled import tell_troubles, trouble, update
 from tests.phases.webs import listed
 
 URLS = [f"http://h{n % 4}.org/{n}" for n in range(20)]
@@ -46,6 +49,7 @@ def test_before_in_between_and_after(crawl: Caller, made: tuple[CrawlDir, str]) 
         "records": 0,
         "state": "generated",
         "progress": "",
+        "waits": [],
     }
     assert row(crawl, directory) == expected
     ChunkLog(directory.segments.segment(name).folder, 0).claim(0)
@@ -86,7 +90,7 @@ def told(part: int, done: int) -> bytes:
         "queues_ready": 1,
         "queues_waiting": 3,
         "longest_queue_s": 10.0 * part,
-        "told_ms": 0,
+        "told_ms": SystemClock().now_ms(),
     }
     return json.dumps(content).encode()
 
@@ -142,3 +146,23 @@ def test_a_crawl_without_segments(crawl: Caller, tmp_path: Path) -> None:
     answer = crawl("status", tmp_path / "none")
     assert answer.code == 2
     assert answer.err.count("\n") == 1
+
+
+def test_status_lists_them(crawl: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = make_crawldb(
+        str(tmp_path / "c"), {f"http://dead{n}.org/": datum() for n in range(3)}
+    )
+    tell_troubles(directory, "20270101000000", [trouble(f"dead{n}.org") for n in range(3)])
+    update(directory)
+    monkeypatch.setattr("crawl.cli.status.SystemClock", lambda: ManualClock(NOW + 60_000))
+    answer = crawl("status", directory.address, "--hosts", "--json")
+    assert len(answer.json) == 3
+    assert answer.json[0] == {
+        "host": "dead0.org",
+        "reason": "robots_deferred",
+        "failures": 1,
+        "until": "2027-01-15 08:05:00 UTC",
+    }
+    answer = crawl("status", directory.address)
+    assert "3 hosts wait, the next until 2027-01-15 08:05:00 UTC" in answer.err
+    assert "dead2.org" in answer.out

@@ -164,3 +164,9 @@ def test_what_needs_no_look_up_is_known_at_once() -> None:
     assert resolver.known("a") is None
     resolver.locate("a")
     assert resolver.known("a") == Located(("8.8.8.8",))
+
+
+def test_no_host_is_not_looked_up() -> None:
+    names = Names(**{"": ["8.8.8.8"]})
+    assert HostResolver(Config.of(), names).locate("").kind is FailureKind.UNKNOWN_HOST
+    assert names.asked == []

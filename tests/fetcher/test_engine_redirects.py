@@ -8,7 +8,7 @@ from crawl.fetcher.seen import Seen
 from crawl.model.status import Status
 from crawl.rules.redirect import RedirectRules
 from tests.fetcher.engine_web import gaps, host
-from tests.fetcher.small_web import SmallWeb, fetch
+from tests.fetcher.small_web import DUE, SmallWeb, fetch
 
 
 def test_redirects_are_left_for_a_later_round() -> None:
@@ -101,3 +101,25 @@ def test_when_memory_is_full_targets_are_left_for_later_instead_of_fetched_twice
         done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
     assert done.statuses["http://a.org/there"] is Status.LINKED
     assert done.engine.counters["redirects_left_for_later"] == 1
+
+
+def test_what_is_followed_is_told_in_the_same_breath_as_its_record() -> None:
+    """And a redirect is no link: its target is as deep as its source."""
+    told: list[str | tuple[str, tuple[str, ...], int]] = []
+    web = SmallWeb({"http://a.org/": (302, {"location": "/b"}), "http://a.org/b": "fine"})
+    fetched = fetch(
+        web,
+        [],
+        redirect_max=2,
+        prepare=lambda engine: engine.follow([("http://a.org/", DUE)], 2),
+        around={
+            "emit": lambda record: told.append(record.url),
+            "followed": lambda item: told.append((item.url, item.came_by, item.depth)),
+        },
+    )
+    assert told == [
+        "http://a.org/",
+        ("http://a.org/b", ("http://a.org/",), 2),
+        "http://a.org/b",
+    ]
+    assert fetched.engine.counters["redirects_followed"] == 1

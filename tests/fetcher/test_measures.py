@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crawl.fetcher.measures import FetchFigures, count_event, is_measured
-from crawl.fetcher.watch import PROGRESS
+from crawl.fetcher.watch import PROGRESS, settled_of
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
 from crawl.telemetry import metrics
@@ -35,7 +35,7 @@ class Fetch:
         told = {
             "part": part,
             "urls": PARTS[part].rows,
-            "done": counters.get("records", 0),
+            "done": settled_of(counters),
             "counters": counters,
             "request_times": {"counts": NO_TIMES, "ms": 0},
             "run": run,

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from types import MappingProxyType
+from zlib import crc32
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawl.fetcher.item import Followed
 from crawl.fetcher.note import Note, decoded, pieces
 from crawl.fetcher.record import FetchRecord
 from crawl.model.content import Content
@@ -34,6 +36,12 @@ NOTES = st.builds(
     st.lists(RECORDS, max_size=3),
     st.lists(CONTENTS, max_size=2),
     st.dictionaries(TEXTS, WHOLE, max_size=3),
+    st.lists(
+        st.builds(
+            *(Followed, TEXTS, TEXTS, DATUMS, st.lists(TEXTS, max_size=3).map(tuple), TEXTS, WHOLE)
+        ),
+        max_size=2,
+    ),
 )
 
 
@@ -74,5 +82,14 @@ def test_any_mapping_is_noted() -> None:
 )
 def test_what_is_no_note_of_ours_is_passed_over(message: bytes) -> None:
     good = encoded(Note(counters={"a": 1}))
-    raw = good + len(message).to_bytes(8, "big") + message + good
+    head = len(message).to_bytes(8, "big") + crc32(message).to_bytes(4, "big")
+    raw = good + head + message + good
     assert list(decoded(raw)) == [Note([], [], {"a": 1})]
+
+
+@given(NOTES, st.data())
+def test_a_flipped_bit_is_no_note(note: Note, data: st.DataObject) -> None:
+    raw = bytearray(encoded(note))
+    place = data.draw(st.integers(0, 8 * len(raw) - 1))
+    raw[place // 8] ^= 1 << place % 8
+    assert list(decoded(bytes(raw))) == []

@@ -7,6 +7,7 @@ import pytest
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
+from crawl.fetcher.item import Followed
 from crawl.fetcher.journal import Notes
 from crawl.fetcher.noting import Answers, Noting
 from crawl.fetcher.record import FetchRecord
@@ -24,7 +25,11 @@ class Held(Notes):
         self.urls: list[list[str]] = []
 
     def write(
-        self, records: Sequence[FetchRecord], archived: Sequence[Content], total: Counters
+        self,
+        records: Sequence[FetchRecord],
+        archived: Sequence[Content],
+        total: Counters,
+        followed: Sequence[Followed] = (),
     ) -> None:
         self.begun.set()
         assert self.may_go_on.wait(60)
@@ -66,7 +71,11 @@ def test_what_waits_at_the_end_is_not_noted() -> None:
 
 class Broken(Held):
     def write(
-        self, records: Sequence[FetchRecord], archived: Sequence[Content], total: Counters
+        self,
+        records: Sequence[FetchRecord],
+        archived: Sequence[Content],
+        total: Counters,
+        followed: Sequence[Followed] = (),
     ) -> None:
         raise StorageError("no space left")
 

@@ -11,6 +11,7 @@ import pytest
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.chunk_files import ChunkFiles
+from crawl.fetcher.item import Followed
 from crawl.fetcher.journal import Journal, Notes
 from crawl.fetcher.output import ChunkSize
 from crawl.fetcher.record import FetchRecord
@@ -78,11 +79,15 @@ def test_answers_that_come_while_one_is_noted_are_noted_together_without_another
     write = Notes.write
 
     def slow(
-        self: Notes, records: list[FetchRecord], archived: list[Content], total: Counters
+        self: Notes,
+        records: list[FetchRecord],
+        archived: list[Content],
+        total: Counters,
+        followed: list[Followed],
     ) -> None:
         met.set()
         assert may_go_on.wait(60)
-        write(self, records, archived, total)
+        write(self, records, archived, total, followed)
 
     monkeypatch.setattr(Notes, "write", slow)
     made = Made(tmp_path, ChunkSize())
@@ -126,7 +131,11 @@ def test_what_keeps_answers_from_being_noted_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(
-        self: Notes, records: list[FetchRecord], archived: list[Content], total: Counters
+        self: Notes,
+        records: list[FetchRecord],
+        archived: list[Content],
+        total: Counters,
+        followed: list[Followed],
     ) -> None:
         raise StorageError("no space left")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.fetcher.engine import FetchEngine
-from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
+from crawl.fetcher.part import PROGRESS, STOP, PartFetched, PartFetching, fetch_part
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.registry import Resolved
@@ -368,3 +369,77 @@ def test_a_file_is_all_a_task_is_told(tmp_path: Path) -> None:
     wrong = PartFile(part.file.part, "none.parquet", 9, 0)
     with pytest.raises(StorageError, match="no such file"):
         fetch_part(part.fetching, wrong)
+
+
+def test_a_redirect_is_gone_on_with_after_a_death(
+    tmp_path: Path, script: dict[str, Callable[[Request], Answer]]
+) -> None:
+    """Also where the answers were committed, and what is followed counts its redirects on."""
+    part = Part(tmp_path, ["http://a.org/1"], http__redirect__max=2)
+    script["http://a.org/1"] = redirect("http://b.org/2")
+    script["http://b.org/2"] = die
+    with pytest.raises(Death):
+        part.fetch()
+    script["http://b.org/2"] = redirect("http://c.org/3")
+    script["http://c.org/3"] = die
+    with pytest.raises(Death):
+        part.go_on()
+    script["http://c.org/3"] = redirect("http://d.org/4")
+    done = part.go_on()
+    assert done.finished
+    assert done.counters["followed_again"] == 2
+    rows = [row for chunk in part.chunks() for row in chunk]
+    assert Counter(rows) == Counter(
+        [
+            *((f"http://{host}.org/{number}", Status.FETCH_REDIR_TEMP) for host, number in PLACES),
+            ("http://d.org/4", Status.LINKED),
+        ]
+    )
+    asked = ScriptedProtocol.asked
+    assert (asked["http://a.org/1"], asked["http://d.org/4"]) == (1, 0)
+
+
+PLACES = (("a", 1), ("b", 2), ("c", 3))
+
+
+def test_a_target_whose_request_hangs_is_left_for_later(
+    tmp_path: Path, script: dict[str, Callable[[Request], Answer]]
+) -> None:
+    may_end = threading.Event()
+
+    def hang(request: Request) -> Answer:
+        may_end.wait(60)
+        return page(request)
+
+    part = Part(tmp_path, ["http://a.org/1"], http__redirect__max=2, fetcher__threads__timeout=1)
+    script["http://a.org/1"] = redirect("http://b.org/2")
+    script["http://b.org/2"] = hang
+    try:
+        done = part.fetch()
+    finally:
+        may_end.set()
+    assert done.finished and done.counters["hung_threads"] == 1
+    rows = {url: status for chunk in part.chunks() for url, status in chunk}
+    assert rows == {
+        "http://a.org/1": Status.FETCH_REDIR_TEMP,
+        "http://b.org/2": Status.LINKED,
+    }
+
+
+def test_who_goes_on_tells_no_more_done_than_there_is(
+    tmp_path: Path, script: dict[str, Callable[[Request], Answer]]
+) -> None:
+    """Targets that a task before has followed are records, and on no list."""
+    part = Part(tmp_path, URLS, http__redirect__max=3)
+    for url in URLS[:8]:
+        script[url] = redirect(f"{url}/target")
+    script[URLS[8]] = die
+    with pytest.raises(Death):
+        part.fetch()
+    before = sum(part.records().values())
+    script[URLS[8]] = page
+    part.go_on()
+    raw = part.fetching.segment.read(f"{PROGRESS}/part-{part.file.part:05d}.json")
+    told = json.loads(raw or b"{}")
+    assert before and told["urls"] == len(URLS)
+    assert told["done"] == sum(part.records().values()) == told["urls"] + told["followed"]

@@ -66,7 +66,6 @@ slow.example.net 2
         ("anexample.net", Pace(5.0)),
         ("192.0.2.1", Pace(5.0)),
         ("[::1]", Pace(5.0)),
-        ("", Pace(5.0)),
     ],
 )
 def test_the_nearest_line_of_the_file_counts(host: str, pace: Pace) -> None:
@@ -131,3 +130,7 @@ def test_a_back_off_doubles_with_a_quarter_left_to_chance() -> None:
     pauses = [politeness.back_off(n, 0.0) for n in range(1, 60)]
     assert all(one <= two for one, two in itertools.pairwise(pauses))
     assert pauses[-1] == 86_400.0
+
+
+def test_files_of_this_machine_need_no_pause() -> None:
+    assert polite("*.org 9", fetcher_server_delay=3.0).pace_of("") == Pace(0.0, 1)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from crawl.fetcher.politeness import Pace, Politeness
-from crawl.fetcher.queues import HostQueues, Nothing, Outlook
+from crawl.fetcher.queues import HostQueues, Nothing, Outlook, Wait
 from tests.fetcher.queued import item, taken
 
 
@@ -124,7 +124,8 @@ def test_the_longest_chain_is_told() -> None:
             queues.put(item(host))
     assert queues.outlook(0.0) == Outlook(2, 0, 15.0)
     queues.queue("fast").wait_until(20.0)
-    assert queues.outlook(0.0) == Outlook(1, 1, 20.0 + 8 * 2.0 / 4)
+    waits = (Wait("fast", "crawl delay", 20.0),)
+    assert queues.outlook(0.0) == Outlook(1, 1, 20.0 + 8 * 2.0 / 4, waits=waits)
     assert not isinstance(queues.take(0.0), Nothing)
     assert queues.outlook(0.0).ready == 0
     assert queues.outlook(0.0).waiting == 2

@@ -13,9 +13,9 @@ from crawl.errors import StorageError
 from crawl.fetcher.item import FetchItem
 from crawl.fetcher.output import ChunkSize, Output
 from crawl.fetcher.politeness import Pace, Politeness
-from crawl.fetcher.queues import HostQueues
+from crawl.fetcher.queues import HostQueues, Left
 from crawl.fetcher.request_times import RequestTimes
-from crawl.fetcher.watch import PROGRESS, STOP, Watch, take_over, watching
+from crawl.fetcher.watch import PROGRESS, STOP, Watch, paused_before, take_over, watching
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
@@ -70,6 +70,25 @@ def test_a_torn_sign_of_life_is_none(segment: Folder, torn: bytes) -> None:
 def test_no_clock_makes_anybody_wait_for_long(segment: Folder) -> None:
     pauses(segment, NOW + 10**9)
     assert pauses(segment, NOW) == [8.0]
+
+
+def test_who_follows_keeps_the_pauses_that_are_not_over(segment: Folder) -> None:
+    paused = [["a.org", 600.0, 3], ["b.org", 20.0, 0], ["c.org", 5.0, 1]]
+    segment.write(TOLD, json.dumps({"told_ms": NOW, "paused": paused}).encode())
+    assert paused_before(segment, 2, NOW + 10_000) == [
+        Left("a.org", 590.0, 3, ""),
+        Left("b.org", 10.0, 0, ""),
+    ]
+    assert paused_before(segment, 2, NOW - 10_000)[0].pause_s == 600  # a clock was set back
+    assert paused_before(segment, 3, NOW) == []
+
+
+@pytest.mark.parametrize(
+    "torn", [b"", b"{", b"[]", b'{"told_ms": 1}', b'{"told_ms": 1, "paused": [[1]]}']
+)
+def test_torn_pauses_are_none(segment: Folder, torn: bytes) -> None:
+    segment.write(TOLD, torn)
+    assert paused_before(segment, 2, NOW) == []
 
 
 class StandingEngine:
@@ -133,6 +152,16 @@ def test_it_tells_how_far_the_part_is(watched: Watched) -> None:
     assert watched.told["errors"] == {}
 
 
+def test_followed_urls_are_told_and_done_is_never_more_than_there_is(watched: Watched) -> None:
+    watched.engine.counters |= Counters({"records": 60, "redirects_followed": 20})
+    watched.look()
+    assert (watched.told["done"], watched.told["followed"]) == (67, 20)
+    watched.engine.counters["handed_back.hung"] += 10
+    watched.clock.advance(2)
+    watched.look()
+    assert (watched.told["done"], watched.told["urls"]) == (70, 50)
+
+
 def test_it_tells_what_goes_wrong_and_how_the_queues_stand(watched: Watched) -> None:
     watched.engine.counters |= Counters(
         {"answers.http_200": 9, "answers.http_301": 2, "answers.http_503": 3, "answers.tls": 1}
@@ -144,6 +173,19 @@ def test_it_tells_what_goes_wrong_and_how_the_queues_stand(watched: Watched) -> 
     assert watched.told["errors"] == {"http_503": 3, "tls": 1}
     assert (watched.told["queues_ready"], watched.told["queues_waiting"]) == (1, 1)
     assert watched.told["longest_queue_s"] == 900.0
+
+
+def test_it_tells_who_must_be_left_alone(watched: Watched) -> None:
+    queues, now = watched.engine.queues, watched.clock.monotonic()
+    queues.queue("failed.org").exceptions = 2
+    queues.queue("failed.org").wait_until(now + 3)
+    queues.queue("asked.org").wait_until(now + 300)
+    queues.queue("usual.org").wait_until(now + 5)
+    queues.queue("recovered.org").exceptions = 1
+    queues.go_on_from([Left("later.org", 60.0, 0, "")], now)
+    watched.look()
+    found = [(key, exceptions) for key, _, exceptions in watched.told["paused"]]
+    assert found == [("asked.org", 0), ("later.org", 0), ("failed.org", 2)]
 
 
 def test_it_hears_that_it_is_to_end(watched: Watched) -> None:

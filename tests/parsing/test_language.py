@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from crawl.parsing.language import (
     Identifier,
+    _model,
     first_declared,
     normalised,
     sample,
@@ -92,11 +93,44 @@ def test_only_some_languages() -> None:
 def test_a_sample_has_no_more_bytes(title: str, text: str, most: int) -> None:
     taken = sample(title, text, most)
     whole = f"{title}\n{text}"
-    assert whole.startswith(taken) or len(title) > most
     assert most == 0 or len(taken.encode()) <= most
     assert most or taken == whole
+    if len(text) <= most:
+        assert whole.startswith(taken) or len(title) > most
+
+
+def test_a_long_text_is_looked_at_in_its_middle_too() -> None:
+    menu, words = "Home | Login | Impressum | ", TEXTS["fr"] + " "
+    taken = sample("Titre", menu * 20 + words * 20, 200)
+    assert taken.startswith("Titre\nHome | Login")
+    assert "nuages" in taken and len(taken.encode()) <= 200
+    assert Identifier().identify(sample("", menu * 20 + words * 40, 512)) == "fr"
+
+
+def test_chinese_in_its_longer_characters_is_chinese() -> None:
+    text = "本手冊說明如何安裝系統，並介紹檔案與目錄的用法。請先閱讀這一章。" * 4
+    assert Identifier().identify(text) == "zh"
+
+
+@pytest.mark.parametrize("text", ["Index of /pub", "Login", "OK Cancel Help", "404 Not Found"])
+def test_a_few_words_have_no_language_rather_than_a_wrong_one(text: str) -> None:
+    assert Identifier().identify(text) in ("", "en")
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=200))
 def test_any_text_has_a_language_or_none(text: str) -> None:
     assert isinstance(Identifier().identify(sample("", text, 2048)), str)
+
+
+def test_without_memory_for_the_model_there_is_no_language(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def short(*arguments: object, **more: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", short)
+    _model.cache_clear()
+    try:
+        assert Identifier().identify(TEXTS["de"]) == ""
+    finally:
+        _model.cache_clear()

@@ -79,7 +79,9 @@ def test_what_is_not_whole_is_recorded_and_parsed_only_if_wanted() -> None:
     assert only(batch)["status"] == "failed_truncated"
     assert "length" in only(batch)["message"]
     assert told(batch) == [(URL, Status.SIGNATURE)]
-    assert only(parse_batch(plan(parser__skip__truncated=False), [page]))["title"] == "T"
+    parsed = parse_batch(plan(parser__skip__truncated=False), [page])
+    assert only(parsed)["title"] == "T"
+    assert batch.counters["truncated.length"] == parsed.counters["truncated.length"] == 1
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,10 @@ class Command:
             time.sleep(0.01)
 
     @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    @property
     def jvm(self) -> int:
         (found,) = [pid for pid in _below(self.pid) if "java" in _name(pid)]
         return found

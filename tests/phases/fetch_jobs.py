@@ -28,6 +28,26 @@ def fetch_by(clock: Clock, address: str, settings: Settings, *, parse: bool = Fa
     return fetch.run(InProcess(2), CrawlDir(address), config, FetchOptions(), clock)
 
 
+def fetch_following(address: str, settings: Settings, links: int = 0) -> None:
+    """In chunks, with every redirect followed; and so many links of every page."""
+    follow_by(SystemClock(), address, settings, links)
+
+
+def follow_by(clock: Clock, address: str, settings: Settings, links: int = 0) -> Fetched:
+    config = web_config(
+        Web(settings),
+        fetcher__server__delay=0.01,
+        fetcher__checkpoint__records=CHUNK,
+        fetcher__progress__interval=0.1,
+        http__redirect__max=50,
+        fetcher__parse=links > 0,
+        fetcher__follow__outlinks__depth=50 if links else 0,
+        fetcher__follow__outlinks__num__links=100 * links,
+        db__max__outlinks__per__page=-1,
+    )
+    return fetch.run(InProcess(2), CrawlDir(address), config, FetchOptions(), clock)
+
+
 def fetch_at_full_speed(address: str, settings: Settings) -> None:
     """With chunks of the usual size."""
     config = web_config(Web(settings), fetcher__server__delay=0.0)

@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, cast
 
 from crawl.storage.folder import Folder
+from crawl.storage.local_files import unfinished
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["tests.phases.warm"])
@@ -40,6 +42,19 @@ def run_killed(job: Callable[..., None], *arguments: Any, at: int | Moment) -> b
     return False
 
 
+def run_killed_after(job: Callable[..., None], *arguments: Any, seconds: float) -> bool:
+    """Runs the job in a process that is killed after so many seconds; whether it was."""
+    child = _context.Process(target=job, args=arguments)
+    child.start()
+    child.join(seconds)
+    child.kill()
+    child.join()
+    if child.exitcode == -signal.SIGKILL:
+        return True
+    assert child.exitcode == 0, f"the child ended with {child.exitcode}"
+    return False
+
+
 def writes_of(job: Callable[..., None], *arguments: Any) -> Counter[str]:
     """How many writes of each kind the job makes; it is done with that."""
     answer = _context.SimpleQueue()
@@ -47,6 +62,7 @@ def writes_of(job: Callable[..., None], *arguments: Any) -> Counter[str]:
     child.start()
     found: Counter[str] = answer.get()
     child.join()
+    assert child.exitcode == 0, f"the child ended with {child.exitcode}"
     return found
 
 
@@ -84,8 +100,10 @@ def _counting(job: Callable[..., None], arguments: tuple[Any, ...], answer: Any)
         return False
 
     _cut_by(is_now)
-    job(*arguments)
-    answer.put(Counter(met))
+    try:
+        job(*arguments)
+    finally:
+        answer.put(Counter(met))
 
 
 def _cut_by(is_now: Callable[[str], bool]) -> None:
@@ -95,7 +113,7 @@ def _cut_by(is_now: Callable[[str], bool]) -> None:
 
     def torn_write(self: Folder, name: str, data: bytes) -> None:
         if is_now(f"write {_kind(self, name)}, torn"):
-            write(self, name, data[: len(data) // 2])
+            _leave_unfinished(self, name, data)
             _die()
         write(self, name, data)
         if is_now(f"write {_kind(self, name)}"):
@@ -103,7 +121,7 @@ def _cut_by(is_now: Callable[[str], bool]) -> None:
 
     def torn_create(self: Folder, name: str, data: bytes) -> bool:
         if is_now(f"create {_kind(self, name)}, torn"):
-            create(self, name, data[: len(data) // 2])
+            _leave_unfinished(self, name, data)
             _die()
         return create(self, name, data)
 
@@ -146,6 +164,15 @@ class _Growing:
         self._stream.flush()
         if self._is_now(f"append {self._kind}"):
             _die()
+
+
+def _leave_unfinished(folder: Folder, name: str, data: bytes) -> None:
+    """What a death in the middle of a small write leaves: half of it beside the name on a
+    local disk, and nothing on a store."""
+    if folder.is_local():
+        path = Path(unfinished(folder.path(name)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data[: len(data) // 2])
 
 
 def _die() -> None:

@@ -25,6 +25,25 @@ def run_rounds(hours: int, address: str, seeds: str, settings: Settings) -> None
     rounds_by(HoursLater(hours), address, seeds, settings)
 
 
+def run_following_rounds(
+    hours: int, address: str, seeds: str, settings: Settings, links: bool
+) -> None:
+    """Rounds whose fetches follow redirects; and links, of pages that they parse."""
+    config = web_config(
+        Web(settings),
+        fetcher__server__delay=0,
+        fetcher__checkpoint__records=6,
+        fetcher__progress__interval=0.1,
+        crawldb__buckets=2,
+        http__redirect__max=3,
+        fetcher__parse=links,
+        fetcher__follow__outlinks__depth=2 if links else 0,
+    )
+    clock = HoursLater(hours)
+    loop = Loop(UNBOUNDED)
+    turn(CrawlDir(address), config, clock, loop, seeds=(seeds,), parts=2, top_n=12)
+
+
 def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> Walked:
     """Rounds of a few URLs until nothing is due."""
     directory = CrawlDir(address)

@@ -6,13 +6,20 @@ from typing import Any
 
 import pytest
 
+from crawl.buckets.runner import InProcess
+from crawl.config import Config
 from crawl.model.datum import GENERATE_TIME_KEY
+from crawl.model.status import Status
+from crawl.phases import updatedb
+from crawl.phases.updatedb import UpdateOptions
+from crawl.storage.segments import GENERATE
 from crawl.testing.clock import ManualClock
 from tests.phases.generating import run
 from tests.phases.made import (
     NOW,
     datum,
     make_crawldb,
+    make_segment,
     records_of,
     urls_of,
 )
@@ -27,10 +34,51 @@ def test_without_marks_the_crawldb_is_left_alone(address: str) -> None:
     directory = make_crawldb(address, {"http://a.org/": datum()})
     before = directory.crawldb.timeline()
     first = run(directory, clock=ManualClock(NOW))
-    again = run(directory, clock=ManualClock(NOW))
     assert directory.crawldb.timeline() == before
-    assert urls_of(directory, first.segments) == urls_of(directory, again.segments)
-    assert first.segments != again.segments
+    assert urls_of(directory, first.segments) == ["http://a.org/"]
+
+
+def test_the_urls_of_an_unfinished_segment_are_not_due(address: str) -> None:
+    """Whether marked or not: another shell may be fetching them."""
+    records = {f"http://h{n % 9}.org/p{n}": datum() for n in range(90)}
+    directory = make_crawldb(address, records)
+    clock = ManualClock(NOW)
+    rounds = [run(directory, top_n=40, num_fetchers=3, clock=clock) for _ in range(3)]
+    taken = [urls_of(directory, each.segments) for each in rounds]
+    assert [len(urls) for urls in taken] == [40, 40, 10]
+    assert sorted(url for urls in taken for url in urls) == sorted(records)
+    counted = [each.report.counters["wait_for_update"] for each in rounds]
+    assert counted == [0, 40, 80]
+    last = run(directory, top_n=40, clock=clock)
+    assert last.segments == ()
+    assert last.unfinished == [name for each in rounds for name in each.segments]
+
+
+def test_a_segment_is_given_up_by_deleting_it_or_by_its_age(address: str) -> None:
+    directory = make_crawldb(address, {f"http://h{n}.org/": datum() for n in range(9)})
+    settings = {"crawl.gen.delay": 3_600_000}
+    (name,) = run(directory, settings, clock=ManualClock(NOW)).segments
+    assert run(directory, settings, clock=ManualClock(NOW + 3_599_000)).segments == ()
+    (again,) = run(directory, settings, clock=ManualClock(NOW + 3_600_001)).segments
+    assert sorted(urls_of(directory, [again])) == sorted(urls_of(directory, [name]))
+    directory.segments.folder.delete(name)
+    directory.segments.folder.delete(again)
+    assert len(run(directory, settings, clock=ManualClock(NOW)).segments) == 1
+
+
+def test_with_the_update_what_was_handed_back_is_due_again(address: str) -> None:
+    records = {f"http://h{n}.org/": datum() for n in range(9)}
+    directory = make_crawldb(address, records)
+    (name,) = run(directory, clock=ManualClock(NOW)).segments
+    segment = directory.segments.segment(name)
+    listed = segment.require(GENERATE)
+    visited = datum(status=Status.FETCH_SUCCESS, fetch_time=NOW)
+    make_segment(directory, name, [("http://h1.org/", visited)], [])
+    segment.publish(GENERATE, listed)
+    assert run(directory, clock=ManualClock(NOW)).segments == ()
+    updatedb.run(InProcess(), directory, Config(), UpdateOptions(), ManualClock(NOW))
+    (again,) = run(directory, clock=ManualClock(NOW)).segments
+    assert sorted(urls_of(directory, [again])) == sorted({*records} - {"http://h1.org/"})
 
 
 def test_marks_keep_overlapping_rounds_apart(address: str) -> None:

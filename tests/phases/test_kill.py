@@ -46,11 +46,12 @@ def at_every_write(
 def assert_clean(directory: CrawlDir) -> None:
     """Nothing is left that no kept snapshot names."""
     names = set(directory.crawldb.folder.files())
-    expected = {"CURRENT", "CURRENT.previous"}
+    expected = {"CURRENT", "CURRENT.copy"}
     for number in directory.crawldb.timeline().numbers:
         snapshot = directory.crawldb.snapshot(number)
         expected |= {file.path for file in snapshot.files}
-        expected |= {f"snapshots/{number:06d}/{name}" for name in ("manifest.json", "report.json")}
+        small = ("manifest.json", "manifest.json.copy", "report.json")
+        expected |= {f"snapshots/{number:06d}/{name}" for name in small}
     assert names == expected
 
 

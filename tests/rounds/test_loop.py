@@ -275,21 +275,31 @@ def test_servers_have_their_pause_between_two_rounds_too(
 
 
 def test_what_nobody_lets_us_fetch_does_not_keep_us_busy(played: Played) -> None:
-    """Its records stay due; without an end the next round would be the same at once."""
+    """Its host is left alone for a while: without that the next round would be the same."""
     script = PLAYED[str(played.seeds.parent)]
     script.robots_code = 503
     played.config = played.config.with_values({"http.robots.503.defer.visits.retries": 0})
     walked = played.walk(Loop(UNBOUNDED), seeded=True)
-    assert walked.ending is Ending.NOTHING_FETCHED
+    assert (walked.ending, walked.hosts_waiting) == (Ending.NOTHING_DUE, 1)
     assert walked.rounds[0].left_for_later == 1
     (only,) = walked.rounds
     assert (only.fetched, only.records, only.db_urls) == (0, 0, 1)
     diary = Diary()
-    assert len(played.walk(Loop(2, wait_s=0.0), diary=diary).rounds) == 2
+    assert played.walk(Loop(2, wait_s=0.0), diary=diary).rounds == ()
     assert diary.waited == [0.0]
     script.robots_code = 404
+    played.clock.set(NOW + DAY)
     assert played.walk(Loop(UNBOUNDED)).ending is Ending.NOTHING_DUE
     assert len(records_of(played.directory)) == 4
+
+
+def test_where_no_host_is_left_alone_a_round_in_vain_is_the_last(played: Played) -> None:
+    script = PLAYED[str(played.seeds.parent)]
+    script.robots_code = 503
+    settings = {"http.robots.503.defer.visits.retries": 0, "db.host.wait.max": 0}
+    played.config = played.config.with_values(settings)
+    walked = played.walk(Loop(UNBOUNDED), seeded=True)
+    assert (walked.ending, len(walked.rounds)) == (Ending.NOTHING_FETCHED, 1)
 
 
 def test_segments_by_their_stage(played: Played) -> None:

@@ -36,3 +36,8 @@ def test_never_more_than_the_most_and_never_the_page_itself(
         chosen = following.chosen(HERE, step, [HERE, *targets])
         assert len(chosen) <= following.most(step)
         assert HERE not in chosen
+
+
+def test_from_a_file_only_files() -> None:
+    targets = ["http://a.org/", "file:///b", "file://h/c"]
+    assert NUTCHS.chosen("file:///a", 1, targets) == ["file:///b"]

@@ -57,7 +57,7 @@ def test_what_is_no_url_of_a_server_is_dropped() -> None:
     links = ["nonsense", "mailto:a@b.org", "javascript:x()", "http://[/", "\ud800", ""]
     assert kept(links) == ([], {"malformed": 6})
     assert kept(links, rules(normalizers=None, filters=None)) == ([], {"malformed": 6})
-    assert kept(["file:///srv/a"])[0] == ["file:///srv/a"]
+    assert kept(["file:///srv/a"]) == ([], {"local_file": 1})
 
 
 def test_a_page_does_not_link_to_itself() -> None:
@@ -187,3 +187,20 @@ def test_many_pages_at_once_are_as_one_after_the_other(
     assert list(rows) == expected
     assert together == apart
     assert len(found.owner) + sum(together.values()) == sum(len(links) for _, links in pages)
+
+
+def test_no_page_of_the_web_links_to_files() -> None:
+    links = [Outlink("file:///etc/passwd"), Outlink("file://h/x"), Outlink("http://b.org/")]
+    for page, there in (("http://a.org/", ["http://b.org/"]), ("file:///a", None)):
+        counters = Counters()
+        found = keep([(page, links)], rules(), counters)
+        assert found.urls.to_pylist() == (there or [link.url for link in links])
+        assert counters["outlinks_dropped.local_file"] == (2 if there else 0)
+
+
+def test_files_are_internal_to_files() -> None:
+    links = [Outlink("file:///b"), Outlink("http://b.org/"), Outlink("mailto:x")]
+    counters = Counters()
+    given = rules(ignore_external=True)
+    assert keep([("file:///a", links)], given, counters).urls.to_pylist() == ["file:///b"]
+    assert counters == {"outlinks_dropped.external": 1, "outlinks_dropped.malformed": 1}

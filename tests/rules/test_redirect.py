@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.config import Config
-from crawl.rules.redirect import RedirectRules, representative
+from crawl.rules.redirect import RedirectRules, representative, why_refused
 
 SRC, DST = "source", "target"
 
@@ -65,6 +65,15 @@ def test_it_is_always_one_of_the_two(source: str, target: str, temporary: bool) 
     for one in (source, f"http://a.com/{source}"):
         for two in (target, f"http://www.a.com/{target}"):
             assert representative(one, two, temporary=temporary) in (one, two)
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "FILE:/etc/passwd", "file://h/x"])
+def test_no_server_sends_us_to_files(target: str) -> None:
+    for rules in (RedirectRules(), RedirectRules(ignore_external=True)):
+        assert rules.why_dropped("http://a.org/x", target) == "local_file"
+    assert why_refused("ftp://a.org/x", target) == "local_file"
+    assert why_refused("file:///x", target) == ""
+    assert why_refused("http://a.org/x", "http://b.org/file:///x") == ""
 
 
 @pytest.mark.parametrize(

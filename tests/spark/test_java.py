@@ -88,7 +88,7 @@ def test_no_java_is_one_line_that_says_what_to_do() -> None:
         find_java({"PATH": ""})
     assert str(raised.value) == (
         "no Java 17 or newer found: install one (apt-get install openjdk-17-jre-headless),"
-        " set JAVA_HOME, or pip install 'nutria[java]'"
+        " set JAVA_HOME, or pip install '.[java]'"
     )
 
 

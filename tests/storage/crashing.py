@@ -47,10 +47,12 @@ class CrashingFileSystem:
         return getattr(self._real, name)
 
     def pipe_file(self, path: str, data: bytes, **options: Any) -> None:
-        if self._fuse.burns_now():
-            self._real.pipe_file(path, data[: round(len(data) * self._fuse.share)], **options)
+        """As on a store: the file is there whole, or not at all."""
+        burns = self._fuse.burns_now()
+        if not burns or self._fuse.share > 0.5:
+            self._real.pipe_file(path, data, **options)
+        if burns:
             raise Crash
-        self._real.pipe_file(path, data, **options)
 
     def open(self, path: str, mode: str, **options: Any) -> Any:
         if "r" not in mode and self._fuse.burns_now():

@@ -14,7 +14,7 @@ import pytest
 from crawl.storage.chunks import Chunk, ChunkLog, Piece
 from crawl.storage.folder import Folder
 from crawl.storage.lock import acquire
-from crawl.storage.pointer import Pointer
+from crawl.storage.sealed_file import SealedFile
 from crawl.storage.snapshot import Dataset
 from crawl.testing.clock import ManualClock
 from tests.storage.remote_files import HEAD, MIB, NOW, content, in_child, publish
@@ -167,7 +167,7 @@ class RemoteFilesContract:
     def test_marks_locks_and_pointers_through_faults(self, remote: Remote) -> None:
         folder = remote.behind
         clock = ManualClock(NOW)
-        pointer = Pointer(folder, "CURRENT")
+        pointer = SealedFile(folder, "CURRENT")
         log = ChunkLog(folder, 0)
         assert log.claim(NOW) is None
         remote.trouble()
@@ -187,6 +187,6 @@ class RemoteFilesContract:
     def test_a_missing_connector_is_one_line(self) -> None:
         address = f"{self.scheme}://127.0.0.1:1/crawl"
         said = in_child(WITHOUT_CONNECTOR, self.connector, address)
-        install = f"pip install 'nutria[{self.scheme}]'"
+        install = f"pip install '.[{self.scheme}]'"
         expected = f"the connector for {self.scheme}:// is not installed: {install}"
         assert said == f"{address}/x: {expected}\n"

@@ -50,9 +50,10 @@ def content_of(dataset: Dataset, snapshot: Snapshot | None) -> dict[int, bytes |
 
 def named_files(dataset: Dataset) -> set[str]:
     """Everything that may lie in the dataset's folder when nobody writes."""
-    named = {"CURRENT", "CURRENT.previous"}
+    named = {"CURRENT", "CURRENT.copy"}
     for number in dataset.timeline().numbers:
         folder = f"snapshots/{number:06d}"
-        named |= {f"{folder}/manifest.json", f"{folder}/report.json"}
+        named |= {f"{folder}/{name}" for name in ("manifest.json", "manifest.json.copy")}
+        named.add(f"{folder}/report.json")
         named |= {file.path for file in dataset.snapshot(number).files}
     return named

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from crawl.errors import StorageError
+from crawl.errors import DamagedFile, StorageError
 from crawl.storage.chunks import DONE, OWNER, Chunk, ChunkLog, Piece
 from crawl.storage.folder import Folder
 from tests.storage.crashing import Crash, crashing
@@ -67,29 +69,43 @@ def test_a_torn_end_is_no_end(segment: Folder, torn: bytes) -> None:
         b"\xff",
     ],
 )
-def test_a_torn_mark_commits_nothing_and_is_written_over(segment: Folder, torn: bytes) -> None:
+def test_a_damaged_mark_is_told_and_never_written_over(segment: Folder, torn: bytes) -> None:
+    """Marks appear whole: to take this for one that was never finished would be to fetch
+    again and to delete what was fetched."""
     log = claimed(segment)
     log.commit(chunk(0))
     segment.write(f"{MARKS}/000001.json", torn)
-    again = claimed(segment)
-    assert again.committed() == [chunk(0)]
-    again.commit(chunk(5))
-    assert again.committed() == [chunk(0), chunk(5)]
+    with pytest.raises(DamagedFile, match=r"000001\.json is damaged.*crawl check"):
+        claimed(segment).committed()
+    assert segment.read(f"{MARKS}/000001.json") == torn
 
 
-def test_a_mark_after_a_gap_is_nobodys(segment: Folder) -> None:
+def test_any_flipped_bit_of_a_mark_is_noticed(segment: Folder) -> None:
+    claimed(segment).commit(chunk(7))
+    whole = segment.read(f"{MARKS}/000000.json") or b""
+    for place in range(len(whole) * 8):
+        flipped = bytearray(whole)
+        flipped[place // 8] ^= 1 << place % 8
+        segment.write(f"{MARKS}/000000.json", bytes(flipped))
+        try:
+            assert ChunkLog(segment, 3).committed() == [chunk(7)]
+        except DamagedFile:
+            continue
+
+
+def test_a_mark_of_a_former_release_is_read(segment: Folder) -> None:
+    segment.write(f"{MARKS}/000000.json", json.dumps(asdict(chunk(3))).encode())
+    assert claimed(segment).committed() == [chunk(3)]
+
+
+def test_a_mark_that_is_missing_before_others_is_told(segment: Folder) -> None:
     log = claimed(segment)
-    log.commit(chunk(0))
-    log.commit(chunk(1))
-    segment.delete(f"{MARKS}/000000.json")
-    assert claimed(segment).committed() == []
-
-
-def test_who_only_looks_does_not_mend(segment: Folder) -> None:
-    claimed(segment).commit(chunk(0))
-    segment.write(f"{MARKS}/000001.json", b"{")
-    assert ChunkLog(segment, 3).committed() == [chunk(0)]
-    assert segment.read(f"{MARKS}/000001.json") == b"{"
+    for number in range(3):
+        log.commit(chunk(number))
+    segment.delete(f"{MARKS}/000001.json")
+    with pytest.raises(DamagedFile, match=r"000001\.json is damaged: it is missing"):
+        claimed(segment).committed()
+    assert segment.exists(f"{MARKS}/000002.json")
 
 
 def test_the_last_claim_counts(segment: Folder) -> None:

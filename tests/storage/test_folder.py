@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import stat
 import threading
 from pathlib import Path
 
 import pytest
 
 from crawl.errors import Locked, StorageError
+from crawl.storage import local_files
 from crawl.storage.folder import Folder, attempt_name, locate
 
 
@@ -44,16 +46,52 @@ def test_what_is_to_last_is_on_the_disk_whole(
 ) -> None:
     """A power cut cannot be tried, but that the disk is waited for when all is written can."""
     settled: list[int] = []
-    monkeypatch.setattr(os, "fsync", lambda file: settled.append(os.fstat(file).st_size))
+    folders: list[int] = []
+
+    def fsync(file: int) -> None:
+        found = os.fstat(file)
+        (folders if stat.S_ISDIR(found.st_mode) else settled).append(found.st_size)
+
+    monkeypatch.setattr(os, "fsync", fsync)
     place = Folder(str(tmp_path))
     place.write("a", b"12")
     place.create("b", b"123")
     with place.open_write("c") as stream:
         stream.write(b"1234")
     assert settled == [2, 3, 4]
+    assert len(folders) == 2, "that the name is there is to last too"
     with place.open_write("d", lasting=False) as stream:
         stream.write(b"12345")
     assert settled == [2, 3, 4]
+
+
+def test_what_a_writer_died_in_is_no_file(tmp_path: Path) -> None:
+    place = Folder(str(tmp_path))
+    place.write("a/b", b"whole")
+    Path(local_files.unfinished(place.path("a/b"))).write_bytes(b"ha")
+    assert place.files() == {"a/b": 5}
+    assert place.names("a") == ["b"]
+    assert place.drop_uploads() == 1
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
+
+
+def test_a_write_that_fails_leaves_the_former_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Folder(str(tmp_path))
+    place.write("a", b"former")
+
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(StorageError, match="No space left"):
+            place.write("a", b"latter")
+        with pytest.raises(StorageError, match="No space left"):
+            place.create("b", b"new")
+    assert place.read("a") == b"former"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_names_and_files(place: Folder) -> None:

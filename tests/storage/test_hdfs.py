@@ -17,7 +17,7 @@ from crawl.errors import StorageError
 from crawl.storage import hdfs_faults
 from crawl.storage.folder import Folder
 from crawl.storage.hdfs import HdfsFiles
-from crawl.storage.pointer import Pointer
+from crawl.storage.sealed_file import SealedFile
 from tests.storage import cutting_proxy
 from tests.storage.cutting_proxy import Cut, CuttingProxy
 from tests.storage.hdfs_cluster import BLOCK, HdfsCluster, unfinished
@@ -238,7 +238,7 @@ def test_all_data_nodes_go_and_come_back(hdfs: HdfsCluster, folder: Folder) -> N
 
 
 def test_the_name_node_goes_and_comes_back(hdfs: HdfsCluster, folder: Folder) -> None:
-    pointer = Pointer(folder, "CURRENT")
+    pointer = SealedFile(folder, "CURRENT")
     with folder.open_write("large") as stream:
         stream.write(os.urandom(18 * MIB))
         for number in range(2):

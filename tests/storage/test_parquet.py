@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import gc
+import io
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 from crawl.errors import StorageError
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
-from crawl.storage.parquet import each_group, open_table, open_writer, read_groups
+from crawl.storage.footer import read_footer, verify_data
+from crawl.storage.parquet import StoredTable, each_group, open_table, open_writer, read_groups
 
 SCHEMA = pa.schema([("url", pa.string()), ("host", pa.string()), ("n", pa.int64())])
 
@@ -148,3 +151,95 @@ def test_a_fault_in_the_block_is_all_that_is_heard(
         raise ValueError("mine")
     gc.collect()
     assert capfd.readouterr() == ("", "")
+
+
+def flipped_bits(raw: bytes, step: int) -> Iterator[tuple[int, bytes]]:
+    for place in range(0, len(raw) * 8, step):
+        flipped = bytearray(raw)
+        flipped[place // 8] ^= 1 << place % 8
+        yield place // 8, bytes(flipped)
+
+
+def test_no_flipped_bit_becomes_a_row_and_all_are_one_line() -> None:
+    """Of pages and footers none; of the headers of pages, which have no checksum, hardly any."""
+    place = Folder("memory://flipped")
+    with open_writer(place, "x", SCHEMA, 40) as writer:
+        writer.write(rows(range(100)))
+    raw, expected = place.read("x") or b"", rows(range(100))
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    tried = changed = 0
+    for number, damaged in flipped_bits(raw, 7):
+        tried += 1
+        try:
+            source = StoredTable(io.BytesIO(damaged), "place/x")
+            found = source.read(use_threads=False)
+        except StorageError as error:
+            assert str(error).startswith("place/x")
+            assert "\n" not in str(error)
+            continue
+        assert found.num_rows == 100
+        if found != expected:
+            assert number < footer
+            changed += 1
+    assert tried > 1000
+    assert changed <= tried // 1000
+    place.delete("x")
+
+
+def test_a_deep_look_finds_every_flipped_bit_before_the_footer() -> None:
+    place = Folder("memory://flipped")
+    with open_writer(place, "x", SCHEMA, 40) as writer:
+        writer.write(rows(range(60)))
+    raw = place.read("x") or b""
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    with place.open_read("x") as stream:
+        metadata = read_footer(stream)
+        verify_data(stream, metadata)
+    for number, damaged in flipped_bits(raw, 5):
+        if number < footer:
+            with pytest.raises(ValueError, match="checksum of its data"):
+                verify_data(io.BytesIO(damaged), metadata)
+    place.delete("x")
+
+
+def test_a_damaged_row_group_is_named(place: Folder) -> None:
+    with open_writer(place, "x", SCHEMA, 40) as writer:
+        writer.write(rows(range(100)))
+    with open_table(place, "x") as source:
+        column = source.metadata.row_group(1).column(0)
+        end = column.data_page_offset + column.total_compressed_size
+    raw = bytearray(place.read("x") or b"")
+    raw[end - 3] ^= 4
+    place.write("x", bytes(raw))
+    with open_table(place, "x") as source:
+        assert read_groups(source, [0]).num_rows == 40
+        assert read_groups(source, [1], ["n"]).num_rows == 40, "another column is whole"
+        with pytest.raises(StorageError, match=r"place/x, row group 1 is damaged: .*CRC"):
+            read_groups(source, [1])
+        with pytest.raises(StorageError, match=r"place/x is damaged: .*CRC"):
+            list(source.iter_batches())
+
+
+def test_files_of_other_writers_are_read(place: Folder) -> None:
+    sink = io.BytesIO()
+    pq.write_table(rows(range(9)), sink)
+    place.write("x", sink.getvalue())
+    with open_table(place, "x") as source:
+        assert source.read() == rows(range(9))
+        with place.open_read("x") as stream:
+            verify_data(stream, source.metadata)
+
+
+def test_others_read_our_files(place: Folder) -> None:
+    with open_writer(place, "x", SCHEMA, 4) as writer:
+        writer.write(rows(range(9)))
+    raw = io.BytesIO(place.read("x") or b"")
+    assert pq.read_table(raw, page_checksum_verification=True) == rows(range(9))
+
+
+def test_a_url_cannot_spoil_the_checksum(place: Folder) -> None:
+    table = rows(range(3)).set_column(0, "url", pa.array(["0" * 16, "nutria.footer", "z"]))
+    with open_writer(place, "x", SCHEMA) as writer:
+        writer.write(table)
+    with open_table(place, "x") as source:
+        assert source.read() == table

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from crawl.errors import NoSnapshot
+from crawl.errors import DamagedFile, NoSnapshot
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
 from crawl.storage.segments import (
@@ -45,15 +45,40 @@ def test_a_part_is_there_when_its_manifest_is(place: Folder) -> None:
     assert not segment.is_done("crawl_fetch")
 
 
-def test_a_manifest_cut_at_any_byte_is_none(place: Folder) -> None:
+def test_a_manifest_that_is_cut_or_flipped_is_read_from_its_copy(place: Folder) -> None:
     segments = Segments(place)
     manifest = write_list(segments, "s")
     segment = segments.segment("s")
-    whole = json.dumps(manifest.as_dict()).encode()
-    for end in range(len(whole)):
-        segment.folder.write(f"{GENERATE}/manifest.json", whole[:end])
-        assert not segment.is_done(GENERATE)
-    assert segments.complete(committed_note([("s", manifest)])["segments"]) == ["s"]
+    segment.publish(GENERATE, manifest)
+    name = f"{GENERATE}/manifest.json"
+    whole = segment.folder.read(name) or b""
+    for number in range(0, len(whole), 7):
+        flipped = bytearray(whole)
+        flipped[number] ^= 1 << number % 8
+        for damaged in (whole[:number], bytes(flipped)):
+            segment.folder.write(name, damaged)
+            assert segment.manifest(GENERATE) == manifest
+    segment.folder.delete(name)
+    assert segment.manifest(GENERATE) == manifest
+
+
+def test_a_manifest_without_a_whole_copy_is_told_and_nothing_is_swept(place: Folder) -> None:
+    segments = Segments(place)
+    segments.segment("s").publish(GENERATE, write_list(segments, "s"))
+    for name in ("manifest.json", "manifest.json.copy"):
+        place.write(f"s/{GENERATE}/{name}", b'{"files": [')
+    with pytest.raises(DamagedFile, match=r"manifest\.json is damaged.*crawl check"):
+        segments.segment("s").manifest(GENERATE)
+    before = place.files()
+    segments.sweep_unfinished()
+    assert place.files() == before
+
+
+def test_a_manifest_of_a_former_release_is_read(place: Folder) -> None:
+    segments = Segments(place)
+    manifest = write_list(segments, "s")
+    segment = segments.segment("s")
+    segment.folder.write(f"{GENERATE}/manifest.json", json.dumps(manifest.as_dict()).encode())
     assert segment.manifest(GENERATE) == manifest
 
 
@@ -96,10 +121,10 @@ def test_sweep_takes_only_what_was_never_finished(place: Folder) -> None:
     segments.segment("done").publish(GENERATE, write_list(segments, "done"))
     segments.segment("done").part_folder("crawl_fetch").write("part-0", b"running")
     write_list(segments, "killed")
-    write_list(segments, "torn")
-    segments.segment("torn").folder.write(f"{GENERATE}/manifest.json", b'{"files": [')
+    write_list(segments, "lost")  # its manifest is gone, and somebody has fetched it
+    segments.segment("lost").part_folder("crawl_fetch").write("part-0", b"fetched")
     segments.sweep_unfinished()
-    assert {name.partition("/")[0] for name in place.files()} == {"done"}
+    assert {name.partition("/")[0] for name in place.files()} == {"done", "lost"}
     assert segments.segment("done").part_folder("crawl_fetch").read("part-0") == b"running"
 
 
@@ -135,4 +160,5 @@ def test_complete_may_be_killed_too(
         segments.complete(committed)
         assert [segment.name for segment in segments.generated()] == ["one", "two"]
         for name, _ in manifests:
-            segments.segment(name).folder.delete(f"{GENERATE}/manifest.json")
+            for file in ("manifest.json", "manifest.json.copy"):
+                segments.segment(name).folder.delete(f"{GENERATE}/{file}")

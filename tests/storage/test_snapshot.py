@@ -175,7 +175,7 @@ def test_keep_newest(place: Folder) -> None:
     with writing(dataset) as transaction:
         assert transaction.keep_newest(5) == ()
         assert transaction.keep_newest(1) == (1, 2)
-        assert transaction.swept == 6
+        assert transaction.swept == 8
     assert dataset.timeline().numbers == (3,)
     assert set(place.files()) == named_files(dataset)
 
@@ -183,10 +183,14 @@ def test_keep_newest(place: Folder) -> None:
 def test_a_damaged_manifest_is_one_line(place: Folder) -> None:
     dataset = Dataset(place)
     publish(dataset, {0: b"1"})
+    whole = place.read("snapshots/000001/manifest.json") or b""
     for damage in (b"{", b"{}", b"[]", b"\xff", b'{"files": [{}]}'):
         place.write("snapshots/000001/manifest.json", damage)
+        assert content_of(dataset, dataset.current()) == {0: b"1"}
+        place.write("snapshots/000001/manifest.json.copy", damage)
         with pytest.raises(StorageError, match=r"manifest.json is damaged"):
             dataset.current()
+        place.write("snapshots/000001/manifest.json.copy", whole)
 
 
 def test_a_damaged_pointer_never_makes_a_writer_sweep(place: Folder) -> None:
@@ -194,7 +198,7 @@ def test_a_damaged_pointer_never_makes_a_writer_sweep(place: Folder) -> None:
     publish(dataset, {0: b"1"})
     publish(dataset, {0: b"2"})
     before = place.files("snapshots")
-    for empty in ("CURRENT", "CURRENT.previous"):
+    for empty in ("CURRENT", "CURRENT.copy"):
         place.write(empty, b"")
     with pytest.raises(StorageError, match="damaged"):
         publish(dataset, {0: b"3"})

@@ -85,7 +85,7 @@ def test_a_crash_at_any_change_leaves_the_former_or_the_new_state(
         assert following.number == taken
         assert content_of(survivor, survivor.current()) == {**seen, 2: b"following"}
         assert set(survivor.folder.files()) <= named_files(survivor)
-        assert named_files(survivor) - set(survivor.folder.files()) <= {"CURRENT.previous"}
+        assert named_files(survivor) - set(survivor.folder.files()) <= {"CURRENT.copy"}
         survivor.folder.delete("")
     assert at > 5
 

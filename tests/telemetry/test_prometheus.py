@@ -212,7 +212,7 @@ main(["readdb", "nowhere", "--stats", "-D", "metrics.prometheus.port=0"])
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "crawl: metrics.prometheus.port needs prometheus-client: pip install 'nutria[metrics]'\n"
+        "crawl: metrics.prometheus.port needs prometheus-client: pip install '.[metrics]'\n"
     )
 
 

@@ -156,5 +156,5 @@ main(["readdb", "nowhere", "--stats", "-D", "traces.otlp.endpoint=http://127.0.0
     )
     assert done.returncode == 2
     assert done.stderr.startswith("crawl: traces.otlp.endpoint needs opentelemetry.sdk")
-    assert done.stderr.endswith(": pip install 'nutria[traces]'\n")
+    assert done.stderr.endswith(": pip install '.[traces]'\n")
     assert done.stderr.count("\n") == 1

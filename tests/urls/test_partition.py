@@ -56,3 +56,10 @@ def test_total(text: str) -> None:
     for mode in PartitionMode:
         key = Partitioner(mode, Addresses({})).key_of_url(text)
         assert key is None or key.key
+
+
+def test_files_are_one_group_and_nothing_is_looked_up() -> None:
+    resolver = Addresses({})
+    for mode in PartitionMode:
+        assert Partitioner(mode, resolver).key_of_host("").key == ""
+    assert resolver.asked == []

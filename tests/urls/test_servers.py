@@ -55,7 +55,7 @@ def test_some_name_none(url: str) -> None:
 
 def agrees(text: str) -> None:
     parsed = parse(text)
-    if parsed is None or not parsed.host:
+    if parsed is None or not (parsed.host or parsed.scheme == "file"):
         assert server_of(text) is None and server_and_path(text) is None
         return
     server, found = server_of(text), server_and_path(text)
@@ -76,3 +76,11 @@ def test_any_text_has_the_server_and_path_of_its_parse(text: str) -> None:
 @pytest.mark.parametrize("text", WICKED, ids=lambda text: f"{len(text)}")
 def test_wicked_texts_too(text: str) -> None:
     agrees(text)
+
+
+def test_files_have_a_server_without_a_name() -> None:
+    server = server_of("file:///a/b")
+    assert server is not None
+    assert (server.scheme, server.host, server.origin) == ("file", "", "file://")
+    elsewhere = server_of("file://share/b")
+    assert elsewhere is not None and elsewhere.host == "share"

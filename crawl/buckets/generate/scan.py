@@ -6,6 +6,7 @@ its users expect; each is asked of a whole row group at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.generate.host_gate import (
+    HOST_PROBED,
+    HOST_WAITS,
+    SAME_PAGES,
+    TRIED_OF_SLOWED,
+    HostGate,
+    best_of_tried,
+)
 from crawl.buckets.generate.ranking import keys_of, within_cap
+from crawl.buckets.generate.unfinished import LISTED
+from crawl.buckets.hosts import read_hosts
 from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -40,6 +51,7 @@ CANDIDATES = pa.schema(
         pa.field("row", pa.int32(), False),
     ]
 )
+WAIT_FOR_UPDATE = "wait_for_update"
 PER_HOST_OVERFLOW = "urls_skipped_per_host_overflow"
 BELOW_TOP_N = "below_top_n"
 
@@ -69,6 +81,8 @@ class Selection:
     is kept as a candidate, to tell that the group had more."""
     most: int | None
     """No more than this many can ever be taken in all."""
+    longest_wait_ms: int = 0
+    """Of a host that answers nothing."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,9 @@ class BucketScan:
 
     base: BucketFile
     matching: list[SplitFile] | None
+    hosts: BucketFile | None = None
+    listed: Sequence[SplitFile] = ()
+    """URLs on lists of unfinished segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +112,32 @@ class Scanned:
 
     file: SplitFile | None
     counters: Counters
+    next_host_ms: int | None = None
+    """When the first of the hosts that are left out may be asked again."""
 
 
 def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
     selection = scanning.selection
     counters = Counters()
-    columns = _columns(selection)
+    listed = read_split(scanning.scratch, work.listed, work.base.bucket, LISTED)["url"]
+    columns = _columns(selection, needs_url=len(listed) > 0)
     matching: npt.NDArray[np.int32] | None = None
     if work.matching is not None:
         table = read_split(scanning.scratch, work.matching, work.base.bucket, MATCHING)
         matching = table["row"].to_numpy()
+    gate = gate_of(selection, scanning.crawldb, work.hosts)
     groups = _Groups(selection, scanning.buckets, counters)
     found: list[pa.Table] = []
     shards: list[npt.NDArray[np.int32]] = []
+    probed: list[npt.NDArray[np.int32]] = []
+    slowed: list[npt.NDArray[np.int32]] = []
     start = 0
     with open_table(scanning.crawldb, work.base.path, host_codes=True) as source:
         for rows in each_group(source, columns):
             place = np.arange(start, start + rows.num_rows, dtype=np.int64)
             start += rows.num_rows
             matches = None if matching is None else np.isin(place, matching)
-            alive, values = select(selection, rows, matches, counters)
+            alive, values = select(selection, rows, matches, counters, gate, listed)
             alive_rows = np.flatnonzero(alive)
             if len(alive_rows) == 0:
                 continue
@@ -131,17 +154,37 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
                 )
             )
             shards.append(shard)
+            probed.append(gate.probed(rows)[alive_rows])
+            slowed.append(gate.slowed(rows)[alive_rows])
+    counters["hosts_waiting"] += len(gate.waiting)
     if not found:
-        return Scanned(None, counters)
-    candidates, destinations = _prune(
-        selection, pa.concat_tables(found), np.concatenate(shards), counters
-    )
+        return Scanned(None, +counters, gate.next_ms)
+    every, destinations = pa.concat_tables(found), np.concatenate(shards)
+    keys = every["key"].to_numpy()
+    is_best = best_of_tried(np.concatenate(probed), keys)
+    counters[HOST_PROBED] += int(np.count_nonzero(~is_best))
+    few = best_of_tried(np.concatenate(slowed), keys, TRIED_OF_SLOWED)
+    counters[SAME_PAGES] += int(np.count_nonzero(is_best & ~few))
+    stays = is_best & few
+    if not stays.all():
+        every, destinations = every.filter(pa.array(stays)), destinations[stays]
+    candidates, destinations = _prune(selection, every, destinations, counters)
     file = write_split(scanning.scratch, scratch_name("candidates"), candidates, destinations)
-    return Scanned(file, counters)
+    return Scanned(file, +counters, gate.next_ms)
+
+
+def gate_of(selection: Selection, crawldb: Folder, hosts: BucketFile | None) -> HostGate:
+    """What is known of the hosts of a bucket, at the selection's moment."""
+    return HostGate(read_hosts(crawldb, hosts), selection.now_ms, selection.longest_wait_ms)
 
 
 def select(
-    selection: Selection, rows: pa.Table, matches: Mask | None, counters: Counters
+    selection: Selection,
+    rows: pa.Table,
+    matches: Mask | None,
+    counters: Counters,
+    gate: HostGate | None = None,
+    listed: pa.ChunkedArray | None = None,
 ) -> tuple[Mask, npt.NDArray[np.float32]]:
     """Which rows may be selected, with their sort values; every other is counted once."""
     alive = np.ones(rows.num_rows, dtype=bool)
@@ -158,7 +201,13 @@ def select(
         accepted = selection.filters.filter_batch(rows["url"].combine_chunks(), counters)
         require(_mask(accepted), "url_filters_rejected")
     require(_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
-    require(~_reserved(selection, rows), "wait_for_update")
+    require(~_reserved(selection, rows), WAIT_FOR_UPDATE)
+    if listed is not None and len(listed):
+        on_list = pc.is_in(rows["url"], value_set=listed)
+        require(~_mask(on_list), WAIT_FOR_UPDATE)
+    if gate is not None:
+        require(~gate.waits(rows, alive), HOST_WAITS)
+        require(~gate.is_stopped(rows, alive), SAME_PAGES)
     by_score = selection.scoring.sort_values(rows, counters)
     values = by_score.to_numpy(zero_copy_only=False)
     if matches is not None:
@@ -175,11 +224,12 @@ def select(
     return alive, values
 
 
-def _columns(selection: Selection) -> list[str]:
+def _columns(selection: Selection, *, needs_url: bool) -> list[str]:
     by_row = selection.schedule.needs_url or selection.scoring.needs_url_to_sort
     if by_row:
         return CRAWLDB.names
-    unread = {"signature"} if selection.filters is not None else {"signature", "url"}
+    needs_url |= selection.filters is not None
+    unread = {"signature"} if needs_url else {"signature", "url"}
     return [name for name in CRAWLDB.names if name not in unread]
 
 

@@ -6,6 +6,7 @@ from crawl.buckets.generate.scan import Selection
 from crawl.config import Config
 from crawl.config.properties import (
     CRAWL_GEN_DELAY,
+    DB_HOST_WAIT_MAX,
     GENERATE_COUNT_MODE,
     GENERATE_FILTER,
     GENERATE_MAX_COUNT,
@@ -52,4 +53,5 @@ def selection_of(
         ),
         most_per_group=max(0, config[GENERATE_MAX_COUNT]) * segments,
         most=None if top_n is None else top_n * segments,
+        longest_wait_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
     )

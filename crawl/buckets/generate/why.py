@@ -11,13 +11,24 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from crawl.buckets.generate.host_gate import HOST_PROBED, HOST_WAITS, SAME_PAGES
 from crawl.buckets.generate.ranking import keys_of
-from crawl.buckets.generate.scan import BELOW_TOP_N, PER_HOST_OVERFLOW, Selection, select
+from crawl.buckets.generate.scan import (
+    BELOW_TOP_N,
+    PER_HOST_OVERFLOW,
+    WAIT_FOR_UPDATE,
+    Selection,
+    select,
+)
+from crawl.buckets.hosts import read_hosts
 from crawl.clock import as_text
 from crawl.counters import Counters
 from crawl.interfaces.chain_steps import filter_steps
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
+from crawl.model.hosts import HostState
 from crawl.model.records import to_records
+from crawl.model.status import Status
+from crawl.rules.host_wait import waits_until
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_table, read_groups
 from crawl.storage.snapshot import BucketFile
@@ -38,12 +49,21 @@ class GenerateStep:
 
 
 def generate_steps(
-    selection: Selection, row: pa.Table, crawldb: Folder, bucket: BucketFile
+    selection: Selection,
+    row: pa.Table,
+    crawldb: Folder,
+    bucket: BucketFile,
+    hosts: BucketFile | None = None,
+    listed_in: str = "",
 ) -> tuple[GenerateStep, ...]:
-    """The steps in generate's order for one record, a row of the bucket with all columns."""
+    """The steps in generate's order for one record, a row of the bucket with all columns;
+    `listed_in` is the unfinished segment that has it on its list, if one has."""
     ((url, datum),) = to_records(row)
-    steps = list(_own_steps(selection, row, url, datum))
+    host = read_hosts(crawldb, hosts).get(row["host"][0].as_py())
+    steps = list(_own_steps(selection, row, url, datum, host, listed_in))
     is_candidate = all(step.passes is not False for step in steps)
+    steps.append(_probed(selection, row, host, is_candidate, crawldb, bucket))
+    is_candidate &= steps[-1].passes is not False
     steps.append(_cap(selection, row, is_candidate, crawldb, bucket))
     steps.append(
         GenerateStep(BELOW_TOP_N, None, "hangs on all other candidates, where --top-n is given")
@@ -57,13 +77,20 @@ def rejection_of(steps: tuple[GenerateStep, ...]) -> GenerateStep | None:
 
 
 def _own_steps(
-    selection: Selection, row: pa.Table, url: str, datum: CrawlDatum
+    selection: Selection,
+    row: pa.Table,
+    url: str,
+    datum: CrawlDatum,
+    host: HostState | None,
+    listed_in: str,
 ) -> Iterator[GenerateStep]:
     now, faults = selection.now_ms, Counters()
     yield _filtered(selection, url)
     due = bool(selection.schedule.due(row, now, faults)[0].as_py())
     yield GenerateStep("schedule_rejected", due, _due(datum.fetch_time, now, due))
-    yield _reserved(selection, datum)
+    yield _reserved(selection, datum, listed_in)
+    yield _host_waits(selection, host)
+    yield _same_pages(selection, host, datum)
     yield GenerateStep("expr_rejected", None, "--expr is evaluated by generate alone")
     wanted = selection.restrict_status
     yield GenerateStep(
@@ -106,16 +133,68 @@ def _due(fetch_time: int, now: int, due: bool) -> str:
     return f"{told} from now" + (", but the schedule does not wait for that" if due else "")
 
 
-def _reserved(selection: Selection, datum: CrawlDatum) -> GenerateStep:
+def _reserved(selection: Selection, datum: CrawlDatum, listed_in: str) -> GenerateStep:
+    if listed_in:
+        told = f"on the list of segment {listed_in}, which the CrawlDb has not taken in yet"
+        return GenerateStep(WAIT_FOR_UPDATE, False, f"{told} (crawl.gen.delay)")
     mark = datum.metadata.get(GENERATE_TIME_KEY)
     if mark is None:
-        return GenerateStep("wait_for_update", True, "not marked by a generate")
+        return GenerateStep(WAIT_FOR_UPDATE, True, "not marked by a generate")
     if not (mark.isascii() and mark.isdigit() and len(mark) <= 18):
-        return GenerateStep("wait_for_update", True, f"{GENERATE_TIME_KEY}={mark} is no time")
+        return GenerateStep(WAIT_FOR_UPDATE, True, f"{GENERATE_TIME_KEY}={mark} is no time")
     until = int(mark) + selection.reserved_ms
     is_over = until <= selection.now_ms
     told = f"selected {moment(int(mark))}, {'was' if is_over else 'is'} reserved until"
-    return GenerateStep("wait_for_update", is_over, f"{told} {moment(until)} (crawl.gen.delay)")
+    return GenerateStep(WAIT_FOR_UPDATE, is_over, f"{told} {moment(until)} (crawl.gen.delay)")
+
+
+def _host_waits(selection: Selection, host: HostState | None) -> GenerateStep:
+    if host is None or not host.wait_until:
+        return GenerateStep(HOST_WAITS, True, "nothing is held against the host")
+    until = waits_until(host, selection.longest_wait_ms)
+    is_over = until <= selection.now_ms
+    word = "was" if is_over else "is"
+    told = f"{trouble_told(host)}; {word} left out until {moment(until)} (db.host.wait.max)"
+    return GenerateStep(HOST_WAITS, is_over, told)
+
+
+def _same_pages(selection: Selection, host: HostState | None, datum: CrawlDatum) -> GenerateStep:
+    if host is None or not host.slowed or not selection.longest_wait_ms:
+        return GenerateStep(SAME_PAGES, True, "the host's new pages are not all the same")
+    if datum.status is not Status.DB_UNFETCHED:
+        return GenerateStep(SAME_PAGES, True, "new URLs of the host have to wait, this is none")
+    is_over = host.slow_until <= selection.now_ms
+    told = f"{host.repeats:,} of the host's last {host.pages:,} new pages are the same page"
+    until = f"no new URL until {moment(host.slow_until)}, then a few (db.host.same.pages)"
+    return GenerateStep(SAME_PAGES, None if is_over else False, f"{told}; {until}")
+
+
+def trouble_told(host: HostState) -> str:
+    """What is the matter with a host, in a few words."""
+    last = f"{host.reason}, last {moment(host.last)}"
+    if not host.failures:
+        return f"the host asked for a pause or failed ({last})"
+    rounds = "1 round" if host.failures == 1 else f"{host.failures:,} rounds"
+    return f"the host answered nothing in {rounds} ({last})"
+
+
+def _probed(
+    selection: Selection,
+    row: pa.Table,
+    host: HostState | None,
+    is_candidate: bool,
+    crawldb: Folder,
+    bucket: BucketFile,
+) -> GenerateStep:
+    if host is None or not host.failures or not selection.longest_wait_ms:
+        return GenerateStep(HOST_PROBED, True, "the host need not be tried first")
+    if not is_candidate:
+        return GenerateStep(HOST_PROBED, None, "not counted: rejected before")
+    rank, candidates = _rank(selection, row["url"][0].as_py(), host.host, crawldb, bucket)
+    told = (
+        f"{trouble_told(host)}: one URL is tried first; this is number {rank:,} of {candidates:,}"
+    )
+    return GenerateStep(HOST_PROBED, rank == 1, told)
 
 
 def _cap(

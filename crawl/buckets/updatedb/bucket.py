@@ -8,6 +8,7 @@ record goes through the rules. In memory are one row group and the bucket's delt
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 from crawl.buckets.merge import write_bucket
 from crawl.buckets.moved import Moving, old_rows
 from crawl.buckets.updatedb.delta import Delta
+from crawl.buckets.updatedb.hosts import HostUpdating, NewPages, update_hosts
 from crawl.buckets.updatedb.reserved import bears_any, released
 from crawl.buckets.updatedb.told import Rows, Told, arrange
 from crawl.counters import Counters
@@ -49,6 +51,7 @@ class BucketUpdating:
     purge_orphans: bool
     marks: frozenset[str] = frozenset()
     """Of reservations that are over (see `reserved`)."""
+    hosts: HostUpdating | None = None
 
     @property
     def asks_every_record(self) -> bool:
@@ -69,15 +72,18 @@ class BucketUpdate:
     base: BucketFile | None
     delta: Delta
     moved: Sequence[SplitFile] = ()
+    hosts: BucketFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BucketUpdated:
-    """The bucket's file, which may be the one before; None where no row is left."""
+    """The bucket's file, which may be the one before; None where no row is left. And that of
+    its hosts."""
 
     bucket: int
     file: BucketFile | None
     counters: Counters
+    hosts: BucketFile | None = None
 
 
 def update_bucket(job: BucketUpdating, work: BucketUpdate) -> BucketUpdated:
@@ -88,12 +94,22 @@ def update_bucket(job: BucketUpdating, work: BucketUpdate) -> BucketUpdated:
     if rows.num_rows == 0 and not work.moved and not job.asks_every_record:
         reserved = job.marks and work.base and bears_any(moving.crawldb, work.base.path, job.marks)
         if not reserved:
-            return BucketUpdated(work.bucket, work.base, counters)
+            hosts = _hosts(job, work, rows, {}, counters)
+            return BucketUpdated(work.bucket, work.base, +counters, hosts)
     told = arrange(rows, job.max_inlinks, counters)
     old = old_rows(moving, work.base, work.bucket, work.moved, counters)
-    merged = _Merge(job, told, counters).merge(old)
-    file = write_bucket(moving.crawldb, job.place, work.bucket, merged, job.group_rows)
-    return BucketUpdated(work.bucket, file, +counters)
+    merge = _Merge(job, told, counters)
+    file = write_bucket(moving.crawldb, job.place, work.bucket, merge.merge(old), job.group_rows)
+    hosts = _hosts(job, work, rows, merge.new_pages, counters)
+    return BucketUpdated(work.bucket, file, +counters, hosts)
+
+
+def _hosts(
+    job: BucketUpdating, work: BucketUpdate, rows: pa.Table, pages: NewPages, counters: Counters
+) -> BucketFile | None:
+    if job.hosts is None:
+        return work.hosts
+    return update_hosts(job.hosts, work.bucket, work.hosts, rows, pages, counters)
 
 
 class _Merge:
@@ -107,6 +123,7 @@ class _Merge:
         scoring = job.updating.scoring
         self._links_by_column = scoring.can_update_by_column
         self._new_by_column = self._links_by_column and scoring.can_start_by_column
+        self.new_pages: NewPages = {}
 
     def merge(self, groups: Iterable[pa.Table]) -> Iterator[pa.Table]:
         urls = self._told.urls
@@ -138,6 +155,7 @@ class _Merge:
         else:
             by_row[:] = True
         visited = self._by_row(group, known[by_row], self._told.heard(urls[by_row]))
+        self._note_new_pages(urls[by_row & group["signature"].is_null().to_numpy()[known]])
         orphans = self._silent(group, told_of < 0)
         forgotten = self._by_row(group, orphans, repeat(Heard(), len(orphans)))
         replaced = np.zeros(group.num_rows, dtype=np.bool_)
@@ -202,7 +220,16 @@ class _Merge:
             return found if ruled.num_rows == 0 else ruled
         return _sorted_in(found, np.zeros(found.num_rows, dtype=np.bool_), [ruled])
 
+    def _note_new_pages(self, urls: Rows) -> None:
+        """Counts the signatures of pages that had none before."""
+        rows = self._told.signature[urls]
+        signed = self._told.rows.select(["host", "signature"]).take(pa.array(rows[rows >= 0]))
+        columns = signed["host"].to_pylist(), signed["signature"].to_pylist()
+        for host, signature in zip(*columns, strict=True):
+            self.new_pages.setdefault(host, Counter())[signature] += 1
+
     def _new_by_rules(self, urls: Rows) -> pa.Table:
+        self._note_new_pages(urls)
         if len(urls) == 0:
             return CRAWLDB.schema.empty_table()
         names = self._told.urls.take(pa.array(urls)).to_pylist()

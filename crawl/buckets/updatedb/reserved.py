@@ -31,8 +31,9 @@ def marks_of(segments: Iterable[Segment]) -> frozenset[str]:
     found = set()
     for segment in segments:
         fetched = segment.manifest(FETCH)
-        counters = segment.report(FETCH).get("counters", {})
-        handed_back = any(
+        counters = segment.report(FETCH).get("counters")
+        # without a report, or with one that is damaged, it may have been so
+        handed_back = counters is None or any(
             count and name.startswith(_WITHOUT_RECORD) for name, count in counters.items()
         )
         if fetched is not None and fetched.complete and handed_back:

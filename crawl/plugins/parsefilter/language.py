@@ -21,14 +21,15 @@ from crawl.parsing.language import (
 DETECT, IDENTIFY = "detect", "identify"
 POLICY: Property[tuple[str, ...]] = words(
     "lang.extraction.policy",
-    (DETECT,),
+    (DETECT, IDENTIFY),
     "How the language is found, in this order: detect (what page and server declare),"
-    " identify (what the words look like; it costs as much as the rest of a parse).",
+    " identify (what the words look like).",
 )
 MAX_LENGTH: Property[int] = integer(
     "lang.analyze.max.length",
-    2048,
-    "How much of title and text is looked at to identify the language; 0: all.",
+    512,
+    "How much of title and text is looked at to identify the language, from the beginning and"
+    " from the middle; 0: all.",
     unit="bytes",
     minimum=0,
 )

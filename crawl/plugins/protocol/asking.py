@@ -10,6 +10,7 @@ from crawl import __version__
 from crawl.config import Config, Property, boolean, file, text
 from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Headers, Request
+from crawl.masking import masked_head
 from crawl.plugins.protocol.by_host import ByHost
 from crawl.plugins.protocol.unpack import OFFERED
 from crawl.urls.rule_lines import rule_lines
@@ -47,7 +48,10 @@ ACCEPT_LANGUAGE: Property[str] = text(
     "The Accept-Language header; empty: none.",
 )
 CUSTOM_HEADERS: Property[str] = text(
-    "http.custom.headers", "", "Further headers of every request, `Name: value`, one a line."
+    "http.custom.headers",
+    "",
+    "Further headers of every request, `Name: value`, one a line. Values that look like"
+    " credentials are sent but not stored.",
 )
 CONDITIONAL: Property[bool] = boolean(
     "http.enable.if.modified.since.header",
@@ -80,14 +84,6 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 
 
-_SECRET = re.compile(rb"(?im)^((?:proxy-)?authorization|cookie):[^\r\n]*")
-
-
-def redacted(head: bytes) -> bytes:
-    """A request's head as it may be kept: without passwords, tokens and cookies."""
-    return _SECRET.sub(rb"\1: ***", head)
-
-
 class RequestHeaders:
     """Headers in the forms that they are needed in; most requests share one."""
 
@@ -103,7 +99,7 @@ class RequestHeaders:
             for name, value in pairs
         ]
         rows = [f"{name}: {value}\r\n" if value else f"{name}:\r\n" for name, value in pairs]
-        self.rendered = redacted("".join([*rows, "\r\n"]).encode("latin-1", "replace"))
+        self.rendered = masked_head("".join([*rows, "\r\n"]).encode("latin-1", "replace"))
 
 
 class Asking:
@@ -186,10 +182,12 @@ def _rotated(config: Config) -> list[str]:
 
 def _custom(lines: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    for line in filter(None, map(str.strip, lines.split("\n"))):
+    for number, line in enumerate(lines.split("\n"), start=1):
+        if not line.strip():
+            continue
         name, colon, value = line.partition(":")
-        if not colon or not _TOKEN.fullmatch(name.strip()):
-            raise ConfigError(f"{CUSTOM_HEADERS.name}: {line[:60]!r} is not `Name: value`")
+        if not colon or not _TOKEN.fullmatch(name.strip()):  # not repeated: it may be a secret
+            raise ConfigError(f"{CUSTOM_HEADERS.name}: line {number} is not `Name: value`")
         found.append((name.strip(), value.strip()))
     return found
 

@@ -1,4 +1,21 @@
-"""A body as it arrives: unpacked at once, and cut at the limit on either side."""
+"""A body as it arrives: unpacked at once, and cut at the limit on either side.
+
+Whether it is whole, for every protocol (RFC 9112, section 8 and 9.8):
+
+how its end is told     what happened                            what it is
+a length, or chunks     all of them came                         whole
+                        the connection ended before, in any way  broke off
+the connection's end    closed in good order                     whole
+                        reset, or TLS closed without saying so   broke off
+its content encoding    the end that the encoding marks is       broke off
+                        missing when the bytes end
+whichever of them       a limit of ours came first (`length`,    truncated, and
+                        `time`)                                  marked as such
+
+A page (any 2xx) that broke off is no page but a failure, `disconnected`: its host backs off
+as after any other, and the page is asked for again. Of all other answers the head tells
+what matters: they count as they are, marked as `disconnect` where the body broke off.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +28,11 @@ _PIECE = 64 * 1024
 """Bytes unpacked at a time: what a bomb may cost beyond the limit."""
 _MOST_PIECES = 1000
 """Then they are joined: a piece of two bytes takes fifty."""
+
+
+def is_lost(code: int, truncated: Truncation) -> bool:
+    """Whether an answer is a failure because its body broke off."""
+    return truncated is Truncation.DISCONNECT and 200 <= code < 300
 
 
 class Body:
@@ -67,6 +89,11 @@ class Body:
         if self._unpackers and self.wire and not self.truncated:
             unfinished = any(not each.finished for each in self._unpackers)
             self.truncated = Truncation.DISCONNECT if unfinished else Truncation.WHOLE
+
+    @property
+    def broke_off(self) -> str:
+        """What to tell people of a body that did."""
+        return f"the body broke off after {self.wire} bytes"
 
     def content(self) -> bytes:
         if self._blocks is not None:

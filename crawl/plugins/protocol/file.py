@@ -1,11 +1,13 @@
 """protocol file: files and folders of this machine, below one folder that is named first.
 
 Nothing is read unless `file.root` is set, and nothing outside of it, whatever a link or a
-symbolic link says.
+symbolic link says. Links and redirects from the web to files are dropped before (rules/), so
+that what is read is what seeds name and what lies below.
 """
 
 from __future__ import annotations
 
+import heapq
 import mimetypes
 import os
 import stat
@@ -27,11 +29,14 @@ from crawl.interfaces.protocol import (
     Response,
     Truncation,
 )
-from crawl.plugins.protocol.listing import listing_page
+from crawl.plugins.protocol.listing import SHORTEST_LINE, listing_page
 from crawl.urls.parse import parse
 
 ROOT: Property[str] = text(
-    "file.root", "", "Folder below which file: URLs may be read; empty: none are."
+    "file.root",
+    "",
+    "Folder below which file: URLs may be read; empty: none are. To crawl files also name `file` in"
+    " plugin.protocol, let the URL filters accept file: and inject file:///folder/ as a seed.",
 )
 CONTENT_LIMIT: Property[int] = size(
     "file.content.limit", 1024 * 1024, "Longest file; the rest is cut off; -1: none.", minimum=-1
@@ -101,7 +106,7 @@ class FileProtocol(FetchProtocol):
         limit = limit if limit >= 0 else sys.maxsize - 1
         since = request.modified_since_ms
         if stat.S_ISDIR(found.st_mode):
-            body, truncated = listing_page(path, _entries(descriptor), limit)
+            body, truncated = listing_page(path, _entries(descriptor, limit), limit)
             kind = "text/html; charset=utf-8"
         elif not stat.S_ISREG(found.st_mode):
             return Response(request.url, 403, sent=started)
@@ -124,7 +129,9 @@ class FileProtocol(FetchProtocol):
         )
 
 
-def _entries(folder: int) -> Iterator[tuple[str, bool]]:
+def _entries(folder: int, limit: int) -> Iterator[tuple[str, bool]]:
+    """The first ones by name; no more are held than a page of that size can list."""
+    most = limit // SHORTEST_LINE + 1
     with os.scandir(folder) as found:
-        for entry in sorted(found, key=lambda each: each.name):
+        for entry in heapq.nsmallest(most, found, key=lambda each: each.name):
             yield entry.name, entry.is_dir(follow_symlinks=False)

@@ -27,7 +27,7 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.plugins.protocol.body import Body
-from crawl.plugins.protocol.curl_errors import CONNECTING, CONNECTION_LOST, kind_of
+from crawl.plugins.protocol.curl_errors import CONNECTING, kind_of
 from crawl.plugins.protocol.limits import LIMIT_PROPERTIES, Limits
 from crawl.plugins.protocol.listing import listing_page
 from crawl.plugins.protocol.target import Target, target_of
@@ -143,9 +143,7 @@ class FtpProtocol(FetchProtocol):
         if code and not body.truncated:
             if body.wire and code == pycurl.E_OPERATION_TIMEDOUT:
                 body.truncated = Truncation.TIME
-            elif body.wire and code in CONNECTION_LOST:
-                body.truncated = Truncation.DISCONNECT
-            else:
+            else:  # a file that broke off, too: body.py has the rule
                 kind = self._kind(curl, code, message)
                 return Failure(request.url, kind, message, started, elapsed_ms)
         unchanged = bool(curl.getinfo(pycurl.CONDITION_UNMET))

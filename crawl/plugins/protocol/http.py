@@ -21,7 +21,8 @@ from crawl.interfaces.protocol import (
     Transfers,
     Truncation,
 )
-from crawl.plugins.protocol.asking import redacted
+from crawl.masking import masked_head
+from crawl.plugins.protocol.body import is_lost
 from crawl.plugins.protocol.connecting import (
     IDLE_TIME,
     MAX_IDLE,
@@ -35,7 +36,6 @@ from crawl.plugins.protocol.curl_pool import CurlPool
 from crawl.plugins.protocol.curl_transfers import CurlTransfers
 from crawl.plugins.protocol.http_base import (
     SYSTEM,
-    UNASKED,
     HttpBase,
     Sending,
     is_asked_here,
@@ -103,8 +103,11 @@ class HttpProtocol(HttpBase):
         if target is None or target.server.scheme not in self.schemes:
             return None
         proxy = self.proxy_of(target)
+        host = target.server.host
         located = (
-            self.resolver.known(target.server.host) if is_asked_here(target, proxy) else UNASKED
+            self.resolver.known(host)
+            if is_asked_here(target, proxy)
+            else self.resolver.passed_on(host)
         )
         if located is None:
             return None
@@ -176,6 +179,8 @@ class HttpProtocol(HttpBase):
                 body.truncated = Truncation.DISCONNECT
         elif not code:
             body.end()
+        if kind is None and head is not None and is_lost(head.code, body.truncated):
+            kind, message = FailureKind.DISCONNECTED, body.broke_off
         if kind is not None or head is None:
             return sending.failure(kind or FailureKind.OTHER, message, sent, elapsed_ms)
         keep = self._idle_time
@@ -200,7 +205,7 @@ class HttpProtocol(HttpBase):
             ip=sending.address,
             version=version,
             cipher=cipher,
-            request_headers=redacted(handle.request_head)
+            request_headers=masked_head(handle.request_head)
             if handle.request_head
             else sending.head(version),
             response_headers=handle.raw_head,

@@ -16,6 +16,7 @@ from crawl.fetcher.dns import (
     system_addresses,
 )
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
+from crawl.masking import masked_urls
 from crawl.model.value import quick_value
 from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking, RequestHeaders
 from crawl.plugins.protocol.connecting import CONNECTING_PROPERTIES
@@ -25,10 +26,6 @@ from crawl.plugins.protocol.proxies import PROXY_PROPERTIES, Proxies
 from crawl.plugins.protocol.target import Target, target_of
 
 SYSTEM = SystemClock()
-
-
-UNASKED = Located(("",))
-"""Where a host is that a proxy looks up."""
 
 
 def is_asked_here(target: Target, proxy: str) -> bool:
@@ -57,7 +54,7 @@ class Sending:
     def failure(
         self, kind: FailureKind, message: str, sent: float = 0.0, elapsed_ms: int = 0
     ) -> Failure:
-        return Failure(self.request.url, kind, message, sent, elapsed_ms)
+        return Failure(self.request.url, kind, masked_urls(message), sent, elapsed_ms)
 
 
 class HttpBase(FetchProtocol):
@@ -93,8 +90,11 @@ class HttpBase(FetchProtocol):
         if target is None or target.server.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
         proxy = self.proxy_of(target)
+        host = target.server.host
         located = (
-            self.resolver.locate(target.server.host) if is_asked_here(target, proxy) else UNASKED
+            self.resolver.locate(host)
+            if is_asked_here(target, proxy)
+            else self.resolver.passed_on(host)
         )
         prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)

@@ -20,8 +20,8 @@ from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.fetcher.dns import Resolve, system_addresses
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
-from crawl.plugins.protocol.asking import redacted
-from crawl.plugins.protocol.body import Body
+from crawl.masking import masked_head
+from crawl.plugins.protocol.body import Body, is_lost
 from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
 from crawl.plugins.protocol.head import Head
 from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
@@ -131,6 +131,8 @@ class _Transfer:
     def answer(self, elapsed_ms: int) -> Response | Failure:
         sending, watch, body, head = self.sending, self.watch, self.body, self.head
         kind, message = self._failure()
+        if kind is None and head is not None and is_lost(head.code, body.truncated):
+            kind, message = FailureKind.DISCONNECTED, body.broke_off
         if kind is None and head is not None and head.code >= 200:
             return Response(
                 url=sending.request.url,
@@ -141,7 +143,7 @@ class _Transfer:
                 ip=sending.address,
                 version=head.version,
                 cipher=self.cipher,
-                request_headers=redacted(watch.request),
+                request_headers=masked_head(watch.request),
                 response_headers=watch.raw_head,
                 sent=watch.sent_at,
                 elapsed_ms=elapsed_ms,

@@ -8,6 +8,9 @@ from urllib.parse import quote
 
 from crawl.interfaces.protocol import Truncation
 
+SHORTEST_LINE = len('<li><a href="./x">x</a></li>\n')
+"""Of an entry."""
+
 
 def listing_page(
     path: str, entries: Iterable[tuple[str, bool]], limit: int

@@ -1,7 +1,8 @@
 """Which proxy, if any, a URL is fetched through: one for all, or by scheme and host from
 a file, in turn where several are named.
 
-A proxy looks hosts up itself: behind one, only literal addresses are judged here.
+A proxy looks hosts up itself: behind one, literal addresses are judged here, and names that
+mean the same everywhere (localhost, a cloud's metadata, private domains).
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ PROXY_TYPE: Property[str] = choice(
     "http.proxy.type", "HTTP", ("HTTP", "SOCKS"), "What the proxy speaks."
 )
 PROXY_USERNAME: Property[str] = text("http.proxy.username", "", "User of the proxy; empty: none.")
-PROXY_PASSWORD: Property[str] = text("http.proxy.password", "", "Password of that user.")
+PROXY_PASSWORD: Property[str] = text(
+    "http.proxy.password",
+    "",
+    "Password of that user. Better in crawl-site.toml than by -D, which others can see in the list"
+    " of processes.",
+)
 PROXY_EXCEPTIONS: Property[tuple[str, ...]] = words(
     "http.proxy.exception.list", (), "Hosts and *.domains that are asked without a proxy."
 )

@@ -10,6 +10,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from crawl.interfaces.protocol import FailureKind
@@ -131,4 +132,18 @@ class WatchedSocket(_Watched):
 
 
 class WatchedSSLSocket(_Watched, ssl.SSLSocket):
-    """With TLS."""
+    """With TLS. A connection that ends without TLS having said so may have been cut by
+    anybody: that is no end of a body (RFC 9112, 9.8), though Python takes it for one."""
+
+    @property
+    def suppress_ragged_eofs(self) -> bool:
+        return False
+
+    @suppress_ragged_eofs.setter
+    def suppress_ragged_eofs(self, value: bool) -> None:
+        """Python sets it for every socket."""
+
+    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
+        with suppress(ssl.SSLEOFError):
+            return super().recv_into(buffer, nbytes, flags)
+        raise ConnectionResetError("TLS ended without saying so")

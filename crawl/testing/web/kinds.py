@@ -18,6 +18,9 @@ class Kind(StrEnum):
     """The same, to a page of any site."""
     CHAIN = "chain"
     """Three redirects one after the other, then a page."""
+    TOUR = "tour"
+    """A redirect to the page of the same number on the next site, which may be another one;
+    to a page of its own on the last."""
     LOOP = "loop"
     """Two redirects to each other."""
     ERROR = "error"

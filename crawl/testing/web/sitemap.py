@@ -12,7 +12,7 @@ from crawl.testing.web.plan import Plan
 URLS_PER_SITEMAP = 1000
 _PATH = re.compile(r"/sitemap(?:-([1-9]\d{0,5}))?\.xml")
 _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_UNLISTED = (Kind.ERROR, Kind.LOOP, Kind.CHAIN, Kind.MOVED, Kind.AWAY)
+_UNLISTED = (Kind.ERROR, Kind.LOOP, Kind.CHAIN, Kind.MOVED, Kind.AWAY, Kind.TOUR)
 
 
 def sitemap(plan: Plan, site: int, path: str) -> str | None:

@@ -144,7 +144,7 @@ class Web:
         chance = plan.chance(site, number)
         kind = plan.kind(site, number, chance)
         match kind:
-            case Kind.MOVED | Kind.AWAY | Kind.CHAIN | Kind.LOOP:
+            case Kind.MOVED | Kind.AWAY | Kind.CHAIN | Kind.TOUR | Kind.LOOP:
                 code = REDIRECT_CODES[chance.size % len(REDIRECT_CODES)]
                 location = self._location(kind, place, chance)
                 return replace(_missing(url, code, latency), kind=kind, location=location)
@@ -189,6 +189,9 @@ class Web:
             there, far = plan.anywhere(chance.detail)
             far = plan.sound(there, far, private=True)
             return origin(plan, there) + plan.path(there, far)
+        if kind is Kind.TOUR and site + 1 < self.settings.sites:
+            far = min(number, plan.sizes[site + 1] - 1)
+            return origin(plan, site + 1) + plan.path(site + 1, far)
         if kind is Kind.LOOP:
             return plan.path_of(Place(site, number, 1 - place.hop))
         if kind is Kind.CHAIN and place.hop + 1 < CHAIN_LENGTH:

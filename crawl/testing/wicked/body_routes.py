@@ -140,8 +140,8 @@ BODY_ROUTES: tuple[Route, ...] = (
     Route(
         "/length/long",
         "announces 1,000 bytes more than it sends, then closes",
-        "keep what it has as cut by the disconnect",
-        (Truncation.DISCONNECT, FailureKind.DISCONNECTED),
+        "count a disconnect: half a page is none",
+        (FailureKind.DISCONNECTED,),
         length_long,
     ),
     Route(
@@ -155,28 +155,28 @@ BODY_ROUTES: tuple[Route, ...] = (
         "/length/huge",
         "announces 100 TB, sends a page, then closes",
         "reserve no memory for it",
-        (Truncation.DISCONNECT, FailureKind.DISCONNECTED, Truncation.LENGTH),
+        (FailureKind.DISCONNECTED, Truncation.LENGTH),
         length_huge,
     ),
     Route(
         "/chunks/garbage",
         "a good chunk, then a chunk size that is no number",
-        "refuse the response, or keep what it has as cut",
-        (FailureKind.MALFORMED_RESPONSE, FailureKind.DISCONNECTED, Truncation.DISCONNECT),
+        "refuse the response",
+        (FailureKind.MALFORMED_RESPONSE, FailureKind.DISCONNECTED),
         chunks_garbage,
     ),
     Route(
         "/chunks/huge",
         "a chunk size of 80 bits",
-        "refuse the response, or keep what it has as cut",
-        (FailureKind.MALFORMED_RESPONSE, FailureKind.DISCONNECTED, Truncation.DISCONNECT),
+        "refuse the response",
+        (FailureKind.MALFORMED_RESPONSE, FailureKind.DISCONNECTED),
         chunks_huge,
     ),
     Route(
         "/chunks/unfinished",
         "closes before the last chunk",
-        "keep what it has as cut by the disconnect",
-        (Truncation.DISCONNECT, FailureKind.DISCONNECTED),
+        "count a disconnect: half a page is none",
+        (FailureKind.DISCONNECTED,),
         chunks_unfinished,
     ),
     Route(
@@ -203,8 +203,8 @@ BODY_ROUTES: tuple[Route, ...] = (
     Route(
         "/lie/cut",
         "gzip that ends too early",
-        "count a bad encoding, or keep what it has as cut",
-        (*_BAD, Truncation.DISCONNECT, 200),
+        "count a disconnect or a bad encoding: half a page is none",
+        (*_BAD, FailureKind.DISCONNECTED),
         lie_gzip_cut,
     ),
     Route(

@@ -121,8 +121,8 @@ TIME_ROUTES: tuple[Route, ...] = (
     Route(
         "/reset/body",
         "resets after 800 of 100,000 bytes",
-        "count it, or keep what it has as cut by the disconnect",
-        (*_CUT, Truncation.DISCONNECT),
+        "count it: half a page is none",
+        _CUT,
         reset_in_body,
     ),
 )

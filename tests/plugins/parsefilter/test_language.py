@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from crawl.config import Config
@@ -11,6 +15,7 @@ from crawl.plugins.parsefilter.language import LanguageParseFilter
 from crawl.testing.parsefilter_contract import ParseFilterContract, a_page
 
 GERMAN = "Das Wetter wird morgen schön, mit einigen Wolken am Nachmittag."
+ROOT = Path(__file__).parents[3]
 PAGE = a_page("")  # its header says en-GB
 
 
@@ -46,12 +51,34 @@ def test_what_is_declared_counts_first(parse: Parse, language: str) -> None:
     assert parsed.metadata == {**parse.metadata, "language": language}
 
 
-def test_words_tell_where_nothing_is_declared_and_they_are_asked() -> None:
+def test_words_tell_where_nothing_is_declared_unless_they_are_not_asked() -> None:
     parse = Parse("u", title="Wetter", text=GERMAN)
-    both = Config.of({"lang.extraction.policy": ["detect", "identify"]})
-    plain = LanguageParseFilter(both).filter(_page_without_header(), parse)
+    plain = LanguageParseFilter(Config.of()).filter(_page_without_header(), parse)
     assert (plain.language, plain.metadata) == ("de", {"language": "de"})
-    assert LanguageParseFilter(Config.of()).filter(_page_without_header(), parse) is parse
+    detect = Config.of({"lang.extraction.policy": ["detect"]})
+    assert LanguageParseFilter(detect).filter(_page_without_header(), parse) is parse
+
+
+def test_the_model_is_loaded_by_the_first_page_that_needs_it() -> None:
+    """Commands and pages that declare their language do without its time and memory."""
+    told = """
+import sys
+from crawl.config import Config
+from crawl.model.parse import Parse
+from crawl.plugins.parsefilter.language import LanguageParseFilter
+from tests.parsing.small_parsers import content
+from crawl.interfaces.page import Page
+page = Page(content("http://a.org/", ""), "text/html", "utf-8")
+plugin = LanguageParseFilter(Config.of())
+plugin.filter(page, Parse("u", text="The text", language="en"))
+print("py3langid" in sys.modules)
+plugin.filter(page, Parse("u", text="Das Wetter wird morgen recht schoen"))
+print("py3langid" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_the_policy_is_an_order() -> None:
@@ -63,9 +90,10 @@ def test_the_policy_is_an_order() -> None:
     assert found(nothing, extraction_policy="identify") is nothing
 
 
-def test_only_the_beginning_is_looked_at() -> None:
-    parse = Parse("u", text=GERMAN + " The rest of it is English, all of it." * 50)
-    assert found(parse, extraction_policy="identify", analyze_max_length=60).language == "de"
+def test_only_a_part_is_looked_at() -> None:
+    english = " The rest of it is English, all of it, from here to the end of the page." * 100
+    parse = Parse("u", text=GERMAN + english + GERMAN + english)
+    assert found(parse, extraction_policy="identify", analyze_max_length=120).language == "de"
     assert found(parse, extraction_policy="identify", analyze_max_length=0).language == "en"
 
 

@@ -16,6 +16,8 @@ class SmallFtp:
         self.port: int = self._listener.getsockname()[1]
         self.files: dict[str, bytes] = {}
         self.lists: dict[str, str] = {}
+        self.breaks_off: set[str] = set()
+        """Paths whose last byte never comes."""
         self.named_address = "127,0,0,1"
         self.commands: list[str] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -57,6 +59,8 @@ class SmallFtp:
                     say(f"227 Entering Passive Mode ({self.named_address},{high},{low})")
                 case "MDTM":
                     say("213 20231114221320" if path in self.files else "550 None")
+                case "SIZE" if path in self.breaks_off:
+                    say(f"213 {len(self.files[path])}")
                 case "TYPE":
                     say("200 Yes")
                 case "RETR" | "LIST" if data is not None:
@@ -69,9 +73,9 @@ class SmallFtp:
                     say("150 Here")
                     taker, _ = data.accept()
                     with suppress(OSError), taker:
-                        taker.sendall(content)
+                        taker.sendall(content[:-1] if path in self.breaks_off else content)
                     data.close()
-                    say("226 Done")
+                    say("426 Broken" if path in self.breaks_off else "226 Done")
                 case "QUIT":
                     say("221 Bye")
                     return

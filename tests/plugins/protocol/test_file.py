@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,14 @@ def test_only_what_changed(root: Path) -> None:
     for since, code in ((999_000, 200), (1_000_000, 304), (2_000_000, 304)):
         got = fetch(root, page.as_uri(), modified_since_ms=since)
         assert isinstance(got, Response) and got.code == code
+
+
+def test_no_more_of_a_folder_is_held_than_is_listed(root: Path) -> None:
+    folder = root / "many"
+    folder.mkdir()
+    for number in range(300):
+        (folder / f"{number:03}").touch()
+    listed = fetch(root, f"{root.as_uri()}/many/", limit=2000)
+    assert isinstance(listed, Response) and listed.truncated is Truncation.LENGTH
+    names = re.findall(r">(\d+)<", listed.body.decode())
+    assert names == [f"{number:03}" for number in range(len(names))] and len(names) > 30

@@ -52,6 +52,15 @@ def test_the_limit(server: SmallFtp) -> None:
     assert (len(got.body), got.truncated) == (1000, Truncation.LENGTH)
 
 
+def test_a_file_that_breaks_off_is_a_failure(server: SmallFtp) -> None:
+    server.breaks_off = {"/page.html"}
+    got = fetch(server, "/page.html")
+    assert isinstance(got, Failure) and got.kind is FailureKind.DISCONNECTED
+    server.breaks_off = {"/long"}
+    cut = fetch(server, "/long")  # after the limit nobody looks
+    assert isinstance(cut, Response) and cut.truncated is Truncation.LENGTH
+
+
 def test_only_what_changed(server: SmallFtp) -> None:
     got = fetch(server, "/page.html", since=1_800_000_000_000)
     assert isinstance(got, Response) and (got.code, got.body) == (304, b"")

@@ -183,3 +183,27 @@ def test_http2(tmp_path: Path) -> None:
     assert isinstance(got, Response), got
     assert (got.code, got.body, got.version) == (200, b"Second", "HTTP/2")
     assert got.request_headers.startswith(b"GET / HTTP/2\r\nHost: a.test:")
+
+
+@BOTH
+@pytest.mark.parametrize("says_so", [True, False])
+def test_a_page_without_a_length_ends_when_tls_says_so(
+    plugin_class: Any, server: ScriptedServer, tmp_path: Path, says_so: bool
+) -> None:
+    """Anybody can close a connection; only the server can end its TLS (RFC 9112, 9.8)."""
+
+    def answer(connection: socket.socket) -> None:
+        assert isinstance(connection, ssl.SSLSocket)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc")
+        with suppress(OSError):
+            if says_so:
+                connection.unwrap()
+            connection.shutdown(socket.SHUT_RDWR)
+
+    server.answers["/open"] = answer
+    trusting = plugin(plugin_class, http_tls_ca_file=str(write_certificate(tmp_path)))
+    got = trusting.fetch(Request(server.url("/open", "x.a.test")))
+    if says_so:
+        assert isinstance(got, Response) and got.body == b"abc" and not got.truncated
+    else:
+        assert isinstance(got, Failure) and got.kind is FailureKind.DISCONNECTED

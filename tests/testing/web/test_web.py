@@ -44,7 +44,7 @@ def test_equal_seeds_are_equal_webs_in_every_process() -> None:
 
 
 def test_there_is_every_kind() -> None:
-    assert all(BY_KIND.values())
+    assert {kind for kind, urls in BY_KIND.items() if not urls} == {Kind.TOUR}
 
 
 def test_redirects_have_every_code_and_lead_to_pages() -> None:
@@ -73,6 +73,17 @@ def test_a_chain_ends_and_a_loop_does_not() -> None:
         assert WEB.expected(hops[-2]).code == 200
     for start in BY_KIND[Kind.LOOP]:
         assert follow(start) == [start, f"{start}/1", start]
+
+
+def test_a_tour_leads_over_all_sites_to_a_page() -> None:
+    web = Web(Settings.plain(4, 40, odd=1.0, kinds=(Kind.TOUR,)))
+    url = "http://site0.test/tour/p9"
+    hosts = []
+    while target := web.expected(url).target:
+        hosts.append(url.split("/")[2])
+        url = target
+    assert hosts == [f"site{n}.test" for n in range(4)]
+    assert web.expected(url).code == 200
 
 
 def test_errors_have_every_code_and_ask_for_patience() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawl.errors import StorageError
 from crawl.storage.folder import Folder
-from crawl.storage.pointer import Pointer
+from crawl.storage.sealed_file import SealedFile
 from tests.storage.crashing import Crash
 
 Content = dict[str, Any]
@@ -50,8 +50,8 @@ class CuttingFolder:
             look()
 
 
-def pointer_in(folder: CuttingFolder) -> Pointer:
-    return Pointer(cast(Folder, folder), "CURRENT")
+def pointer_in(folder: CuttingFolder) -> SealedFile:
+    return SealedFile(cast(Folder, folder), "CURRENT", unsealed=False)
 
 
 contents = st.dictionaries(
@@ -99,7 +99,7 @@ def test_a_crash_after_any_byte_leaves_the_old_or_the_new(before: int) -> None:
         pytest.fail("the write never came to its end")
 
 
-def _write(pointer: Pointer, content: Content) -> bool:
+def _write(pointer: SealedFile, content: Content) -> bool:
     """Says whether the write was cut."""
     try:
         pointer.write(content)
@@ -138,16 +138,16 @@ def test_a_reader_in_the_middle_of_a_write_sees_the_old_or_the_new() -> None:
 
 
 def test_a_writer_that_goes_on_between_a_readers_two_looks() -> None:
-    """The reader sees the file torn; by the time it looks at the twin, the writer has
-    finished and is tearing the twin for its next write."""
+    """The reader sees the file torn; by the time it looks at the copy, the writer has
+    finished and is tearing the copy for its next write."""
     folder = CuttingFolder()
     pointer = pointer_in(folder)
     pointer.write({"number": 1})
     pointer.write({"number": 2})
     states = iter(
         [
-            {"CURRENT": b"", "CURRENT.previous": folder.files["CURRENT"]},
-            {"CURRENT": folder.files["CURRENT"], "CURRENT.previous": b""},
+            {"CURRENT": b"", "CURRENT.copy": folder.files["CURRENT"]},
+            {"CURRENT": folder.files["CURRENT"], "CURRENT.copy": b""},
         ]
     )
     plain_read = folder.read
@@ -167,12 +167,12 @@ def test_damage_of_both_is_told_and_never_taken_for_a_fresh_start(damage: bytes)
     pointer.write({"number": 1})
     pointer.write({"number": 2})
     folder.files["CURRENT"] = damage
-    assert pointer.read() == {"number": 1}
-    folder.files["CURRENT.previous"] = damage
+    assert pointer.read() == {"number": 2}
+    folder.files["CURRENT.copy"] = damage
     for call in (pointer.read, lambda: pointer.write({"number": 3})):
-        with pytest.raises(StorageError, match=r"fake/CURRENT and its twin are both damaged"):
+        with pytest.raises(StorageError, match=r"fake/CURRENT is damaged: .*crawl check"):
             call()
-    del folder.files["CURRENT.previous"]
+    del folder.files["CURRENT.copy"]
     with pytest.raises(StorageError):
         pointer.read()
 
@@ -185,10 +185,12 @@ def test_damage_after_the_first_write_costs_nothing() -> None:
 
 
 def test_on_real_file_systems(place: Folder) -> None:
-    pointer = Pointer(place, "CURRENT")
+    pointer = SealedFile(place, "CURRENT")
     assert pointer.read() is None
     for number in range(3):
         pointer.write({"number": number, "text": "ä\n"})
-        assert Pointer(place, "CURRENT").read() == {"number": number, "text": "ä\n"}
+        assert SealedFile(place, "CURRENT").read() == {"number": number, "text": "ä\n"}
     place.write("CURRENT", b"torn")
-    assert pointer.read() == {"number": 1, "text": "ä\n"}
+    assert pointer.read() == {"number": 2, "text": "ä\n"}
+    assert pointer.heal() and not pointer.heal()
+    assert place.read("CURRENT") == place.read("CURRENT.copy")

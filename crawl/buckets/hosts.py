@@ -1,0 +1,52 @@
+"""What the CrawlDb knows of hosts as such: a small file beside a bucket's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from crawl.model.hosts import HostState, states_table, to_states
+from crawl.model.tables import HOSTS
+from crawl.rules.host_wait import waits_until
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.snapshot import BucketFile, Snapshot
+
+
+def read_hosts(crawldb: Folder, file: BucketFile | None) -> dict[str, HostState]:
+    """The states of a bucket's hosts, by host."""
+    if file is None:
+        return {}
+    with open_table(crawldb, file.path) as source:
+        return {state.host: state for group in each_group(source) for state in to_states(group)}
+
+
+def write_hosts(
+    crawldb: Folder, place: str, bucket: int, states: Iterable[HostState]
+) -> BucketFile | None:
+    """The bucket's file; None where there is nothing to know."""
+    ordered = sorted(states, key=lambda state: state.host.encode())
+    if not ordered:
+        return None
+    path = f"{place}/{attempt_name(f'hosts-{bucket:05d}')}"
+    with open_writer(crawldb, path, HOSTS.schema) as writer:
+        writer.write(states_table(ordered))
+    return BucketFile(bucket, path, writer.rows, crawldb.size(path) or 0)
+
+
+def waiting_hosts(
+    crawldb: Folder, snapshot: Snapshot, now_ms: int, longest_ms: int
+) -> list[HostState]:
+    """The hosts that generate leaves out at a moment, or new URLs of which it does; the first
+    that it takes again first."""
+    found = [
+        (until, state)
+        for file in snapshot.hosts
+        for state in read_hosts(crawldb, file).values()
+        if (until := left_out_until(state, longest_ms)) > now_ms
+    ]
+    return [state for _, state in sorted(found, key=lambda each: (each[0], each[1].host))]
+
+
+def left_out_until(state: HostState, longest_ms: int) -> int:
+    """Until when the host, or new URLs of it, are left out."""
+    return max(waits_until(state, longest_ms), state.slow_until if longest_ms else 0)

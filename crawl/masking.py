@@ -1,0 +1,69 @@
+"""Keeps secrets out of what is stored, logged and shown: passwords, tokens, cookies.
+
+What is sent keeps its value; a copy of it that somebody may read gets `***` instead. What is a
+secret is told by the name of the header or property, or by the look of the value.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+MARK = "***"
+
+_HEADER_NAMES = re.compile(
+    rb"auth(?!or(?!i[sz]))|cookie|key|token|secret|passw|passphrase|credential|session|signature",
+    re.IGNORECASE,
+)
+_SETTING_NAMES = re.compile(
+    r"passw|passphrase|secret|credential|(?:access|api|private)[._-]?key|token$", re.IGNORECASE
+)
+_VALUES = re.compile(
+    rb"\s*(?:(?:basic|bearer|digest|negotiate|ntlm|token|apikey|hawk|aws4-\S+)\s+\S"
+    rb"|eyJ[\w-]{8,}\.[\w-]+\.)",  # a JSON web token
+    re.IGNORECASE,
+)
+_USER_OF_A_URL = re.compile(r"(?<=://)[^\s/?#\"'\\<>]*@")
+_USER_OF_A_HOST = re.compile(r"^[^\s/@:]+:[^\s/@]+@(?=[^\s/@]+$)")
+_ASSIGNED = re.compile(
+    r"((?:passw|passphrase|secret|credential|(?:access|api|private)[._-]?key|token)[\w.-]*=)"
+    r"(?:\"[^\"]*\"|'[^']*'|[^\s&,;]+)",
+    re.IGNORECASE,
+)
+
+
+def masked_head(head: bytes) -> bytes:
+    """A request's head, or lines of headers, as it may be kept: with `***` for each secret."""
+    lines = head.split(b"\n")
+    for place, line in enumerate(lines):
+        name, colon, value = line.partition(b":")
+        # a name has no blank, and the line of the request has one before any colon
+        if colon and b" " not in name and (_is_secret_name(name) or _VALUES.match(value)):
+            lines[place] = name + b": " + MARK.encode() + (b"\r" if line[-1:] == b"\r" else b"")
+    return b"\n".join(lines)
+
+
+@lru_cache(1000)
+def _is_secret_name(name: bytes) -> bool:
+    return _HEADER_NAMES.search(name) is not None
+
+
+def masked_urls(text: str) -> str:
+    """A text without the users and passwords of URLs in it."""
+    return _USER_OF_A_URL.sub(f"{MARK}@", text) if "@" in text else text
+
+
+def masked_setting(name: str, value: object) -> object:
+    """The value of a setting as it may be shown; itself where there is nothing to hide."""
+    if not value or isinstance(value, bool):
+        return value
+    if _SETTING_NAMES.search(name):
+        return MARK
+    if isinstance(value, tuple | list):
+        return type(value)(masked_setting(name, each) for each in value)
+    if not isinstance(value, str):
+        return value
+    if "header" in name.lower():
+        return masked_head(value.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    hidden = _ASSIGNED.sub(rf"\1{MARK}", masked_urls(value))
+    return _USER_OF_A_HOST.sub(f"{MARK}@", hidden)

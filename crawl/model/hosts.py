@@ -1,0 +1,108 @@
+"""What a crawl knows of a host as a whole: how long it is left alone, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from crawl.model.tables import FETCH_HOSTS, HOSTS
+
+
+@dataclass(frozen=True, slots=True)
+class HostTrouble:
+    """What one fetch tells of a host that failed it. Moments are in milliseconds."""
+
+    host: str
+    reason: str
+    """As its URLs were handed back: `robots_deferred`, `too_many_failures` …"""
+    at: int
+    """When it last failed."""
+    until: int
+    """Until when it must not be asked: its Retry-After, or the pause after a failure."""
+    base_ms: int
+    """The pause that is doubled with each round in vain."""
+    gave_up: bool
+    """Whether its URLs were handed back; False where a pause was still owed at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """What the CrawlDb keeps of a host. Most hosts have none: they answer."""
+
+    host: str
+    reason: str = ""
+    failures: int = 0
+    """Rounds in a row in which it answered nothing."""
+    wait_until: int = 0
+    since: int = 0
+    """When the first of these rounds failed."""
+    last: int = 0
+    """When it last failed."""
+    pages: int = 0
+    """Pages fetched for the first time that were looked at for `repeats`."""
+    repeats: int = 0
+    """Those of them that bear `signature`."""
+    signature: bytes | None = None
+    """That most of its new pages have in common."""
+    slowed: int = 0
+    """Rounds in a row whose new pages were all but the same."""
+    slow_until: int = 0
+    """No new URL of the host is selected until then."""
+
+
+def merged_troubles(troubles: Iterable[HostTrouble]) -> list[HostTrouble]:
+    """One a host, in order of hosts: what several tasks of one fetch tell of it."""
+    by_host: dict[str, list[HostTrouble]] = {}
+    for trouble in troubles:
+        by_host.setdefault(trouble.host, []).append(trouble)
+    return [_merged(host, by_host[host]) for host in sorted(by_host)]
+
+
+def _merged(host: str, told: list[HostTrouble]) -> HostTrouble:
+    worst = max(told, key=lambda each: (each.gave_up, each.at, each.reason))
+    return HostTrouble(
+        host,
+        worst.reason,
+        max(each.at for each in told),
+        max(each.until for each in told),
+        max(each.base_ms for each in told),
+        worst.gave_up,
+    )
+
+
+def troubles_table(troubles: Iterable[HostTrouble]) -> pa.Table:
+    return _table([astuple(trouble) for trouble in troubles], FETCH_HOSTS.schema)
+
+
+def to_troubles(table: pa.Table) -> Iterator[HostTrouble]:
+    for row in _rows(table, FETCH_HOSTS.schema):
+        yield HostTrouble(*row)
+
+
+def states_table(states: Iterable[HostState]) -> pa.Table:
+    return _table([astuple(state) for state in states], HOSTS.schema)
+
+
+def to_states(table: pa.Table) -> Iterator[HostState]:
+    for row in _rows(table, HOSTS.schema):
+        yield HostState(*row)
+
+
+def _table(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)],
+        schema=schema,
+    )
+
+
+def _rows(table: pa.Table, schema: pa.Schema) -> Iterator[tuple[Any, ...]]:
+    columns = []
+    for field in schema:
+        column = table[field.name]
+        is_time = pa.types.is_timestamp(field.type)
+        columns.append((column.cast(pa.int64()) if is_time else column).to_pylist())
+    return zip(*columns, strict=True)

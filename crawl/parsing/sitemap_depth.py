@@ -1,0 +1,54 @@
+"""How deep sitemap indexes may lie below each other: one that lists the next, without end,
+must not lead a crawl on. The standard knows no index below an index; some sites have one.
+
+An index passes its depth on to what it lists; the CrawlDb keeps it in the record's metadata,
+and a fetch in the content's, so that it is there when the page is parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from crawl.counters import Counters
+from crawl.model.content import Content
+from crawl.model.datum import SITEMAP_DEPTH_KEY
+from crawl.model.metadata import with_entry
+from crawl.model.parse import Parse
+from crawl.parsing.document import Document
+from crawl.parsing.sitemaps import SitemapKind
+
+TOO_DEEP = "outlinks_dropped.sitemap_too_deep"
+
+
+def bounded(content: Content, parse: Parse, most: int, counters: Counters) -> Parse:
+    """The parse, without the links of an index that is too deep; counted."""
+    if not _is_index(parse) or depth_of(content.metadata) < most:
+        return parse
+    counters[TOO_DEEP] += len(parse.outlinks)
+    return replace(parse, outlinks=())
+
+
+def with_depths(
+    documents: Sequence[Document], owner: npt.NDArray[np.int64], metadata: pa.Array
+) -> pa.Array:
+    """The metadata of links, with the depth where the document that has them is an index."""
+    for number, document in enumerate(documents):
+        if _is_index(document.parse):
+            depth = str(depth_of(document.content.metadata) + 1)
+            metadata = with_entry(metadata, SITEMAP_DEPTH_KEY, depth, owner == number)
+    return metadata
+
+
+def depth_of(metadata: Mapping[str, str]) -> int:
+    """How many indexes lead to the page; 0 where none does, as far as is known."""
+    told = metadata.get(SITEMAP_DEPTH_KEY, "")
+    return int(told) if told.isascii() and told.isdigit() and len(told) <= 6 else 0
+
+
+def _is_index(parse: Parse) -> bool:
+    return parse.metadata.get("sitemap.kind") == SitemapKind.INDEX

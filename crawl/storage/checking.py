@@ -1,0 +1,313 @@
+"""Finds what is damaged in a crawl, as values: every pointer, manifest, mark and table file.
+
+By default a table file is judged by its size, its footer and its row count, which takes a
+few reads a file; `deep` reads every page and also looks at the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.errors import StorageError
+from crawl.model import tables
+from crawl.storage.chunks import CHUNKS, Chunk, is_mark, mark_name
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.footer import verify_data
+from crawl.storage.layout import buckets_of
+from crawl.storage.parquet import StoredTable, each_group
+from crawl.storage.sealed import bears_seal, unseal
+from crawl.storage.sealed_file import Found, SealedFile
+from crawl.storage.segments import (
+    CONTENT,
+    FETCH,
+    FETCH_HOSTS,
+    GENERATE,
+    PARSE_DATA,
+    PARSE_TEXT,
+    PARSED,
+    Segment,
+)
+from crawl.storage.snapshot import CURRENT, REPORT, SNAPSHOTS, Dataset, Snapshot
+
+_SCHEMAS = {
+    GENERATE: tables.CRAWL_GENERATE,
+    FETCH_HOSTS: tables.FETCH_HOSTS,
+    CONTENT: tables.CONTENT,
+    PARSE_DATA: tables.PARSE_DATA,
+    PARSE_TEXT: tables.PARSE_TEXT,
+}
+_THREADS = 8
+_LOOKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is not as it was written."""
+
+    path: str
+    """Relative to the crawl's folder."""
+    fault: str
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a check is; read by others while it runs."""
+
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check looked at and found."""
+
+    faults: list[Fault]
+    files: int
+    rows: int
+    """Of the table files that are whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A table file, as what commits it tells of it."""
+
+    folder: Folder
+    name: str
+    rows: int
+    bytes: int
+    path: str
+    table: tables.Table
+    bucket: tuple[int, int] | None = None
+    """Of the CrawlDb: which one of how many."""
+
+
+@dataclass(slots=True)
+class _Checking:
+    directory: CrawlDir
+    faults: list[Fault] = field(default_factory=list)
+    small: int = 0
+    """Small files that were looked at."""
+    found: dict[str, TableFile] = field(default_factory=dict)
+
+    def tell(self, path: str, fault: str) -> None:
+        self.faults.append(Fault(path, fault))
+
+    def sealed(self, file: SealedFile, where: str, *, wanted: bool) -> bool:
+        """Looks at a file and its copy; whether one of them is whole."""
+        found = [self.found_in(file, name) for name in (file.name, file.copy)]
+        contents = [each.content for each in found if each.content is not None]
+        is_former = contents and found[1].raw is None and not bears_seal(found[0].raw or b"")
+        is_there = any(each.raw is not None or each.fault for each in found)
+        if is_former or not (is_there or wanted):
+            return bool(contents)  # former releases made no copies
+        for name, each in zip((file.name, file.copy), found, strict=True):
+            if each.content is None:
+                self.tell(f"{where}/{name}", each.fault or "it is missing")
+        if len(contents) == 2 and contents[0] != contents[1]:
+            self.tell(f"{where}/{file.copy}", "it is not what it is the copy of")
+        return bool(contents)
+
+    def found_in(self, file: SealedFile, name: str) -> Found:
+        self.small += 1
+        try:
+            return file.found(name)
+        except StorageError as error:
+            return Found(None, None, str(error))
+
+    def report(self, folder: Folder, name: str, where: str) -> None:
+        self.small += 1
+        try:
+            raw = folder.read(name)
+            if raw is not None:
+                unseal(raw)
+        except (ValueError, StorageError) as error:
+            self.tell(f"{where}/{name}", str(error))
+
+    def crawldb(self) -> None:
+        dataset = self.directory.crawldb
+        manifests = dataset.manifests()
+        self.sealed(dataset.pointer, "crawldb", wanted=bool(manifests))
+        try:
+            numbers = dataset.timeline().numbers
+        except StorageError as error:
+            self.tell("crawldb", str(error))
+            numbers = tuple(manifests)
+        for number in numbers:
+            self.sealed(dataset.manifest_file(number), "crawldb", wanted=True)
+            self.report(dataset.folder, f"{SNAPSHOTS}/{number:06d}/{REPORT}", "crawldb")
+            snapshot = self.snapshot(dataset, number)
+            for file in snapshot.files if snapshot else ():
+                path = f"crawldb/{file.path}"
+                place = None if snapshot is None else (file.bucket, snapshot.buckets)
+                self.found[path] = TableFile(
+                    *(dataset.folder, file.path, file.rows, file.bytes, path, tables.CRAWLDB),
+                    bucket=place,
+                )
+            for file in snapshot.hosts if snapshot else ():
+                path = f"crawldb/{file.path}"
+                self.found[path] = TableFile(
+                    *(dataset.folder, file.path, file.rows, file.bytes, path, tables.HOSTS)
+                )
+
+    def snapshot(self, dataset: Dataset, number: int) -> Snapshot | None:
+        try:
+            return dataset.snapshot(number)
+        except StorageError as error:
+            self.tell(f"crawldb/{SNAPSHOTS}/{number:06d}", str(error))
+            return None
+
+    def segment(self, segment: Segment) -> None:
+        where = f"segments/{segment.name}"
+        self.sealed(segment.pointer, where, wanted=False)
+        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT):
+            self.sealed(segment.manifest_file(part), where, wanted=False)
+        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT, *PARSED):
+            if part not in (PARSE_DATA, PARSE_TEXT, CONTENT, FETCH_HOSTS):
+                self.report(segment.folder, f"{part}/{REPORT}", where)
+            try:
+                manifest = segment.manifest(part)
+            except StorageError as error:
+                if part not in (PARSE_DATA, PARSE_TEXT):  # told of crawl_parse
+                    self.tell(f"{where}/{part}", str(error))
+                continue
+            for file in manifest.files if manifest else ():
+                self.table(segment, part, file.path, file.rows, file.bytes)
+        if not is_fetched(segment):
+            for number in parts_begun(segment):
+                self.marks(segment, number)
+
+    def marks(self, segment: Segment, part: int) -> None:
+        for path, chunk, fault in marks_of(segment, part):
+            self.small += 1
+            if fault:
+                self.tell(f"segments/{segment.name}/{path}", fault)
+            for table, piece in chunk.all_pieces.items() if chunk else ():
+                self.table(segment, table, piece.path, piece.rows, piece.bytes)
+
+    def table(self, segment: Segment, part: str, name: str, rows: int, size: int) -> None:
+        path = f"segments/{segment.name}/{part}/{name}"
+        kind = _SCHEMAS.get(part, tables.CRAWLDB)
+        self.found[path] = TableFile(segment.part_folder(part), name, rows, size, path, kind)
+
+
+def check(directory: CrawlDir, *, deep: bool = False, progress: Progress | None = None) -> Checked:
+    """Looks at the whole crawl and changes nothing. Where a writer published or forgot
+    something meanwhile, what seems to be missing is looked for again."""
+    for _ in range(_LOOKS):
+        before = directory.crawldb.pointer.found(CURRENT).raw
+        checked = _check(directory, progress or Progress(), deep=deep)
+        if not checked.faults or directory.crawldb.pointer.found(CURRENT).raw == before:
+            break
+    return checked
+
+
+def _check(directory: CrawlDir, progress: Progress, *, deep: bool) -> Checked:
+    checking = _Checking(directory)
+    checking.crawldb()
+    for name in directory.segments.folder.names():
+        checking.segment(directory.segments.segment(name))
+    progress.done, progress.total = 0, len(checking.found)
+    rows = 0
+
+    def judged(file: TableFile) -> str:
+        try:
+            return fault_of(file, deep=deep)
+        finally:
+            progress.done += 1
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        files = list(checking.found.values())
+        for file, fault in zip(files, pool.map(judged, files), strict=True):
+            if fault:
+                checking.tell(file.path, fault)
+            else:
+                rows += file.rows
+    return Checked(checking.faults, checking.small + len(checking.found), rows)
+
+
+def fault_of(file: TableFile, *, deep: bool = False) -> str:
+    """What is wrong with a table file; empty where nothing is."""
+    try:
+        size = file.folder.size(file.name)
+        if size is None:
+            return "it is missing"
+        if size != file.bytes:
+            return f"it has {size:,} bytes and should have {file.bytes:,}"
+        with file.folder.open_read(file.name) as stream:
+            source = StoredTable(stream, file.path)
+            fault = _fault_of_footer(source, file)
+            if fault or not deep:
+                return fault
+            verify_data(stream, source.metadata)
+            return _fault_of_rows(source, file)
+    except (StorageError, ValueError) as error:
+        return str(error).removeprefix(f"{file.path} ")
+
+
+def _fault_of_footer(source: StoredTable, file: TableFile) -> str:
+    if source.metadata.num_rows != file.rows:
+        return f"it has {source.metadata.num_rows:,} rows and should have {file.rows:,}"
+    schema, expected = source.schema_arrow, file.table.schema
+    key = expected.names[0]
+    if key not in schema.names:
+        return f"it has no column {key}"
+    for name in set(schema.names) & set(expected.names):
+        if schema.field(name).type != expected.field(name).type:
+            return f"its column {name} is of the type {schema.field(name).type}"
+    return ""
+
+
+def _fault_of_rows(source: StoredTable, file: TableFile) -> str:
+    last: pa.Scalar | None = None
+    for group, rows in enumerate(each_group(source)):
+        if file.bucket is None or rows.num_rows == 0:
+            continue
+        urls = rows["url"].combine_chunks()
+        joined = urls if last is None else pa.concat_arrays([pa.array([last.as_py()]), urls])
+        # as bytes, which is the order of the file
+        joined = joined.cast(pa.binary())
+        if not pc.all(pc.less(joined[:-1], joined[1:]), min_count=0).as_py():
+            return f"row group {group}: URLs are not in order, or twice"
+        last = urls[-1]
+        bucket, buckets = file.bucket
+        if not (buckets_of(rows["host"], buckets) == bucket).all():
+            return f"row group {group}: there are hosts of another bucket"
+    return ""
+
+
+def is_fetched(segment: Segment) -> bool:
+    """Whether the fetch is complete, so that marks of chunks do not matter any more."""
+    try:
+        manifest = segment.manifest(FETCH)
+    except StorageError:
+        return False
+    return manifest is not None and manifest.complete
+
+
+def parts_begun(segment: Segment) -> list[int]:
+    """The parts of the fetch list that have marks."""
+    names = segment.folder.names(CHUNKS)
+    numbers = [name.removeprefix("part-") for name in names]
+    return sorted(int(number) for number in numbers if number.isdecimal())
+
+
+def marks_of(segment: Segment, part: int) -> Iterator[tuple[str, Chunk | None, str]]:
+    """(path in the segment, what it commits, what is wrong with it) of every mark."""
+    place = f"{CHUNKS}/part-{part:05d}"
+    expected = 0
+    for name in sorted(filter(is_mark, segment.folder.names(place))):
+        number = int(name.removesuffix(".json"))
+        if number > expected:
+            yield f"{place}/{mark_name(expected)}", None, "it is missing, and there are later ones"
+        expected = number + 1
+        try:
+            raw = segment.folder.read(f"{place}/{name}") or b""
+            yield f"{place}/{name}", Chunk.of_dict(unseal(raw)), ""
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            yield f"{place}/{name}", None, str(error)

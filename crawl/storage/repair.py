@@ -1,0 +1,362 @@
+"""Brings a damaged crawl back to its newest whole state.
+
+What can be read from a copy is written again. The CrawlDb goes to the newest snapshot that
+is whole. A segment goes back to the last step of which all is there: to be fetched again as
+far as pages were lost, or parsed again. Whatever is of no use any more is moved to
+CRAWL_DIR/quarantine/MOMENT/…, and nothing is deleted.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+
+from crawl.clock import Clock, as_segment_name
+from crawl.config import Config
+from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
+from crawl.errors import StorageError
+from crawl.model import tables
+from crawl.storage.checking import (
+    Checked,
+    TableFile,
+    fault_of,
+    is_fetched,
+    marks_of,
+    parts_begun,
+)
+from crawl.storage.chunks import CHUNKS, DONE, Chunk, is_mark, mark_name
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.footer import read_footer
+from crawl.storage.lock import held
+from crawl.storage.sealed_file import COPY
+from crawl.storage.segments import (
+    CONTENT,
+    FETCH,
+    FETCH_HOSTS,
+    GENERATE,
+    PARSE,
+    PARSED,
+    PartFile,
+    PartManifest,
+    Segment,
+)
+from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS, Timeline
+
+QUARANTINE = "quarantine"
+_PART = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
+
+
+@dataclass(slots=True)
+class _Repair:
+    directory: CrawlDir
+    bad: frozenset[str]
+    """Paths of which the check told something."""
+    quarantine: str
+    done: list[str] = field(default_factory=list)
+
+    def set_aside(self, path: str) -> None:
+        """Moves a file, or all that is below a folder, out of the way."""
+        root = self.directory.folder
+        names = (
+            [path]
+            if root.size(path) is not None
+            else [f"{path}/{name}" for name in root.files(path)]
+        )
+        for name in names:
+            _move(root, name, f"{self.quarantine}/{name}")
+        if names:
+            self.done.append(f"moved {path} to {self.quarantine}")
+        root.delete(path)  # what is left of a folder
+
+    def reports(self, where: str) -> None:
+        """A damaged report is as good as none."""
+        for path in sorted(self.bad):
+            if path.startswith(f"{where}/") and path.endswith(f"/{REPORT}"):
+                self.set_aside(path)
+
+    # the CrawlDb
+
+    def crawldb(self) -> None:
+        self.reports("crawldb")
+        dataset = self.directory.crawldb
+        numbers = dataset.manifests()
+        for number in numbers:
+            if dataset.is_whole(number) and dataset.manifest_file(number).heal():
+                self.done.append(
+                    f"wrote crawldb/{dataset.manifest_file(number).name} from its copy"
+                )
+            self._forget_damaged_hosts(number)
+        whole = [number for number in numbers if self._is_whole(number)]
+        try:
+            timeline = dataset.timeline()
+            kept = [number for number in timeline.numbers if number in whole]
+        except StorageError:
+            timeline, kept = Timeline(), whole
+        if not numbers:
+            for name in (dataset.pointer.name, dataset.pointer.copy):
+                if f"crawldb/{name}" in self.bad:
+                    self.set_aside(f"crawldb/{name}")
+            return
+        if not kept:
+            kept = whole  # none that was kept is whole, but one that was not published is
+        if not kept:
+            self.done.append("found no snapshot that is whole: the CrawlDb is left as it is")
+            return
+        following = max(timeline.next_number, numbers[-1] + 1)
+        if tuple(kept) == timeline.numbers:
+            if dataset.pointer.heal():
+                self.done.append("wrote crawldb/CURRENT from its copy, or its copy from it")
+        else:
+            self._set_aside_others(kept)
+            for name in (dataset.pointer.name, dataset.pointer.copy):
+                if f"crawldb/{name}" in self.bad:
+                    self.set_aside(f"crawldb/{name}")
+            dataset.move(Timeline(tuple(kept), following))
+            self.done.append(f"made snapshot {kept[-1]} the current one")
+
+    def _forget_damaged_hosts(self, number: int) -> None:
+        """What is known of hosts is learnt anew; that is no reason to go back a snapshot."""
+        dataset = self.directory.crawldb
+        try:
+            snapshot = dataset.snapshot(number)
+        except StorageError:
+            return
+        usable = tuple(file for file in snapshot.hosts if f"crawldb/{file.path}" not in self.bad)
+        if usable != snapshot.hosts:
+            dataset.manifest_file(number).write(asdict(replace(snapshot, hosts=usable)))
+            lost = len(snapshot.hosts) - len(usable)
+            self.done.append(f"snapshot {number}: forgot the hosts in trouble of {lost} buckets")
+
+    def _is_whole(self, number: int) -> bool:
+        dataset = self.directory.crawldb
+        try:
+            snapshot = dataset.snapshot(number)
+        except StorageError:
+            return False
+        if any(f"crawldb/{file.path}" in self.bad for file in snapshot.files):
+            return False
+        return all(
+            not fault_of(
+                TableFile(
+                    *(dataset.folder, file.path, file.rows, file.bytes, file.path, tables.CRAWLDB)
+                )
+            )
+            for file in snapshot.files
+        )
+
+    def _set_aside_others(self, kept: list[int]) -> None:
+        """All that no kept snapshot names: the next writer would delete it."""
+        dataset = self.directory.crawldb
+        named: set[str] = set()
+        for number in kept:
+            named.update(file.path for file in dataset.snapshot(number).all_files)
+            named.update(f"{SNAPSHOTS}/{number:06d}/{name}" for name in _SMALL)
+        for name in dataset.folder.files(SNAPSHOTS):
+            if f"{SNAPSHOTS}/{name}" not in named:
+                self.set_aside(f"crawldb/{SNAPSHOTS}/{name}")
+
+    # segments
+
+    def segment(self, segment: Segment, *, applied: bool) -> None:
+        where = f"segments/{segment.name}"
+        self.reports(where)
+        for part in (GENERATE, FETCH, CONTENT, PARSE):
+            file = segment.manifest_file(part)
+            try:
+                if file.heal():
+                    self.done.append(f"wrote {where}/{file.name} from its copy")
+            except StorageError:
+                continue  # both are damaged
+        if not self._list_is_usable(segment):
+            self.set_aside(where)
+            return
+        if any(path.startswith(f"{where}/{FETCH_HOSTS}/") for path in self.bad):
+            self.set_aside(f"{where}/{FETCH_HOSTS}")  # their hosts are tried again, that is all
+        lost = [
+            path.split("/")[2]
+            for path in self.bad
+            if path.startswith(f"{where}/") and (path.endswith(".parquet") or CHUNKS in path)
+        ]
+        fetch_lost = self._is_lost(segment, FETCH) or self._is_lost(segment, CONTENT)
+        tables_lost = any(part in (FETCH, CONTENT) for part in lost)
+        parse_lost = self._is_lost(segment, PARSE) or any(part in PARSED for part in lost)
+        if parse_lost and not applied and not self._can_parse_again(segment):
+            fetch_lost = True  # which parsed it
+        if applied and not fetch_lost and not self._is_lost(segment, PARSE):
+            self._without_lost_files(segment)
+            return
+        if parse_lost or fetch_lost:
+            self._take_back(segment, (segment.pointer.name, segment.pointer.copy))
+            if self._can_parse_again(segment):
+                for part in PARSED:
+                    self._set_aside_tables(segment, part)
+        if fetch_lost or (tables_lost and not applied):
+            for part in (FETCH, CONTENT):
+                file = segment.manifest_file(part)
+                self._take_back(segment, (file.name, file.copy))
+            self._drop_lost_chunks(segment)
+
+    def _is_lost(self, segment: Segment, part: str) -> bool:
+        try:
+            segment.manifest(part)
+        except StorageError:
+            return True
+        return False
+
+    def _can_parse_again(self, segment: Segment) -> bool:
+        try:
+            stored = segment.manifest(CONTENT)
+        except StorageError:
+            return False
+        return stored is not None and stored.rows > 0
+
+    def _list_is_usable(self, segment: Segment) -> bool:
+        """Whether the fetch list is there, if need be without a file that was lost."""
+        where = f"segments/{segment.name}/{GENERATE}"
+        try:
+            present = segment.manifest(GENERATE)
+        except StorageError:
+            rebuilt = self._list_found(segment)
+            if rebuilt is None:
+                return False
+            file = segment.manifest_file(GENERATE)
+            self._take_back(segment, (file.name, file.copy))
+            segment.publish(GENERATE, rebuilt)
+            self.done.append(f"wrote {where}/{file.name} by the files that are there")
+            return True
+        if present is None:
+            return True
+        whole = tuple(file for file in present.files if f"{where}/{file.path}" not in self.bad)
+        if whole == present.files:
+            return True
+        if not whole or (parts_begun(segment) and not is_fetched(segment)):
+            return False
+        segment.publish(GENERATE, PartManifest(whole, present.created_ms, present.complete))
+        self._set_aside_bad(segment, GENERATE)
+        return True
+
+    def _list_found(self, segment: Segment) -> PartManifest | None:
+        """The list by its files, where they leave no doubt: one for each part, all whole."""
+        folder = segment.part_folder(GENERATE)
+        files: dict[int, PartFile] = {}
+        for name, size in folder.files().items():
+            match = _PART.fullmatch(name)
+            if match is None:
+                continue
+            number = int(match[1])
+            try:
+                with folder.open_read(name) as stream:
+                    rows = read_footer(stream).num_rows
+            except (StorageError, ValueError, OSError):
+                return None
+            if number in files:
+                return None
+            files[number] = PartFile(number, name, rows, size)
+        found = tuple(files[number] for number in sorted(files))
+        return PartManifest(found, 0) if found else None
+
+    def _without_lost_files(self, segment: Segment) -> None:
+        """The CrawlDb has taken the segment in: what is left of it stays as it is."""
+        for part in (FETCH, CONTENT, *PARSED):
+            where = f"segments/{segment.name}/{part}"
+            try:
+                present = segment.manifest(part)
+            except StorageError:
+                continue
+            files = present.files if present else ()
+            whole = tuple(file for file in files if f"{where}/{file.path}" not in self.bad)
+            if present is not None and whole != files:
+                segment.publish(part, PartManifest(whole, present.created_ms, present.complete))
+                self._set_aside_bad(segment, part)
+
+    def _set_aside_bad(self, segment: Segment, part: str) -> None:
+        where = f"segments/{segment.name}/{part}"
+        for name in segment.part_folder(part).names():
+            if name.endswith(".parquet") and f"{where}/{name}" in self.bad:
+                self.set_aside(f"{where}/{name}")
+
+    def _set_aside_tables(self, segment: Segment, part: str) -> None:
+        for name in segment.part_folder(part).names():
+            if name.endswith(".parquet"):
+                self.set_aside(f"segments/{segment.name}/{part}/{name}")
+
+    def _take_back(self, segment: Segment, names: tuple[str, ...]) -> None:
+        for name in names:
+            if segment.folder.exists(name):
+                self.set_aside(f"segments/{segment.name}/{name}")
+
+    def _drop_lost_chunks(self, segment: Segment) -> None:
+        """A chunk of which something was lost is fetched again; the others stay."""
+        where = f"segments/{segment.name}"
+        for part in parts_begun(segment):
+            marks = list(marks_of(segment, part))
+            kept = [
+                (path, chunk)
+                for path, chunk, fault in marks
+                if chunk is not None
+                and not fault
+                and not any(
+                    f"{where}/{table}/{piece.path}" in self.bad
+                    for table, piece in chunk.all_pieces.items()
+                )
+            ]
+            if len(kept) == len(marks):
+                continue
+            self._set_aside_pieces(segment, marks, {path for path, _ in kept})
+            place = f"{CHUNKS}/part-{part:05d}"
+            contents = [segment.folder.read(path) or b"" for path, _ in kept]
+            for name in filter(is_mark, segment.folder.names(place)):
+                self.set_aside(f"{where}/{place}/{name}")
+            self._take_back(segment, (f"{place}/{DONE}",))
+            for number, content in enumerate(contents):
+                segment.folder.write(f"{place}/{mark_name(number)}", content)
+
+    def _set_aside_pieces(
+        self, segment: Segment, marks: list[tuple[str, Chunk | None, str]], kept: set[str]
+    ) -> None:
+        for path, chunk, _ in marks:
+            for table, piece in chunk.all_pieces.items() if chunk and path not in kept else ():
+                if segment.part_folder(table).exists(piece.path):
+                    self.set_aside(f"segments/{segment.name}/{table}/{piece.path}")
+
+
+_SMALL = (MANIFEST, MANIFEST + COPY, REPORT)
+
+
+def repair(
+    directory: CrawlDir, checked: Checked, config: Config, clock: Clock, *, force: bool = False
+) -> list[str]:
+    """Repairs what the check found; lines that tell what was done."""
+    bad = frozenset(fault.path for fault in checked.faults)
+    job = _Repair(directory, bad, f"{QUARANTINE}/{as_segment_name(clock.now_ms())}")
+    locked = partial(
+        held,
+        command="check",
+        clock=clock,
+        stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
+        heartbeat_s=config[LOCK_HEARTBEAT],
+        force=force,
+    )
+    with locked(directory.crawldb.folder):
+        if any(path.startswith("crawldb") for path in bad):
+            job.crawldb()
+        try:
+            current = directory.crawldb.current()
+        except StorageError:
+            current = None
+        for name in sorted({path.split("/")[1] for path in bad if path.startswith("segments/")}):
+            segment = directory.segments.segment(name)
+            with locked(segment.folder):
+                job.segment(segment, applied=current is not None and name in current.applied)
+            if not segment.folder.files():
+                directory.segments.folder.delete(name)
+    return job.done
+
+
+def _move(root: Folder, name: str, target: str) -> None:
+    with root.open_read(name) as source, root.open_write(target) as sink:
+        shutil.copyfileobj(source, sink)
+    root.delete(name)

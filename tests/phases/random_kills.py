@@ -1,0 +1,219 @@
+"""Crawls of the synthetic web that are killed again and again, at random: the same command
+goes on each time, and what it comes to is held against the web itself and its server's log.
+
+A crawl runs all phases until nothing is due. Its fetches follow redirects, some of them over
+several hosts; every second crawl also parses as it fetches and follows links. Most die in a
+process of their own without a JVM: at the n-th write, in the middle of it or after it
+(`killed.py`), or by SIGKILL from outside. The others are `crawl run` on Spark, of whose
+processes one is killed, or all.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from crawl.model.status import Status
+from crawl.rounds import RoundOptions, next_step, round_of
+from crawl.rounds.loop import segments_found
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.parquet import open_table
+from crawl.storage.segments import CONTENT, FETCH, PARSE_DATA, PARSED, Segment
+from crawl.testing.web import Kind, Settings, Web, WebServer, reachable, running
+from tests.phases.fetch_commands import Command, pages_asked, write_conf
+from tests.phases.killed import run_killed, run_killed_after
+from tests.phases.made import records_of
+from tests.phases.round_jobs import run_following_rounds
+from tests.phases.webs import AGENT, fetched
+
+SITES = 5
+AT_STAKE = 2 * SITES
+"""What one death may have asked for again: a request a host is under way, and an answer of each
+may be on its way into the journal."""
+WEB = Settings.plain(
+    *(SITES, 50),
+    odd=0.6,
+    kinds=(Kind.TOUR, Kind.CHAIN, Kind.AWAY, Kind.MOVED),
+    fanout=3,
+    size=400,
+    latency=0.004,
+)
+_MOST_WRITES = 140
+"""More than any step needs, so that a crawl gets on whatever the dice say."""
+_LONGEST_S = 3.0
+_MOST_LIVES = 300
+_COMMAND_S = (4.0, 14.0)
+"""A JVM takes some seconds to start."""
+
+WRITE, MOMENT, WORKER, JVM, DRIVER, GROUP = "write", "moment", "worker", "jvm", "driver", "group"
+_TOLD: dict[int, tuple[Status, ...]] = {
+    200: (Status.DB_FETCHED, Status.DB_NOTMODIFIED),
+    **dict.fromkeys((301, 308), (Status.DB_REDIR_PERM,)),
+    **dict.fromkeys((302, 303, 307), (Status.DB_REDIR_TEMP,)),
+}
+"""What the CrawlDb may say of an answer: a page that redirects of two rounds lead to is
+fetched in both, and the second finds it as it was."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of all crawls."""
+
+    kills: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By the phase that was due when it died, and the way to die."""
+    crawls: int = 0
+    lost: list[str] = field(default_factory=list)
+    """URLs of the web that the CrawlDb does not know, or not as what they are."""
+    doubled: list[str] = field(default_factory=list)
+    """Rows of a segment's table beyond the first of their URL."""
+    asked_again: int = 0
+    """Requests whose answers were lost."""
+    most_asked_again: float = 0.0
+    """Of one crawl, for each of its kills."""
+
+    @property
+    def deaths(self) -> int:
+        return self.kills.total()
+
+    @property
+    def is_good(self) -> bool:
+        return not (self.lost or self.doubled) and self.most_asked_again <= AT_STAKE
+
+
+def kill_at_random(tally: Tally, folder: Path, kills: int, seed: int) -> None:
+    """Crawls without a JVM, until there were so many kills."""
+    chance = random.Random(seed)
+    wanted = tally.deaths + kills
+    while tally.deaths < wanted:
+        links = tally.crawls % 2 == 1
+        # another web each time
+        web = Web(Settings.from_json({**WEB.as_json(), "seed": chance.randrange(10**6)}))
+        with running(web) as server:
+            directory, seeds = _begun(folder, server)
+            before = tally.deaths
+            for hours in range(_MOST_LIVES):
+                arguments = (hours, directory.address, str(seeds), server.web.settings, links)
+                if tally.deaths >= wanted:
+                    run_following_rounds(*arguments)
+                    break
+                way = chance.choice((WRITE, MOMENT))
+                if way == WRITE:
+                    at = chance.randint(1, _MOST_WRITES)
+                    died = run_killed(run_following_rounds, *arguments, at=at)
+                else:
+                    seconds = chance.uniform(0.05, _LONGEST_S)
+                    died = run_killed_after(run_following_rounds, *arguments, seconds=seconds)
+                if not died:
+                    break
+                tally.kills[_due(directory), way] += 1
+            else:
+                raise AssertionError("the crawl does not get on")
+            _audit(tally, directory, server, tally.deaths - before)
+        shutil.rmtree(directory.address)
+
+
+def kill_commands_at_random(tally: Tally, folder: Path, kills: int, seed: int) -> None:
+    """`crawl run` on Spark, until there were so many kills."""
+    chance = random.Random(seed)
+    wanted = tally.deaths + kills
+    while tally.deaths < wanted:
+        with running(Web(WEB)) as server:
+            directory, seeds = _begun(folder, server)
+            conf = write_conf(folder / f"conf-{tally.crawls}", server)
+            with (conf / "crawl-site.toml").open("a") as opened:
+                opened.write('"http.redirect.max" = 3\n"crawldb.buckets" = 2\n')
+            line = ("run", directory.address, "--until-empty", "--seeds", seeds, "--conf", conf)
+            options = ("--top-n", 12, "--num-fetchers", 2, "--master", "local[2]")
+            before = tally.deaths
+            for _ in range(_MOST_LIVES):
+                command = Command(*line, *options)
+                while tally.deaths < wanted and _sleeps(command, chance.uniform(*_COMMAND_S)):
+                    way = chance.choice((WORKER, JVM, DRIVER, GROUP))
+                    if _killed(command, way):
+                        tally.kills[_due(directory), way] += 1
+                        if way != WORKER:
+                            break
+                code = command.end()
+                if code == 0:
+                    break
+                assert code != 1 and "Traceback" not in command.err, command.err
+            else:
+                raise AssertionError("the crawl does not get on")
+            _audit(tally, directory, server, tally.deaths - before)
+        shutil.rmtree(directory.address)
+
+
+def _begun(folder: Path, server: WebServer) -> tuple[CrawlDir, Path]:
+    seeds = folder / "seeds.txt"
+    seeds.write_text("\n".join(server.web.seeds()))
+    return CrawlDir(str(folder / "crawl")), seeds
+
+
+def _sleeps(command: Command, seconds: float) -> bool:
+    """Waits so long; whether the command goes on then."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if not command.is_running:
+            return False
+        time.sleep(0.02)
+    return command.is_running
+
+
+def _killed(command: Command, way: str) -> bool:
+    """Kills a process of the command; False where there is none of the kind now."""
+    try:
+        if way == WORKER:
+            command.kill(command.workers[0])
+        elif way == JVM:
+            command.kill(command.jvm)
+        elif way == DRIVER:
+            command.kill(command.pid)
+        else:
+            command.kill_group()
+    except (ValueError, IndexError, ProcessLookupError):
+        return False
+    return True
+
+
+def _due(directory: CrawlDir) -> str:
+    """The phase that a crawl died in: the one that is due."""
+    if directory.crawldb.current() is None:
+        return "inject"
+    return next_step(segments_found(directory), round_of(RoundOptions())).step.name
+
+
+def _audit(tally: Tally, directory: CrawlDir, server: WebServer, kills: int) -> None:
+    """Adds up what the crawl lost, doubled and asked for again."""
+    tally.crawls += 1
+    known = records_of(directory)
+    codes = reachable(server.web, AGENT).codes
+    for url, code in codes.items():
+        if url not in known or known[url].status not in _TOLD[code]:
+            tally.lost.append(f"{url}: {code}, {known[url].status.label if url in known else '-'}")
+    tally.doubled += [f"CrawlDb: {url}" for url in known.keys() - codes.keys()]
+    answers = 0
+    for segment in directory.segments.generated():
+        rows = fetched(directory, segment.name)
+        pages = Counter(url for url, datum in rows if datum.status is not Status.LINKED)
+        answers += pages.total()
+        doubled = {FETCH: pages, CONTENT: _urls(segment, CONTENT)}
+        doubled |= {PARSE_DATA: _urls(segment, PARSE_DATA)} if segment.is_done(PARSED[0]) else {}
+        for table, urls in doubled.items():
+            tally.doubled += [f"{table}: {url}" for url, count in urls.items() if count > 1]
+        fetched_well = {url for url, datum in rows if datum.status is Status.FETCH_SUCCESS}
+        tally.lost += [f"content of {url}" for url in fetched_well - doubled[CONTENT].keys()]
+    again = pages_asked(server) - answers
+    tally.asked_again += again
+    tally.most_asked_again = max(tally.most_asked_again, again / max(1, kills))
+
+
+def _urls(segment: Segment, table: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for file in segment.require(table).files:
+        with open_table(segment.part_folder(table), file.path) as source:
+            found.update(source.read(["url"])["url"].to_pylist())
+    return found
