@@ -26,29 +26,44 @@ if sys.version_info < (3, 11):  # noqa: UP036
     sys.exit(f"crawl: needs Python 3.11 or newer, this is {sys.version.split()[0]}")
 
 if TYPE_CHECKING:
-    from crawl.api import Crawl, fetch_page, open, parse_page
+    from crawl.api import (
+        Crawl,
+        check_url,
+        fetch_page,
+        is_allowed,
+        list_plugins,
+        list_properties,
+        open,
+        parse_page,
+        plan,
+    )
     from crawl.errors import CrawlError
 
 __version__ = "0.1.0"
 
-__all__ = ["Crawl", "CrawlError", "__version__", "fetch_page", "open", "parse_page"]
-
-_HOMES = {
-    "Crawl": "crawl.api",
-    "CrawlError": "crawl.errors",
-    "fetch_page": "crawl.api",
-    "open": "crawl.api",
-    "parse_page": "crawl.api",
-}
+__all__ = [
+    "Crawl",
+    "CrawlError",
+    "__version__",
+    "check_url",
+    "fetch_page",
+    "is_allowed",
+    "list_plugins",
+    "list_properties",
+    "open",
+    "parse_page",
+    "plan",
+]
 
 
 def __getattr__(name: str) -> object:
     """Loads a public name when it is first asked for."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'crawl' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_HOMES[name]), name)
+    home = import_module("crawl.errors" if name == "CrawlError" else "crawl.api")
+    value = getattr(home, name)
     globals()[name] = value
     return value
 

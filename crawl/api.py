@@ -16,21 +16,38 @@ be opened is stopped by `close`, or at the end of `with crawl.open(...)`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from crawl.config import Config, load
+from crawl.config.properties import CORE
 from crawl.declared import declared_properties
 from crawl.errors import UsageError
+from crawl.facade.checks import UrlCheck, allowed_by, check_one_url, plan_of
 from crawl.facade.one_page import fetch_one, parse_one
 from crawl.facade.phases import Phases
 from crawl.facade.readers import Readers
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.tables import Tables
+from crawl.inspect.plugins import plugins_listed
+from crawl.inspect.settings import settings_shown
+from crawl.nearest import nearest
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
-__all__ = ["Crawl", "fetch_page", "open", "parse_page"]
+__all__ = [
+    "Crawl",
+    "check_url",
+    "fetch_page",
+    "is_allowed",
+    "list_plugins",
+    "list_properties",
+    "open",
+    "parse_page",
+    "plan",
+]
 
 Settings = Mapping[str, object]
 """Properties by name, as in crawl-site.toml; `crawl showproperties` lists them."""
@@ -94,6 +111,67 @@ def parse_page(
     config = _configuration(settings, conf)
     given = dict(headers or {})
     return parse_one(content, url, config, content_type=content_type, headers=given)
+
+
+def check_url(
+    url: str, *, settings: Settings | None = None, conf: str | Path | None = None
+) -> UrlCheck:
+    """What normalizers and filters make of a URL; nothing is sent.
+
+    >>> crawl.check_url("HTTP://Example.org:80/a/../b").normal
+    """
+    return check_one_url(url, _configuration(settings, conf))
+
+
+def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool:
+    """Whether a robots.txt allows agents of these names to fetch the URL (RFC 9309).
+
+    >>> crawl.is_allowed("User-agent: *\\nDisallow: /a", "https://example.org/a", ["mybot"])
+    """
+    names = (agents,) if isinstance(agents, str) else tuple(agents)
+    return allowed_by(robots_txt, url, names)
+
+
+def plan(
+    *,
+    urls: float,
+    hosts: float,
+    pages_per_day: float | None = None,
+    nodes: int | None = None,
+    **others: float,
+) -> dict[str, Any]:
+    """Nodes, hours, storage, requests and money that a crawl takes, as `crawl plan --json`.
+    Others: page_bytes, links, skew, revisit_days, rounds_per_day, keep_days, buckets.
+
+        >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
+    """
+    known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
+    for name in others:
+        if name not in known | {"buckets"}:
+            raise UsageError(f"plan has no {name!r}{nearest(name, known)}")
+    return plan_of(urls, hosts, pages_per_day, nodes, others)
+
+
+def list_plugins(
+    *, settings: Settings | None = None, conf: str | Path | None = None
+) -> list[dict[str, Any]]:
+    """Every plugin of every interface: whether it is active, in what place, and why.
+
+    >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
+    """
+    return [asdict(line) for line in plugins_listed(_configuration(settings, conf))]
+
+
+def list_properties(
+    *, settings: Settings | None = None, conf: str | Path | None = None
+) -> list[dict[str, Any]]:
+    """Every property with its value, unit, origin and meaning; secrets are masked.
+
+    >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
+    """
+    config = _configuration(settings, conf)
+    declared = [*CORE.values(), *declared_properties()]
+    return [asdict(line) for line in settings_shown(config, declared)]
 
 
 def _configuration(settings: Settings | None, conf: str | Path | None) -> Config:

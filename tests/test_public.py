@@ -3,70 +3,231 @@
 from __future__ import annotations
 
 import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import crawl
 from crawl.api import Crawl
+from crawl.cli.main import COMMANDS
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.errors import ConfigError, Locked, NoSnapshot, UsageError
+from tests.phases.made import datum, make_crawldb
 
-METHOD_OF = {
-    "demo": None,  # a tour for people
-    "run": "run",
-    "inject": "inject",
-    "generate": "generate",
-    "fetch": "fetch",
-    "parse": "parse",
-    "updatedb": "updatedb",
-    "simulate": "simulate",
-    "plan": "crawl.plan",
-    "status": "status",
-    "readdb": "stats lookup top crawldb",
-    "snapshots": "snapshots",
-    "rollback": "rollback",
-    "gc": "gc",
-    "rebucket": "rebucket",
-    "check": "check",
-    "explain": "explain",
-    "filterchecker": "crawl.check_url",
-    "normalizerchecker": "crawl.check_url",
-    "parsechecker": "crawl.fetch_page crawl.parse_page",
-    "robotsparser": "crawl.robots_rules",
-    "plugin": "crawl.plugins",
-    "testweb": None,  # a server to try settings against
-    "showproperties": "crawl.properties",
+METHODS_OF: dict[str, tuple[str, ...]] = {
+    "demo": (),  # a tour for people
+    "run": ("run",),
+    "inject": ("inject",),
+    "generate": ("generate",),
+    "fetch": ("fetch",),
+    "parse": ("parse",),
+    "updatedb": ("updatedb",),
+    "simulate": ("simulate",),
+    "plan": ("crawl.plan",),
+    "status": ("status", "hosts_left_alone"),
+    "readdb": ("stats", "lookup", "top", "crawldb"),
+    "snapshots": ("snapshots",),
+    "rollback": ("rollback",),
+    "gc": ("gc",),
+    "check": ("check", "repair"),
+    "rebucket": ("rebucket",),
+    "explain": ("explain",),
+    "filterchecker": ("crawl.check_url",),
+    "normalizerchecker": ("crawl.check_url",),
+    "parsechecker": ("crawl.fetch_page", "crawl.parse_page"),
+    "robotsparser": ("crawl.is_allowed",),
+    "plugin": ("crawl.list_plugins",),
+    "testweb": (),  # a server to try settings against
+    "showproperties": ("crawl.list_properties",),
 }
 """By command the methods of a crawl, or functions of the package, that do the same."""
 
 
 def test_the_public_names() -> None:
     assert sorted(crawl.__all__) == [
-        "Crawl",
-        "CrawlError",
-        "__version__",
-        "fetch_page",
-        "open",
-        "parse_page",
+        *("Crawl", "CrawlError", "__version__", "check_url", "fetch_page", "is_allowed"),
+        *("list_plugins", "list_properties", "open", "parse_page", "plan"),
     ]
     assert all(getattr(crawl, name) is not None for name in crawl.__all__)
     assert set(crawl.__all__) <= set(dir(crawl))
     with pytest.raises(AttributeError):
-        _ = crawl.nothing  # type: ignore[attr-defined]
+        _ = crawl.nothing
 
 
-def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
-    public = {
+def public_methods() -> dict[str, Callable[..., object]]:
+    return {
         name: method
         for name, method in inspect.getmembers(Crawl, inspect.isfunction)
         if not name.startswith("_")
     }
+
+
+def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
+    public = public_methods()
     assert sorted(public) == [
-        *("close", "crawldb", "dataframe", "explain", "fetch", "gc", "generate", "inject"),
-        *("lookup", "pages", "parse", "rebucket", "rollback", "run", "segment", "segments"),
-        *("simulate", "snapshots", "stats", "status", "top", "updatedb"),
+        *("check", "close", "crawldb", "dataframe", "explain", "fetch", "gc", "generate"),
+        *("hosts_left_alone", "inject", "lookup", "pages", "parse", "rebucket", "repair"),
+        *("rollback", "run", "segment", "segments", "simulate", "snapshots", "stats", "status"),
+        *("top", "updatedb"),
     ]
     for name, method in public.items():
-        signature = inspect.signature(method)
-        assert signature.return_annotation is not inspect.Signature.empty, name
+        assert inspect.signature(method).return_annotation is not inspect.Signature.empty, name
         assert method.__doc__, name
         if name not in ("close", "segments"):
-            assert ">>> web." in method.__doc__, name
+            assert ">>> " in method.__doc__ and "web." in method.__doc__, name
+
+
+def test_every_command_has_its_method() -> None:
+    assert METHODS_OF.keys() == COMMANDS.keys()
+    for command, names in METHODS_OF.items():
+        for name in names:
+            place, _, function = name.rpartition(".")
+            assert hasattr(crawl if place else Crawl, function), command
+
+
+LOADED = """
+import sys, json
+before = set(sys.modules)
+import crawl
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def test_importing_the_package_loads_next_to_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(done.stdout))
+    assert loaded.isdisjoint({"pyspark", "pyarrow", "numpy", "click", "fsspec", "pandas"})
+
+
+def test_the_package_is_typed() -> None:
+    assert Path(crawl.__file__).with_name("py.typed").exists()
+
+
+# misuse
+
+
+@pytest.mark.parametrize("address", [None, 3, "", b"bytes"])
+def test_a_crawl_is_named_by_a_path(address: object) -> None:
+    with pytest.raises(UsageError, match="named by a path or an address"):
+        crawl.open(address)  # type: ignore[arg-type]
+
+
+def test_settings_are_checked_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'fetcher.server.delay'"):
+        crawl.open(tmp_path, settings={"fetcher.server.delai": 1})
+    with pytest.raises(ConfigError):
+        crawl.open(tmp_path, settings={"fetcher.server.delay": "soon"})
+    with pytest.raises(UsageError, match="expected a mapping"):
+        crawl.open(tmp_path, settings=["fetcher.server.delay=1"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda web: web.stats(),
+        lambda web: web.crawldb(),
+        lambda web: web.pages(),
+        lambda web: web.status(),
+        lambda web: web.run(),
+        lambda web: web.generate(),
+        lambda web: web.lookup("http://a.test/"),
+        lambda web: web.explain("http://a.test/"),
+        lambda web: web.rollback(),
+        lambda web: web.gc(),
+        lambda web: web.rebucket(32),
+    ],
+)
+def test_a_folder_that_is_no_crawl_says_how_to_begin(
+    ask: Callable[[crawl.Crawl], object], tmp_path: Path
+) -> None:
+    with pytest.raises(NoSnapshot, match="has no CrawlDb yet: start it with"):
+        ask(crawl.open(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("urls", "told"),
+    [
+        (["seeds.txt"], "is no URL; seed files go by `files=`"),
+        ([3], "a URL is a text"),
+        (["http://a.test/\nhttp://b.test/"], "no line break"),
+    ],
+)
+def test_seeds_are_urls(urls: list[str], told: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=told):
+        crawl.open(tmp_path).inject(urls)
+
+
+def test_a_closed_crawl_says_so(tmp_path: Path) -> None:
+    make_crawldb(str(tmp_path), {"http://a.test/": datum()})
+    with crawl.open(tmp_path) as web:
+        assert web.stats()["urls"] == 1
+    with pytest.raises(UsageError, match="closed>: open it again"):
+        web.stats()
+
+
+def test_whoever_else_writes_is_named(tmp_path: Path) -> None:
+    directory = make_crawldb(str(tmp_path), {"http://a.test/": datum()})
+    with (
+        directory.writing_crawldb("inject", Config(), SystemClock()),
+        pytest.raises(Locked, match="inject"),
+    ):
+        crawl.open(tmp_path).gc()
+
+
+# what needs neither Spark nor a network
+
+
+def test_readers_answer_as_the_command_line_does(tmp_path: Path) -> None:
+    records = {f"http://a.test/{number}": datum(score=number) for number in range(5)}
+    make_crawldb(str(tmp_path), records)
+    web = crawl.open(tmp_path)
+    assert web.stats(hosts=1)["hosts"] == {"a.test": {"db_unfetched": 5}}
+    assert web.top(2) == [
+        {"score": 4.0, "url": "http://a.test/4"},
+        {"score": 3.0, "url": "http://a.test/3"},
+    ]
+    found = web.lookup("HTTP://A.test:80/3")
+    assert found is not None and found["url"] == "http://a.test/3"
+    assert web.lookup("http://a.test/99") is None
+    assert web.explain("http://a.test/1")["known"]
+    assert [state["current"] for state in web.snapshots()] == [True]
+    assert web.status() == web.hosts_left_alone() == web.segments() == web.check() == []
+    assert web.pages().count() == 0
+    assert web.repair() == []
+    with pytest.raises(UsageError, match="has no segment"):
+        web.segment("20261115093000")
+
+
+def test_one_page_is_parsed() -> None:
+    page = b"<html lang=en><title>A &amp; B</title><p>Text <a href='/x' rel=nofollow>link</a>"
+    found = crawl.parse_page(page, "https://example.org/a", content_type="text/html")
+    assert (found.title, found.language, found.mime_type) == ("A & B", "en", "text/html")
+    assert found.is_parsed and "Text" in found.text
+    assert [link.url for link in found.links] == ["https://example.org/x"]
+    assert "A &amp; B" in found._repr_html_()
+    with pytest.raises(UsageError, match="a page is bytes, not str"):
+        crawl.parse_page("<p>", "https://example.org/")  # type: ignore[arg-type]
+
+
+def test_urls_robots_plans_and_plugins_are_told() -> None:
+    checked = crawl.check_url("HTTP://Example.org:80/a/../logo.gif")
+    assert checked.normal == "http://example.org/logo.gif"
+    assert (checked.accepted, checked.rejected_by) == (False, "regex")
+    rules = "User-agent: *\nDisallow: /private/"
+    assert not crawl.is_allowed(rules, "https://example.org/private/x", "mybot")
+    assert crawl.is_allowed(rules, "https://example.org/public", ["mybot"])
+    assert crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["fits"]
+    with pytest.raises(UsageError, match="did you mean 'links'"):
+        crawl.plan(urls=1e9, hosts=5e6, linkz=3)
+    active = [each["plugin"] for each in crawl.list_plugins() if each["active"] == "1"]
+    assert "opic" in active
+    values = {each["key"]: each["value"] for each in crawl.list_properties()}
+    assert values["fetcher.server.delay"] == 5.0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import click
 
 from crawl.cli.counted import counted
+from crawl.cli.displays import show_fetch
 from crawl.cli.due import if_due_option, take_turn
-from crawl.cli.fetch_progress import telling
 from crawl.cli.main import INTERRUPTED
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
@@ -23,8 +23,6 @@ from crawl.phases.fetch import Fetched, FetchOptions
 from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
-
-__all__ = ["command", "telling"]
 
 
 @click.command("fetch")
@@ -80,7 +78,7 @@ def command(
             terminated_as_interrupted(),
             spark.runner("fetch", config, quiet=True) as runner,
             asks_first(lambda: chosen.folder.write(STOP, b""), "fetch", remark) as interrupted,
-            telling(chosen, quiet=spark.quiet),
+            show_fetch(chosen, quiet=spark.quiet),
         ):
             done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)
     except JVMDied as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from crawl.cli.counted import counted
+from crawl.cli.displays import show_parse
 from crawl.cli.due import if_due_option, take_turn
 from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
 from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.parse_progress import telling
 from crawl.cli.segments import require_segments
 from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
@@ -69,7 +69,7 @@ def command(
     pages = chosen.require(CONTENT).rows
     with (
         spark.runner("parse", config, rows=pages, quiet=True) as runner,
-        telling(chosen, quiet=spark.quiet),
+        show_parse(chosen, quiet=spark.quiet),
     ):
         done = parse.run(runner, directory, config, options, SystemClock())
     if done.took_over:

@@ -2,76 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from fnmatch import fnmatchcase
-from typing import Any
+from dataclasses import asdict
 
 import click
 
 from crawl.cli.options import json_option, with_config
 from crawl.cli.output import echo, print_json, print_table, remark
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.config.properties import CORE
-from crawl.config.render import distinct, render, toml
+from crawl.config.render import render, toml
 from crawl.declared import declared_properties
-from crawl.errors import UsageError
-from crawl.masking import MARK, masked_setting
-from crawl.nearest import nearest
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One line of the answer."""
-
-    key: str
-    value: object
-    unit: str
-    origin: str
-    kind: str
-    about: str
-    masked: bool = False
-    """Whether the value, or a part of it, is a secret and not shown."""
-
-
-def shown(
-    config: Config, properties: Iterable[Property[Any]], *, show_secrets: bool = False
-) -> list[Shown]:
-    """The properties with their values, and the settings that Spark is given, by key; what
-    somebody set is masked where it is a secret."""
-    lines = [
-        Shown(
-            each.name,
-            config[each],
-            each.unit,
-            config.origin(each),
-            each.kind.name,
-            each.about,
-        )
-        for each in distinct(properties)
-    ]
-    for key, value in config.spark_settings().items():
-        lines.append(Shown(key, value, "", config.given[key].origin, "text", "Given to Spark."))
-    if not show_secrets:
-        lines = [_masked(line) if line.key in config.given else line for line in lines]
-    return sorted(lines, key=lambda line: line.key)
-
-
-def _masked(line: Shown) -> Shown:
-    value = masked_setting(line.key, line.value)
-    return line if value == line.value else replace(line, value=value, masked=True)
-
-
-def matching(lines: list[Shown], pattern: str) -> list[Shown]:
-    """Those whose key contains the pattern, or fits it where it has wildcards."""
-    wanted = pattern.lower()
-    if not any(wildcard in wanted for wildcard in "*?["):
-        wanted = f"*{wanted}*"
-    found = [line for line in lines if fnmatchcase(line.key.lower(), wanted)]
-    if not found:
-        near = nearest(pattern, (line.key for line in lines))
-        raise UsageError(f"no property matches {pattern!r}{near}")
-    return found
+from crawl.inspect.settings import matching, settings_shown
+from crawl.masking import MARK
 
 
 def _plain(value: object) -> str:
@@ -119,7 +61,7 @@ def command(
     if as_toml:
         echo(render(properties).removesuffix("\n"))
         return
-    lines = shown(config, properties, show_secrets=show_secrets)
+    lines = settings_shown(config, properties, show_secrets=show_secrets)
     if pattern:
         lines = matching(lines, pattern)
     if changed:

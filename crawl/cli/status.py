@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
-from crawl.buckets.generate.host_gate import SAME_PAGES
-from crawl.buckets.generate.why import moment
-from crawl.buckets.hosts import left_out_until, waiting_hosts
-from crawl.cli import fetch_progress, parse_progress
-from crawl.cli.hosts_told import hosts_wait
 from crawl.cli.options import crawl_dir_argument, json_option, with_config
 from crawl.cli.output import print_json, print_table, remark
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.config.properties import DB_HOST_WAIT_MAX, LOCK_STALE_AFTER
-from crawl.model.hosts import HostState
-from crawl.phases import updatedb
-from crawl.printable import printable
-from crawl.rounds import Stage
-from crawl.rounds.loop import stage_of
+from crawl.inspect.segments import hosts_left_alone, segments_status
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import holder_of
-from crawl.storage.segments import FETCH, GENERATE
 
 _HOSTS_SHOWN = 10
 """The first to be asked again."""
-_STATES = {
-    Stage.GENERATED: "generated",
-    Stage.FETCHING: "interrupted",
-    Stage.FETCHED: "fetched",
-    Stage.PARSED: "parsed",
-    Stage.UPDATED: "updated",
-}
 
 
 @click.command("status")
@@ -56,68 +38,27 @@ def command(crawl_dir: str, only_hosts: bool, as_json: bool, config: Config) -> 
       watch crawl status mycrawl
     """
     directory = CrawlDir(crawl_dir)
-    snapshot = directory.require_crawldb()
-    clock = SystemClock()
-    longest_ms = round(config[DB_HOST_WAIT_MAX] * 1000)
-    hosts = waiting_hosts(directory.crawldb.folder, snapshot, clock.now_ms(), longest_ms)
+    directory.require_crawldb()
+    hosts = hosts_left_alone(directory, config, SystemClock())
     if only_hosts:
-        _show_hosts(hosts, longest_ms, as_json=as_json, first=True)
+        _show_hosts(hosts, as_json=as_json, first=True)
         return
-    stale_after_ms = config[LOCK_STALE_AFTER] * 60_000
-    applied = updatedb.applied(directory)
-    rows = []
-    for segment in directory.segments.generated():
-        urls = segment.require(GENERATE).rows
-        fetched = segment.manifest(FETCH)
-        holder = holder_of(segment.folder)
-        if holder is not None and holder.is_dead(clock.now_ms(), stale_after_ms):
-            holder = None
-        if holder is not None:
-            state = f"{holder.command} on {holder.host}"
-        else:
-            state = _STATES[stage_of(segment, applied)]
-        told, waits = "", []
-        if holder is not None and holder.command == "parse":
-            told = str(parse_progress.progress_of(segment))
-        elif holder is not None:
-            progress = fetch_progress.progress_of(segment)
-            told, waits = str(progress), list(progress.waits)
-        rows.append(
-            {
-                "segment": segment.name,
-                "urls": urls,
-                "records": fetched.rows if fetched else 0,
-                "state": state,
-                "progress": told,
-                "waits": waits,
-            }
-        )
+    rows = segments_status(directory, config, SystemClock())
     if as_json:
         print_json(rows)
         return
     columns = ["segment", "urls", "records", "state", "progress"]
     print_table("segments", columns, [[row[name] for name in columns] for row in rows])
     if hosts:
-        _show_hosts(hosts[:_HOSTS_SHOWN], longest_ms, as_json=False, first=False)
-        next_ms = left_out_until(hosts[0], longest_ms)
-        remark(f"status: {hosts_wait(len(hosts), next_ms).removeprefix('; ')}")
+        _show_hosts(hosts[:_HOSTS_SHOWN], as_json=False, first=False)
+        who = "1 host waits" if len(hosts) == 1 else f"{len(hosts):,} hosts wait"
+        remark(f"status: {who}, the next until {hosts[0]['until']}")
 
 
-def _show_hosts(hosts: Sequence[HostState], longest_ms: int, *, as_json: bool, first: bool) -> None:
-    rows = [_host(state, longest_ms) for state in hosts]
+def _show_hosts(hosts: Sequence[dict[str, Any]], *, as_json: bool, first: bool) -> None:
     if as_json:
-        print_json(rows)
+        print_json(hosts)
         return
     columns = ["host", "reason", "rounds in vain", "until"]
-    cells = [list(row.values()) for row in rows]
+    cells = [list(row.values()) for row in hosts]
     print_table("hosts that are left alone", columns, cells, first=first)
-
-
-def _host(state: HostState, longest_ms: int) -> dict[str, object]:
-    is_slowed = state.slow_until > state.wait_until
-    return {
-        "host": printable(state.host),
-        "reason": SAME_PAGES if is_slowed else state.reason,
-        "failures": state.slowed if is_slowed else state.failures,
-        "until": moment(left_out_until(state, longest_ms)),
-    }

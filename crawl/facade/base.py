@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from crawl.buckets.runner import Runner
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, UsageError
-from crawl.rounds.on_spark import Displays
+from crawl.facade.progress import notebook_displays
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -28,7 +28,7 @@ class Handle:
         self._opened = ExitStack()
         self._session: SparkSession | None = None
         self._closed = False
-        self._displays = Displays()
+        self._displays = notebook_displays(quiet=spark.quiet)
 
     @property
     def address(self) -> str:

@@ -3,6 +3,7 @@ and nothing is stored."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,8 +15,10 @@ from crawl.interfaces.chain_steps import filter_steps, normal_form, normalizer_s
 from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, NormalizerChain
 from crawl.robots.read import read_rules
 from crawl.rules.capacity import Demand
-from crawl.rules.cluster import EXAMPLE_PRICES, Node, Prices, most_pages_per_day, plan
+from crawl.rules.cluster import EXAMPLE_PRICES, Node, most_pages_per_day, plan
 from crawl.rules.costs import FILE, read_costs
+
+_REVISIT_DAYS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,23 @@ def allowed_by(robots_txt: bytes | str, url: str, agents: tuple[str, ...]) -> bo
 
 
 def plan_of(
-    demand: Demand, node: Node | None = None, nodes: int | None = None, prices: Prices | None = None
+    urls: float,
+    hosts: float,
+    pages_per_day: float | None,
+    nodes: int | None,
+    others: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Nodes, hours, storage, requests and money that a crawl takes, as plain values."""
-    node = node or Node()
+    """Nodes, hours, storage, requests and money that a crawl takes, with the costs that come
+    along and example prices."""
+    days = float(others.get("revisit_days", _REVISIT_DAYS))
+    demand = Demand(
+        **{"seeds": hosts, "keep_days": days, **others},
+        urls=urls,
+        hosts=hosts,
+        pages_per_day=pages_per_day or urls / days,
+    )
     costs = read_costs((packaged() / FILE).read_text(), FILE)
-    found = plan(demand, costs, node, nodes, prices or EXAMPLE_PRICES)
+    node = Node()
+    found = plan(demand, costs, node, nodes, EXAMPLE_PRICES)
     most = None if found.fits else most_pages_per_day(demand, costs, node)
     return plan_values(demand, node, found, most)

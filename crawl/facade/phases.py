@@ -27,6 +27,8 @@ from crawl.rounds.interrupt import asks_first
 from crawl.rounds.loop import RoundDone, round_options
 from crawl.rounds.loop import check as check_rounds
 from crawl.rounds.on_spark import run_rounds
+from crawl.storage.checking import check
+from crawl.storage.repair import repair
 from crawl.storage.segments import CONTENT, Segment
 from crawl.urls.resolve import system_resolver
 
@@ -284,6 +286,18 @@ class Phases(Handle):
         return PhaseResult(
             "gc", counters, {}, snapshot=collected.kept[-1], remarks=_lines(collected.took_over)
         )
+
+    def repair(self, *, deep: bool = False, force: bool = False) -> list[str]:
+        """Goes back to the newest whole state; what is damaged goes to the folder `quarantine`
+        of the crawl, and nothing is deleted. Says what was done, a line each.
+
+            >>> web.repair()
+        """
+        with self._working():
+            found = check(self._directory, deep=deep)
+            if not found.faults:
+                return []
+            return repair(self._directory, found, self._config, SystemClock(), force=force)
 
     @contextmanager
     def _seeds(

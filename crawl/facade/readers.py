@@ -14,13 +14,14 @@ from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.facade.base import Handle
 from crawl.fetcher.simulate import Latency
 from crawl.inspect.explanation import explanation_values
-from crawl.inspect.segments import segments_status
+from crawl.inspect.segments import hosts_left_alone, segments_status
 from crawl.inspect.simulation import segment_source, simulate
 from crawl.inspect.statistics import statistics
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
 from crawl.phases import readdb
+from crawl.storage.checking import check
 from crawl.storage.snapshot import Snapshot
 
 
@@ -34,7 +35,15 @@ class Readers(Handle):
         """
         with self._working():
             self._directory.require_crawldb()
-            return segments_status(self._directory, SystemClock())
+            return segments_status(self._directory, self._config, SystemClock())
+
+    def hosts_left_alone(self) -> list[dict[str, Any]]:
+        """The hosts whose URLs are not selected for now, why, and until when.
+
+        >>> web.hosts_left_alone()[0]["until"]
+        """
+        with self._working():
+            return hosts_left_alone(self._directory, self._config, SystemClock())
 
     def stats(self, *, hosts: int = 0, snapshot: int | None = None) -> dict[str, Any]:
         """URLs by status, scores, intervals and retries; of the `hosts` largest hosts too.
@@ -106,6 +115,16 @@ class Readers(Handle):
                 for number in crawldb.timeline().numbers
                 for state in [crawldb.snapshot(number)]
             ]
+
+    def check(self, *, deep: bool = False) -> list[dict[str, str]]:
+        """What is damaged: every pointer, manifest and file is looked at; `deep` reads every
+        page too. Nothing is changed; `repair` mends.
+
+            >>> web.check()
+        """
+        with self._working():
+            found = check(self._directory, deep=deep)
+            return [{"path": fault.path, "fault": fault.fault} for fault in found.faults]
 
     def simulate(
         self,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from crawl.cli import showing
-from crawl.cli.fetch_progress import Progress, progress_of, telling
+from crawl.cli.displays import show_fetch
+from crawl.inspect.fetch_progress import Progress, progress_of
 from crawl.storage.segments import Segment
 from tests.cli.remarks import Remarks
 from tests.phases.webs import listed
@@ -129,7 +130,7 @@ def drawn(segment: Segment, columns: int, patch: pytest.MonkeyPatch) -> str:
     patch.setenv("COLUMNS", str(columns))
     tell(segment, json.dumps(TOLD | {"done": 1}).encode())
     stream = Terminal()
-    with telling(segment, quiet=False, stream=stream):
+    with show_fetch(segment, quiet=False, stream=stream):
         assert stream.drawn.wait(10)
     return stream.getvalue()
 
@@ -155,10 +156,10 @@ def test_lines_elsewhere_and_nothing_where_it_is_to_be_quiet(
 ) -> None:
     remarks = Remarks(monkeypatch)
     tell(segment, json.dumps(TOLD).encode())
-    with telling(segment, quiet=False, stream=io.StringIO()):
+    with show_fetch(segment, quiet=False, stream=io.StringIO()):
         assert remarks.come(10)
     assert remarks.said[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
     remarks.forget()
-    with telling(segment, quiet=True, stream=io.StringIO()):
+    with show_fetch(segment, quiet=True, stream=io.StringIO()):
         assert not remarks.come(0.1)
     assert remarks.said == []

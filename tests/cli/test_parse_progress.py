@@ -10,9 +10,10 @@ from typing import TypeVar
 import pytest
 
 from crawl.buckets.runner import InProcess
-from crawl.cli.parse_progress import ParseProgress, progress_of, telling
+from crawl.cli.displays import show_parse
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.inspect.parse_progress import ParseProgress, progress_of
 from crawl.phases import parse
 from crawl.phases.parse import PROGRESS, ParseOptions, pages_done
 from crawl.storage.crawl_dir import CrawlDir
@@ -87,7 +88,7 @@ def test_its_words() -> None:
 def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
     clock = ManualClock(0)
-    with telling(segment, quiet=False, stream=io.StringIO(), clock=clock):
+    with show_parse(segment, quiet=False, stream=io.StringIO(), clock=clock):
         assert remarks.come(10)
         clock.advance(2)
         segment.folder.write(f"{PROGRESS}/00000-4", b"")
@@ -97,7 +98,7 @@ def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch)
 
 def test_nothing_is_done_at_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
-    with telling(segment, quiet=False, stream=io.StringIO(), clock=ManualClock(0)):
+    with show_parse(segment, quiet=False, stream=io.StringIO(), clock=ManualClock(0)):
         assert remarks.come(10)
     assert remarks.said[0] == "parse: 0 of 5 pages"
 

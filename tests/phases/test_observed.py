@@ -15,10 +15,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from crawl.buckets.runner import InProcess
-from crawl.cli.fetch_progress import progress_of
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import NothingToDo, StorageError
+from crawl.inspect.fetch_progress import progress_of
 from crawl.model.status import Status
 from crawl.phases import fetch, inject, parse, updatedb
 from crawl.phases.fetch import Fetched, FetchOptions

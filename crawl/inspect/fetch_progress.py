@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TextIO
+from typing import Any
 
-from crawl.cli.showing import showing
 from crawl.clock import SystemClock, as_text
 from crawl.fetcher.part import PROGRESS
 from crawl.fetcher.part_surroundings import strays_part
@@ -133,18 +131,15 @@ def progress_of(segment: Segment) -> Progress:
             content = json.loads(raw) if raw else None
         except ValueError:
             continue  # being written at this moment
-        if isinstance(content, dict) and "told_ms" in content:
+        if isinstance(content, dict) and "told_ms" in content and _is_usable(content):
             found.append(content)
     return Progress.of(found, generated.rows, SystemClock().now_ms())
 
 
-@contextmanager
-def telling(segment: Segment, *, quiet: bool, stream: TextIO | None = None) -> Iterator[None]:
-    """Shows how far the fetch is while it runs."""
-
-    def asked() -> Progress | None:
-        progress = progress_of(segment)
-        return progress if progress.parts else None
-
-    with showing("fetch", asked, quiet=quiet, stream=stream):
-        yield
+def _is_usable(content: dict[str, Any]) -> bool:
+    """Whether a part's word can be shown; a damaged file is passed over."""
+    try:
+        str(Progress.of([content], 0))
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
+        return False
+    return True

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TextIO
 
-from crawl.cli.showing import showing
-from crawl.clock import Clock, SystemClock
 from crawl.phases.parse import pages_done
 from crawl.storage.segments import CONTENT, Segment
 
@@ -43,18 +38,3 @@ def progress_of(segment: Segment, seconds: float = 0.0) -> ParseProgress:
     """What a running parse last told; `seconds`: since it began."""
     done, pages = pages_done(segment), segment.require(CONTENT).rows
     return ParseProgress(done, pages, done / seconds if seconds > 0 else 0.0)
-
-
-@contextmanager
-def telling(
-    segment: Segment, *, quiet: bool, stream: TextIO | None = None, clock: Clock | None = None
-) -> Iterator[None]:
-    """Shows how far the parse is while it runs."""
-    clock = clock or SystemClock()
-    began = clock.monotonic()
-
-    def asked() -> ParseProgress:
-        return progress_of(segment, clock.monotonic() - began)
-
-    with showing("parse", asked, quiet=quiet, stream=stream):
-        yield

@@ -1,0 +1,68 @@
+"""Every setting, its value, its unit and where the value came from; secrets are masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from crawl.config import Config, Property
+from crawl.config.render import distinct
+from crawl.errors import UsageError
+from crawl.masking import masked_setting
+from crawl.nearest import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One line of the answer."""
+
+    key: str
+    value: object
+    unit: str
+    origin: str
+    kind: str
+    about: str
+    masked: bool = False
+    """Whether the value, or a part of it, is a secret and not shown."""
+
+
+def settings_shown(
+    config: Config, properties: Iterable[Property[Any]], *, show_secrets: bool = False
+) -> list[Setting]:
+    """The properties with their values, and the settings that Spark is given, by key; what
+    somebody set is masked where it is a secret."""
+    lines = [
+        Setting(
+            each.name,
+            config[each],
+            each.unit,
+            config.origin(each),
+            each.kind.name,
+            each.about,
+        )
+        for each in distinct(properties)
+    ]
+    for key, value in config.spark_settings().items():
+        lines.append(Setting(key, value, "", config.given[key].origin, "text", "Given to Spark."))
+    if not show_secrets:
+        lines = [_masked(line) if line.key in config.given else line for line in lines]
+    return sorted(lines, key=lambda line: line.key)
+
+
+def _masked(line: Setting) -> Setting:
+    value = masked_setting(line.key, line.value)
+    return line if value == line.value else replace(line, value=value, masked=True)
+
+
+def matching(lines: list[Setting], pattern: str) -> list[Setting]:
+    """Those whose key contains the pattern, or fits it where it has wildcards."""
+    wanted = pattern.lower()
+    if not any(wildcard in wanted for wildcard in "*?["):
+        wanted = f"*{wanted}*"
+    found = [line for line in lines if fnmatchcase(line.key.lower(), wanted)]
+    if not found:
+        near = nearest(pattern, (line.key for line in lines))
+        raise UsageError(f"no property matches {pattern!r}{near}")
+    return found
