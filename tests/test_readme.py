@@ -49,7 +49,7 @@ def test_it_can_be_pasted(tmp_path: Path) -> None:
     crawl.chmod(0o755)
     told = "trap 'echo \"FAILED $? $BASH_COMMAND\" >&2' ERR"
     # whatever happens, the web that was started is ended with the shell
-    script = "\n".join(["trap 'kill $(jobs -p) 2>/dev/null' EXIT", told, *ten_minutes()])
+    script = "\n".join(["trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", told, *ten_minutes()])
     environment = {key: value for key, value in os.environ.items() if key != "CRAWL_CONF_DIR"}
     environment["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(

@@ -128,6 +128,7 @@ def test_signals_end_it_in_good_order_and_it_goes_on(
         "records": first.rows,
         "state": "interrupted",
         "progress": "",
+        "waits": [],
     }
 
     command = in_the_middle()

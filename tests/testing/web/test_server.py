@@ -61,7 +61,7 @@ def agrees(server: WebServer, page: Expected) -> None:
     assert "Content-Encoding" not in answer.headers
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.TOUR])  # asked for only
 def test_every_kind_is_as_expected(server: WebServer, kind: Kind) -> None:
     pages = list(islice(of_kind(server, kind), 12))
     assert pages
