@@ -10,7 +10,7 @@ from crawl.cli.options import crawl_dir_argument, force_option, with_config
 from crawl.cli.output import remark
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.phases.snapshots import collect_garbage
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -38,16 +38,12 @@ def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> No
       crawl gc mycrawl --keep 1
     """
     directory = CrawlDir(crawl_dir)
-    directory.require_crawldb()
-    with directory.writing_crawldb("gc", config, SystemClock(), force=force) as transaction:
-        if transaction.lock.took_over:
-            remark(f"gc: {transaction.lock.took_over}")
-        forgotten = transaction.keep_newest(
-            config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
-        )
-        kept = transaction.timeline.numbers
+    done = collect_garbage(directory, config, SystemClock(), keep, force=force)
+    if done.took_over:
+        remark(f"gc: {done.took_over}")
     remark(
-        f"gc: forgot {_named(forgotten)}, kept {_named(kept)}; deleted {transaction.swept} files"
+        f"gc: forgot {_named(done.forgotten)}, kept {_named(done.kept)};"
+        f" deleted {done.files_deleted} files"
     )
 
 

@@ -8,7 +8,7 @@ from crawl.cli.options import crawl_dir_argument, force_option, with_config
 from crawl.cli.output import remark
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.errors import NoSnapshot
+from crawl.phases.snapshots import roll_back
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -30,22 +30,9 @@ def command(crawl_dir: str, number: int | None, force: bool, config: Config) -> 
       crawl rollback mycrawl --to 7
     """
     directory = CrawlDir(crawl_dir)
-    directory.require_timeline()
-    with directory.writing_crawldb(
-        "rollback", config, SystemClock(), force=force, damaged=True
-    ) as transaction:
-        if transaction.lock.took_over:
-            remark(f"rollback: {transaction.lock.took_over}")
-        if number is None:
-            older = [
-                each
-                for each in transaction.timeline.numbers[:-1]
-                if directory.crawldb.is_whole(each)
-            ]
-            if not older:
-                raise NoSnapshot(f"{crawl_dir}: there is no snapshot before the current one")
-            number = older[-1]
-        snapshot = transaction.roll_back(number)
+    snapshot, took_over = roll_back(directory, config, SystemClock(), number, force=force)
+    if took_over:
+        remark(f"rollback: {took_over}")
     remark(
         f"rollback: {crawl_dir}/crawldb is now snapshot {snapshot.number}"
         f" with {snapshot.rows:,} URLs"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from crawl.cli.options import crawl_dir_argument, json_option
 from crawl.cli.output import echo, print_json, print_table, remark
-from crawl.clock import as_text
-from crawl.errors import StorageError
+from crawl.inspect.snapshots import snapshots_kept
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.snapshot import Snapshot
 
 
 @click.command("snapshots")
@@ -36,24 +32,7 @@ def command(crawl_dir: str, files: bool, as_json: bool) -> None:
         else:
             echo("\n".join(paths))
         return
-    rows: list[dict[str, Any]] = []
-    timeline = directory.require_timeline()
-    for number in timeline.numbers:
-        try:
-            snapshot = directory.crawldb.snapshot(number)
-        except StorageError as error:
-            remark(f"snapshots: {error}")
-            snapshot = Snapshot(number, 0, (), 0, "damaged")
-        rows.append(
-            {
-                "snapshot": number,
-                "made": as_text(snapshot.created_ms) if snapshot.buckets else "",
-                "by": snapshot.phase,
-                "urls": snapshot.rows,
-                "bytes": snapshot.bytes,
-                "current": number == timeline.current,
-            }
-        )
+    rows = snapshots_kept(directory, lambda line: remark(f"snapshots: {line}"))
     if as_json:
         print_json(rows)
     else:

@@ -3,19 +3,21 @@ ordinary size."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from crawl.buckets.dump import as_record
 from crawl.buckets.explain import explain
 from crawl.buckets.lookup import find_record
 from crawl.buckets.robots_word import remembered
-from crawl.clock import SystemClock, as_text
+from crawl.clock import SystemClock
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.facade.base import Handle
 from crawl.fetcher.simulate import Latency
 from crawl.inspect.explanation import explanation_values
 from crawl.inspect.segments import hosts_left_alone, segments_status
 from crawl.inspect.simulation import segment_source, simulate
+from crawl.inspect.snapshots import snapshots_kept
 from crawl.inspect.statistics import statistics
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
@@ -23,6 +25,8 @@ from crawl.model.records import to_records
 from crawl.phases import readdb
 from crawl.storage.checking import check
 from crawl.storage.snapshot import Snapshot
+
+_log = logging.getLogger("crawl")
 
 
 class Readers(Handle):
@@ -101,20 +105,7 @@ class Readers(Handle):
         >>> [state["snapshot"] for state in web.snapshots()]
         """
         with self._working():
-            current = self._directory.require_crawldb()
-            crawldb = self._directory.crawldb
-            return [
-                {
-                    "snapshot": number,
-                    "made": as_text(state.created_ms),
-                    "by": state.phase,
-                    "urls": state.rows,
-                    "bytes": state.bytes,
-                    "current": number == current.number,
-                }
-                for number in crawldb.timeline().numbers
-                for state in [crawldb.snapshot(number)]
-            ]
+            return snapshots_kept(self._directory, _log.warning)
 
     def check(self, *, deep: bool = False) -> list[dict[str, str]]:
         """What is damaged: every pointer, manifest and file is looked at; `deep` reads every

@@ -26,12 +26,18 @@ class Collected:
 def roll_back(
     crawl_dir: CrawlDir, config: Config, clock: Clock, number: int | None, *, force: bool
 ) -> tuple[Snapshot, str | None]:
-    """Makes that snapshot the current one, or the one before; and what is to be said of the
-    lock."""
-    crawl_dir.require_crawldb()
-    with crawl_dir.writing_crawldb("rollback", config, clock, force=force) as transaction:
+    """Makes that snapshot the current one, or the newest whole one before; and what is to be
+    said of the lock."""
+    crawl_dir.require_timeline()
+    with crawl_dir.writing_crawldb(
+        "rollback", config, clock, force=force, damaged=True
+    ) as transaction:
         if number is None:
-            older = transaction.timeline.numbers[:-1]
+            older = [
+                each
+                for each in transaction.timeline.numbers[:-1]
+                if crawl_dir.crawldb.is_whole(each)
+            ]
             if not older:
                 raise NoSnapshot(
                     f"{crawl_dir.address}: there is no snapshot before the current one"
