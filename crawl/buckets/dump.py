@@ -26,8 +26,8 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_writer
-from crawl.storage.snapshot import BucketFile
 from crawl.storage.split import SplitFile, read_split
 
 

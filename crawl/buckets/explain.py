@@ -30,8 +30,8 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
+from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import FETCH, GENERATE, PARSE, Segment
-from crawl.storage.snapshot import Snapshot
 from crawl.urls.parse import host_of
 
 _log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from crawl.model.hosts import HostState, states_table, to_states
 from crawl.model.tables import HOSTS
 from crawl.rules.host_wait import waits_until
 from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.parquet import each_group, open_table, open_writer
-from crawl.storage.snapshot import BucketFile, Snapshot
 
 
 def read_hosts(crawldb: Folder, file: BucketFile | None) -> dict[str, HostState]:

@@ -19,7 +19,7 @@ from crawl.config.properties import (
 from crawl.counters import Counters
 from crawl.model.records import to_records, to_table
 from crawl.rules.inject import OnKnown, updated
-from crawl.storage.snapshot import BucketFile
+from crawl.storage.manifest import BucketFile
 from crawl.storage.split import SplitFile, read_split
 
 

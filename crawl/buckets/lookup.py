@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
+from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import open_table, read_groups
-from crawl.storage.snapshot import Snapshot
 from crawl.urls.parse import host_of
 
 

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_writer
-from crawl.storage.snapshot import BucketFile
 
 Combine = Callable[[pa.Table, pa.Table], pa.Table]
 """(old rows, new rows) of the same URLs, row by row → the rows to store."""

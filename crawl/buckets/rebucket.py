@@ -17,8 +17,8 @@ from crawl.model.hosts import HostState
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.layout import bucket_of, buckets_of
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import TableWriter, each_group, open_table, open_writer
-from crawl.storage.snapshot import BucketFile
 
 
 @dataclass(frozen=True, slots=True)

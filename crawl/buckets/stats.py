@@ -12,8 +12,8 @@ from crawl.counters import Counters
 from crawl.model.status import Status
 from crawl.storage.folder import Folder
 from crawl.storage.layout import encoded
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
-from crawl.storage.snapshot import BucketFile
 
 _SCORES_KEPT = 8192
 """Evenly ranked scores kept of each bucket: quantiles are exact for small buckets and

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
-from crawl.storage.snapshot import BucketFile
 
 
 @dataclass(frozen=True, slots=True)

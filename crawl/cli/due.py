@@ -22,7 +22,7 @@ from crawl.rounds import (
     open_segments,
     round_of,
 )
-from crawl.rounds.loop import segments_found
+from crawl.rounds.state import segments_found
 from crawl.storage.crawl_dir import CrawlDir
 
 if_due_option = click.option(

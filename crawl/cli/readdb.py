@@ -28,7 +28,7 @@ from crawl.phases import readdb
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, absolute
-from crawl.storage.snapshot import Snapshot
+from crawl.storage.manifest import Snapshot
 
 NOT_FOUND = 1
 

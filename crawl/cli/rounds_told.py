@@ -23,7 +23,7 @@ from crawl.rounds import (
     next_step,
     round_of,
 )
-from crawl.rounds.loop import RoundDone, Walked
+from crawl.rounds.results import RoundDone, Walked
 from crawl.rules.outlinks import DB_MAX_OUTLINKS
 
 _PHASES = ("inject", "generate", "fetch", "parse", "updatedb")

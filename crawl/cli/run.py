@@ -26,8 +26,9 @@ from crawl.rounds import (
     round_of,
 )
 from crawl.rounds.loop import check as check_rounds
-from crawl.rounds.loop import round_options, segments_found
+from crawl.rounds.loop import round_options
 from crawl.rounds.on_spark import run_rounds
+from crawl.rounds.state import segments_found
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

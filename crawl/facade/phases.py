@@ -24,9 +24,10 @@ from crawl.phases.snapshots import collect_garbage, roll_back
 from crawl.phases.updatedb import UpdateOptions
 from crawl.rounds import Ending, Loop, RoundOptions, Step
 from crawl.rounds.interrupt import asks_first
-from crawl.rounds.loop import RoundDone, round_options
 from crawl.rounds.loop import check as check_rounds
+from crawl.rounds.loop import round_options
 from crawl.rounds.on_spark import run_rounds
+from crawl.rounds.results import RoundDone
 from crawl.storage.checking import check
 from crawl.storage.repair import repair
 from crawl.storage.segments import CONTENT, Segment

@@ -24,7 +24,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
 from crawl.phases import readdb
 from crawl.storage.checking import check
-from crawl.storage.snapshot import Snapshot
+from crawl.storage.manifest import Snapshot
 
 _log = logging.getLogger("crawl")
 

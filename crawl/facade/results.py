@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from crawl.rounds.loop import RoundDone
+from crawl.rounds.results import RoundDone
 
 
 @dataclass(frozen=True, slots=True)

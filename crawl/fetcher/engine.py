@@ -100,7 +100,8 @@ class FetchEngine:
             self._feed(now)
             taken = self.queues.take(now)
             if isinstance(taken, Nothing):
-                if self._leave_tail(taken, now):
+                most_s = self._settings.tail_wait_s
+                if leave_tail(self, self._robots, self._close, taken, now, most_s):
                     continue
                 return self._idle(taken)
             work = self._work(taken, now)
@@ -122,10 +123,6 @@ class FetchEngine:
             self.stop("time_limit")
             return None
         return nothing
-
-    def _leave_tail(self, nothing: Nothing, now: float) -> bool:
-        most_s = self._settings.tail_wait_s
-        return leave_tail(self, self._robots, self._close, nothing, now, most_s)
 
     def _work(self, item: FetchItem, now: float) -> Work | None:
         """The request for an item that was taken; None where it is settled without one."""

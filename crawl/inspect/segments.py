@@ -13,7 +13,7 @@ from crawl.config.properties import DB_HOST_WAIT_MAX, LOCK_STALE_AFTER
 from crawl.inspect import fetch_progress, parse_progress
 from crawl.model.hosts import HostState
 from crawl.phases import updatedb
-from crawl.rounds.loop import stage_of
+from crawl.rounds.state import stage_of
 from crawl.rounds.steps import Stage
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of

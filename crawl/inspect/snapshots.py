@@ -8,7 +8,7 @@ from typing import Any
 from crawl.clock import as_text
 from crawl.errors import StorageError
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.snapshot import Snapshot
+from crawl.storage.manifest import Snapshot
 
 
 def snapshots_kept(directory: CrawlDir, notice: Callable[[str], None]) -> list[dict[str, Any]]:

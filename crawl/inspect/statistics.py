@@ -6,7 +6,7 @@ from typing import Any
 
 from crawl.buckets.stats import Spread, Stats, status_label
 from crawl.clock import as_text
-from crawl.storage.snapshot import Snapshot
+from crawl.storage.manifest import Snapshot
 
 
 def statistics(

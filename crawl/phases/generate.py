@@ -55,8 +55,9 @@ from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
+from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import GENERATE, PartManifest, committed_note
-from crawl.storage.snapshot import Snapshot, Transaction
+from crawl.storage.snapshot import Transaction
 from crawl.storage.split import SplitFile, destinations_of
 from crawl.urls.partition import PartitionMode, Resolver
 

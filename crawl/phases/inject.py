@@ -32,8 +32,9 @@ from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.inject import OnKnown
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.seeds import plan_seeds
-from crawl.storage.snapshot import BucketFile, Snapshot, Transaction
+from crawl.storage.snapshot import Transaction
 from crawl.storage.split import SplitFile, destinations_of
 
 

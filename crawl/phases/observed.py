@@ -20,7 +20,7 @@ from crawl.fetcher.measures import count_event, is_measured
 from crawl.model.report import Report
 from crawl.model.status import DB_STATUSES
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.snapshot import Snapshot
+from crawl.storage.manifest import Snapshot
 from crawl.telemetry import ambient, logs, metrics
 from crawl.telemetry.context import at, where
 from crawl.telemetry.meter import Meter

@@ -11,7 +11,7 @@ from crawl.buckets.top import Scored, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.snapshot import BucketFile, Snapshot
+from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.split import SplitFile, destinations_of
 
 SUCCESS = "_SUCCESS"

@@ -14,7 +14,7 @@ from crawl.model.report import Report
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.snapshot import Snapshot
+from crawl.storage.manifest import Snapshot
 
 
 def check(present: Snapshot, buckets: int) -> None:

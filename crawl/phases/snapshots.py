@@ -9,7 +9,7 @@ from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import NoSnapshot
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.snapshot import Snapshot
+from crawl.storage.manifest import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

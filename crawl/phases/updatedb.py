@@ -43,8 +43,9 @@ from crawl.phases.timing import timed
 from crawl.rules.same_pages import SamePages
 from crawl.rules.updatedb import Updating
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
-from crawl.storage.snapshot import BucketFile, Snapshot, Transaction
+from crawl.storage.snapshot import Transaction
 from crawl.storage.split import SplitFile, destinations_of
 from crawl.telemetry.context import note
 

@@ -5,7 +5,7 @@ something ends the loop. Beside the folder it keeps nothing, so that it may die 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -32,15 +32,14 @@ from crawl.rounds import (
     Loop,
     Round,
     RoundOptions,
-    SegmentState,
-    Stage,
     Step,
     inject_step,
     next_step,
     round_of,
 )
+from crawl.rounds.results import RoundDone, Walked
+from crawl.rounds.state import segments_found
 from crawl.rules.updatedb import Event
-from crawl.storage.chunks import CHUNKS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, Segment
 from crawl.telemetry.ambient import meter
@@ -54,52 +53,6 @@ _LOOKS_EVERY_S = 5.0
 """Whether it is to end, while it waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundDone:
-    """What one round came to: URLs by what became of them."""
-
-    number: int
-    segments: tuple[str, ...]
-    fetched: int
-    not_modified: int
-    """By the server's word, or because the page was the same."""
-    redirects: int
-    gone: int
-    retried: int
-    left_for_later: int
-    """Could not be asked for now and stay due: the fetch's `handed_back`, of any reason."""
-    new: int
-    """URLs that the CrawlDb did not know before."""
-    pages_truncated: int
-    """Whose body was longer than http.content.limit allows, or the like."""
-    links_over_limit: int
-    """Dropped because their pages have more than db.max.outlinks.per.page."""
-    records: int
-    """All that the fetches wrote down."""
-    fetch_s: float
-    """Seconds of the fetches, by their own reports."""
-    db_urls: int
-    db_bytes: int
-    seconds: dict[str, float]
-    """Spent on each step by this process."""
-
-    @property
-    def pages_per_s(self) -> float:
-        return self.records / self.fetch_s if self.fetch_s else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Walked:
-    """How the walk ended, and the rounds that were closed on it."""
-
-    ending: Ending
-    rounds: tuple[RoundDone, ...]
-    hosts_waiting: int = 0
-    """Hosts with due URLs that the last generate left out, because they answer nothing."""
-    next_host_ms: int | None = None
-    """When the first of them may be asked again."""
-
-
 class Witness(Protocol):
     """Whoever is told how the walk goes."""
 
@@ -110,27 +63,6 @@ class Witness(Protocol):
     def closes(self, done: RoundDone) -> None: ...
 
     def waits(self, seconds: float) -> None: ...
-
-
-def stage_of(segment: Segment, applied: Container[str]) -> Stage:
-    """How far a segment is, by its folder and the segments that the CrawlDb has taken in."""
-    if segment.name in applied:
-        return Stage.UPDATED
-    fetched = segment.manifest(FETCH)
-    if fetched is None or not fetched.complete:
-        begun = fetched is not None or segment.folder.exists(CHUNKS)
-        return Stage.FETCHING if begun else Stage.GENERATED
-    parsed = segment.manifest(PARSE)
-    return Stage.FETCHED if parsed is None or not parsed.complete else Stage.PARSED
-
-
-def segments_found(directory: CrawlDir) -> list[SegmentState]:
-    """Every segment of the crawl, oldest first."""
-    applied = updatedb.applied(directory)
-    return [
-        SegmentState(segment.name, stage_of(segment, applied))
-        for segment in directory.segments.generated()
-    ]
 
 
 def check(config: Config, options: RoundOptions, seeds: tuple[str, ...]) -> None:

@@ -15,7 +15,8 @@ from crawl.config import Config
 from crawl.errors import EnvironmentFault
 from crawl.fetcher.part import STOP
 from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
-from crawl.rounds.loop import Walk, Walked, Witness
+from crawl.rounds.loop import Walk, Witness
+from crawl.rounds.results import Walked
 from crawl.rounds.steps import Ending, Loop, RoundOptions
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir

@@ -17,7 +17,7 @@ from crawl.spark.progress import progress
 from crawl.spark.source import FORMAT, SHOWN, register
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.snapshot import Snapshot
+from crawl.storage.manifest import Snapshot
 from crawl.storage.split import SplitFile, scratch_name, write_split
 
 # it prints every wrong expression as JSON to stderr; `checked` says it in one line

@@ -25,8 +25,8 @@ from crawl.errors import EnvironmentFault, UsageError
 from crawl.model.tables import CRAWLDB, TIMESTAMP, Column, Table
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
+from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import each_group, open_table
-from crawl.storage.snapshot import Snapshot
 
 try:
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition

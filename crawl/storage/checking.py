@@ -20,6 +20,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.footer import verify_data
 from crawl.storage.layout import buckets_of
+from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import StoredTable, each_group
 from crawl.storage.sealed import bears_seal, unseal
 from crawl.storage.sealed_file import Found, SealedFile
@@ -33,7 +34,7 @@ from crawl.storage.segments import (
     PARSED,
     Segment,
 )
-from crawl.storage.snapshot import CURRENT, REPORT, SNAPSHOTS, Dataset, Snapshot
+from crawl.storage.snapshot import CURRENT, REPORT, SNAPSHOTS, Dataset
 
 _SCHEMAS = {
     GENERATE: tables.CRAWL_GENERATE,

@@ -12,8 +12,9 @@ from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import NoSnapshot, StorageError
 from crawl.hints import command
 from crawl.storage.folder import Folder, absolute
+from crawl.storage.manifest import Snapshot, Timeline
 from crawl.storage.segments import Segments
-from crawl.storage.snapshot import Dataset, Snapshot, Timeline, Transaction
+from crawl.storage.snapshot import Dataset, Transaction
 
 _PROBE = ".writable"
 _READS = 5

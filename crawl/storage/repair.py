@@ -31,6 +31,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.footer import read_footer
 from crawl.storage.lock import held
+from crawl.storage.manifest import Timeline
 from crawl.storage.sealed_file import COPY
 from crawl.storage.segments import (
     CONTENT,
@@ -43,7 +44,7 @@ from crawl.storage.segments import (
     PartManifest,
     Segment,
 )
-from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS, Timeline
+from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS
 
 QUARANTINE = "quarantine"
 _PART = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 from crawl.clock import Clock
@@ -29,6 +29,7 @@ from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
 from crawl.storage.lock import Lock, held
+from crawl.storage.manifest import APPLIED, BucketFile, Snapshot, Timeline
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
 
@@ -37,100 +38,12 @@ MANIFEST = "manifest.json"
 REPORT = "report.json"
 SNAPSHOTS = "snapshots"
 SCRATCH = "scratch"
-APPLIED = "applied"
-"""The note that every later snapshot has from the one before it: which segments the table
-has taken in, and the snapshot in which it did. A rollback forgets with the rows."""
 
 _LOOKS = 5
 """How often a reader looks for the current state: each time a writer must have forgotten
 the one that was found."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class BucketFile:
-    """The one file of a bucket; its path is relative to the dataset."""
-
-    bucket: int
-    path: str
-    rows: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One state of the table. Buckets without a row have no file."""
-
-    number: int
-    buckets: int
-    files: tuple[BucketFile, ...]
-    created_ms: int
-    phase: str
-    notes: dict[str, Any] = field(default_factory=dict)
-    """What else was committed together with this state (see segments)."""
-    hosts: tuple[BucketFile, ...] = ()
-    """What is known of hosts as such, a file a bucket, where there is anything to know."""
-
-    @property
-    def applied(self) -> dict[str, int]:
-        """The segments that this state contains, each with the snapshot that brought it."""
-        found: dict[str, int] = self.notes.get(APPLIED, {})
-        return found
-
-    @property
-    def all_files(self) -> tuple[BucketFile, ...]:
-        """Of URLs and of hosts."""
-        return (*self.files, *self.hosts)
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in self.files)
-
-    @property
-    def bytes(self) -> int:
-        return sum(file.bytes for file in self.files)
-
-    @classmethod
-    def of_dict(cls, content: Mapping[str, Any]) -> Snapshot:
-        """Raises TypeError, ValueError or KeyError for what cannot be a snapshot."""
-        files = tuple(BucketFile(**file) for file in content["files"])
-        hosts = tuple(BucketFile(**file) for file in content.get("hosts", ()))
-        found = cls(**{**content, "files": files, "hosts": hosts})
-        counts = [found.number, found.buckets, found.created_ms]
-        for file in found.all_files:
-            counts += [file.bucket, file.rows, file.bytes]
-        if any(type(count) is not int or count < 0 for count in counts):
-            raise ValueError("a number in it is none")
-        if any(file.bucket >= found.buckets for file in found.all_files):
-            raise ValueError("it has more buckets than it says")
-        return found
-
-    def file_of(self, bucket: int) -> BucketFile | None:
-        return next((file for file in self.files if file.bucket == bucket), None)
-
-    def hosts_of(self, bucket: int) -> BucketFile | None:
-        return next((file for file in self.hosts if file.bucket == bucket), None)
-
-    def replacing(
-        self, written: Iterable[BucketFile], rewritten: Iterable[int]
-    ) -> list[BucketFile]:
-        """This state's files with the rewritten buckets' files exchanged."""
-        gone = set(rewritten)
-        kept = [file for file in self.files if file.bucket not in gone]
-        return sorted([*kept, *written], key=lambda file: file.bucket)
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """Which snapshots are kept, the most recently current one last."""
-
-    numbers: tuple[int, ...] = ()
-    next_number: int = 1
-
-    @property
-    def current(self) -> int | None:
-        return self.numbers[-1] if self.numbers else None
 
 
 class Dataset:

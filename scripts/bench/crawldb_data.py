@@ -32,8 +32,8 @@ from crawl.model.tables import CRAWLDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.layout import bucket_of
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_writer
-from crawl.storage.snapshot import BucketFile
 
 SEEDS = "seeds.txt"
 SEED_BUCKETS = "seed_hosts.parquet"

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 def test_two_rounds_and_what_to_try_next(crawl: Caller, tmp_path: Path) -> None:
-    from crawl.rounds.loop import segments_found
+    from crawl.rounds.state import segments_found
 
     answer = crawl("demo", tmp_path / "demo")
     assert answer.code == 0, answer.err

@@ -19,7 +19,7 @@ from crawl.model.status import Status
 from crawl.phases import updatedb
 from crawl.phases.updatedb import UpdateOptions
 from crawl.rounds import Loop
-from crawl.rounds.loop import RoundDone
+from crawl.rounds.results import RoundDone
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from tests.phases.made import NOW, datum, make_crawldb, make_segment

@@ -18,9 +18,9 @@ from crawl.storage.bucketed import write_bucketed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import bucket_of
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest, Segment
-from crawl.storage.snapshot import BucketFile
 from crawl.urls.parse import host_of
 
 NOW = 1_800_000_000_000

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from crawl.model.status import Status
 from crawl.rounds import RoundOptions, next_step, round_of
-from crawl.rounds.loop import segments_found
+from crawl.rounds.state import segments_found
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH, PARSE_DATA, PARSED, Segment

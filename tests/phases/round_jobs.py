@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crawl.clock import Clock, SystemClock
 from crawl.rounds import UNBOUNDED, Loop
-from crawl.rounds.loop import Walked
+from crawl.rounds.results import Walked
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.web import Settings, Web
 from tests.phases.walks import turn

@@ -15,7 +15,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import CrawlError, NothingToDo
 from crawl.rounds import Stage
-from crawl.rounds.loop import segments_found
+from crawl.rounds.state import segments_found
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair

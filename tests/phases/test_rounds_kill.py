@@ -12,7 +12,7 @@ import pytest
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.rounds import Ending, RoundOptions, Stage, next_step, round_of
-from crawl.rounds.loop import segments_found
+from crawl.rounds.state import segments_found
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.web import Settings, Web, running
 from tests.phases.fetch_commands import Command, assert_polite, pages_asked, write_conf

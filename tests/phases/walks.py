@@ -9,7 +9,8 @@ from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.fetcher.settings import FETCHER_PARSE
 from crawl.rounds import Loop, RoundOptions, Step
-from crawl.rounds.loop import RoundDone, Walk, Walked
+from crawl.rounds.loop import Walk
+from crawl.rounds.results import RoundDone, Walked
 from crawl.storage.crawl_dir import CrawlDir
 
 

@@ -16,7 +16,9 @@ from crawl.errors import EnvironmentFault, NothingToDo, StorageError
 from crawl.fetcher.part import STOP
 from crawl.phases import fetch, parse, updatedb
 from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, Stage
-from crawl.rounds.loop import Walk, Walked, segments_found
+from crawl.rounds.loop import Walk
+from crawl.rounds.results import Walked
+from crawl.rounds.state import segments_found
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, Segment
 from tests.phases.made import DAY, NOW, records_of

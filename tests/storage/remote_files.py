@@ -12,7 +12,8 @@ from crawl.clock import SystemClock
 from crawl.errors import StorageError
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
-from crawl.storage.snapshot import BucketFile, Dataset
+from crawl.storage.manifest import BucketFile
+from crawl.storage.snapshot import Dataset
 
 NOW = 1_800_000_000_000
 MIB = 1 << 20

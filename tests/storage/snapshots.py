@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from crawl.model.report import Report
 from crawl.storage.folder import attempt_name
-from crawl.storage.snapshot import BucketFile, Dataset, Snapshot, Transaction
+from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.snapshot import Dataset, Transaction
 from crawl.testing.clock import ManualClock
 
 NOW = 1_800_000_000_000

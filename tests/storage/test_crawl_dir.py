@@ -10,8 +10,8 @@ from crawl.errors import Locked, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
 from crawl.storage.segments import GENERATE, PartFile, PartManifest, committed_note
-from crawl.storage.snapshot import BucketFile
 from crawl.testing.clock import ManualClock
 from tests.storage.conftest import Lives
 from tests.storage.crashing import Crash, crashing

@@ -4,7 +4,8 @@ import pytest
 
 from crawl.errors import Locked, NoSnapshot, StorageError
 from crawl.storage.folder import Folder
-from crawl.storage.snapshot import Dataset, Snapshot
+from crawl.storage.manifest import Snapshot
+from crawl.storage.snapshot import Dataset
 from crawl.testing.clock import ManualClock
 from tests.storage.snapshots import (
     BUCKETS,

@@ -18,9 +18,9 @@ from crawl.model.metadata import has_any, lookup, with_entry
 from crawl.model.tables import CRAWL_GENERATE, CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.layout import encoded, number_of
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_writer, read_groups
 from crawl.storage.segments import PartFile
-from crawl.storage.snapshot import BucketFile
 from crawl.storage.split import (
     SplitFile,
     read_rows,

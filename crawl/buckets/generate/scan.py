@@ -35,8 +35,8 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of, encoded, number_of
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
-from crawl.storage.snapshot import BucketFile
 from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 from crawl.urls.domains import registered_domain
 from crawl.urls.hosts import hosts_of

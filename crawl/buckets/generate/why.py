@@ -30,8 +30,8 @@ from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.rules.host_wait import waits_until
 from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_table, read_groups
-from crawl.storage.snapshot import BucketFile
 from crawl.urls.domains import registered_domain
 from crawl.urls.parse import host_of
 

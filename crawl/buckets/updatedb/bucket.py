@@ -31,7 +31,7 @@ from crawl.model.records import to_records, to_table
 from crawl.model.status import DB_STATUSES, Status
 from crawl.model.tables import CRAWLDB
 from crawl.rules.updatedb import NOT_ALLOWED, Event, Heard, Updating, updated
-from crawl.storage.snapshot import BucketFile
+from crawl.storage.manifest import BucketFile
 from crawl.storage.split import SplitFile
 
 _REST_ROWS = 65_536

@@ -20,7 +20,7 @@ from crawl.rules.host_wait import after_segment
 from crawl.rules.same_pages import SamePages, after_pages
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
-from crawl.storage.snapshot import BucketFile
+from crawl.storage.manifest import BucketFile
 
 _ANSWERED = tuple(
     int(status) for status in Status if status.is_fetch and status is not Status.FETCH_RETRY

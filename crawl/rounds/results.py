@@ -1,0 +1,53 @@
+"""What rounds came to, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl.rounds.steps import Ending
+
+
+@dataclass(frozen=True, slots=True)
+class RoundDone:
+    """What one round came to: URLs by what became of them."""
+
+    number: int
+    segments: tuple[str, ...]
+    fetched: int
+    not_modified: int
+    """By the server's word, or because the page was the same."""
+    redirects: int
+    gone: int
+    retried: int
+    left_for_later: int
+    """Could not be asked for now and stay due: the fetch's `handed_back`, of any reason."""
+    new: int
+    """URLs that the CrawlDb did not know before."""
+    pages_truncated: int
+    """Whose body was longer than http.content.limit allows, or the like."""
+    links_over_limit: int
+    """Dropped because their pages have more than db.max.outlinks.per.page."""
+    records: int
+    """All that the fetches wrote down."""
+    fetch_s: float
+    """Seconds of the fetches, by their own reports."""
+    db_urls: int
+    db_bytes: int
+    seconds: dict[str, float]
+    """Spent on each step by this process."""
+
+    @property
+    def pages_per_s(self) -> float:
+        return self.records / self.fetch_s if self.fetch_s else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """How the walk ended, and the rounds that were closed on it."""
+
+    ending: Ending
+    rounds: tuple[RoundDone, ...]
+    hosts_waiting: int = 0
+    """Hosts with due URLs that the last generate left out, because they answer nothing."""
+    next_host_ms: int | None = None
+    """When the first of them may be asked again."""
