@@ -17,6 +17,7 @@ from crawl.errors import CrawlError, NothingToDo
 from crawl.rounds import Stage
 from crawl.rounds.state import segments_found
 from crawl.storage.checking import check
+from crawl.storage.chunks import is_mark
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair
 from crawl.testing.web import Settings, Web, running
@@ -162,7 +163,11 @@ def is_harmless(damage: Damage) -> bool:
 def is_uncommitted(damage: Damage) -> bool:
     """The last mark of a fetch under way is gone: nobody can tell that its chunk was ever
     committed, so its pages are asked for again, and the next sweep takes its files."""
-    return damage.kind == "removed" and "/chunks/" in damage.path
+    return (
+        damage.kind == "removed"
+        and "/chunks/" in damage.path
+        and is_mark(damage.path.rpartition("/")[2])
+    )
 
 
 def write_damaged(shop: Shop, directory: CrawlDir, damage: Damage) -> None:
