@@ -11,7 +11,8 @@ from crawl.config import Property
 def declared_properties() -> Iterator[Property[Any]]:
     """Our own first; then every installed plugin's, which imports it."""
     # only a command that was given such a key has to know them
-    from crawl.fetcher import politeness, protocols, settings
+    from crawl.fetcher.drivers import protocols
+    from crawl.fetcher.values import politeness, settings
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
     from crawl.parsing import settings as parsing

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from crawl.buckets.mentions import Mention
 from crawl.config import Config
-from crawl.fetcher.single import Means, rules_for
+from crawl.fetcher.drivers.single import Means, rules_for
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.protocol_status import ProtocolStatus
 from crawl.robots.answer import Deferred

@@ -23,7 +23,7 @@ from crawl.rounds.loop import check as check_rounds
 from crawl.rounds.on_spark import run_rounds
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
+from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 
 ROUNDS = 2
 _SHAPE = Settings(

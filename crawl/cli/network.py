@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from crawl.cli.output import remark
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.fetcher.protocols import Protocols, resolved_protocols
-from crawl.fetcher.single import Means
+from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
+from crawl.fetcher.drivers.single import Means
 from crawl.urls.parse import host_of
 
 _WORTH_TELLING_S = 1.0

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawl.cli.output import echo
-from crawl.fetcher.record import FetchRecord
-from crawl.fetcher.single import Visit
+from crawl.fetcher.drivers.single import Visit
+from crawl.fetcher.values.record import FetchRecord
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
 from crawl.model.content import Content
 from crawl.model.status import Status

@@ -23,8 +23,8 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError, UsageError
-from crawl.fetcher.settings import HTTP_REDIRECT_MAX
-from crawl.fetcher.single import Visit, visit_each
+from crawl.fetcher.drivers.single import Visit, visit_each
+from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.content import Content

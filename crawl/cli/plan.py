@@ -24,8 +24,8 @@ from crawl.cli.options import Command, json_option
 from crawl.cli.output import print_json, print_table, remark
 from crawl.errors import UsageError
 from crawl.inspect.capacity import plan_values
-from crawl.rules.capacity import Demand
-from crawl.rules.cluster import (
+from crawl.planning.capacity import Demand
+from crawl.planning.cluster import (
     EXAMPLE_PRICES,
     HOURS_A_DAY,
     Node,
@@ -34,8 +34,8 @@ from crawl.rules.cluster import (
     most_pages_per_day,
     plan,
 )
-from crawl.rules.costs import FILE, Costs, read_costs
-from crawl.rules.host_sizes import Pace
+from crawl.planning.costs import FILE, Costs, read_costs
+from crawl.planning.host_sizes import Pace
 
 
 def _amount(*names: str, kind: Amount, **others: Any) -> Callable[[Command], Command]:

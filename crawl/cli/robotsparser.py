@@ -14,8 +14,8 @@ from crawl.cli.options import with_config
 from crawl.cli.output import remark
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
-from crawl.fetcher.settings import FetchSettings
-from crawl.fetcher.single import is_allowlisted, rules_for
+from crawl.fetcher.drivers.single import is_allowlisted, rules_for
+from crawl.fetcher.values.settings import FetchSettings
 from crawl.robots.answer import Deferred
 from crawl.robots.read import MAX_BYTES, read_rules
 from crawl.robots.rules import ROBOTS_PATH, RobotRules

@@ -8,7 +8,7 @@ from crawl.cli.options import json_option, with_config
 from crawl.cli.output import print_json, print_table, remark
 from crawl.config import Config
 from crawl.errors import UsageError
-from crawl.fetcher.simulate import Latency
+from crawl.fetcher.drivers.simulate import Latency
 from crawl.inspect.simulation import Simulation, made_source, segment_source, simulate
 
 

@@ -16,8 +16,8 @@ from crawl.cli.output import echo, print_table, remark
 from crawl.errors import StorageError
 
 if TYPE_CHECKING:
-    from crawl.testing.web import Entry, Gap, WebServer
-    from crawl.testing.wicked import WickedServer
+    from crawl.synthetic.web import Entry, Gap, WebServer
+    from crawl.synthetic.wicked import WickedServer
 
 
 @click.command("testweb")
@@ -83,9 +83,9 @@ def command(
       crawl testweb --wicked
       crawl testweb --table
     """
-    from crawl.testing.web import Settings, Web, WebServer
-    from crawl.testing.wicked import WickedServer
-    from crawl.testing.wicked import table as wicked_table
+    from crawl.synthetic.web import Settings, Web, WebServer
+    from crawl.synthetic.wicked import WickedServer
+    from crawl.synthetic.wicked import table as wicked_table
 
     if table:
         echo(wicked_table())
@@ -133,7 +133,7 @@ def _write_hosts(path: str, server: WebServer, worse: WickedServer | None) -> No
 
 def _tell(server: WebServer, log: list[Entry]) -> None:
     """What the log says of each visitor, by the product token of its User-Agent."""
-    from crawl.testing.web import before_robots, by_ip, concurrency, disallowed, duplicates, gaps
+    from crawl.synthetic.web import before_robots, by_ip, concurrency, disallowed, duplicates, gaps
 
     if not log:
         remark("testweb: nobody came")

@@ -13,10 +13,10 @@ from crawl.errors import UsageError
 from crawl.inspect.capacity import plan_values
 from crawl.interfaces.chain_steps import filter_steps, normal_form, normalizer_steps
 from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, NormalizerChain
+from crawl.planning.capacity import Demand
+from crawl.planning.cluster import EXAMPLE_PRICES, Node, most_pages_per_day, plan
+from crawl.planning.costs import FILE, read_costs
 from crawl.robots.read import read_rules
-from crawl.rules.capacity import Demand
-from crawl.rules.cluster import EXAMPLE_PRICES, Node, most_pages_per_day, plan
-from crawl.rules.costs import FILE, read_costs
 
 _REVISIT_DAYS = 30.0
 

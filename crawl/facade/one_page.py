@@ -9,8 +9,8 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.facade.results import FetchedPage, Link, ParsedPage
-from crawl.fetcher.protocols import Protocols, resolved_protocols
-from crawl.fetcher.single import Means, Visit, visit_each
+from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
+from crawl.fetcher.drivers.single import Means, Visit, visit_each
 from crawl.model.answer_keys import CODE_KEY
 from crawl.model.content import Content
 from crawl.model.status import Status

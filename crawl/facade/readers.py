@@ -13,7 +13,7 @@ from crawl.buckets.robots_word import remembered
 from crawl.clock import SystemClock
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.facade.base import Handle
-from crawl.fetcher.simulate import Latency
+from crawl.fetcher.drivers.simulate import Latency
 from crawl.inspect.explanation import explanation_values
 from crawl.inspect.segments import hosts_left_alone, segments_status
 from crawl.inspect.simulation import segment_source, simulate

@@ -14,21 +14,29 @@ from crawl.config import Config
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
 from crawl.fetcher.collecting import rarely_collected
-from crawl.fetcher.crew import Bandwidth, Crew, Floor
-from crawl.fetcher.engine import FetchEngine, Work
-from crawl.fetcher.followed import not_listed, still_waiting
-from crawl.fetcher.host_summary import Hosts, HostSummary
-from crawl.fetcher.item import FetchItem, Followed
-from crawl.fetcher.output import ChunkSize, Output, pages_of
-from crawl.fetcher.page_spans import with_page_spans
-from crawl.fetcher.parse_line import ParseLine
+from crawl.fetcher.drivers.crew import Bandwidth, Crew, Floor
+from crawl.fetcher.drivers.protocols import Protocols
+from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.frontier.queues import Left, Nothing
+from crawl.fetcher.output.followed import not_listed, still_waiting
+from crawl.fetcher.output.output import ChunkSize, Output, pages_of
+from crawl.fetcher.output.parse_line import ParseLine
 from crawl.fetcher.part_surroundings import PartFetching, surroundings
-from crawl.fetcher.politeness import Politeness
-from crawl.fetcher.protocols import Protocols
-from crawl.fetcher.queues import Left, Nothing
-from crawl.fetcher.record import FetchRecord, linked_record
-from crawl.fetcher.request_times import RequestTimes
-from crawl.fetcher.settings import (
+from crawl.fetcher.reporting.host_summary import Hosts, HostSummary
+from crawl.fetcher.reporting.page_spans import with_page_spans
+from crawl.fetcher.reporting.request_times import RequestTimes
+from crawl.fetcher.reporting.watch import (
+    INTERRUPTED,
+    PROGRESS,
+    STOP,
+    paused_before,
+    take_over,
+    watching,
+)
+from crawl.fetcher.values.item import FetchItem, Followed
+from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.record import FetchRecord, linked_record
+from crawl.fetcher.values.settings import (
     FETCHER_BANDWIDTH_CHECK,
     FETCHER_BANDWIDTH_TARGET,
     FETCHER_HANG,
@@ -40,7 +48,6 @@ from crawl.fetcher.settings import (
     FetchSettings,
     following_of,
 )
-from crawl.fetcher.watch import INTERRUPTED, PROGRESS, STOP, paused_before, take_over, watching
 from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.model.records import to_records

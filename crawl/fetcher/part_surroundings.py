@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
-from crawl.fetcher.dns import HostResolver
-from crawl.fetcher.item import FetchItem
-from crawl.fetcher.output import Output
-from crawl.fetcher.politeness import Politeness
-from crawl.fetcher.queues import Left
-from crawl.fetcher.record import FetchRecord
-from crawl.fetcher.settings import (
+from crawl.fetcher.frontier.queues import Left
+from crawl.fetcher.output.output import Output
+from crawl.fetcher.values.item import FetchItem
+from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.record import FetchRecord
+from crawl.fetcher.values.settings import (
     FETCHER_QUEUE_MODE,
     FETCHER_STORE_ROBOTS,
     HTTP_REDIRECT_MAX,
 )
-from crawl.fetcher.surroundings import Surroundings
+from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import Resolved
 from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.net.dns import HostResolver
 from crawl.parsing.plan import Parsing
 from crawl.rules.redirect import RedirectRules
 from crawl.storage.folder import Folder

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.rules.capacity import Demand
-from crawl.rules.cluster import Node, Plan
+from crawl.planning.capacity import Demand
+from crawl.planning.cluster import Node, Plan
 
 
 def plan_values(demand: Demand, node: Node, found: Plan, most: float | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from crawl.config import Config
-from crawl.fetcher.simulate import (
+from crawl.fetcher.drivers.simulate import (
     Latency,
     Listed,
     PartPlan,

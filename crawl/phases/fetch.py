@@ -18,14 +18,14 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import ConfigError, NothingToDo, UsageError
-from crawl.fetcher.host_summary import MOST_HOSTS
-from crawl.fetcher.measures import measured
+from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
+from crawl.fetcher.engine.robots_line import ELSEWHERE
 from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
 from crawl.fetcher.part_surroundings import Strays, strays_part
-from crawl.fetcher.politeness import Politeness
-from crawl.fetcher.protocols import Protocols, resolved_protocols
-from crawl.fetcher.robots_line import ELSEWHERE
-from crawl.fetcher.settings import (
+from crawl.fetcher.reporting.host_summary import MOST_HOSTS
+from crawl.fetcher.reporting.measures import measured
+from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.settings import (
     FETCHER_FILTER_URLS,
     FETCHER_FOLLOW_DEPTH,
     FETCHER_NORMALIZE_URLS,

@@ -17,8 +17,8 @@ from crawl.config.config import DEFAULT_ORIGIN
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
 from crawl.errors import EnvironmentFault, NothingToDo
-from crawl.fetcher.politeness import Politeness
-from crawl.fetcher.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
+from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
 from crawl.phases import fetch, generate, inject, parse, updatedb
 from crawl.phases.fetch import FetchOptions
 from crawl.phases.generate import GenerateOptions

@@ -29,7 +29,7 @@ from crawl.storage.sealed import seal, unseal
 CHUNKS = "crawl_fetch/chunks"
 """Where the marks of a segment are: there from the first claim on."""
 FOLLOWED = "crawl_fetch/followed"
-"""URLs that a fetch under way took on beyond its list (crawl/fetcher/followed.py)."""
+"""URLs that a fetch under way took on beyond its list (crawl/fetcher/output/followed.py)."""
 DONE = "DONE.json"
 OWNER = "OWNER.json"
 

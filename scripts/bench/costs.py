@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crawl.config.resources import packaged
-from crawl.rules.costs import FILE, Costs, Measured, read_costs, read_measured, write_costs
+from crawl.planning.costs import FILE, Costs, Measured, read_costs, read_measured, write_costs
 
 WITHIN = 1.5
 """A prediction may be off by this factor, up or down."""

@@ -16,9 +16,9 @@ from crawldb_shape import BenchClock, Shape
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.phases import generate, inject, updatedb
-from crawl.rules import capacity
-from crawl.rules.capacity import Demand, Work
-from crawl.rules.costs import Costs, Measured
+from crawl.planning import capacity
+from crawl.planning.capacity import Demand, Work
+from crawl.planning.costs import Costs, Measured
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import GENERATE
 

@@ -23,13 +23,13 @@ from fetch_contestants import HERE, ROOT
 from fetch_list import Listed, listed
 from process_tree import _Memory
 
-from crawl.rules import capacity
-from crawl.rules.capacity import Demand, Work
-from crawl.rules.costs import Costs, Measured
-from crawl.rules.host_sizes import Pace
+from crawl.planning import capacity
+from crawl.planning.capacity import Demand, Work
+from crawl.planning.costs import Costs, Measured
+from crawl.planning.host_sizes import Pace
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import CONTENT, FETCH, PARSE
-from crawl.testing.web import Settings
+from crawl.synthetic.web import Settings
 
 THREADS = 50
 CONNECTIONS = 1_000

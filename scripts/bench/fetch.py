@@ -21,7 +21,7 @@ from fetch_polite import Seen, ideal_s, predicted_s, seen
 from rich.console import Console
 from rich.table import Table
 
-from crawl.testing.web import Settings
+from crawl.synthetic.web import Settings
 
 PLUGINS = ("http", "http-requests")
 FASTER_THAN_SCRAPY = {"http": 10.0, "http-requests": 3.0}

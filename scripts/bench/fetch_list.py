@@ -22,7 +22,7 @@ from crawl.phases.inject import InjectOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import GENERATE
-from crawl.testing.web import Settings, Web, WebServer, running
+from crawl.synthetic.web import Settings, Web, WebServer, running
 
 AGENT = "benchbot"
 HOSTS = "hosts.txt"

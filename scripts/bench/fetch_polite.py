@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 
 from fetch_list import AGENT, Listed
 
-from crawl.fetcher.engine import FetchEngine, Work
-from crawl.fetcher.item import Purpose
-from crawl.fetcher.politeness import Pace, Politeness
-from crawl.fetcher.settings import FetchSettings
-from crawl.fetcher.surroundings import Surroundings
-from crawl.fetcher.virtual import VirtualClock, run_virtual
+from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
+from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.values.item import Purpose
+from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.settings import FetchSettings
+from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.testing.web import Entry, before_robots, concurrency, disallowed, duplicates, gaps
+from crawl.synthetic.web import Entry, before_robots, concurrency, disallowed, duplicates, gaps
 
 
 @dataclass(frozen=True, slots=True)

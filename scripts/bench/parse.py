@@ -21,7 +21,7 @@ from process_tree import cpu_s
 from rich.console import Console
 from rich.table import Table
 
-from crawl.testing.web import Settings
+from crawl.synthetic.web import Settings
 
 FASTER_THAN_SCRAPY = 10.0
 CPU_MS = 2.0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import Settings, Web, WebServer, duplicates, running
+from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.airflow.pretended import DAG_FILE
 from tests.airflow.scheduler import AIRFLOW_PYTHON, RUN_S, Airflow, doubtful, run
 from tests.phases.fetch_commands import pages_asked, write_conf

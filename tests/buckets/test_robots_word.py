@@ -3,8 +3,8 @@ from __future__ import annotations
 from crawl.buckets.mentions import Mention
 from crawl.buckets.robots_word import RobotsWord, asked_now, remembered
 from crawl.storage.segments import FETCH, GENERATE
+from tests.fetcher.drivers.test_single import Curious
 from tests.fetcher.small_web import REFUSED
-from tests.fetcher.test_single import Curious
 from tests.phases.made import datum
 
 

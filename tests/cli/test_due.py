@@ -21,7 +21,7 @@ from crawl.rounds import (
     round_of,
 )
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import Settings, Web, WebServer, duplicates, running
+from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import write_conf
 from tests.phases.made import records_of

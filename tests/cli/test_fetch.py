@@ -15,7 +15,7 @@ from crawl.phases import fetch
 from crawl.phases.fetch import Fetched
 from crawl.storage.lock import held
 from crawl.storage.segments import FETCH
-from crawl.testing.web import Settings, Web, WebServer, concurrency, running
+from crawl.synthetic.web import Settings, Web, WebServer, concurrency, running
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import assert_one_record_each, write_conf
 from tests.phases.webs import listed

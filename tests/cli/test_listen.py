@@ -20,7 +20,7 @@ import pytest
 
 from crawl.cli.listen import LONGEST_LINE, MOST_CLIENTS, LineServer, Listen, started
 from crawl.errors import EnvironmentFault
-from crawl.testing.web import Kind, Settings, Web, before_robots, concurrency, gaps, running
+from crawl.synthetic.web import Kind, Settings, Web, before_robots, concurrency, gaps, running
 from tests.cli.calling import Caller
 from tests.cli.typing_in import type_in
 from tests.phases.fetch_commands import DELAY_S, write_conf

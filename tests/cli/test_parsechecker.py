@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawl.testing.web import (
+from crawl.synthetic.web import (
     Kind,
     RobotsKind,
     Settings,
@@ -21,7 +21,7 @@ from crawl.testing.web import (
     gaps,
     running,
 )
-from crawl.testing.wicked import running_wicked
+from crawl.synthetic.wicked import running_wicked
 from tests.cli.calling import Answer, Caller
 from tests.cli.typing_in import type_in
 from tests.phases.fetch_commands import DELAY_S, write_conf

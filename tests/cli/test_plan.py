@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from crawl.cli.amounts import show_bytes, show_count, show_time
-from crawl.rules.costs import Measured, write_costs
+from crawl.planning.costs import Measured, write_costs
 from tests.cli.calling import Caller
-from tests.rules.figures import COSTS
+from tests.planning.figures import COSTS
 
 BILLION = ("--urls", "10e9", "--hosts", "50e6", "--pages-per-day", "1e9")
 

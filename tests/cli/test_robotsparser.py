@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
+from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from tests.cli.calling import Caller
 from tests.cli.typing_in import type_in
 from tests.phases.fetch_commands import write_conf

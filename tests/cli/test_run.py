@@ -15,7 +15,7 @@ from crawl.phases.fetch import Fetched
 from crawl.rounds import STOP_FILE
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
-from crawl.testing.web import Settings, Web, WebServer, duplicates, running
+from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import write_conf
 from tests.phases.made import records_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.testing.wicked import HOSTS, ROUTES
+from crawl.synthetic.wicked import HOSTS, ROUTES
 from tests.cli.calling import Caller
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from crawl.clock import SystemClock
 from crawl.model.datum import CrawlDatum
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import Web
+from crawl.synthetic.web import Web
 from tests.cluster.standalone import (
     QUICK_JVM,
     SPARK,

@@ -16,7 +16,7 @@ import pytest
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
+from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from tests.cluster.standalone import (
     Cluster,
     Submitted,

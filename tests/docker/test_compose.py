@@ -14,7 +14,7 @@ import crawl
 from crawl.config import Config
 from crawl.config.load import load
 from crawl.declared import declared_properties
-from crawl.fetcher.settings import HTTP_AGENT_NAME
+from crawl.fetcher.values.settings import HTTP_AGENT_NAME
 from tests.docker.composition import (
     COMPOSE,
     EXAMPLE,

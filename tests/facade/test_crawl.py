@@ -13,7 +13,7 @@ import pytest
 import crawl
 from crawl.storage.chunks import CHUNKS
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import Settings, Web, running
+from crawl.synthetic.web import Settings, Web, running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

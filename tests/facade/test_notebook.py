@@ -8,7 +8,7 @@ import nbclient
 import nbformat
 import pytest
 
-from crawl.testing.web import Settings, Web, running
+from crawl.synthetic.web import Settings, Web, running
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow(seconds=60)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 
-from crawl.fetcher.virtual import Sent
+from crawl.fetcher.drivers.virtual import Sent
 
 
 def host(name: str, pages: int, robots: object = None) -> dict[str, object]:

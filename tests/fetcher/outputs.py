@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from crawl.counters import Counters
-from crawl.fetcher.journal import Journal
-from crawl.fetcher.output import ChunkSize, Output
-from crawl.fetcher.record import FetchRecord
+from crawl.fetcher.output.journal import Journal
+from crawl.fetcher.output.output import ChunkSize, Output
+from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from crawl.fetcher.item import FetchItem, Purpose
-from crawl.fetcher.queues import HostQueues
+from crawl.fetcher.frontier.queues import HostQueues
+from crawl.fetcher.values.item import FetchItem, Purpose
 from tests.fetcher.small_web import DUE
 
 _NUMBERS = itertools.count()

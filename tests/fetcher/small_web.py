@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crawl.fetcher.engine import FetchEngine, Work
-from crawl.fetcher.politeness import Pace, Politeness
-from crawl.fetcher.record import FetchRecord
-from crawl.fetcher.settings import FetchSettings
-from crawl.fetcher.surroundings import Surroundings
-from crawl.fetcher.virtual import Run, VirtualClock, run_virtual
+from crawl.fetcher.drivers.virtual import Run, VirtualClock, run_virtual
+from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.record import FetchRecord
+from crawl.fetcher.values.settings import FetchSettings
+from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status

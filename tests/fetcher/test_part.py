@@ -13,7 +13,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError
-from crawl.fetcher.engine import FetchEngine
+from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.part import PROGRESS, STOP, PartFetched, PartFetching, fetch_part
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from crawl.testing.web import Web, WebServer, running
+from crawl.synthetic.web import Web, WebServer, running
 from tests.phases.remote_crawls import SHAPE, State, crawled, state
 
 

@@ -19,7 +19,7 @@ from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
 from crawl.phases.updatedb import UpdateOptions
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import Web
+from crawl.synthetic.web import Web
 from tests.phases.webs import web_config
 
 RUNNER = InProcess(2)

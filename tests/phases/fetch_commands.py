@@ -15,7 +15,7 @@ from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH
-from crawl.testing.web import WebServer, concurrency, duplicates, gaps
+from crawl.synthetic.web import WebServer, concurrency, duplicates, gaps
 from tests.phases.webs import AGENT, fetched
 
 DELAY_S = 0.02

@@ -7,7 +7,7 @@ from crawl.clock import Clock, SystemClock
 from crawl.phases import fetch
 from crawl.phases.fetch import Fetched, FetchOptions
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import Settings, Web
+from crawl.synthetic.web import Settings, Web
 from tests.phases.webs import web_config
 
 CHUNK = 5

@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 from crawl.model.datum import CrawlDatum
 from crawl.rounds import Loop
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
+from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
 from tests.phases.round_jobs import HoursLater, rounds_by
 from tests.phases.test_rounds import parses_of, timeless

@@ -6,7 +6,7 @@ from crawl.clock import Clock, SystemClock
 from crawl.rounds import UNBOUNDED, Loop
 from crawl.rounds.results import Walked
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import Settings, Web
+from crawl.synthetic.web import Settings, Web
 from tests.phases.walks import turn
 from tests.phases.webs import web_config
 

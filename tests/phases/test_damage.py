@@ -20,7 +20,7 @@ from crawl.storage.checking import check
 from crawl.storage.chunks import is_mark
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair
-from crawl.testing.web import Settings, Web, running
+from crawl.synthetic.web import Settings, Web, running
 from tests.cli.calling import Answer, Caller
 from tests.phases.damaging import Damage, commands, config_of, copied, damages, make_crawl
 from tests.phases.made import records_of

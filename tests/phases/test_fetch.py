@@ -21,7 +21,7 @@ from crawl.phases.fetch import Fetched, FetchOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
 from crawl.storage.segments import CONTENT, FETCH
-from crawl.testing.web import (
+from crawl.synthetic.web import (
     Settings,
     Web,
     WebServer,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawl.storage.segments import FETCH
-from crawl.testing.web import Settings, Web, WebServer, running
+from crawl.synthetic.web import Settings, Web, WebServer, running
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import (
     Command,

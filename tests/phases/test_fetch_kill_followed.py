@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from crawl.fetcher.followed import FOLLOWED
+from crawl.fetcher.output.followed import FOLLOWED
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH
-from crawl.testing.web import Kind, Settings, Web, WebServer, duplicates, running
+from crawl.synthetic.web import Kind, Settings, Web, WebServer, duplicates, running
 from tests.phases.fetch_commands import Command, gone, pages_asked, repeated, write_conf
 from tests.phases.fetch_jobs import LaterClock, fetch_following, follow_by
 from tests.phases.killed import Moment, run_killed, writes_of

@@ -13,7 +13,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import FETCH, PARSE_DATA, Segment
-from crawl.testing.web import Settings, Web, duplicates, running
+from crawl.synthetic.web import Settings, Web, duplicates, running
 from tests.phases.fetch_commands import assert_one_record_each, pages_asked, repeated
 from tests.phases.fetch_jobs import LaterClock, fetch_at_full_speed, fetch_by, fetch_in_chunks
 from tests.phases.killed import Moment, moments, run_killed, writes_of

@@ -22,7 +22,7 @@ from crawl.phases.parse import ParseOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT, PARSED
-from crawl.testing.web import (
+from crawl.synthetic.web import (
     Settings,
     Web,
     WebServer,

@@ -17,7 +17,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, Segment
-from crawl.testing.wicked import HOSTS, ROUTES, End, WickedServer, running_wicked
+from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer, running_wicked
 from tests.phases.webs import fetched, listed
 
 EACH = 3

@@ -12,7 +12,7 @@ import pytest
 
 from crawl.storage import hdfs_faults
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import WebServer
+from crawl.synthetic.web import WebServer
 from tests.phases.remote_crawls import RemoteCrawlsContract, State, crawled
 from tests.storage import cutting_proxy
 from tests.storage.cutting_proxy import Cut, CuttingProxy

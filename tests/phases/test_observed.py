@@ -26,10 +26,10 @@ from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
 from crawl.phases.updatedb import UpdateOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from crawl.telemetry import ambient, logs, metrics
 from crawl.telemetry.ambient import observed_command
 from crawl.telemetry.meter import Meter
-from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
 from tests.phases.webs import fetched, listed, web_config
 from tests.telemetry.collector import collecting
 

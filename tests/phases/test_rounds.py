@@ -16,7 +16,7 @@ from crawl.rounds import Loop
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
-from crawl.testing.web import Kind, RobotsKind, Settings, Web, WebServer, running
+from crawl.synthetic.web import Kind, RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
 from tests.phases.round_model import DAY, ROBOTS_SAY_NO, Answer, Model, Record
 from tests.phases.walks import Diary, SetClock, turn

@@ -14,7 +14,7 @@ from crawl.model.status import Status
 from crawl.rounds import Ending, RoundOptions, Stage, next_step, round_of
 from crawl.rounds.state import segments_found
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.web import Settings, Web, running
+from crawl.synthetic.web import Settings, Web, running
 from tests.phases.fetch_commands import Command, assert_polite, pages_asked, write_conf
 from tests.phases.killed import run_killed
 from tests.phases.made import records_of, urls_of

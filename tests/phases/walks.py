@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from crawl.buckets.runner import InProcess
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
-from crawl.fetcher.settings import FETCHER_PARSE
+from crawl.fetcher.values.settings import FETCHER_PARSE
 from crawl.rounds import Loop, RoundOptions, Step
 from crawl.rounds.loop import Walk
 from crawl.rounds.results import RoundDone, Walked

@@ -14,7 +14,7 @@ from crawl.phases.generate import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH
-from crawl.testing.web import Web
+from crawl.synthetic.web import Web
 from tests.phases.made import datum, make_crawldb
 
 AGENT = "testbot"

@@ -16,7 +16,6 @@ import pycurl
 
 from crawl.clock import SystemClock
 from crawl.config import Config, Property, duration, size, text
-from crawl.fetcher.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
 from crawl.interfaces.protocol import (
     Failure,
     FailureKind,
@@ -26,6 +25,7 @@ from crawl.interfaces.protocol import (
     Response,
     Truncation,
 )
+from crawl.net.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
 from crawl.plugins.protocol.body import Body
 from crawl.plugins.protocol.curl_errors import CONNECTING, kind_of
 from crawl.plugins.protocol.limits import LIMIT_PROPERTIES, Limits

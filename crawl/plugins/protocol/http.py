@@ -12,7 +12,6 @@ from collections.abc import Callable
 import pycurl
 
 from crawl.config import Config
-from crawl.fetcher.dns import Resolve, system_addresses
 from crawl.interfaces.protocol import (
     Failure,
     FailureKind,
@@ -22,6 +21,7 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.masking import masked_head
+from crawl.net.dns import Resolve, system_addresses
 from crawl.plugins.protocol.body import is_lost
 from crawl.plugins.protocol.connecting import (
     IDLE_TIME,

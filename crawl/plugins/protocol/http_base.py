@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 from crawl.clock import SystemClock
 from crawl.config import Config, Property
-from crawl.fetcher.dns import (
+from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
+from crawl.masking import masked_urls
+from crawl.model.value import quick_value
+from crawl.net.dns import (
     DNS_PROPERTIES,
     HostResolver,
     Located,
     Resolve,
     system_addresses,
 )
-from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
-from crawl.masking import masked_urls
-from crawl.model.value import quick_value
 from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking, RequestHeaders
 from crawl.plugins.protocol.connecting import CONNECTING_PROPERTIES
 from crawl.plugins.protocol.credentials import AUTH_FILE, Credentials, credentials

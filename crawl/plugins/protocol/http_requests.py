@@ -18,9 +18,9 @@ from urllib3.exceptions import InsecureRequestWarning
 
 from crawl.config import Config
 from crawl.errors import ConfigError
-from crawl.fetcher.dns import Resolve, system_addresses
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.masking import masked_head
+from crawl.net.dns import Resolve, system_addresses
 from crawl.plugins.protocol.body import Body, is_lost
 from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
 from crawl.plugins.protocol.head import Head

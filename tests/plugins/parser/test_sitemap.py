@@ -4,10 +4,10 @@ import pytest
 
 from crawl.config import Config
 from crawl.plugins.parser.sitemap import SitemapParser
+from crawl.synthetic.web.plan import Plan
+from crawl.synthetic.web.settings import Settings
+from crawl.synthetic.web.sitemap import listed, sitemap
 from crawl.testing.parser_contract import ParserContract
-from crawl.testing.web.plan import Plan
-from crawl.testing.web.settings import Settings
-from crawl.testing.web.sitemap import listed, sitemap
 from tests.parsing.test_safe_xml import LAUGHS, QUADRATIC
 from tests.plugins.parser.pages import only, page, refusal, targets
 

@@ -14,8 +14,8 @@ from crawl.interfaces.protocol import Failure, FailureKind, Multiplexing, Reques
 from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.protocol.proxies import PROXY_FILE, PROXY_HOST
 from crawl.plugins.protocol.target import target_of
+from crawl.synthetic.wicked import HOSTS, WickedServer, running_wicked
 from crawl.testing.protocol_contract import HttpContract
-from crawl.testing.wicked import HOSTS, WickedServer, running_wicked
 from tests.plugins.protocol.test_wicked import EXPECTED, TIME_LIMIT_MS, ended
 
 

@@ -12,7 +12,7 @@ from crawl.config import Config
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.protocol.http_requests import RequestsProtocol
-from crawl.testing.wicked import HOSTS, ROUTES, End, WickedServer, running_wicked
+from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer, running_wicked
 
 EXPECTED: dict[str, tuple[End, ...]] = {
     **{route.name: route.ends for route in ROUTES},

@@ -1,0 +1,1 @@
+"""Who runs the engine: threads in real time, virtual time, or one page at a time."""

@@ -1,0 +1,69 @@
+"""The active protocols, by scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crawl.config import Config, words
+from crawl.interfaces.protocol import (
+    Failure,
+    FailureKind,
+    FetchProtocol,
+    Multiplexing,
+    Request,
+    Response,
+    Transfers,
+)
+from crawl.interfaces.registry import Resolved, resolve
+from crawl.net.dns import HostResolver
+from crawl.urls.parse import scheme_of
+
+PLUGIN_PROTOCOL = words(
+    "plugin.protocol",
+    ("http",),
+    "The protocols; of several that speak a scheme the first is used.",
+)
+
+
+def resolved_protocols(config: Config) -> tuple[Resolved, ...]:
+    """The configured plugins, for executors to build."""
+    names: tuple[str, ...] = config[PLUGIN_PROTOCOL]
+    return resolve("protocol", names)
+
+
+class Protocols:
+    """Sends each request by the plugin that speaks its scheme."""
+
+    def __init__(self, plugins: Sequence[Resolved], config: Config) -> None:
+        self._built: list[FetchProtocol] = [plugin.build(config) for plugin in plugins]
+        self._by_scheme: dict[str, FetchProtocol] = {}
+        for protocol in reversed(self._built):
+            self._by_scheme |= dict.fromkeys(protocol.schemes, protocol)
+        own = getattr(self._by_scheme.get("http"), "resolver", None)
+        self._resolver = own if isinstance(own, HostResolver) else HostResolver(config)
+
+    def fetch(self, request: Request) -> Response | Failure:
+        scheme = scheme_of(request.url) or ""
+        protocol = self._by_scheme.get(scheme)
+        if protocol is None:
+            return Failure(
+                request.url, FailureKind.NOT_SUPPORTED, f"no active protocol speaks {scheme!r}"
+            )
+        return protocol.fetch(request)
+
+    def transfers(self) -> Transfers | None:
+        """A driver of many requests in one thread, where the web's protocol has one."""
+        protocol = self._by_scheme.get("http")
+        if protocol is not self._by_scheme.get("https"):
+            return None
+        return protocol.transfers() if isinstance(protocol, Multiplexing) else None
+
+    @property
+    def resolver(self) -> HostResolver:
+        """Where hosts are, as the web's protocol knows it: whoever else asks looks nothing
+        up a second time."""
+        return self._resolver
+
+    def close(self) -> None:
+        for protocol in self._built:
+            protocol.close()

@@ -1,0 +1,1 @@
+"""The fetcher as a machine without threads: what to ask next, and what an answer means."""

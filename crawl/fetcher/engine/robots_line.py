@@ -1,0 +1,296 @@
+"""Rules before pages: who asks for a robots.txt, who waits for it, and what its answer means.
+
+The engine's part that knows robots.txt. A page whose authority's rules are not known waits
+at the head of its queue, which is held; the robots.txt is a request like any other, in its
+own server's queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from crawl.clock import Clock
+from crawl.counters import Counters
+from crawl.fetcher.engine.host_troubles import HostTroubles
+from crawl.fetcher.frontier.queue import HostQueue
+from crawl.fetcher.frontier.queues import HostQueues
+from crawl.fetcher.frontier.robots_cache import RobotsCache
+from crawl.fetcher.values.item import FetchItem, Purpose
+from crawl.fetcher.values.outcome import outcome_of
+from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.record import FetchRecord, content_of, record_of
+from crawl.fetcher.values.settings import FetchSettings
+from crawl.interfaces.protocol import Failure, FailureKind, Response
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.robots.answer import Deferred, rules_from
+from crawl.robots.rules import Basis, RobotRules, allow_all
+from crawl.urls.parse import host_of, resolve
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_NOWHERE = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
+ELSEWHERE = "robots_elsewhere"
+"""Why pages are handed back whose rules a server of another part tells."""
+_NO_ROBOTS = allow_all(Basis.EXEMPT)
+"""Of schemes that have no robots.txt, and of hosts that need not be asked."""
+
+
+class Fetching(Protocol):
+    """What this part asks of the engine."""
+
+    queues: HostQueues
+    counters: Counters
+    troubles: HostTroubles
+    stopped: str
+
+    def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None: ...
+
+    def line_up(self, item: FetchItem, *, first: bool = False) -> None: ...
+
+    def hand_back(self, items: list[FetchItem], reason: str) -> None: ...
+
+    def emit(self, record: FetchRecord) -> None: ...
+
+
+class RobotsLine:
+    """The rules of all authorities, known or asked for."""
+
+    def __init__(
+        self,
+        fetching: Fetching,
+        settings: FetchSettings,
+        politeness: Politeness,
+        clock: Clock,
+        *,
+        deadline: float | None = None,
+        archive: Callable[[Content], None] | None = None,
+        elsewhere: Callable[[str], bool] = lambda key: False,
+    ) -> None:
+        self._fetching = fetching
+        self._settings = settings
+        self._politeness = politeness
+        self._clock = clock
+        self._deadline = deadline
+        self._archive = archive
+        self._elsewhere = elsewhere
+        self._cache = RobotsCache(settings.robots_expire_s, settings.leave_alone_s)
+
+    def rules_of(self, item: FetchItem, now: float) -> RobotRules | None:
+        """The rules that a page is under; None while they are not known."""
+        # by the authority, which is spelt as the standard spells it whatever the URL looks like
+        if not item.authority.startswith(("http://", "https://")):
+            return _NO_ROBOTS
+        if self._settings.robots_exempt and self._is_exempt(item.host):
+            return _NO_ROBOTS
+        return self._cache.rules_of(item.authority, now)
+
+    def wait_for_rules(self, item: FetchItem) -> None:
+        """Puts the page back to wait for its authority's rules, and asks for them; hands it
+        back where they cannot be had."""
+        # as of this moment: whoever is asked one URL at a time is ahead of it, and would wait
+        refusal = self._cache.refusal(item.authority, self._clock.monotonic())
+        if refusal:
+            self._fetching.hand_back([item], refusal)
+            return
+        asker = self._cache.asker_of(item.authority)
+        if asker is not None:
+            # asked for by another queue: the host was at another address then
+            self._fetching.line_up(replace(item, key=asker), first=True)
+            return
+        self._fetching.line_up(item, first=True)
+        self._ask(item)
+
+    def set_pace(self, item: FetchItem) -> None:
+        """The queue's pace as known rules of the item's authority ask for it: the queue may
+        have been forgotten since they were learnt."""
+        asked_for = self._cache.delays.get(item.authority)
+        if asked_for is not None:
+            self._slow_down(self._fetching.queues.queue(item.key), asked_for)
+
+    def refusal(self, item: FetchItem) -> str:
+        """Why the page cannot be asked for: its rules could not be had; else empty."""
+        if item.purpose is not Purpose.PAGE or not self._cache.refuses_any:
+            return ""
+        return self._cache.refusal(item.authority, self._clock.monotonic())
+
+    def is_deferred(self, authority: str) -> bool:
+        """Whether its rules could not be had, and are asked for again later."""
+        return self._cache.is_failing(authority)
+
+    def strays(self) -> list[str]:
+        """The authorities whose rules are told by a server of another part."""
+        return self._cache.refused_for(ELSEWHERE)
+
+    def give_up(
+        self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0
+    ) -> None:
+        """Nobody will ask for these rules for now: their pages must not wait for them, and
+        those of other hosts in the queue go on."""
+        origin = self._origin_queue(authority)
+        now = self._clock.monotonic()
+        if reason != ELSEWHERE:
+            self._fetching.troubles.give_up(
+                host_of(f"{authority}/") or "",
+                reason,
+                now,
+                now + pause_s,
+                self._settings.robots_defer_s,
+            )
+        self._cache.refuse(authority, reason, now, pause_s)
+        origin.held -= 1
+        for page in self._fetching.queues.drain(origin):
+            if page.purpose is Purpose.PAGE and page.authority == authority:
+                self._fetching.hand_back([page], reason)
+            else:
+                self._fetching.line_up(page)
+
+    def handle(self, item: FetchItem, answer: Response | Failure, now: float) -> None:
+        """Takes in the answer to a request for a robots.txt."""
+        self._fetching.counters["robots_requests"] += 1
+        if self._archive is not None and isinstance(answer, Response):
+            self._archive(content_of(answer, self._clock.now_ms()))
+        if self._fetching.stopped:
+            return  # nobody waits for them any more
+        origin = self._origin_queue(item.robots_for)
+        if self._follow(item, answer):
+            return
+        if isinstance(answer, Failure) and answer.kind in _NOWHERE:
+            self._nowhere(item, origin, answer)
+            return
+        verdict = rules_from(answer, self._settings.robots, self._clock.now_ms())
+        if isinstance(verdict, Deferred):
+            self._fetching.counters[verdict.reason] += 1
+            self._defer(item, origin, verdict, now)
+            return
+        self._cache.learn(item.robots_for, verdict, now)
+        self._fetching.troubles.answered(host_of(f"{item.robots_for}/") or "")
+        self._keep_pace_of(item, verdict, now)
+        origin.held -= 1
+        if verdict.crawl_delay_s is not None:
+            kept = self._slow_down(origin, verdict.crawl_delay_s)
+            if kept and item.key == origin.key:
+                origin.wait_until(now + origin.pace.delay_s)
+        self._fetching.queues.offer(origin)
+
+    def _is_exempt(self, host: str) -> bool:
+        exempt = self._settings.robots_exempt
+        while exempt and host:
+            if host in exempt:
+                return True
+            host = host.partition(".")[2]
+        return False
+
+    def _ask(self, item: FetchItem) -> None:
+        """Holds the queue's pages back until the authority's rules are known."""
+        self._cache.ask(item.authority, item.key)
+        self._fetching.queues.queue(item.key).held += 1
+        self._fetching.line_up(
+            FetchItem(
+                url=f"{item.authority}/robots.txt",
+                host=item.host,
+                authority=item.authority,
+                key=item.key,
+                datum=item.datum,
+                purpose=Purpose.ROBOTS,
+                robots_for=item.authority,
+            )
+        )
+
+    def _keep_pace_of(self, item: FetchItem, rules: RobotRules, now: float) -> None:
+        """Another host's robots.txt, reached by a redirect, tells that host's pace too."""
+        is_its_own = item.url == f"{item.authority}/robots.txt"
+        if item.came_by and is_its_own and rules.crawl_delay_s is not None:
+            queue = self._fetching.queues.queue(item.key)
+            if self._slow_down(queue, rules.crawl_delay_s):
+                queue.wait_until(now + queue.pace.delay_s)
+
+    def _slow_down(self, queue: HostQueue, crawl_delay_s: float) -> bool:
+        """Keeps to a Crawl-delay; False where it is too long to be kept."""
+        pace = self._politeness.with_crawl_delay(queue.pace, crawl_delay_s)
+        if pace is not None:
+            queue.slow_down(pace, max(crawl_delay_s, self._politeness.min_crawl_delay_s))
+        return pace is not None
+
+    def _origin_queue(self, authority: str) -> HostQueue:
+        """The queue whose pages wait for these rules."""
+        return self._fetching.queues.queue(self._cache.asker_of(authority) or "")
+
+    def _nowhere(self, item: FetchItem, origin: HostQueue, answer: Failure) -> None:
+        """There is no such host, or none that may be asked: its pages share that fate, and
+        no more requests are tried."""
+        outcome = outcome_of(answer)
+        if answer.kind is FailureKind.UNKNOWN_HOST:
+            now, base_s = self._clock.monotonic(), self._settings.robots_defer_s
+            host = host_of(f"{item.robots_for}/") or ""
+            self._fetching.troubles.give_up(host, answer.kind.value, now, now, base_s)
+        self._cache.give_up(item.robots_for)
+        origin.held -= 1
+        now_ms = self._clock.now_ms()
+        for page in self._fetching.queues.drain(origin):
+            if page.purpose is Purpose.PAGE and page.authority == item.robots_for:
+                self._fetching.counters[outcome.label] += 1
+                self._fetching.counters[f"answers.{answer.kind}"] += 1
+                self._fetching.emit(record_of(page, outcome, now_ms, answer))
+            else:
+                self._fetching.line_up(page)
+
+    def _follow(self, item: FetchItem, answer: Response | Failure) -> bool:
+        """Asks for the robots.txt that this one redirects to, in that server's queue; says
+        whether there is one."""
+        if not isinstance(answer, Response) or answer.code not in _REDIRECTS:
+            return False
+        target = resolve(item.url, answer.header("location"))
+        hops = len(item.came_by) + 1
+        if target is None or hops > self._settings.robots_redirect_max:
+            return False
+        if not target.startswith(("http://", "https://")):
+            return False
+        found = self._fetching.item_of(target, item.datum)
+        if found is None:
+            return False
+        if self._elsewhere(found.key):
+            # two tasks that ask one server know nothing of each other's pauses, and without
+            # the file nobody knows what is allowed: the host has its turn when all are done
+            self._fetching.counters["robots_elsewhere"] += 1
+            self.give_up(item.robots_for, ELSEWHERE)
+            return True
+        self._fetching.line_up(
+            replace(
+                found,
+                purpose=Purpose.ROBOTS,
+                robots_for=item.robots_for,
+                came_by=(*item.came_by, item.url),
+            )
+        )
+        return True
+
+    def _defer(self, item: FetchItem, origin: HostQueue, verdict: Deferred, now: float) -> None:
+        """The rules cannot be had now: ask again later, or leave the host for this run."""
+        tries = self._cache.failed(item.robots_for)
+        pause = max(verdict.retry_after_s or 0.0, self._settings.robots_defer_s)
+        late = self._deadline is not None and now + pause >= self._deadline
+        keeps_others = any(page.authority != item.robots_for for page in origin.pages)
+        if tries > self._settings.robots_defer_retries or late or keeps_others:
+            asked_for = verdict.retry_after_s or 0.0
+            origin.wait_until(now + asked_for)
+            self.give_up(item.robots_for, pause_s=asked_for)
+            return
+        origin.wait_until(now + pause, "robots.txt unavailable")
+        self._fetching.troubles.pause(
+            host_of(f"{item.robots_for}/") or "",
+            "robots_deferred",
+            now,
+            now + pause,
+            self._settings.robots_defer_s,
+        )
+        again = replace(
+            item,
+            url=f"{item.robots_for}/robots.txt",
+            authority=item.robots_for,
+            host=host_of(f"{item.robots_for}/") or "",
+            key=origin.key,
+            came_by=(),
+        )
+        self._fetching.line_up(again, first=True)

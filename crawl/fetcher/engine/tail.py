@@ -1,0 +1,48 @@
+"""The end of a fetch, where all that is left are servers in trouble: they must not hold it.
+
+They are handed back, and the CrawlDb keeps the pauses that they are owed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crawl.fetcher.engine.robots_line import Fetching, RobotsLine
+from crawl.fetcher.frontier.queue import HostQueue
+from crawl.fetcher.frontier.queues import Nothing
+
+
+def leave_tail(
+    fetching: Fetching,
+    robots: RobotsLine,
+    close: Callable[[HostQueue, str, float], None],
+    nothing: Nothing,
+    now: float,
+    most_s: float,
+) -> bool:
+    """Hands back all that waits, where none of the servers can be asked within `most_s` and
+    each of them is in trouble; says whether it did."""
+    queues = fetching.queues
+    if queues.in_progress or fetching.stopped or nothing.until is None:
+        return False
+    if nothing.until - now <= most_s:
+        return False
+    waiting = [queue for queue in queues if queue.waiting]
+    if not all(_is_in_trouble(queue, robots) for queue in waiting):
+        return False
+    for queue in waiting:
+        if queue.exceptions:
+            close(queue, "pause_beyond_tail_wait", now)
+        else:  # not closed: the host's other authorities may have rules
+            fetching.hand_back(queues.drain(queue), "robots_deferred")
+    return bool(waiting)
+
+
+def _is_in_trouble(queue: HostQueue, robots: RobotsLine) -> bool:
+    """Whether it waits for more than its usual pause; pages alone that are held back hang on
+    a robots.txt that waits in another queue."""
+    if queue.exceptions:
+        return True
+    if queue.robots:
+        return all(robots.is_deferred(item.robots_for) for item in queue.robots)
+    return queue.held > 0

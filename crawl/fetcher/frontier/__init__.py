@@ -1,0 +1,1 @@
+"""What waits to be fetched: a queue for every server, its pauses and its robots.txt."""

@@ -1,0 +1,92 @@
+"""The URLs of one server, and when it may be asked next.
+
+A queue knows no threads and no clock: it is told the time and answers. Whoever takes an
+item owns one of the server's slots until it gives it back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from crawl.fetcher.values.item import FetchItem, Purpose
+from crawl.fetcher.values.politeness import Pace
+
+
+@dataclass(slots=True, eq=False)
+class HostQueue:
+    """One server's waiting line."""
+
+    key: str
+    pace: Pace
+    pages: deque[FetchItem] = field(default_factory=deque)
+    robots: deque[FetchItem] = field(default_factory=deque)
+    """Served first, and also while the pages are held back."""
+    in_progress: int = 0
+    ready_at: float = 0.0
+    """No request may start before this moment."""
+    why: str = ""
+    """What it waits for then; empty for its usual pause."""
+    exceptions: int = 0
+    """Failures in a row."""
+    held: int = 0
+    """How many authorities' rules the pages are waiting for."""
+    blocked: str = ""
+    """Why nothing more is taken in; empty while the queue is open."""
+    floor_s: float = 0.0
+    """The pause that robots.txt asks for: nothing else shortens it."""
+    lined_up: bool = False
+    """Whether it stands among the queues that will be looked at by themselves."""
+
+    @property
+    def waiting(self) -> int:
+        return len(self.pages) + len(self.robots)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether an item could be taken if the time had come."""
+        if self.in_progress >= self.pace.at_once:
+            return False
+        return bool(self.robots) or (bool(self.pages) and not self.held)
+
+    @property
+    def next_host(self) -> str:
+        """The host that the next item asks; there must be one."""
+        return (self.robots or self.pages)[0].host
+
+    def put(self, item: FetchItem, *, first: bool = False) -> None:
+        line = self.robots if item.purpose is Purpose.ROBOTS else self.pages
+        if first:
+            line.appendleft(item)
+        else:
+            line.append(item)
+
+    def take(self) -> FetchItem:
+        """Hands out the next item; the caller has asked `has_work` and looked at the clock."""
+        self.in_progress += 1
+        return self.robots.popleft() if self.robots else self.pages.popleft()
+
+    def give_back(self, now: float, *, asked: bool) -> None:
+        """Frees the slot. Where the server was asked, its pause begins now."""
+        self.in_progress -= 1
+        if asked and now + self.pace.delay_s > self.ready_at:
+            self.ready_at = now + self.pace.delay_s
+            self.why = ""
+
+    def slow_down(self, pace: Pace, floor_s: float) -> None:
+        """Keeps to the pace that a robots.txt asks for; the pause gets never shorter again
+        than `floor_s`."""
+        self.pace = pace
+        self.floor_s = max(self.floor_s, floor_s)
+
+    def wait_until(self, moment: float, why: str = "") -> None:
+        if moment > self.ready_at:
+            self.ready_at = moment
+            self.why = why
+
+    def drain(self) -> list[FetchItem]:
+        """Takes out every item that still waits."""
+        left = [*self.robots, *self.pages]
+        self.robots.clear()
+        self.pages.clear()
+        return left

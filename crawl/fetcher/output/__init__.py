@@ -1,0 +1,1 @@
+"""Records on their way to disk: a journal, files of a chunk, and parsing on the way."""

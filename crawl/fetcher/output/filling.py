@@ -1,0 +1,63 @@
+"""A chunk while it is filled: when it is full, and whether it is filled so quickly that its
+answers need not be noted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl.config import Config
+from crawl.fetcher.output.journal import Notes
+from crawl.fetcher.values.settings import (
+    FETCHER_CHECKPOINT_BYTES,
+    FETCHER_CHECKPOINT_RECORDS,
+    FETCHER_CHECKPOINT_SECONDS,
+    FETCHER_JOURNAL_SECONDS,
+)
+
+SOON_S = 1.0
+"""How long answers may wait to be committed rather than noted."""
+_QUICK_ROWS = 2_000
+_QUICK_BYTES = 64 << 20
+"""A second: one commit of them costs far less than their notes."""
+QUICK_COMMIT_S = 0.25
+"""Where it takes longer the fetch would wait for it most of the time."""
+_JUDGED_S = 0.5
+"""What comes at once may be all that comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSize:
+    """When a chunk is full, and when what it gathers is noted in between."""
+
+    records: int = 10_000
+    bytes: int = 128 << 20
+    seconds: float = 300.0
+    journal_seconds: float = 0.0
+    """0: at once where that is cheap. Negative: never noted."""
+
+    @classmethod
+    def of(cls, config: Config) -> ChunkSize:
+        return cls(
+            config[FETCHER_CHECKPOINT_RECORDS],
+            config[FETCHER_CHECKPOINT_BYTES],
+            config[FETCHER_CHECKPOINT_SECONDS],
+            config[FETCHER_JOURNAL_SECONDS],
+        )
+
+
+@dataclass(slots=True)
+class Filling:
+    """The chunk that is being filled, as the fetch sees it."""
+
+    notes: Notes
+    rows: int = 0
+    bytes: int = 0
+    begun: float | None = None
+
+    def is_full(self, size: ChunkSize) -> bool:
+        return self.rows >= size.records or self.bytes >= size.bytes
+
+    def is_quick(self, age: float) -> bool:
+        """Whether it has gathered so much for its age."""
+        seconds = max(_JUDGED_S, age)
+        return self.rows >= _QUICK_ROWS * seconds or self.bytes >= _QUICK_BYTES * seconds

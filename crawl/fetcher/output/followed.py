@@ -1,0 +1,104 @@
+"""URLs that a fetch takes on beyond its list, kept with the answers that named them.
+
+    SEGMENT/crawl_fetch/followed/part-00003-1f2e3d4c.parquet
+
+A redirect's target and a followed link wait in memory for their turn, while the page that
+named them is committed and not asked again. So each is written along with that page, into
+the same note of the journal and the same chunk; whoever goes on with the part takes up
+those that have no record yet. The files are named by the chunks' marks, belong to none of
+the segment's tables, and are deleted when the whole fetch is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.fetcher.values.item import Followed
+from crawl.model.records import to_records, to_table
+from crawl.model.status import Status
+from crawl.model.tables import CRAWL_FETCH
+from crawl.storage.chunks import FOLLOWED, Chunk, Piece
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.segments import FETCH
+
+_COLUMNS = (
+    pa.field("came_by", pa.string()),
+    pa.field("representative", pa.string()),
+    pa.field("depth", pa.int32()),
+)
+_SCHEMA = pa.schema([*CRAWL_FETCH.schema, *_COLUMNS])
+_BETWEEN = "\n"
+"""Stands in no URL."""
+
+
+def write_followed(segment: Folder, part: int, followed: Sequence[Followed]) -> Piece:
+    """Writes the file that goes with a chunk."""
+    folder, name = segment.child(FOLLOWED), attempt_name(f"part-{part:05d}")
+    rows = to_table((each.url, each.host, each.datum) for each in followed)
+    came_by = [_BETWEEN.join(each.came_by) for each in followed]
+    shown = [each.representative for each in followed]
+    depths = [each.depth for each in followed]
+    for column, values in zip(_COLUMNS, (came_by, shown, depths), strict=True):
+        rows = rows.append_column(column, pa.array(values, column.type))
+    with open_writer(folder, name, _SCHEMA) as writer:
+        writer.write(rows.cast(_SCHEMA))
+    return Piece(name, len(followed), folder.size(name) or 0)
+
+
+def still_waiting(segment: Folder, chunks: Iterable[Chunk], done: set[str]) -> list[Followed]:
+    """What the chunks' pages led to and has no record yet: neither one of its own (`done`)
+    nor, for a redirect's target, that of a link which leaves it to a later round."""
+    chunks = list(chunks)
+    waiting: dict[str, Followed] = {}
+    for chunk in chunks:
+        for each in _read(segment, chunk.followed):
+            if each.url not in done:
+                waiting.setdefault(each.url, each)
+    if not waiting:
+        return []
+    for rows in _rows_with(segment.child(FETCH), _files(chunks), list(waiting), ["status"]):
+        for url, status in zip(rows["url"].to_pylist(), rows["status"].to_pylist(), strict=True):
+            if status == int(Status.LINKED) and url in waiting and waiting[url].came_by:
+                del waiting[url]
+    return list(waiting.values())
+
+
+def not_listed(waiting: list[Followed], folder: Folder, files: Iterable[str]) -> list[Followed]:
+    """Those that the fetch lists do not bring by themselves. A redirect's target stays: it
+    was taken on before its turn in the list came."""
+    links = [each.url for each in waiting if not each.came_by]
+    listed: set[str] = set()
+    for rows in _rows_with(folder, files, links, []) if links else ():
+        listed.update(rows["url"].to_pylist())
+    return [each for each in waiting if each.came_by or each.url not in listed]
+
+
+def _files(chunks: Iterable[Chunk]) -> list[str]:
+    return [chunk.pieces[FETCH].path for chunk in chunks if FETCH in chunk.pieces]
+
+
+def _rows_with(
+    folder: Folder, files: Iterable[str], urls: list[str], columns: list[str]
+) -> Iterator[pa.Table]:
+    wanted = pa.array(urls, pa.string())
+    for path in files:
+        with open_table(folder, path) as source:
+            for rows in each_group(source, ["url", *columns]):
+                yield rows.filter(pc.is_in(rows["url"], wanted))
+
+
+def _read(segment: Folder, piece: Piece | None) -> Iterator[Followed]:
+    if piece is None:
+        return
+    with open_table(segment.child(FOLLOWED), piece.path) as source:
+        for rows in each_group(source):
+            others = zip(*(rows[column.name].to_pylist() for column in _COLUMNS), strict=True)
+            for (url, datum), host, (came_by, shown, depth) in zip(
+                to_records(rows), rows["host"].to_pylist(), others, strict=True
+            ):
+                path = tuple(came_by.split(_BETWEEN)) if came_by else ()
+                yield Followed(url, host, datum, path, shown, depth)

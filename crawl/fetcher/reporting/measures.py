@@ -1,0 +1,219 @@
+"""The figures of a running fetch for the driver's metrics: by what its tasks last told
+(watch.py), so that no worker needs a port and any store will do.
+
+A task that is tried again counts from zero: what is added is what each run of a part has
+told beyond what it had told before.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+from crawl.clock import Clock
+from crawl.counters import Counters
+from crawl.errors import CrawlError
+from crawl.fetcher.reporting.watch import PROGRESS
+from crawl.fetcher.values.outcome import BY_CLASS, BY_CODE, BY_FAILURE
+from crawl.interfaces.protocol import FailureKind
+from crawl.model.status import Status
+from crawl.storage.folder import Folder
+from crawl.storage.segments import PartFile
+from crawl.telemetry import ambient, metrics
+from crawl.telemetry.meter import Meter
+from crawl.telemetry.metrics import Metric
+from crawl.telemetry.repeating import repeating
+
+_READERS = 8
+"""A store answers slowly, and many at once."""
+
+_PLAIN: dict[str, Metric] = {
+    "requests": metrics.FETCH_REQUESTS,
+    "bytes": metrics.FETCH_BYTES,
+    "robots_denied": metrics.FETCH_ROBOTS_DENIED,
+    "robots_requests": metrics.FETCH_ROBOTS_REQUESTS,
+    "queues_closed": metrics.FETCH_QUEUES_CLOSED,
+    "hung_threads": metrics.FETCH_HUNG_THREADS,
+}
+_STATUSES = frozenset(status.label for status in Status if status.is_fetch)
+_QUEUE_STATES = ("ready", "waiting", "awaiting_robots", "backed_off", "blocked")
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def measured(segment: Folder, parts: Sequence[PartFile], clock: Clock) -> Iterator[None]:
+    """Around the tasks of a fetch: has the process's meter know how far they are."""
+    meter = ambient.meter()
+    if meter is None:
+        yield
+        return
+    figures = FetchFigures(segment, parts, meter, clock)
+    figures.begin()
+    try:
+        with repeating(figures.look, ambient.settings().interval_s, "fetch-metrics"):
+            yield
+    finally:
+        figures.end()
+
+
+class FetchFigures:
+    """All parts of one fetch."""
+
+    def __init__(
+        self, segment: Folder, parts: Sequence[PartFile], meter: Meter, clock: Clock
+    ) -> None:
+        self._segment = segment
+        self._parts = parts
+        self._meter = meter
+        self._clock = clock
+        self._known: dict[str, tuple[Counters, list[int], int]] = {}
+        """By run of a part: what it has told."""
+        self._before: set[str] = set()
+        """Runs of a fetch before this one."""
+
+    def begin(self) -> None:
+        """What there is now was told by a fetch before; figures that count begin at zero."""
+        self._before = {str(told.get("run")) for told in self._read()}
+        meter = self._meter
+        for metric in _PLAIN.values():
+            meter.add(metric, 0)
+        for status in sorted(_STATUSES):
+            meter.add(metrics.FETCH_PAGES, 0, status=status)
+        meter.set(metrics.FETCH_PARTS, len(self._parts), state="listed")
+        meter.set(metrics.FETCH_URLS_LEFT, sum(part.rows for part in self._parts))
+
+    def look(self) -> None:
+        """Takes in what the parts have told."""
+        try:
+            heard = [told for told in self._read() if str(told.get("run")) not in self._before]
+            for told in heard:
+                self._count(told)
+            self._stand(heard)
+        except Exception:
+            # a fetch must not suffer from being looked at
+            _log.warning("the figures of the fetch cannot be read", exc_info=True)
+
+    def end(self) -> None:
+        """Nothing is under way any more, also where tasks died without a last word."""
+        for metric in (
+            metrics.FETCH_THREADS_BUSY,
+            metrics.FETCH_URLS_WAITING,
+            metrics.FETCH_LONGEST_QUEUE,
+            metrics.FETCH_SILENCE,
+        ):
+            self._meter.set(metric, 0)
+        for state in _QUEUE_STATES:
+            self._meter.set(metrics.FETCH_QUEUES, 0, state=state)
+
+    def _read(self) -> list[dict[str, Any]]:
+        with ThreadPoolExecutor(min(_READERS, max(1, len(self._parts)))) as readers:
+            found = list(readers.map(self._told_by, self._parts))
+        return [told for told in found if told is not None]
+
+    def _told_by(self, part: PartFile) -> dict[str, Any] | None:
+        try:
+            raw = self._segment.read(f"{PROGRESS}/part-{part.part:05d}.json")
+            told = json.loads(raw) if raw else None
+        except (CrawlError, ValueError):
+            return None  # being written at this moment, or a passing fault of the store
+        return told if isinstance(told, dict) and "told_ms" in told else None
+
+    def _count(self, told: dict[str, Any]) -> None:
+        run = str(told.get("run"))
+        counters = Counters(told.get("counters", {}))
+        times = told.get("request_times", {})
+        counts, spent = list(times.get("counts", [])), int(times.get("ms", 0))
+        was, counts_were, spent_was = self._known.get(run, (Counters(), [0] * len(counts), 0))
+        self._known[run] = (counters, counts, spent)
+        for name, count in counters.items():
+            if count > was[name]:
+                count_event(self._meter, name, count - was[name])
+        if counts:
+            new = [now - then for now, then in zip(counts, counts_were, strict=True)]
+            self._meter.merge(metrics.FETCH_REQUEST_SECONDS, new, (spent - spent_was) / 1000)
+
+    def _stand(self, heard: list[dict[str, Any]]) -> None:
+        meter = self._meter
+
+        def total(name: str) -> float:
+            return float(sum(told.get(name, 0) for told in heard))
+
+        meter.set(metrics.FETCH_THREADS_BUSY, total("busy_threads"))
+        meter.set(metrics.FETCH_URLS_WAITING, total("waiting"))
+        robots, backed_off = total("queues_awaiting_robots"), total("queues_backed_off")
+        closed = sum(told.get("counters", {}).get("queues_closed", 0) for told in heard)
+        states = (
+            total("queues_ready"),
+            total("queues_waiting") - robots - backed_off,
+            *(robots, backed_off, closed),
+        )
+        for state, count in zip(_QUEUE_STATES, states, strict=True):
+            meter.set(metrics.FETCH_QUEUES, count, state=state)
+        silent = len(self._parts) - len(heard)
+        unheard = sum(part.rows for part in self._parts) - total("urls") if silent else 0
+        meter.set(metrics.FETCH_URLS_LEFT, max(0, unheard) + sum(map(_left, heard)))
+        meter.set(metrics.FETCH_PARTS, len(heard), state="told")
+        meter.set(metrics.FETCH_PARTS, sum(bool(t.get("ended")) for t in heard), state="ended")
+        meter.set(
+            metrics.FETCH_LONGEST_QUEUE,
+            max((float(told.get("longest_queue_s", 0)) for told in heard), default=0.0),
+        )
+        now = self._clock.now_ms()
+        waits = [now - int(told["told_ms"]) for told in heard if not told.get("ended")]
+        meter.set(metrics.FETCH_SILENCE, max(0, *waits, 0) / 1000)
+        meter.set(
+            metrics.FETCH_WORKER_MEMORY,
+            max((float(told.get("memory_bytes", 0)) for told in heard), default=0.0),
+        )
+
+
+def _left(told: dict[str, Any]) -> int:
+    """URLs of a part, of its list or followed, that are neither recorded nor handed back."""
+    total = int(told.get("urls", 0)) + int(told.get("followed", 0))
+    return max(0, total - int(told.get("done", 0)))
+
+
+def count_event(meter: Meter, name: str, count: int) -> None:
+    """A counter of the engine, or of the parse on the way, as a metric; there is none for some."""
+    if name in _PLAIN:
+        meter.add(_PLAIN[name], count)
+    elif name in _STATUSES:
+        meter.add(metrics.FETCH_PAGES, count, status=name)
+    elif name.startswith("answers."):
+        answer, status = _answer(name.removeprefix("answers."))
+        meter.add(metrics.FETCH_ANSWERS, count, answer=answer, protocol_status=status)
+    elif name.startswith("handed_back."):
+        meter.add(metrics.FETCH_HANDED_BACK, count, reason=name.removeprefix("handed_back."))
+    elif name.startswith("redirects_"):
+        meter.add(metrics.FETCH_REDIRECTS, count, outcome=name.removeprefix("redirects_"))
+    elif name.startswith("parse."):
+        meter.add(metrics.PARSE_PAGES, count, outcome=name.removeprefix("parse."))
+
+
+def is_measured(name: str) -> bool:
+    """Whether a counter of a fetch has a metric of its own."""
+    return name in _PLAIN or name in _STATUSES or name.startswith(_MEASURED)
+
+
+_MEASURED = ("answers.", "handed_back.", "redirects_", "parse.")
+_CODES = frozenset(code.value for code in HTTPStatus)
+
+
+def _answer(reason: str) -> tuple[str, str]:
+    """An answer's label and its protocol status; codes that nobody knows are one a class."""
+    digits = reason.removeprefix("http_")
+    if digits != reason and digits.isdigit():
+        code = int(digits)
+        outcome = BY_CODE.get(code) or BY_CLASS.get(code // 100) or BY_CLASS[1]
+        label = reason if code in _CODES else f"http_{min(code // 100, 9)}xx"
+        return label, outcome.protocol_label
+    try:
+        return reason, BY_FAILURE[FailureKind(reason)].protocol_label
+    except ValueError:
+        return "other", "exception"

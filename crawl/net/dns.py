@@ -1,0 +1,221 @@
+"""Where a host is: looked up once, remembered for a while, judged before it is told.
+
+A protocol connects to the very address it got here and asks nobody else, so that no
+second look-up can lead elsewhere than the judged one did (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from crawl.clock import SystemClock
+from crawl.config import Config, Property, duration, file, integer
+from crawl.interfaces.protocol import FailureKind
+from crawl.net.addresses import ALLOW_PRIVATE, EXCLUDE, INCLUDE, AddressPolicy
+from crawl.urls.parse import host_of
+from crawl.urls.rule_lines import rule_lines
+
+HOSTS_FILE: Property[str] = file(
+    "http.resolver.hosts.file",
+    "",
+    "Addresses that need no look-up: lines of an address and hosts, *.domain for all below;"
+    " empty: none.",
+)
+DNS_TTL: Property[float] = duration(
+    "http.dns.ttl", 600, "How long the addresses of a host are remembered.", unit="s"
+)
+DNS_NEGATIVE_TTL: Property[float] = duration(
+    "http.dns.negative.ttl", 30, "How long a failed look-up is remembered.", unit="s"
+)
+DNS_CACHE_SIZE: Property[int] = integer(
+    "http.dns.cache.size", 50_000, "Hosts whose addresses are remembered.", minimum=1
+)
+DNS_PROPERTIES = (
+    INCLUDE,
+    EXCLUDE,
+    ALLOW_PRIVATE,
+    HOSTS_FILE,
+    DNS_TTL,
+    DNS_NEGATIVE_TTL,
+    DNS_CACHE_SIZE,
+)
+
+_SYSTEM = SystemClock()
+
+Resolve = Callable[[str], Iterable[str]]
+"""The addresses of a host, best first; OSError where it has none."""
+
+
+def system_addresses(host: str) -> list[str]:
+    """What the machine's own resolver says."""
+    flags = socket.AI_ADDRCONFIG
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a host is, or why it is not told."""
+
+    addresses: tuple[str, ...] = ()
+    """Allowed ones, best first; empty where `kind` says why."""
+    kind: FailureKind = FailureKind.OTHER
+    message: str = ""
+
+
+_ELSEWHERE = Located(("",))
+"""Where a host is that a proxy looks up."""
+
+
+class HostsFile:
+    """Addresses by host or by `*.domain`, as a file gives them."""
+
+    def __init__(self, entries: Mapping[str, tuple[str, ...]]) -> None:
+        self._entries = entries
+
+    @classmethod
+    def of(cls, config: Config) -> HostsFile:
+        entries: dict[str, tuple[str, ...]] = {}
+        for line in rule_lines(config, HOSTS_FILE) if config[HOSTS_FILE] else ():
+            address, *names = line.text.split()
+            try:
+                address = str(ip_address(address))
+            except ValueError:
+                raise line.wrong(f"{address!r} is not an IP address") from None
+            if not names:
+                raise line.wrong("an address without a host")
+            for name in names:
+                starred = name.startswith("*.")
+                host = host_of(f"http://{name.removeprefix('*.')}/")
+                if host is None or set(name) & set("/?#@\\:"):
+                    raise line.wrong(f"{name!r} is not a host")
+                key = f"*.{host}" if starred else host
+                entries[key] = (*entries.get(key, ()), address)
+        return cls(entries)
+
+    def addresses(self, host: str) -> tuple[str, ...]:
+        """Those of the host, or of the longest domain above it; empty where not listed."""
+        if not self._entries:
+            return ()
+        found = self._entries.get(host)
+        while found is None and host:
+            host = host.partition(".")[2]
+            found = self._entries.get(f"*.{host}")
+        return found or ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    located: Located
+    until: float
+
+
+class HostResolver:
+    """A bounded memory of look-ups. Safe to ask from many threads; a host that several
+    want at the same time is looked up by one of them."""
+
+    def __init__(
+        self,
+        config: Config,
+        resolve: Resolve = system_addresses,
+        *,
+        monotonic: Callable[[], float] = _SYSTEM.monotonic,
+    ) -> None:
+        self._policy = AddressPolicy.of(config)
+        self._hosts = HostsFile.of(config)
+        self._resolve = resolve
+        self._monotonic = monotonic
+        self._ttl = config[DNS_TTL]
+        self._negative_ttl = config[DNS_NEGATIVE_TTL]
+        self._capacity = config[DNS_CACHE_SIZE]
+        self._lock = threading.Lock()
+        self._known: dict[str, _Known] = {}
+        """In the order of the look-ups."""
+        self._running: dict[str, Future[Located]] = {}
+
+    def locate(self, host: str) -> Located:
+        """Where the host of a URL is, IPv6 literals in brackets; never raises."""
+        with self._lock:
+            known = self._known.get(host)
+            if known is not None and known.until > self._monotonic():
+                return known.located
+            running = self._running.get(host)
+            mine = running is None
+            if running is None:
+                running = self._running[host] = Future()
+        if mine:
+            self._look_up(host, running)
+        return running.result()
+
+    def known(self, host: str) -> Located | None:
+        """What `locate` can tell at once; None where it would have to look the host up. Takes
+        no lock: it is asked for every page."""
+        known = self._known.get(host)
+        if known is not None and known.until > self._monotonic():
+            return known.located
+        if host in self._running or not self._given(host):
+            return None
+        return self.locate(host)
+
+    def passed_on(self, host: str) -> Located:
+        """What a proxy may be asked for: it looks the host up itself, so that nothing but the
+        name can be judged. No address is told where it may."""
+        refused = self._policy.name_refusal(host)
+        if refused is None:
+            return _ELSEWHERE
+        return Located((), FailureKind.ADDRESS_REFUSED, refused)
+
+    def demote(self, host: str, address: str) -> None:
+        """Tells that no connection came about; another address, if any, is tried next."""
+        with self._lock:
+            known = self._known.get(host)
+            if known is None or len(known.located.addresses) < 2:
+                return
+            others = tuple(each for each in known.located.addresses if each != address)
+            self._known[host] = _Known(Located((*others, address)), known.until)
+
+    def _look_up(self, host: str, running: Future[Located]) -> None:
+        located = Located(kind=FailureKind.UNKNOWN_HOST, message=f"{host} was not looked up")
+        try:
+            located = self._judge(host)
+        finally:
+            ttl = self._ttl if located.addresses else self._negative_ttl
+            with self._lock:
+                self._known.pop(host, None)  # the newest is the last to be forgotten
+                self._known[host] = _Known(located, self._monotonic() + ttl)
+                while len(self._known) > self._capacity:
+                    del self._known[next(iter(self._known))]
+                del self._running[host]
+            running.set_result(located)
+
+    def _judge(self, host: str) -> Located:
+        try:
+            found = self._addresses(host)
+        except (OSError, UnicodeError) as error:  # UnicodeError: a label too long for IDNA
+            reason = getattr(error, "strerror", None) or str(error)
+            return Located((), FailureKind.UNKNOWN_HOST, f"{host}: {reason}")
+        refusals = {address: self._policy.refusal(address) for address in found}
+        allowed = tuple(address for address in found if refusals[address] is None)
+        if allowed:
+            return Located(allowed)
+        if not found:
+            return Located((), FailureKind.UNKNOWN_HOST, f"{host} has no address")
+        return Located((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
+
+    def _addresses(self, host: str) -> tuple[str, ...]:
+        if not host:  # of a file: URL
+            return ()
+        return self._given(host) or tuple(self._resolve(host.removesuffix(".")))
+
+    def _given(self, host: str) -> tuple[str, ...]:
+        """What needs no look-up: the host is an address, or the hosts file has it."""
+        literal = host.removeprefix("[").removesuffix("]")
+        try:
+            return (str(ip_address(literal)),)
+        except ValueError:
+            return self._hosts.addresses(host)

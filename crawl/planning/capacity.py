@@ -1,0 +1,284 @@
+"""What a day of crawling is in work: pure arithmetic from how much there is to do and what
+a unit of it costs, phase by phase. What a cluster makes of it is cluster.py's to say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from crawl.errors import UsageError
+from crawl.planning.costs import Costs
+from crawl.planning.host_sizes import HostSizes, Pace
+
+RECORDS_A_BUCKET = 10_000_000
+"""About 256 MB."""
+PAGES_A_CHUNK = 5_000
+BYTES_A_CHUNK = 64 << 20
+"""A fetch commits a chunk when it has so many pages or bytes (fetcher.checkpoint.*)."""
+ROWS_A_BUNDLE = 400_000
+"""Rows that updatedb splits by bucket into one file."""
+BYTES_A_PART = 50_000_000
+"""Of an object that is uploaded or read in pieces: s3fs's block."""
+GETS_AN_OPENING = 3
+"""Size, footer, data."""
+ROBOTS_BYTES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What is to be crawled."""
+
+    urls: float
+    hosts: float
+    pages_per_day: float
+    page_bytes: float = 84_000
+    links: float = 60
+    pace: Pace = field(default_factory=lambda: Pace(5.0, 0.5))
+    skew: float = 0.9
+    revisit_days: float = 30
+    rounds_per_day: float = 4
+    seeds: float = 0
+    """Injected once."""
+    keep_days: float = 30
+    """Segments older than that are deleted."""
+    snapshots: int = 3
+    buckets: int = 0
+    """0: by the number of URLs."""
+
+    def __post_init__(self) -> None:
+        for name in ("urls", "hosts", "pages_per_day", "rounds_per_day", "revisit_days"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise UsageError(f"{name.replace('_', ' ')}: a number above 0 is wanted")
+        if self.hosts > self.urls:
+            raise UsageError(
+                f"{self.hosts:,.0f} hosts cannot have {self.urls:,.0f} URLs: one each at least"
+            )
+        if self.pages_per_round > self.urls * (1 + 1e-9):
+            raise UsageError(
+                f"a round of {self.pages_per_round:,.0f} pages of {self.urls:,.0f} URLs would"
+                " fetch some twice: more rounds or fewer pages a day"
+            )
+
+    @property
+    def pages_per_round(self) -> float:
+        return self.pages_per_day / self.rounds_per_day
+
+    @property
+    def sizes(self) -> HostSizes:
+        return HostSizes(self.hosts, self.urls, self.skew)
+
+    @property
+    def bucket_count(self) -> int:
+        if self.buckets:
+            return self.buckets
+        return max(16, 1 << math.ceil(math.log2(max(1.0, self.urls / RECORDS_A_BUCKET))))
+
+    @property
+    def cap(self) -> float:
+        """The least generate.max.count that still gives a full list."""
+        return self.sizes.cap_for(self.pages_per_round)
+
+    @property
+    def polite_s(self) -> float:
+        """No fetch of a round's pages can be shorter."""
+        return self.pace.chain_s(self.cap)
+
+    @property
+    def hosts_in_round(self) -> float:
+        """At the most: as many as there are, or as there are pages."""
+        return min(self.hosts, self.pages_per_round)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one run of a phase has to do, wherever that is done."""
+
+    phase: str
+    cpu_s: float
+    start_s: float = 0.0
+    """Of every worker, before it begins."""
+    tasks: float = math.inf
+    """So many can be worked on at once."""
+    task_bytes: float = 0.0
+    """Memory of one."""
+    web_bytes: float = 0.0
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+    puts: float = 0.0
+    gets: float = 0.0
+    http: float = 0.0
+    """Requests to hosts."""
+    least_s: float = 0.0
+    """Politeness lets nobody be faster."""
+    waiting_s: float = 0.0
+    """Threads' seconds spent waiting for hosts' answers."""
+
+    @property
+    def network_bytes(self) -> float:
+        return self.web_bytes + self.read_bytes + self.written_bytes
+
+
+def round_of(demand: Demand, costs: Costs) -> tuple[Work, ...]:
+    """The phases of one round, in their order."""
+    return (
+        generate(demand, costs),
+        fetch(demand, costs),
+        parse(demand, costs),
+        updatedb(demand, costs),
+    )
+
+
+def inject(demand: Demand, costs: Costs, known: float = 0.0) -> Work:
+    """The seeds, into a CrawlDb that knows so many URLs."""
+    buckets = demand.bucket_count
+    cpu_us = demand.seeds * costs.inject_seed_us + known * costs.inject_record_us
+    cpu_us += buckets * costs.inject_task_us
+    read, written = known * costs.disk_record, (known + demand.seeds) * costs.disk_record
+    return Work(
+        "inject",
+        cpu_us / 1e6,
+        tasks=buckets,
+        task_bytes=_bucket_bytes(demand, costs),
+        read_bytes=read,
+        written_bytes=written,
+        puts=_puts(buckets, written),
+        gets=_gets(buckets, read),
+    )
+
+
+def generate(demand: Demand, costs: Costs) -> Work:
+    """A scan of all records, and a fetch list."""
+    buckets, pages = demand.bucket_count, demand.pages_per_round
+    cpu_us = demand.urls * costs.generate_record_us + pages * costs.generate_selected_us
+    cpu_us += buckets * costs.generate_task_us
+    read, written = demand.urls * costs.disk_record, pages * costs.disk_listed
+    return Work(
+        "generate",
+        cpu_us / 1e6,
+        tasks=buckets,
+        task_bytes=_bucket_bytes(demand, costs),
+        read_bytes=read,
+        written_bytes=written,
+        puts=_puts(buckets, written),
+        gets=_gets(buckets, read),
+    )
+
+
+def fetch(demand: Demand, costs: Costs) -> Work:
+    """Every page over a connection of its own: a host's is closed before its turn comes
+    again. robots.txt is asked for once a round."""
+    pages, robots = demand.pages_per_round, demand.hosts_in_round
+    kilobytes = pages * demand.page_bytes / 1000
+    cpu_us = (pages + robots) * (costs.fetch_page_us + costs.fetch_connection_us)
+    cpu_us += kilobytes * costs.fetch_kilobyte_us
+    read = pages * costs.disk_listed
+    written = pages * costs.disk_fetched + kilobytes * costs.disk_content_kilobyte
+    return Work(
+        "fetch",
+        cpu_us / 1e6,
+        start_s=costs.fetch_start_us / 1e6,
+        task_bytes=costs.memory_fetch_task,
+        web_bytes=pages * demand.page_bytes + robots * ROBOTS_BYTES,
+        read_bytes=read,
+        written_bytes=written,
+        puts=_puts(3 * _chunks(demand), written),
+        gets=_gets(0, read),
+        http=pages + robots,
+        least_s=demand.polite_s,
+        waiting_s=(pages + robots) * demand.pace.latency_s,
+    )
+
+
+def parse(demand: Demand, costs: Costs) -> Work:
+    pages, chunks = demand.pages_per_round, _chunks(demand)
+    kilobytes = pages * demand.page_bytes / 1000
+    cpu_us = pages * costs.parse_page_us + kilobytes * costs.parse_kilobyte_us
+    cpu_us += pages * demand.links * costs.parse_link_us
+    read = kilobytes * costs.disk_content_kilobyte
+    written = _parsed_bytes(demand, costs) + kilobytes * costs.disk_text_kilobyte
+    return Work(
+        "parse",
+        cpu_us / 1e6,
+        start_s=costs.parse_start_us / 1e6,
+        tasks=max(1.0, chunks),
+        task_bytes=costs.memory_parse_task,
+        read_bytes=read,
+        written_bytes=written,
+        puts=_puts(3 * chunks, written),
+        gets=_gets(chunks, read),
+    )
+
+
+def updatedb(demand: Demand, costs: Costs) -> Work:
+    """The CrawlDb written anew; what the segment tells is split by bucket on the way, and
+    every bucket opens every file of that."""
+    buckets, pages = demand.bucket_count, demand.pages_per_round
+    rows = pages * (2 + demand.links)
+    cpu_us = demand.urls * costs.updatedb_record_us + pages * costs.updatedb_page_us
+    cpu_us += pages * demand.links * costs.updatedb_link_us + buckets * costs.updatedb_task_us
+    base = demand.urls * costs.disk_record
+    told = pages * costs.disk_fetched + _parsed_bytes(demand, costs)
+    bundles = rows / ROWS_A_BUNDLE
+    openings = 2 * _chunks(demand) + bundles * buckets
+    return Work(
+        "updatedb",
+        cpu_us / 1e6,
+        tasks=buckets,
+        task_bytes=_bucket_bytes(demand, costs),
+        read_bytes=base + 2 * told,
+        written_bytes=base + told,
+        puts=_puts(buckets + bundles, base + told),
+        gets=_gets(buckets + openings, base + 2 * told),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What is kept, in bytes, by the phase that writes it."""
+
+    updatedb: float
+    """The CrawlDb in all its snapshots; inject's is one of them."""
+    generate: float
+    fetch: float
+    parse: float
+
+    @property
+    def segments(self) -> float:
+        return self.generate + self.fetch + self.parse
+
+    @property
+    def total(self) -> float:
+        return self.updatedb + self.segments
+
+
+def storage(demand: Demand, costs: Costs) -> Storage:
+    kilobytes, pages = demand.page_bytes / 1000, demand.pages_per_day * demand.keep_days
+    parsed = costs.disk_parsed_page + demand.links * costs.disk_parsed_link
+    return Storage(
+        updatedb=demand.urls * costs.disk_record * demand.snapshots,
+        generate=pages * costs.disk_listed,
+        fetch=pages * (costs.disk_fetched + kilobytes * costs.disk_content_kilobyte),
+        parse=pages * (parsed + kilobytes * costs.disk_text_kilobyte),
+    )
+
+
+def _bucket_bytes(demand: Demand, costs: Costs) -> float:
+    return demand.urls / demand.bucket_count * costs.memory_bucket_record
+
+
+def _parsed_bytes(demand: Demand, costs: Costs) -> float:
+    each = costs.disk_parsed_page + demand.links * costs.disk_parsed_link
+    return demand.pages_per_round * each
+
+
+def _chunks(demand: Demand) -> float:
+    pages = demand.pages_per_round
+    return max(pages / PAGES_A_CHUNK, pages * demand.page_bytes / BYTES_A_CHUNK)
+
+
+def _puts(files: float, size: float) -> float:
+    return files + size / BYTES_A_PART
+
+
+def _gets(openings: float, size: float) -> float:
+    return GETS_AN_OPENING * openings + size / BYTES_A_PART

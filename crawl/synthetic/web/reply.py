@@ -1,0 +1,116 @@
+"""Answers as bytes: the truth of a URL with its headers, plain, compressed or 304."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from http import HTTPStatus
+
+import pyarrow as pa
+
+from crawl.synthetic.web.web import Expected
+
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+_HEADER = re.compile(
+    rb"\r\n(if-none-match|if-modified-since|accept-encoding):[ \t]*([^\r\n]*)", re.I
+)
+
+
+class Reply:
+    """What a URL answers, ready to be sent again and again."""
+
+    __slots__ = ("_expected", "_packed", "head", "latency", "length", "parts", "plain", "status")
+
+    def __init__(self, expected: Expected) -> None:
+        self._expected = expected
+        self._packed: Reply | None = None
+        self.status = expected.code
+        self.latency = expected.latency
+        self.parts = expected.parts
+        self.length = sum(len(part) for part in expected.parts)
+        self.head = _head(expected, f"Content-Length: {self.length}")
+        self.plain = not (expected.encoding or expected.etag or expected.modified)
+        """Whether the request's headers make no difference."""
+
+    def suited(self, request: bytes) -> Reply:
+        """The variant for a request with those headers."""
+        asked = {name.lower(): value.decode("latin-1") for name, value in _HEADER.findall(request)}
+        if self._is_current(asked):
+            return _bare(self, _head(self._expected, status=304), 304)
+        if self._expected.encoding not in _accepted(asked.get(b"accept-encoding", "")):
+            return self
+        if self._packed is None:
+            body = pack(self._expected.body, self._expected.encoding)
+            coding = f"Content-Encoding: {self._expected.encoding}\r\nContent-Length: {len(body)}"
+            self._packed = _bare(self, _head(self._expected, coding), self.status, body)
+        return self._packed
+
+    def _is_current(self, asked: dict[bytes, str]) -> bool:
+        tags = asked.get(b"if-none-match")
+        if tags is not None:
+            mine = self._expected.etag.removeprefix("W/")
+            theirs = {tag.strip().removeprefix("W/") for tag in tags.split(",")}
+            return bool(mine) and (mine in theirs or "*" in theirs)
+        since = asked.get(b"if-modified-since")
+        if since is None or not self._expected.modified:
+            return False
+        try:
+            return self._expected.modified <= parsedate_to_datetime(since).timestamp()
+        except ValueError:
+            return False
+
+
+def pack(body: bytes, encoding: str) -> bytes:
+    """A body with a content encoding; Arrow brings brotli and zstd, which Python lacks."""
+    match encoding:
+        case "gzip":
+            return gzip.compress(body, 5, mtime=0)
+        case "deflate":
+            return zlib.compress(body, 5)
+    codec = {"br": "brotli", "zstd": "zstd"}[encoding]
+    return bytes(pa.Codec(codec, compression_level=3).compress(body, asbytes=True))
+
+
+def http_date(seconds: int) -> str:
+    """A moment as HTTP writes it."""
+    return format_datetime(datetime.fromtimestamp(seconds, tz=UTC), usegmt=True)
+
+
+def _head(expected: Expected, length: str = "", *, status: int = 0) -> bytes:
+    code = status or expected.code
+    lines = [f"HTTP/1.1 {code} {_REASONS[code]}", "Server: testweb"]
+    if code != 304:
+        lines.append(f"Content-Type: {expected.content_type}")
+    if expected.location:
+        lines.append(f"Location: {expected.location}")
+    if expected.etag:
+        lines.append(f"ETag: {expected.etag}")
+    if expected.modified:
+        lines.append(f"Last-Modified: {http_date(expected.modified)}")
+    if expected.retry_after:
+        lines.append(f"Retry-After: {expected.retry_after}")
+    if expected.encoding:
+        lines.append("Vary: Accept-Encoding")
+    if length:
+        lines.append(length)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def _bare(reply: Reply, head: bytes, status: int, body: bytes = b"") -> Reply:
+    variant = Reply.__new__(Reply)
+    variant._expected, variant._packed = reply._expected, None
+    variant.status, variant.latency, variant.plain = status, reply.latency, True
+    variant.head, variant.parts, variant.length = head, (body,) if body else (), len(body)
+    return variant
+
+
+def _accepted(header: str) -> set[str]:
+    accepted = set()
+    for choice in header.lower().split(","):
+        name, _, quality = choice.partition(";")
+        if quality.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000"):
+            accepted.add(name.strip())
+    return accepted - {""}

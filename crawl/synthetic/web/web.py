@@ -1,0 +1,250 @@
+"""A synthetic web: what is at each of its URLs, computed from the URL and a seed.
+
+Nothing is stored, so that a web of a hundred million pages costs no more than one of ten,
+and a test can ask what a correct crawler must find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b, md5
+from urllib.parse import urljoin, urlsplit
+
+from crawl.errors import UsageError
+from crawl.synthetic.web import robots, sitemap
+from crawl.synthetic.web.kinds import (
+    CHAIN_LENGTH,
+    ENCODINGS,
+    ERROR_CODES,
+    REDIRECT_CODES,
+    Charset,
+    Kind,
+    RobotsKind,
+)
+from crawl.synthetic.web.page import Page, origin, write_page
+from crawl.synthetic.web.plan import Chance, Place, Plan
+from crawl.synthetic.web.settings import Settings
+
+EPOCH = 1_767_225_600
+"""The web's time 0, in seconds since 1970: 2026-01-01 00:00:00 UTC."""
+_PERIODS = (60, 3600, 86_400, 604_800)
+_YEAR = 31_536_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is at a URL: the truth that a crawler is measured against."""
+
+    url: str
+    code: int
+    kind: Kind | None = None
+    """None for robots.txt, sitemaps and what does not exist."""
+    location: str = ""
+    """The header as it is sent; see `target`."""
+    content_type: str = "text/html"
+    parts: tuple[bytes | memoryview, ...] = ()
+    charset: Charset | None = None
+    title: str = ""
+    links: tuple[str, ...] = ()
+    """Absolute URLs, each once."""
+    etag: str = ""
+    modified: int = 0
+    """Last-Modified in seconds since 1970; 0 for none."""
+    encoding: str = ""
+    """The Content-Encoding that a client gets which accepts it."""
+    retry_after: int = 0
+    latency: float = 0.0
+    """Seconds before the answer."""
+
+    @property
+    def body(self) -> bytes:
+        """Without content encoding."""
+        return b"".join(self.parts)
+
+    @property
+    def digest(self) -> str:
+        """MD5 of the body in hexadecimal."""
+        return md5(self.body, usedforsecurity=False).hexdigest()
+
+    @property
+    def target(self) -> str:
+        """Where a redirect leads; empty for none."""
+        return urljoin(self.url, self.location) if self.location else ""
+
+
+class Web:
+    """The web of some settings."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.plan = Plan(self.settings)
+
+    def at_port(self, port: int) -> Web:
+        """The same web on another port."""
+        return Web(replace(self.settings, port=port))
+
+    def hosts(self) -> list[str]:
+        """The names of all sites."""
+        return [self.plan.host(site) for site in range(self.settings.sites)]
+
+    def seeds(self) -> list[str]:
+        """The front pages of all sites."""
+        return [f"{origin(self.plan, site)}/" for site in range(self.settings.sites)]
+
+    def urls(self) -> Iterator[str]:
+        """Every page of every site, in whatever state, without the inner hops of chains."""
+        for site, size in enumerate(self.plan.sizes):
+            here = origin(self.plan, site)
+            for number in range(size):
+                yield here + self.plan.path(site, number)
+
+    def address(self, host: str) -> str:
+        """The loopback address of a host; hosts share them."""
+        digest = blake2b(host.lower().encode(), digest_size=4).digest()
+        return f"127.0.0.{1 + int.from_bytes(digest) % self.settings.addresses}"
+
+    def robots(self, host: str) -> RobotsKind:
+        """What is at the host's /robots.txt."""
+        return robots.robots_kind(self.plan, self._site(host))
+
+    def crawl_delay(self, host: str) -> float | None:
+        """The Crawl-delay of the host's robots.txt, if it has one."""
+        return robots.crawl_delay(self.plan, self._site(host))
+
+    def sitemap_urls(self, host: str) -> list[str]:
+        """Every URL that the host's sitemaps name."""
+        return sitemap.listed(self.plan, self._site(host))
+
+    def allowed(self, url: str, agent: str, time: float = 0.0) -> bool:
+        """Whether robots.txt lets a crawler of that product token get the URL at that time.
+
+        Where robots.txt cannot be had for now, nothing is allowed.
+        """
+        site, path = self._split(url)
+        return robots.allows(self.plan, site, path, agent, time)
+
+    def expected(self, url: str, time: float = 0.0) -> Expected:
+        """What is at the URL at that moment of the web's own time."""
+        site, path = self._split(url)
+        latency = self._latency(site)
+        if robots.is_robots(path):
+            return self._robots(url, site, path, time, latency)
+        xml = sitemap.sitemap(self.plan, site, path)
+        if xml is not None:
+            parts = (xml.encode(),)
+            return Expected(url, 200, None, "", "application/xml", parts, latency=latency)
+        place = self.plan.place(site, path)
+        if place is None:
+            return _missing(url, 404, latency)
+        return self._at(url, place, time, latency)
+
+    def _at(self, url: str, place: Place, time: float, latency: float) -> Expected:
+        plan, site, number = self.plan, place.site, place.number
+        chance = plan.chance(site, number)
+        kind = plan.kind(site, number, chance)
+        match kind:
+            case Kind.MOVED | Kind.AWAY | Kind.CHAIN | Kind.TOUR | Kind.LOOP:
+                code = REDIRECT_CODES[chance.size % len(REDIRECT_CODES)]
+                location = self._location(kind, place, chance)
+                return replace(_missing(url, code, latency), kind=kind, location=location)
+            case Kind.ERROR:
+                return self._refused(
+                    url, ERROR_CODES[chance.detail % len(ERROR_CODES)], kind, latency
+                )
+            case Kind.FLAKY if time < self.settings.repair:
+                return self._refused(url, 503, kind, latency)
+            case Kind.SLOW:
+                latency += self.settings.slow
+        period = _PERIODS[chance.detail % len(_PERIODS)]
+        version = int(time // period) if kind is Kind.CHANGING else 0
+        page = self._page(kind, place, chance, version)
+        modified = (
+            EPOCH - chance.detail % _YEAR
+            if kind is not Kind.CHANGING
+            else (EPOCH + version * period)
+        )
+        return self._with_validators(
+            Expected(
+                *(url, 200, kind, "", page.content_type, page.parts, page.charset),
+                *(page.title, page.links),
+                modified=modified,
+                latency=latency,
+            ),
+            chance,
+            version,
+        )
+
+    def _page(self, kind: Kind, place: Place, chance: Chance, version: int) -> Page:
+        site, number = place.site, place.number
+        if kind in (Kind.DUPLICATE, Kind.NEAR):
+            original = self.plan.sound(site, chance.detail % number, private=False)
+            mark = f", again as {number}" if kind is Kind.NEAR else ""
+            return write_page(self.plan, site, original, mark=mark)
+        return write_page(self.plan, site, number, version=version)
+
+    def _location(self, kind: Kind, place: Place, chance: Chance) -> str:
+        plan, site, number = self.plan, place.site, place.number
+        if kind is Kind.AWAY:
+            there, far = plan.anywhere(chance.detail)
+            far = plan.sound(there, far, private=True)
+            return origin(plan, there) + plan.path(there, far)
+        if kind is Kind.TOUR and site + 1 < self.settings.sites:
+            far = min(number, plan.sizes[site + 1] - 1)
+            return origin(plan, site + 1) + plan.path(site + 1, far)
+        if kind is Kind.LOOP:
+            return plan.path_of(Place(site, number, 1 - place.hop))
+        if kind is Kind.CHAIN and place.hop + 1 < CHAIN_LENGTH:
+            return plan.path_of(Place(site, number, place.hop + 1))
+        near = plan.path(site, plan.sound(site, chance.detail % number, private=True))
+        # half of the redirects are absolute, as they once had to be
+        return origin(plan, site) + near if chance.text % 2 else near
+
+    def _with_validators(self, page: Expected, chance: Chance, version: int) -> Expected:
+        compressed = chance.encoding < self.settings.compressed * 2**32
+        encoding = ENCODINGS[chance.encoding % len(ENCODINGS)] if compressed else ""
+        # of four pages one has no validator, one an ETag, one Last-Modified and one both
+        etag = f'"{chance.text:08x}-{version}"' if chance.charset & 256 else ""
+        return replace(
+            page,
+            encoding=encoding,
+            # one version in several encodings is only weakly the same
+            etag="W/" + etag if etag and encoding else etag,
+            modified=page.modified if chance.charset & 512 else 0,
+        )
+
+    def _refused(self, url: str, code: int, kind: Kind | None, latency: float) -> Expected:
+        wait = self.settings.retry_after if code in (429, 503) else 0
+        return replace(_missing(url, code, latency), kind=kind, retry_after=wait)
+
+    def _robots(self, url: str, site: int, path: str, time: float, latency: float) -> Expected:
+        file = robots.robots_file(self.plan, site, path, time)
+        if file.code != 200:
+            return replace(self._refused(url, file.code, None, latency), location=file.location)
+        parts = (file.text.encode(),)
+        return Expected(url, 200, None, "", file.content_type, parts, latency=latency)
+
+    def _latency(self, site: int) -> float:
+        if not self.settings.latency:
+            return 0.0
+        return self.settings.latency * (0.5 + self.plan.chance(site, 0).detail / 2**32)
+
+    def _site(self, host: str) -> int:
+        site = self.plan.site(host.lower())
+        if site is None:
+            raise UsageError(f"{host} is no site of this web of {self.settings.sites} sites")
+        return site
+
+    def _split(self, url: str) -> tuple[int, str]:
+        parts = urlsplit(url)
+        site = self._site(parts.hostname or "")
+        port = self.settings.port or 80
+        if parts.scheme != "http" or (parts.port or 80) != port:
+            raise UsageError(f"{url} is not of this web: it is http on port {port}")
+        path = parts.path or "/"
+        return site, f"{path}?{parts.query}" if parts.query else path
+
+
+def _missing(url: str, code: int, latency: float) -> Expected:
+    body = f"<!DOCTYPE html>\n<html><head><title>{code}</title></head><body>{code}</body></html>\n"
+    return Expected(url, code, parts=(body.encode(),), title=str(code), latency=latency)

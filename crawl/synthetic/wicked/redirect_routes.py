@@ -1,0 +1,102 @@
+"""Wicked with redirects: loops, mazes, and targets that must never be asked."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from crawl.interfaces.protocol import FailureKind
+from crawl.synthetic.wicked.exchange import Exchange, Route
+
+_REFUSED = "record the redirect and never ask its target"
+FORBIDDEN_TARGETS: dict[str, str] = {
+    "private": "http://10.0.0.1/",
+    "metadata": "http://169.254.169.254/latest/meta-data/",
+    "loopback6": "http://[::1]/",
+    "decimal": "http://2130706433/",
+    "mapped": "http://[::ffff:10.0.0.1]/",
+    "file": "file:///etc/passwd",
+    "javascript": "javascript:alert(1)",
+    "data": "data:text/html,<title>Wicked</title>",
+    "ftp": "ftp://10.0.0.1/",
+    "gopher": "gopher://10.0.0.1:25/_HELO",
+}
+"""Route below /redirect/ → the Location that it sends."""
+
+
+async def loop(exchange: Exchange) -> None:
+    there = "/redirect/loop/b" if exchange.path.endswith("/loop") else "/redirect/loop"
+    await exchange.redirect(there)
+
+
+async def itself(exchange: Exchange) -> None:
+    await exchange.redirect(f"{exchange.origin}{exchange.target}#again")
+
+
+async def maze(exchange: Exchange) -> None:
+    deeper = blake2b(exchange.path.encode(), digest_size=8).hexdigest()
+    await exchange.redirect(f"{exchange.origin}/redirect/maze/{deeper}")
+
+
+async def hosts(exchange: Exchange) -> None:
+    name = blake2b(exchange.host.encode(), digest_size=4).hexdigest()
+    await exchange.redirect(f"http://{name}.wicked.test:{exchange.port}/redirect/hosts")
+
+
+async def growing(exchange: Exchange) -> None:
+    await exchange.redirect(f"{exchange.origin}{exchange.target}/{'x' * 1000}")
+
+
+async def garbage(exchange: Exchange) -> None:
+    await exchange.redirect('http://[::garbage\\%zz:99999999/ \t<>"\xff')
+
+
+async def nowhere(exchange: Exchange) -> None:
+    await exchange.page(b"", code=302)
+
+
+async def twice(exchange: Exchange) -> None:
+    lines = ("Location: http://10.0.0.1/first", "Location: http://10.0.0.2/second")
+    await exchange.page(b"", *lines, code=302)
+
+
+async def split(exchange: Exchange) -> None:
+    await exchange.redirect("http://wicked.test/x%0d%0aHost:%2010.0.0.1")
+
+
+def _to(name: str, target: str) -> Route:
+    async def serve(exchange: Exchange) -> None:
+        await exchange.redirect(target)
+
+    return Route(f"/redirect/{name}", f"302 to {target}", _REFUSED, (302,), serve)
+
+
+REDIRECT_ROUTES: tuple[Route, ...] = (
+    Route("/redirect/loop", "two that redirect to each other", "notice, stop", (302,), loop),
+    Route("/redirect/self", "to itself with a fragment", "notice, stop", (302,), itself),
+    Route("/redirect/maze", "each to a new URL, for ever", "stop at its limit", (302,), maze),
+    Route("/redirect/hosts", "each to a new host, for ever", "stop at its limit", (302,), hosts),
+    Route(
+        "/redirect/growing",
+        "each to a URL that is 1,000 characters longer",
+        "stop at its limit for redirects or for URLs",
+        (302,),
+        growing,
+    ),
+    Route("/redirect/garbage", "to what is no URL", "record it, not crash", (302,), garbage),
+    Route("/redirect/nowhere", "302 without a Location", "record it, not crash", (302,), nowhere),
+    Route(
+        "/redirect/twice",
+        "two Locations, both private",
+        f"{_REFUSED}, or refuse the response",
+        (302, FailureKind.MALFORMED_RESPONSE),
+        twice,
+    ),
+    Route(
+        "/redirect/split",
+        "to a URL with an encoded line end",
+        "keep the line end encoded",
+        (302,),
+        split,
+    ),
+    *(_to(name, target) for name, target in FORBIDDEN_TARGETS.items()),
+)

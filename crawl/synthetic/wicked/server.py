@@ -1,0 +1,73 @@
+"""A running wicked server, as tests and `crawl testweb --wicked` hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+
+from crawl.synthetic.web.log import Entry, read_entries
+from crawl.synthetic.web.process import ServerProcess
+from crawl.synthetic.wicked.routes import ADDRESSES, BY_NAME, HOSTS
+
+
+class WickedServer:
+    """A wicked server in another process."""
+
+    def __init__(self, port: int = 0) -> None:
+        """Starts to serve, on a free port by default."""
+        self._process = ServerProcess("crawl.synthetic.wicked.serve", {"port": port})
+        self.port: int = self._process.started["port"]
+
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        return self._process.pid
+
+    def url(self, name: str, host: str = "") -> str:
+        """The URL of a route (`drip-body`) or of a wicked host; each route on its own host."""
+        if name in HOSTS:
+            return f"http://{name}:{self.port}/"
+        route = BY_NAME[name]
+        return f"http://{host or f'{name}.wicked.test'}:{self.port}{route.path}"
+
+    def urls(self) -> dict[str, str]:
+        """The name of every route and of every wicked host → its URL."""
+        return {name: self.url(name) for name in (*BY_NAME, *HOSTS)}
+
+    def hosts(self) -> list[str]:
+        """The host of every route, and those that are wicked themselves."""
+        return ["wicked.test", *HOSTS, *(f"{name}.wicked.test" for name in BY_NAME)]
+
+    def robots_host(self, name: str) -> str:
+        """A host whose robots.txt is that route and whose other paths are as on every host."""
+        return f"robots-{BY_NAME[name].name}.wicked.test"
+
+    def resolve(self, host: str) -> str:
+        """The address of a host, for a crawler that is handed a resolver."""
+        if host in HOSTS:
+            return HOSTS[host][0]
+        number = int.from_bytes(blake2b(host.lower().encode(), digest_size=4).digest())
+        return ADDRESSES[number % len(ADDRESSES)]
+
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.is_alive()
+
+    def requests(self) -> list[Entry]:
+        """Every request so far, in the order in which their answers ended."""
+        return list(read_entries(self._process.log()))
+
+    def stop(self) -> None:
+        """Ends the process; the log can still be asked for."""
+        self._process.stop()
+
+
+@contextmanager
+def running_wicked(port: int = 0) -> Iterator[WickedServer]:
+    """Is wicked while the block runs."""
+    server = WickedServer(port)
+    try:
+        yield server
+    finally:
+        server.stop()

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections import defaultdict
+from dataclasses import replace
+
+import pytest
+
+from crawl.clock import SystemClock
+from crawl.fetcher.drivers.crew import Bandwidth, Crew
+from crawl.fetcher.engine.engine import FetchEngine
+from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.record import FetchRecord
+from crawl.fetcher.values.settings import FetchSettings
+from crawl.fetcher.values.surroundings import Surroundings
+from crawl.interfaces.protocol import Failure, Request, Response
+from tests.fetcher.small_web import DUE
+
+CLOCK = SystemClock()
+
+
+class LiveServer:
+    """Answers in real time and remembers who asked when."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        self.lock = threading.Lock()
+
+    def fetch(self, request: Request) -> Response | Failure:
+        begun = CLOCK.monotonic()
+        if "crash" in request.url:
+            raise RuntimeError("a protocol with a bug")
+        time.sleep(0.002)
+        code = 404 if request.url.endswith("/robots.txt") else 200
+        with self.lock:
+            host = request.url.split("/")[2]
+            self.asked[host].append((begun, CLOCK.monotonic()))
+        return Response(request.url, code, body=b"x", sent=begun)
+
+
+def crew(
+    urls: list[str], server: LiveServer, records: list[FetchRecord], threads: int, delay_s: float
+) -> tuple[Crew, FetchEngine]:
+    engine = FetchEngine(
+        iter([(url, DUE) for url in urls]),
+        FetchSettings(threads=threads),
+        Politeness(Pace(delay_s)),
+        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+    )
+    return Crew(engine, server.fetch, threads, CLOCK), engine
+
+
+def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
+    server, records = LiveServer(), list[FetchRecord]()
+    urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
+    working, _ = crew(urls, server, records, threads=16, delay_s=0.003)
+    working.run()
+    assert sorted(record.url for record in records) == sorted(urls)
+    for times in server.asked.values():
+        ordered = sorted(times)
+        for (_, ended), (begun, _) in itertools.pairwise(ordered):
+            assert begun - ended >= 0.003
+
+
+def test_a_fetch_is_looked_at_however_soon_it_is_done() -> None:
+    _, engine = crew([], LiveServer(), [], threads=1, delay_s=0.0)
+    seen: list[FetchEngine] = []
+
+    def watch(engine: FetchEngine, busy: int) -> str:
+        seen.append(engine)
+        return ""
+
+    Crew(engine, LiveServer().fetch, 1, CLOCK, watch=watch).run()
+    assert seen and seen[0] is engine
+
+
+def test_a_protocol_that_raises_costs_one_url() -> None:
+    server, records = LiveServer(), list[FetchRecord]()
+    urls = ["http://a.org/1", "http://a.org/crash", "http://a.org/2"]
+    working, engine = crew(urls, server, records, threads=2, delay_s=0.0)
+    working.run()
+    assert engine.counters["fetch_success"] == 2
+    assert engine.counters["answers.other"] == 1
+
+
+def test_a_stop_finishes_what_is_under_way_and_hands_back_the_rest() -> None:
+    server, records = LiveServer(), list[FetchRecord]()
+    urls = [f"http://h{n % 5}.org/p{n}" for n in range(5000)]
+    working, engine = crew(urls, server, records, threads=4, delay_s=0.001)
+    threading.Timer(0.2, working.stop, ["interrupted"]).start()
+    working.run()
+    assert 0 < len(records) < 5000
+    assert engine.counters["handed_back.interrupted"] == 5000 - len(records)
+
+
+def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
+    server = LiveServer()
+
+    class Full(list[FetchRecord]):
+        def append(self, record: FetchRecord) -> None:
+            raise OSError("disk full")
+
+    working, _ = crew(["http://a.org/1"] * 3, server, Full(), threads=3, delay_s=0.0)
+    with pytest.raises(OSError, match="disk full"):
+        working.run()
+
+
+@pytest.mark.parametrize(
+    ("measured", "busy", "allowed", "expected"),
+    [(1000.0, 10, 10, 5), (100.0, 10, 10, 25), (500.0, 10, 10, 10), (0.0, 0, 3, 4), (9e9, 5, 5, 1)],
+)
+def test_a_bandwidth_target_sends_threads_to_work_or_to_rest(
+    measured: float, busy: int, allowed: int, expected: int
+) -> None:
+    target = Bandwidth(kbit_per_s=500.0, every_s=30.0, most_threads=25)
+    assert target.threads_for(measured, busy, allowed) == expected
+
+
+def test_threads_that_hang_are_left_behind() -> None:
+    server, records = LiveServer(), list[FetchRecord]()
+    _, engine = crew(["http://a.org/1", "http://b.org/1"], server, records, 2, 0.0)
+    forever = threading.Event()
+
+    def fetch(request: Request) -> Response | Failure:
+        if "b.org" in request.url:
+            forever.wait()
+        return server.fetch(request)
+
+    Crew(engine, fetch, 2, CLOCK, hang_s=0.3).run()
+    assert [record.url for record in records] == ["http://a.org/1"]
+    assert engine.counters["hung_threads"] == 1
+    forever.set()
+
+
+class SlowTransfers:
+    """Answers after a while, all in the caller's thread; of one host in two it says that
+    it would block."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self.server = server
+        self.under_way: list[tuple[object, Request, float]] = []
+        self.threads: set[int] = set()
+        self.closed = False
+        self.woken = threading.Event()
+
+    def begin(self, request: Request, ticket: object) -> bool:
+        if "crash" in request.url:
+            raise RuntimeError("a protocol with a bug")
+        if int(request.url.split("/")[2].removeprefix("h").removesuffix(".org")) % 2:
+            return False
+        self.threads.add(threading.get_ident())
+        self.under_way.append((ticket, request, CLOCK.monotonic()))
+        return True
+
+    def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:
+        if not self.under_way:
+            self.woken.wait(seconds)
+            self.woken.clear()
+            return []
+        time.sleep(0.002)
+        ended: list[tuple[object, Response | Failure]] = []
+        for ticket, request, begun in self.under_way:
+            code = 404 if request.url.endswith("/robots.txt") else 200
+            self.server.asked[request.url.split("/")[2]].append((begun, CLOCK.monotonic()))
+            ended.append((ticket, Response(request.url, code, body=b"x", sent=begun)))
+        self.under_way.clear()
+        return ended
+
+    def wake(self) -> None:
+        self.woken.set()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def driven_crew(
+    urls: list[str], records: list[FetchRecord], delay_s: float
+) -> tuple[Crew, FetchEngine, SlowTransfers]:
+    engine = FetchEngine(
+        iter([(url, DUE) for url in urls]),
+        FetchSettings(threads=8),
+        Politeness(Pace(delay_s)),
+        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+    )
+    server = LiveServer()
+    transfers = SlowTransfers(server)
+    return Crew(engine, server.fetch, 8, CLOCK, transfers=transfers), engine, transfers
+
+
+def test_one_thread_drives_and_the_others_ask_what_would_block_it() -> None:
+    records = list[FetchRecord]()
+    urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
+    working, _, transfers = driven_crew(urls, records, 0.003)
+    working.run()
+    assert sorted(record.url for record in records) == sorted(urls)
+    assert len(transfers.threads) == 1
+    assert transfers.closed
+    assert len(transfers.server.asked) == 20
+    for times in transfers.server.asked.values():
+        for (_, ended), (begun, _) in itertools.pairwise(sorted(times)):
+            assert begun - ended >= 0.003
+
+
+def test_a_driver_that_raises_costs_one_url() -> None:
+    records = list[FetchRecord]()
+    urls = ["http://h2.org/1", "http://h2.org/crash", "http://h2.org/2"]
+    working, engine, _ = driven_crew(urls, records, 0.0)
+    working.run()
+    assert engine.counters["fetch_success"] == 2
+    assert engine.counters["answers.other"] == 1
+
+
+def test_a_stopped_driver_finishes_what_is_under_way() -> None:
+    records = list[FetchRecord]()
+    urls = [f"http://h{n % 6}.org/p{n}" for n in range(5000)]
+    working, engine, transfers = driven_crew(urls, records, 0.001)
+    threading.Timer(0.2, working.stop, ["interrupted"]).start()
+    working.run()
+    assert transfers.closed
+    assert engine.queues.in_progress == 0
+    assert len(records) + engine.counters["handed_back.interrupted"] == len(urls)
+
+
+def test_a_fault_of_ours_ends_the_driver() -> None:
+    def break_down(record: FetchRecord) -> None:
+        raise OSError("the disk is full")
+
+    records = list[FetchRecord]()
+    working, _, transfers = driven_crew([f"http://h{n}.org/" for n in range(6)], records, 0.0)
+    working._engine._around = replace(working._engine._around, emit=break_down)
+    with pytest.raises(OSError, match="disk is full"):
+        working.run()
+    assert transfers.closed

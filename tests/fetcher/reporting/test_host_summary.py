@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from crawl.fetcher.reporting.host_summary import MOST_HOSTS, Hosts, HostSummary
+from crawl.fetcher.values.record import FetchRecord
+from crawl.model.content import Content
+from crawl.model.status import Status
+from tests.fetcher.small_web import DUE
+
+
+def record(host: str, status: Status, body: bytes = b"") -> FetchRecord:
+    datum = replace(DUE, status=status)
+    content = Content("u", body) if body else None
+    return FetchRecord(f"http://{host}/", host, datum, content, response_ms=5)
+
+
+def test_records_add_up_by_host() -> None:
+    hosts = Hosts()
+    hosts.take(record("a.org", Status.FETCH_SUCCESS, b"12345"))
+    hosts.take(record("a.org", Status.FETCH_RETRY))
+    hosts.take(record("b.org", Status.FETCH_GONE))
+    hosts.take(record("c.org", Status.LINKED))
+    assert hosts.largest() == [
+        HostSummary("a.org", pages=2, failed=1, bytes=5, response_ms=10),
+        HostSummary("b.org", pages=1, gone=1, response_ms=5),
+    ]
+
+
+def test_only_the_largest_are_told() -> None:
+    hosts = Hosts()
+    for n in range(MOST_HOSTS + 10):
+        for _ in range(1 + (n == 55)):
+            hosts.take(record(f"h{n}.org", Status.FETCH_SUCCESS))
+    assert len(hosts.largest()) == MOST_HOSTS
+    assert hosts.largest()[0].host == "h55.org"
