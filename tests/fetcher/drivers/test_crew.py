@@ -53,6 +53,29 @@ def crew(
     return Crew(engine, server.fetch, threads, CLOCK), engine
 
 
+class Records(list[FetchRecord]):
+    """Tells when there are so many of them."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._count = count
+        self._has_so_many = threading.Event()
+
+    def append(self, record: FetchRecord) -> None:
+        super().append(record)
+        if len(self) == self._count:
+            self._has_so_many.set()
+
+    def then_stop(self, working: Crew) -> None:
+        """By a thread of its own, as a signal or a file would."""
+
+        def stop() -> None:
+            self._has_so_many.wait()
+            working.stop("interrupted")
+
+        threading.Thread(target=stop, daemon=True).start()
+
+
 def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
     server, records = LiveServer(), list[FetchRecord]()
     urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
@@ -87,10 +110,10 @@ def test_a_protocol_that_raises_costs_one_url() -> None:
 
 
 def test_a_stop_finishes_what_is_under_way_and_hands_back_the_rest() -> None:
-    server, records = LiveServer(), list[FetchRecord]()
+    server, records = LiveServer(), Records(20)
     urls = [f"http://h{n % 5}.org/p{n}" for n in range(5000)]
     working, engine = crew(urls, server, records, threads=4, delay_s=0.001)
-    threading.Timer(0.2, working.stop, ["interrupted"]).start()
+    records.then_stop(working)
     working.run()
     assert 0 < len(records) < 5000
     assert engine.counters["handed_back.interrupted"] == 5000 - len(records)
@@ -214,13 +237,14 @@ def test_a_driver_that_raises_costs_one_url() -> None:
 
 
 def test_a_stopped_driver_finishes_what_is_under_way() -> None:
-    records = list[FetchRecord]()
+    records = Records(20)
     urls = [f"http://h{n % 6}.org/p{n}" for n in range(5000)]
     working, engine, transfers = driven_crew(urls, records, 0.001)
-    threading.Timer(0.2, working.stop, ["interrupted"]).start()
+    records.then_stop(working)
     working.run()
     assert transfers.closed
     assert engine.queues.in_progress == 0
+    assert len(records) < len(urls)
     assert len(records) + engine.counters["handed_back.interrupted"] == len(urls)
 
 
