@@ -69,6 +69,8 @@ class PartFetching:
     list_filters: FilterChain | None = None
     """For the URLs of the list; None where they are taken as they are."""
     clock: Clock = field(default_factory=SystemClock)
+    needs_time: Callable[[str], bool] | None = None
+    """Whether a host is known to be slow; None where there is no CrawlDb."""
 
 
 def surroundings(
@@ -112,6 +114,7 @@ def surroundings(
         owns=_keys(fetching, file, partitioner).__contains__ if several else lambda key: True,
         elsewhere=_Elsewhere(fetching, file, partitioner) if several else lambda key: False,
         address_of=address_of if spaced else None,
+        needs_time=fetching.needs_time or (lambda host: False),
     )
 
 

@@ -86,6 +86,8 @@ class Crew:
         self._wakes_at = math.inf
         self._busy = 0
         self._abandoned = False
+        self._done = False
+        """The engine wants nothing more: what is under way then was given up."""
         self._fault: BaseException | None = None
 
     def run(self) -> None:
@@ -137,6 +139,9 @@ class Crew:
             if now - moved > self._hang_s:
                 self._leave_behind(busy)
                 return
+            if self._done and busy and self._fault is None:
+                self._leave_given_up(members)
+                break
             if self._bandwidth is not None and now - measured_at >= self._bandwidth.every_s:
                 used = (now_bytes - measured_bytes) * 8 / 1000 / (now - measured_at)
                 measured_at, measured_bytes = now, now_bytes
@@ -162,6 +167,14 @@ class Crew:
             self._engine.stop("hung")
             self._abandoned = True
             self._turn.notify_all()
+
+    def _leave_given_up(self, members: list[threading.Thread]) -> None:
+        """Ends without the threads whose requests the engine has given up."""
+        with self._turn:
+            self._abandoned = True
+            self._turn.notify_all()
+        if self._transfers is not None:
+            members[0].join()  # closes its requests, which takes no time
 
     def _work(self) -> None:
         try:
@@ -221,6 +234,7 @@ class Crew:
                 now = self._clock.monotonic()
                 found = self._engine.next_work(now)
                 if found is None:
+                    self._done = True
                     return None
                 if isinstance(found, Nothing):
                     return _TICK_S if found.until is None else min(_TICK_S, found.until - now)
@@ -253,7 +267,7 @@ class Crew:
         with self._turn:
             if self._transfers is not None:
                 return self._next_left()
-            while self._fault is None:
+            while self._fault is None and not self._abandoned:
                 if self._busy >= self._allowed and not self._engine.stopped:
                     self._turn.wait()
                     continue
@@ -264,6 +278,7 @@ class Crew:
                     self._turn.notify()  # somebody else may find more
                     return found
                 if found is None:
+                    self._done = True
                     self._turn.notify_all()
                     return None
                 self._sleep(found, now)

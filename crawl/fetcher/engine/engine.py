@@ -18,7 +18,8 @@ from dataclasses import replace
 from crawl.counters import Counters
 from crawl.fetcher.engine.host_troubles import HostTroubles
 from crawl.fetcher.engine.robots_line import RobotsLine
-from crawl.fetcher.engine.tail import leave_tail
+from crawl.fetcher.engine.silent import SilentServers
+from crawl.fetcher.engine.tail import Tail
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.frontier.queues import HostQueues, Nothing
 from crawl.fetcher.frontier.seen import Seen
@@ -89,6 +90,10 @@ class FetchEngine:
             archive=around.archive,
             elsewhere=around.elsewhere,
         )
+        silent = SilentServers(
+            max(settings.tail_silence_s, politeness.usual.delay_s), around.needs_time
+        )
+        self._tail = Tail(self, self._robots, self._close, settings.tail_wait_s, silent)
 
     # what to ask next
 
@@ -100,12 +105,10 @@ class FetchEngine:
             self._feed(now)
             taken = self.queues.take(now)
             if isinstance(taken, Nothing):
-                most_s = self._settings.tail_wait_s
-                if leave_tail(self, self._robots, self._close, taken, now, most_s):
+                if (nothing := self._tail.wait(taken, now)) is None:
                     continue
-                return self._idle(taken)
-            work = self._work(taken, now)
-            if work is not None:
+                return self._idle(nothing)
+            if (work := self._work(taken, now)) is not None:
                 return work
 
     def _idle(self, nothing: Nothing) -> Nothing | None:
@@ -117,8 +120,7 @@ class FetchEngine:
             # pages held back with nobody under way to set them free would wait for ever
             self.stop("stuck")
             return None
-        late = self._deadline is not None and nothing.until > self._deadline
-        if late:
+        if self._deadline is not None and nothing.until > self._deadline:
             # all that is left would have to wait for longer than there is time
             self.stop("time_limit")
             return None
@@ -127,6 +129,7 @@ class FetchEngine:
     def _work(self, item: FetchItem, now: float) -> Work | None:
         """The request for an item that was taken; None where it is settled without one."""
         if item.purpose is Purpose.ROBOTS:
+            self._tail.silent.asked(item, now)
             return Work(item, Request(item.url, max_bytes=MAX_BYTES))
         rules = self._robots.rules_of(item, now)
         if rules is None:
@@ -217,6 +220,8 @@ class FetchEngine:
     def handle(self, work: Work, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request; the server's pause begins at `now`."""
         item, counters = work.item, self.counters
+        if item.purpose is Purpose.ROBOTS and not self._tail.silent.answered(item, now):
+            return  # it was given up
         queue = self.queues.release(item, now, asked=answer.sent > 0)
         counters["requests"] += 1
         if isinstance(answer, Response):
@@ -240,10 +245,8 @@ class FetchEngine:
         now_ms = self._around.clock.now_ms()
         self.counters[outcome.label] += 1
         self.counters[answer_label(answer)] += 1
-        record = record_of(
-            item, outcome, now_ms, answer, store_content=self._settings.store_content
-        )
-        self.emit(record)
+        keep = self._settings.store_content
+        self.emit(record_of(item, outcome, now_ms, answer, store_content=keep))
         if isinstance(answer, Response) and 300 <= answer.code < 400 and answer.code != 304:
             temporary = outcome.protocol_status is ProtocolStatus.TEMP_MOVED
             self._redirect(item, answer, temporary=temporary)
@@ -266,9 +269,8 @@ class FetchEngine:
         pause = self._politeness.back_off(queue.exceptions, self._around.chance.random())
         why = "failures"
         if blame is Blame.PAUSE and isinstance(answer, Response):
-            asked_for = retry_after_seconds(
-                answer.header("retry-after"), self._around.clock.now_ms()
-            )
+            header = answer.header("retry-after")
+            asked_for = retry_after_seconds(header, self._around.clock.now_ms())
             if asked_for is not None:
                 pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
         queue.wait_until(now + pause, why)

@@ -39,3 +39,5 @@ class Surroundings:
     """Whether another engine certainly asks a server."""
     address_of: Callable[[str], str | None] | None = None
     """A host's address, where servers at one address must keep apart."""
+    needs_time: Callable[[str], bool] = lambda host: False
+    """Whether a host was once given up at the end of a fetch before its time was up."""

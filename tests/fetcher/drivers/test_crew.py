@@ -248,6 +248,44 @@ def test_a_stopped_driver_finishes_what_is_under_way() -> None:
     assert len(records) + engine.counters["handed_back.interrupted"] == len(urls)
 
 
+@pytest.mark.parametrize("blocking", [True, False])
+@pytest.mark.parametrize("driven", [True, False])
+def test_requests_that_were_given_up_are_not_waited_for(driven: bool, blocking: bool) -> None:
+    """By threads, or by the driver: of those that it begins itself, and of others."""
+    silent = "h1.org" if blocking else "h0.org"
+    urls = [f"http://{silent}/1", f"http://{silent}/2", "http://h2.org/", "http://h3.org/"]
+    records, server, forever = list[FetchRecord](), LiveServer(), threading.Event()
+    engine = FetchEngine(
+        iter([(url, DUE) for url in urls]),
+        FetchSettings(threads=4, tail_wait_s=60.0, tail_silence_s=0.1),
+        Politeness(Pace(0.01)),
+        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+    )
+
+    def fetch(request: Request) -> Response | Failure:
+        if silent in request.url:
+            forever.wait()
+        return server.fetch(request)
+
+    class SomeSilent(SlowTransfers):
+        def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:
+            held = [each for each in self.under_way if silent in each[1].url]
+            self.under_way = [each for each in self.under_way if each not in held]
+            ended = super().advance(seconds)
+            self.under_way += held
+            return ended
+
+    transfers = SomeSilent(server) if driven else None
+    try:
+        Crew(engine, fetch, 4, CLOCK, transfers=transfers).run()
+        assert sorted(record.url for record in records) == urls[2:]
+        assert engine.counters["handed_back.robots_unanswered"] == 2
+        assert engine.counters["hung_threads"] == 0
+        assert transfers is None or transfers.closed
+    finally:
+        forever.set()
+
+
 def test_a_fault_of_ours_ends_the_driver() -> None:
     def break_down(record: FetchRecord) -> None:
         raise OSError("the disk is full")
