@@ -33,6 +33,8 @@ from crawl.testing.web import RobotsKind, Settings, Web, WebServer, running
 from tests.phases.webs import fetched, listed, web_config
 from tests.telemetry.collector import collecting
 
+pytestmark = pytest.mark.slow
+
 SITES, PAGES = 6, 90
 
 
