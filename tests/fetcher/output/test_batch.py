@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.fetcher.output import batch as batches
 from crawl.fetcher.output.batch import Batch, packed_notes
 from crawl.fetcher.output.note import Note
+from crawl.fetcher.output.output import batch as batches
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.contents import contents_of
