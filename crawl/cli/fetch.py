@@ -17,7 +17,7 @@ from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
-from crawl.fetcher.part import STOP
+from crawl.fetcher.task import STOP
 from crawl.phases import fetch
 from crawl.phases.fetch import Fetched, FetchOptions
 from crawl.rounds.interrupt import asks_first, terminated_as_interrupted

@@ -20,10 +20,10 @@ from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_
 from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.engine.robots_line import ELSEWHERE
-from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
-from crawl.fetcher.part_surroundings import Strays, strays_part
 from crawl.fetcher.reporting.host_summary import MOST_HOSTS
 from crawl.fetcher.reporting.measures import measured
+from crawl.fetcher.task import STOP, FetchTaskResult, fetch_part
+from crawl.fetcher.task_spec import CrossPartHosts, FetchTaskSpec, cross_part_number
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import (
     FETCHER_FILTER_URLS,
@@ -140,7 +140,7 @@ def run(
             segment.folder.write(STOP, b"")
         limit = config[FETCHER_TIMELIMIT]
         lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
-        fetching = PartFetching(
+        spec = FetchTaskSpec(
             segment=segment.folder,
             config=config,
             protocols=resolved_protocols(config),
@@ -156,8 +156,8 @@ def run(
             clock=clock,
         )
         with timed(report, "fetch", clock):
-            fetched = _parts_fetched(runner, fetching, lists)
-            fetched += _strays_fetched(runner, fetching, fetched)
+            fetched = _fetch_parts(runner, spec, lists)
+            fetched += _fetch_cross_part_hosts(runner, spec, fetched)
         _tell(report, fetched, clock)
         lock.verify()
         complete = all(part.finished for part in fetched)
@@ -170,7 +170,7 @@ def run(
             segment.sweep(table, manifest)
         if complete:
             segment.folder.delete(FOLLOWED)  # nobody goes on with a part
-        if fetching.parsing is not None and _is_parsed(fetched):
+        if spec.parsing is not None and _is_parsed(fetched):
             segment.write_report(PARSE, report)
             segment.publish_parsed({table: manifests[table] for table in PARSED})
         _publish_hosts(segment, fetched, clock, complete=complete)
@@ -180,28 +180,31 @@ def run(
         return Fetched(segment.name, report, complete, lock.took_over)
 
 
-def _parts_fetched(
-    runner: Runner, fetching: PartFetching, parts: list[PartFile]
-) -> list[PartFetched]:
-    with measured(fetching.segment, parts, fetching.clock):
-        return runner.run(partial(fetch_part, fetching), parts, "fetch")
+def _fetch_parts(
+    runner: Runner, spec: FetchTaskSpec, parts: list[PartFile]
+) -> list[FetchTaskResult]:
+    with measured(spec.segment, parts, spec.clock):
+        return runner.run(partial(fetch_part, spec), parts, "fetch")
 
 
-def _strays_fetched(
-    runner: Runner, fetching: PartFetching, fetched: list[PartFetched]
-) -> list[PartFetched]:
+def _fetch_cross_part_hosts(
+    runner: Runner, spec: FetchTaskSpec, fetched: list[FetchTaskResult]
+) -> list[FetchTaskResult]:
     """Hosts whose robots.txt redirects to a server of another part have their turn when all
     parts are done, in one task that may ask everybody; a part of its own, so that it can be
     gone on with as the others can."""
-    authorities = frozenset(authority for part in fetched for authority in part.strays)
+    authorities = frozenset(
+        authority for part in fetched for authority in part.cross_part_authorities
+    )
     if not authorities or not all(part.finished for part in fetched):
         return []
     rows = 0
     for part in fetched:
         rows += part.counters.pop(f"handed_back.{ELSEWHERE}", 0)
-    strays = Strays(authorities, tuple(left for part in fetched for left in part.left))
-    file = PartFile(strays_part(fetching.lists), "", rows, 0)
-    return _parts_fetched(runner, replace(fetching, strays=strays), [file])
+    servers = tuple(server for part in fetched for server in part.servers)
+    file = PartFile(cross_part_number(spec.lists), "", rows, 0)
+    hosts = CrossPartHosts(authorities, servers)
+    return _fetch_parts(runner, replace(spec, cross_part=hosts), [file])
 
 
 def _buckets(crawl_dir: CrawlDir, config: Config) -> int:
@@ -229,7 +232,7 @@ def _list_filters(config: Config) -> FilterChain | None:
 
 
 def _manifest(
-    fetched: list[PartFetched], table: str, clock: Clock, *, complete: bool
+    fetched: list[FetchTaskResult], table: str, clock: Clock, *, complete: bool
 ) -> PartManifest:
     files = [
         PartFile(part.part, piece.path, piece.rows, piece.bytes)
@@ -241,7 +244,7 @@ def _manifest(
 
 
 def _publish_hosts(
-    segment: Segment, fetched: list[PartFetched], clock: Clock, *, complete: bool
+    segment: Segment, fetched: list[FetchTaskResult], clock: Clock, *, complete: bool
 ) -> None:
     """What the CrawlDb is to know of hosts that failed; there need not be any."""
     troubles = merged_troubles(trouble for part in fetched for trouble in part.troubles)
@@ -256,14 +259,14 @@ def _publish_hosts(
     segment.sweep(FETCH_HOSTS, manifest)
 
 
-def _is_parsed(fetched: list[PartFetched]) -> bool:
+def _is_parsed(fetched: list[FetchTaskResult]) -> bool:
     """Whether all content was parsed as it was fetched: a fetch that was begun without is
     left to the parse phase as a whole."""
     chunks = [chunk for part in fetched for chunk in part.chunks]
     return all(PARSE in chunk.pieces for chunk in chunks if CONTENT in chunk.pieces)
 
 
-def _tell(report: Report, fetched: list[PartFetched], clock: Clock) -> None:
+def _tell(report: Report, fetched: list[FetchTaskResult], clock: Clock) -> None:
     for part in fetched:
         report.counters.update(part.counters)
     report.finished_ms = clock.now_ms()
@@ -277,7 +280,7 @@ def _tell(report: Report, fetched: list[PartFetched], clock: Clock) -> None:
     ]
 
 
-def _percentiles(fetched: list[PartFetched]) -> dict[str, Any]:
+def _percentiles(fetched: list[FetchTaskResult]) -> dict[str, Any]:
     sample = [latency for part in fetched for latency in part.latencies_ms]
     if not sample:
         return {}

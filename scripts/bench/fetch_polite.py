@@ -13,10 +13,11 @@ from fetch_list import AGENT, Listed
 
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
 from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import Purpose
+from crawl.fetcher.values.output_port import NullOutput
 from crawl.fetcher.values.politeness import Pace, Politeness
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
@@ -81,12 +82,12 @@ def predicted_s(listed: Listed, delay_s: float, threads: int, latency_s: dict[st
         _records(listed.urls),
         FetchSettings(threads=threads),
         Politeness(Pace(delay_s)),
-        Surroundings(
+        EngineHooks(
             key_of=lambda host: host,
-            emit=lambda record: None,
             clock=clock,
-            chance=random.Random(0),
+            rng=random.Random(0),
         ),
+        NullOutput(),
     )
 
     def answer(work: Work, now: float) -> tuple[Response, float]:

@@ -6,17 +6,18 @@ import itertools
 from collections import defaultdict
 
 from crawl.fetcher.drivers.virtual import Sent
+from tests.fetcher.small_web import Page
 
 
-def host(name: str, pages: int, robots: object = None) -> dict[str, object]:
+def host(name: str, pages: int, robots: Page | None = None) -> dict[str, Page]:
     """A site; without robots it has none."""
-    made: dict[str, object] = {f"http://{name}/p{n}": f"page {n}" for n in range(pages)}
+    made: dict[str, Page] = {f"http://{name}/p{n}": f"page {n}" for n in range(pages)}
     if robots is not None:
         made[f"http://{name}/robots.txt"] = robots
     return made
 
 
-def urls_of(pages: dict[str, object]) -> list[str]:
+def urls_of(pages: dict[str, Page]) -> list[str]:
     return [url for url in pages if not url.endswith("/robots.txt")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pyarrow.parquet as pq
 
@@ -39,7 +40,12 @@ class Made:
         self.log = ChunkLog(self.segment, 2)
         self.log.claim(0)
         self.output = Output(
-            *(self.segment, 2, self.log, size, BUCKETS, lambda: Counters(self.counters)),
+            self.segment,
+            2,
+            self.log,
+            size,
+            BUCKETS,
+            counters=self.counters,
             monotonic=self.clock.monotonic,
         )
 
@@ -51,7 +57,7 @@ class Made:
         self.tick()
 
     def tick(self) -> None:
-        self.output.tick(self.clock.monotonic())
+        self.output.commit_point(self.clock.monotonic())
 
     def committed(self) -> list[list[str]]:
         """The URLs of each chunk."""
@@ -83,5 +89,5 @@ class Made:
         return ChunkLog(self.segment, 2).committed()
 
     def read(self, table: str, path: str) -> list[str]:
-        urls: list[str] = pq.read_table(self.segment.child(table).path(path))["url"].to_pylist()
-        return urls
+        rows = pq.read_table(self.segment.child(table).path(path))
+        return cast(list[str], rows["url"].to_pylist())

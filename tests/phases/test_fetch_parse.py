@@ -14,7 +14,7 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import ConfigError, UsageError
-from crawl.fetcher.part import STOP
+from crawl.fetcher.task import STOP
 from crawl.model.status import Status
 from crawl.phases import fetch, parse
 from crawl.phases.fetch import Fetched, FetchOptions

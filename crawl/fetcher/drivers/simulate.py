@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,11 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
 from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import Purpose
+from crawl.fetcher.values.output_port import NullOutput
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FETCHER_TIMELIMIT, FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
@@ -133,7 +135,8 @@ def plan_part(
         urls,
         settings,
         Politeness.of(config),
-        Surroundings(_key_of(config), lambda record: None, clock, random.Random(seed)),
+        EngineHooks(_key_of(config), clock, random.Random(seed)),
+        NullOutput(),
         deadline=limit * 60 if limit >= 0 else None,
     )
     web = _Web(engine, latency.source(seed * 1_000_003 + part))
@@ -166,7 +169,7 @@ def listed_urls(segment: Folder, file: PartFile) -> Listed:
     """A part of a generated fetch list, read as it is used."""
     with open_table(segment.child(GENERATE), file.path) as source:
         for rows in each_group(source, ["url", "metadata"]):
-            urls = rows["url"].to_pylist()
+            urls = cast(list[str], rows["url"].to_pylist())
             for url, metadata in zip(urls, rows["metadata"].to_pylist(), strict=True):
                 yield url, replace(_DUE, metadata=dict(metadata)) if metadata else _DUE
 

@@ -18,11 +18,12 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.engine.engine import FetchEngine, Work
 from crawl.fetcher.frontier.queues import Nothing
+from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import Purpose
+from crawl.fetcher.values.output_port import MemoryOutput
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.urlnormalizer import Scope
@@ -108,7 +109,7 @@ class _Visiting:
     redirects: int
     agents: tuple[str, ...] | None = None
     """Whose rules are looked for; None for the configured names."""
-    _records: list[FetchRecord] = field(default_factory=list)
+    _output: MemoryOutput = field(default_factory=MemoryOutput)
     _answers: dict[str, Response | Failure] = field(default_factory=dict)
     """The last answer for an authority's robots.txt, the oldest first."""
     _settings: FetchSettings = field(init=False)
@@ -128,15 +129,15 @@ class _Visiting:
             tail_wait_s=math.inf,
         )
         self._engine = FetchEngine(
-            iter(()), self._settings, Politeness.of(self.config), self._surroundings()
+            iter(()), self._settings, Politeness.of(self.config), self._hooks(), self._output
         )
 
     def visit(self, url: str, metadata: Mapping[str, str]) -> Visit:
         """Fetches the page, and those that it redirects to."""
-        self._records.clear()
+        self._output.clear()
         before = Counters(self._engine.counters)
         self.ask_for(url, metadata)
-        records = tuple(self._records)
+        records = tuple(self._output.records)
         rules = self.rules_of(records[-1].url if records else url)
         return Visit(url, records, rules, self._reasons_since(before))
 
@@ -146,6 +147,7 @@ class _Visiting:
         now_ms = clock.now_ms()
         datum = CrawlDatum(Status.DB_UNFETCHED, now_ms, score=1.0, metadata=dict(metadata))
         at = clock.monotonic()
+        engine.forget_seen()  # somebody may want to see a page again
         engine.add(url, datum, at)
         while (found := engine.next_work(at)) is not None:
             if isinstance(found, Nothing):
@@ -158,6 +160,7 @@ class _Visiting:
             answer = self._ask(found.request)
             at = clock.monotonic()
             engine.handle(found, answer, at)
+            engine.settle(at)
             if found.item.purpose is Purpose.ROBOTS:
                 self._keep(found.item.robots_for, answer)
 
@@ -199,7 +202,7 @@ class _Visiting:
             if name.startswith(_TOLD) and count > before[name]
         )
 
-    def _surroundings(self) -> Surroundings:
+    def _hooks(self) -> EngineHooks:
         config = self.config
         resolver = HostResolver(config)
         normalizers = NormalizerChain.from_config(config, Scope.FETCHER)
@@ -209,7 +212,7 @@ class _Visiting:
             found = resolver.locate(host).addresses
             return found[0] if found else None
 
-        def accepted(url: str) -> tuple[str | None, str]:
+        def accept_target(url: str) -> tuple[str | None, str]:
             normal = normalizers.normalize(url)
             if normal is None:
                 return None, "malformed"
@@ -217,11 +220,10 @@ class _Visiting:
             return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
 
         partitioner = Partitioner(PartitionMode(config[FETCHER_QUEUE_MODE]), address_of)
-        return Surroundings(
+        return EngineHooks(
             key_of=lambda host: partitioner.key_of_host(host).key,
-            emit=self._records.append,
             clock=self.means.clock,
-            chance=random.Random(0),
-            accepted=accepted,
+            rng=random.Random(0),
+            accept_target=accept_target,
             address_of=address_of if Politeness.of(config).ip_delay_s > 0 else None,
         )

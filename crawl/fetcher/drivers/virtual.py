@@ -88,3 +88,4 @@ def run_virtual(
                 item = work.item
                 run.sent.append(Sent(item.url, item.host, item.key, begun, ends))
             engine.handle(work, response, ends)
+            engine.settle(ends)

@@ -15,34 +15,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from crawl.counters import Counters
+from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.engine.host_troubles import HostTroubles
 from crawl.fetcher.engine.robots_line import RobotsLine
 from crawl.fetcher.engine.tail import leave_tail
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.frontier.queues import HostQueues, Nothing
-from crawl.fetcher.frontier.seen import Seen
-from crawl.fetcher.values.item import FetchItem, Purpose
+from crawl.fetcher.frontier.seen import SeenUrls
+from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.item import FetchItem, FollowedUrl, Purpose
 from crawl.fetcher.values.outcome import ROBOTS_DENIED, Blame, answer_label, outcome_of
+from crawl.fetcher.values.output_port import OutputPort
 from crawl.fetcher.values.politeness import Politeness
-from crawl.fetcher.values.record import FetchRecord, inherited, linked_record, record_of
+from crawl.fetcher.values.record import FetchRecord, linked_record, record_of
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.scoring import Target
 from crawl.model.answer_keys import ETAG_KEY
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.model.protocol_status import ProtocolStatus
-from crawl.model.status import Status
 from crawl.model.value import quick_value
 from crawl.robots.read import MAX_BYTES
 from crawl.robots.waits import retry_after_seconds
-from crawl.rules.redirect import representative
-from crawl.urls.parse import host_of, resolve
 from crawl.urls.servers import server_of
 
+CRASHED = "crashed"
+"""Why a fetch ends of which a thread died."""
 _FORGET_ABOVE = 1000
 """Queues that may stand about idle before they are looked through."""
+_PARSE_WAIT_S = 0.05
+"""Until pages that are being parsed are looked for again."""
 
 
 @quick_value(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class FetchEngine:
         urls: Iterator[tuple[str, CrawlDatum]],
         settings: FetchSettings,
         politeness: Politeness,
-        around: Surroundings,
+        hooks: EngineHooks,
+        output: OutputPort,
         *,
         deadline: float | None = None,
     ) -> None:
@@ -69,31 +72,54 @@ class FetchEngine:
         self._fed = False
         self._settings = settings
         self._politeness = politeness
-        self._around = around
+        self._hooks = hooks
+        self._output = output
         self._deadline = deadline
-        self._seen = Seen()
+        self.seen = SeenUrls()
         self._forget_above = _FORGET_ABOVE
         self._room = settings.threads * settings.depth
         """URLs that may wait."""
         self._low = self._room - self._room // 8 - 1
         """So few that more are read."""
         self.queues = HostQueues(politeness)
-        self.counters = Counters()
-        self.troubles = HostTroubles(around.clock)
+        self.counters = output.counters
+        self.troubles = HostTroubles(hooks.clock)
         """Hosts that the rounds after this one leave alone for a while."""
         self.stopped = ""
         """Why nothing more is taken; empty while the fetch goes on."""
+        self._has_crashed = False
         self._robots = RobotsLine(
-            *(self, settings, politeness, around.clock),
+            self,
+            settings,
+            politeness,
+            hooks.clock,
             deadline=deadline,
-            archive=around.archive,
-            elsewhere=around.elsewhere,
+            archive=output.add_archived if settings.store_robots else None,
+            elsewhere=hooks.is_other_parts_server,
         )
+        self._follower = Follower(self, settings, hooks, output)
 
     # what to ask next
 
     def next_work(self, now: float) -> Work | Nothing | None:
         """The next request; until when there is none; None when all is done."""
+        if self._has_crashed:
+            return None  # what the thread that died had taken is never given back
+        output = self._output
+        if output.parses_pages:
+            for found in output.found_links():
+                self.follow_links(found.targets, found.depth)
+            if output.is_behind and not self.stopped:
+                return Nothing(now + _PARSE_WAIT_S)
+        work = self._next_request(now)
+        if isinstance(work, Work):
+            return work  # its answer will be followed by a commit point
+        output.commit_point(now)
+        if work is None and not self.stopped and output.awaits_links():
+            return Nothing(now + _PARSE_WAIT_S)
+        return work
+
+    def _next_request(self, now: float) -> Work | Nothing | None:
         if self._deadline is not None and now >= self._deadline:
             self.stop("time_limit")
         while True:
@@ -134,7 +160,7 @@ class FetchEngine:
             self._robots.wait_for_rules(item)
             return None
         if rules.rules and not rules.allows(item.url):
-            self.emit(record_of(item, ROBOTS_DENIED, self._around.clock.now_ms(), message=""))
+            self.emit(record_of(item, ROBOTS_DENIED, self._hooks.clock.now_ms(), message=""))
             self.counters["robots_denied"] += 1
             self.queues.release(item, now, asked=False)
             return None
@@ -166,35 +192,42 @@ class FetchEngine:
             self._add(url, datum)
 
     def add(self, url: str, datum: CrawlDatum, now: float) -> None:
-        """A URL that is not of the list, but wanted now: it may have been asked for before."""
-        self._seen = Seen()
+        """Queues a URL that is not on the list. One that this engine has met before is not
+        fetched again, but counted, until `forget_seen` is called."""
         self.queues.reopen(now)
         self._add(url, datum)
 
+    def forget_seen(self) -> None:
+        """Lets URLs be fetched again that this engine has met, for a caller who asks for pages
+        one by one. Only while nothing waits or is under way: that must not be asked twice."""
+        if self.queues.waiting or self.queues.in_progress:
+            raise RuntimeError("URLs that wait or are under way must not be forgotten")
+        self.seen = SeenUrls()
+
     def _add(self, url: str, datum: CrawlDatum) -> None:
-        if self._around.admitted is not None:
-            admitted, reason = self._around.admitted(url)
+        if self._hooks.accept_listed is not None:
+            admitted, reason = self._hooks.accept_listed(url)
             if admitted is None:
                 self.counters[f"handed_back.{reason}"] += 1
                 return
             url = admitted
-        if not self._seen.is_new(url):
+        if not self.seen.is_new(url):
             self.counters["already_fetched_here"] += 1
             return
         item = self.item_of(url, datum)
         if item is None:
             self.counters["no_host"] += 1
             return
-        self.line_up(item)
+        self.enqueue(item)
 
     def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None:
         server = server_of(url)
         if server is None:
             return None
         host = server.host
-        key = self._around.key_of(host)
-        if self._around.address_of is not None:
-            address = self._around.address_of(host)
+        key = self._hooks.key_of(host)
+        if self._hooks.address_of is not None:
+            address = self._hooks.address_of(host)
             if address is not None:
                 self.queues.set_address(host, address)
         item = FetchItem(url, host, server.origin, key, datum)
@@ -205,11 +238,11 @@ class FetchEngine:
             queue.pace = replace(queue.pace, delay_s=max(int(own_delay) / 1000, queue.floor_s))
         return item
 
-    def line_up(self, item: FetchItem, *, first: bool = False) -> None:
+    def enqueue(self, item: FetchItem, *, first: bool = False) -> None:
         # not into the queue: it may have to wait for long only to be handed back
         refused = self._robots.refusal(item) or self.queues.put(item, first=first)
         if refused:
-            self.troubles.refuse(item.key, item.host, self._around.clock.monotonic())
+            self.troubles.refuse(item.key, item.host, self._hooks.clock.monotonic())
             self.hand_back([item], refused)
 
     # what an answer means
@@ -223,7 +256,7 @@ class FetchEngine:
             counters["bytes"] += len(answer.body)
         elif answer.kind is FailureKind.STALE_CONNECTION and not item.asked_again:
             counters["asked_again"] += 1
-            self.line_up(replace(item, asked_again=True), first=True)
+            self.enqueue(replace(item, asked_again=True), first=True)
             return
         if item.purpose is Purpose.ROBOTS:
             self._robots.handle(item, answer, now)
@@ -232,12 +265,13 @@ class FetchEngine:
 
     def settle(self, now: float) -> None:
         """To be called when all answers that came together were handled."""
+        self._output.commit_point(now)
 
     def _handle_page(
         self, item: FetchItem, queue: HostQueue, answer: Response | Failure, now: float
     ) -> None:
         outcome = outcome_of(answer)
-        now_ms = self._around.clock.now_ms()
+        now_ms = self._hooks.clock.now_ms()
         self.counters[outcome.label] += 1
         self.counters[answer_label(answer)] += 1
         record = record_of(
@@ -246,7 +280,7 @@ class FetchEngine:
         self.emit(record)
         if isinstance(answer, Response) and 300 <= answer.code < 400 and answer.code != 304:
             temporary = outcome.protocol_status is ProtocolStatus.TEMP_MOVED
-            self._redirect(item, answer, temporary=temporary)
+            self._follower.follow_redirect(item, answer, temporary=temporary)
         if outcome.blame is Blame.NONE:
             queue.exceptions = 0
             if self.troubles:
@@ -263,11 +297,11 @@ class FetchEngine:
         now: float,
     ) -> None:
         queue.exceptions += 1
-        pause = self._politeness.back_off(queue.exceptions, self._around.chance.random())
+        pause = self._politeness.back_off(queue.exceptions, self._hooks.rng.random())
         why = "failures"
         if blame is Blame.PAUSE and isinstance(answer, Response):
             asked_for = retry_after_seconds(
-                answer.header("retry-after"), self._around.clock.now_ms()
+                answer.header("retry-after"), self._hooks.clock.now_ms()
             )
             if asked_for is not None:
                 pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
@@ -287,76 +321,19 @@ class FetchEngine:
         self.troubles.close(queue.key, {item.host for item in left}, reason, now, queue.ready_at)
         self.hand_back(left, reason)
 
-    def _redirect(self, item: FetchItem, answer: Response, *, temporary: bool) -> None:
-        location = answer.header("location")
-        target = resolve(item.url, location) if location else None
-        if target is None:
-            self.counters["redirects_dropped.no_target"] += 1
-            return
-        accepted, reason = self._around.accepted(target)
-        if accepted is None:
-            self.counters[f"redirects_dropped.{reason}"] += 1
-            return
-        if accepted == item.url or accepted in item.came_by:
-            self.counters["redirects_dropped.loop"] += 1
-            return
-        astray = self._around.astray(item.url, accepted)
-        if astray:
-            self.counters[f"redirects_dropped.{astray}"] += 1
-            return
-        shown = representative(item.representative or item.url, accepted, temporary=temporary)
-        host = host_of(accepted) or ""
-        is_too_many = len(item.came_by) >= self._settings.redirect_max
-        may_add = not self.stopped and not self._seen.is_full
-        if may_add and not is_too_many and self._around.owns(self._around.key_of(host)):
-            self._follow(item, accepted, shown)
-        elif is_too_many and self._settings.redirect_max and self._settings.redirect_exceeded_skip:
-            self.counters["redirects_dropped.too_many"] += 1
-        else:
-            self.counters["redirects_left_for_later"] += 1
-            self.emit(linked_record(accepted, host, item, shown))
+    def follow_links(self, targets: Iterable[Target], depth: int) -> None:
+        """Queues links of a page to be fetched in this run, where that can be."""
+        self._follower.follow_links(targets, depth)
 
-    def _follow(self, item: FetchItem, target: str, shown: str) -> None:
-        """The target waits in its own server's queue, under its own rules."""
-        if not self._seen.is_new(target):
-            self.counters["redirects_dropped.already_fetched"] += 1
-            return
-        metadata = inherited(item.datum.metadata)  # the source's ETag is not the target's
-        datum = replace(item.datum, modified_time=0, signature=None, metadata=metadata)
-        found = self.item_of(target, datum)
-        if found is None:
-            self.counters["redirects_dropped.no_host"] += 1
-            return
-        self.counters["redirects_followed"] += 1
-        came_by = (*item.came_by, item.url)
-        found = replace(found, came_by=came_by, representative=shown, depth=item.depth)
-        self._around.followed(found)
-        self.line_up(found)
-
-    def follow(self, targets: Iterable[Target], depth: int) -> None:
-        """Links of a page are asked for in this run, in their own servers' queues and under
-        their own rules. They are left for later where that cannot be: the CrawlDb hears of
-        them by the page's parse."""
-        for url, datum in targets:
-            host = host_of(url) or ""
-            if self.stopped or self._seen.is_full:
-                reason = self.stopped or "too_many"
-            elif not self._around.owns(self._around.key_of(host)):
-                reason = "server_of_another_part"
-            elif not self._seen.is_new(url):
-                reason = "already_fetched"
-            elif (item := self.item_of(url, replace(datum, status=Status.DB_UNFETCHED))) is None:
-                reason = "no_host"
-            else:
-                self.counters["outlinks_followed"] += 1
-                self.line_up(replace(item, depth=depth))
-                continue
-            self.counters[f"outlinks_not_followed.{reason}"] += 1
+    def resume(self, waiting: Iterable[FollowedUrl]) -> None:
+        """Queues what a task before this one had taken on beyond the list and not fetched."""
+        self._follower.resume(waiting)
 
     # the end
 
     def stop(self, reason: str) -> None:
         """Takes nothing more; what waits and what is not yet fed is handed back."""
+        self._has_crashed |= reason == CRASHED
         if self.stopped:
             return
         self.stopped = reason
@@ -366,11 +343,17 @@ class FetchEngine:
             self.counters[f"handed_back.{reason}"] += 1
         self._fed = True
 
+    def finish(self) -> None:
+        """Brings out what is left when the driver has ended: redirects' targets whose requests
+        hang, and hosts that failed."""
+        self._follower.leave_open_targets()
+        self._output.add_host_troubles(self.troubles.found())
+
     @property
-    def strays(self) -> list[str]:
+    def cross_part_authorities(self) -> list[str]:
         """The authorities whose pages were handed back because the server that tells their
         rules is another part's: they can be asked when nobody else asks it."""
-        return self._robots.strays()
+        return self._robots.cross_part_authorities()
 
     def hand_back(self, items: list[FetchItem], reason: str) -> None:
         """URLs of the list that are not served stay due in the CrawlDb; they are counted, not
@@ -395,4 +378,6 @@ class FetchEngine:
 
     def emit(self, record: FetchRecord) -> None:
         self.counters["records"] += 1
-        self._around.emit(record)
+        self._output.add(record)
+        if self._follower.open_targets:
+            self._follower.open_targets.pop(record.url, None)

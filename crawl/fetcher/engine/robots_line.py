@@ -47,7 +47,7 @@ class Fetching(Protocol):
 
     def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None: ...
 
-    def line_up(self, item: FetchItem, *, first: bool = False) -> None: ...
+    def enqueue(self, item: FetchItem, *, first: bool = False) -> None: ...
 
     def hand_back(self, items: list[FetchItem], reason: str) -> None: ...
 
@@ -75,7 +75,13 @@ class RobotsLine:
         self._deadline = deadline
         self._archive = archive
         self._elsewhere = elsewhere
-        self._cache = RobotsCache(settings.robots_expire_s, settings.leave_alone_s)
+        self._cache = RobotsCache(
+            settings.robots_expire_s,
+            settings.leave_alone_s,
+            failure_expire_s=settings.robots_defer_s,
+            max_authorities=settings.robots_cache_size,
+            waiting_authorities=self._waiting_authorities,
+        )
 
     def rules_of(self, item: FetchItem, now: float) -> RobotRules | None:
         """The rules that a page is under; None while they are not known."""
@@ -97,9 +103,9 @@ class RobotsLine:
         asker = self._cache.asker_of(item.authority)
         if asker is not None:
             # asked for by another queue: the host was at another address then
-            self._fetching.line_up(replace(item, key=asker), first=True)
+            self._fetching.enqueue(replace(item, key=asker), first=True)
             return
-        self._fetching.line_up(item, first=True)
+        self._fetching.enqueue(item, first=True)
         self._ask(item)
 
     def set_pace(self, item: FetchItem) -> None:
@@ -119,7 +125,7 @@ class RobotsLine:
         """Whether its rules could not be had, and are asked for again later."""
         return self._cache.is_failing(authority)
 
-    def strays(self) -> list[str]:
+    def cross_part_authorities(self) -> list[str]:
         """The authorities whose rules are told by a server of another part."""
         return self._cache.refused_for(ELSEWHERE)
 
@@ -144,7 +150,7 @@ class RobotsLine:
             if page.purpose is Purpose.PAGE and page.authority == authority:
                 self._fetching.hand_back([page], reason)
             else:
-                self._fetching.line_up(page)
+                self._fetching.enqueue(page)
 
     def handle(self, item: FetchItem, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request for a robots.txt."""
@@ -164,7 +170,6 @@ class RobotsLine:
             self._fetching.counters[verdict.reason] += 1
             self._defer(item, origin, verdict, now)
             return
-        self._cache.learn(item.robots_for, verdict, now)
         self._fetching.troubles.answered(host_of(f"{item.robots_for}/") or "")
         self._keep_pace_of(item, verdict, now)
         origin.held -= 1
@@ -172,7 +177,12 @@ class RobotsLine:
             kept = self._slow_down(origin, verdict.crawl_delay_s)
             if kept and item.key == origin.key:
                 origin.wait_until(now + origin.pace.delay_s)
+        self._cache.learn(item.robots_for, verdict, now, host_ready_at=origin.ready_at)
         self._fetching.queues.offer(origin)
+
+    def _waiting_authorities(self) -> set[str]:
+        """The authorities whose pages wait in a queue."""
+        return {page.authority for queue in self._fetching.queues for page in queue.pages}
 
     def _is_exempt(self, host: str) -> bool:
         exempt = self._settings.robots_exempt
@@ -186,7 +196,7 @@ class RobotsLine:
         """Holds the queue's pages back until the authority's rules are known."""
         self._cache.ask(item.authority, item.key)
         self._fetching.queues.queue(item.key).held += 1
-        self._fetching.line_up(
+        self._fetching.enqueue(
             FetchItem(
                 url=f"{item.authority}/robots.txt",
                 host=item.host,
@@ -234,7 +244,7 @@ class RobotsLine:
                 self._fetching.counters[f"answers.{answer.kind}"] += 1
                 self._fetching.emit(record_of(page, outcome, now_ms, answer))
             else:
-                self._fetching.line_up(page)
+                self._fetching.enqueue(page)
 
     def _follow(self, item: FetchItem, answer: Response | Failure) -> bool:
         """Asks for the robots.txt that this one redirects to, in that server's queue; says
@@ -256,7 +266,7 @@ class RobotsLine:
             self._fetching.counters["robots_elsewhere"] += 1
             self.give_up(item.robots_for, ELSEWHERE)
             return True
-        self._fetching.line_up(
+        self._fetching.enqueue(
             replace(
                 found,
                 purpose=Purpose.ROBOTS,
@@ -293,4 +303,4 @@ class RobotsLine:
             key=origin.key,
             came_by=(),
         )
-        self._fetching.line_up(again, first=True)
+        self._fetching.enqueue(again, first=True)

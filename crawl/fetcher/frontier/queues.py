@@ -48,7 +48,7 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class ServerState:
     """How a server was left."""
 
     key: str
@@ -125,21 +125,23 @@ class HostQueues:
             self._queues[key] = found
         return found
 
-    def left(self, now: float) -> list[Left]:
+    def server_states(self, now: float) -> list[ServerState]:
         """What whoever asks these servers next has to know."""
-        past = [Left(key, 0.0, *left) for key, left in self._past.items()]
+        past = [ServerState(key, 0.0, *left) for key, left in self._past.items()]
         past += [
-            Left(key, until - now, 0, "") for key, until in self._paused.items() if until > now
+            ServerState(key, until - now, 0, "")
+            for key, until in self._paused.items()
+            if until > now
         ]
         return past + [
-            Left(queue.key, max(0.0, queue.ready_at - now), queue.exceptions, queue.blocked)
+            ServerState(queue.key, max(0.0, queue.ready_at - now), queue.exceptions, queue.blocked)
             for queue in self._queues.values()
             if queue.ready_at > now or queue.exceptions or queue.blocked
         ]
 
-    def go_on_from(self, left: Iterable[Left], now: float) -> None:
+    def keep_pauses(self, states: Iterable[ServerState], now: float) -> None:
         """Keeps the pauses that another one's requests ask for; before anything is put."""
-        for each in left:
+        for each in states:
             until = now + each.pause_s
             self._paused[each.key] = max(until, self._paused.get(each.key, until))
             if each.exceptions or each.blocked:

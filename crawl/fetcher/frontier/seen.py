@@ -6,7 +6,7 @@ MOST = 500_000
 """Some 50 MB."""
 
 
-class Seen:
+class SeenUrls:
     """Numbers of URLs. Nothing is ever forgotten: a full one takes in no more, and whoever
     would add URLs of their own to the list must leave them for later then."""
 

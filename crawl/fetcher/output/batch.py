@@ -10,7 +10,7 @@ import pyarrow as pa
 from crawl.counters import Counters
 from crawl.fetcher.output.chunk_files import GROUP_ROWS
 from crawl.fetcher.output.note import Note
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.contents import GrowingContents
@@ -35,7 +35,7 @@ class Packed:
     """What was counted along with them."""
     depths: Mapping[str, int]
     """Of the pages whose links may be followed."""
-    followed: Sequence[Followed] = ()
+    followed: Sequence[FollowedUrl] = ()
     """What the pages led to and the fetch took on."""
 
 
@@ -47,7 +47,7 @@ class Batch:
     records: GrowingRecords = field(default_factory=GrowingRecords)
     contents: GrowingContents = field(default_factory=GrowingContents)
     depths: dict[str, int] = field(default_factory=dict)
-    followed: list[Followed] = field(default_factory=list)
+    followed: list[FollowedUrl] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
     begun: float | None = None

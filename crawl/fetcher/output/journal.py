@@ -19,7 +19,7 @@ from typing import IO
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.output.note import Note, decoded, pieces
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
@@ -48,7 +48,7 @@ class Notes:
         records: Sequence[FetchRecord],
         archived: Sequence[Content],
         total: Counters,
-        followed: Sequence[Followed] = (),
+        followed: Sequence[FollowedUrl] = (),
     ) -> None:
         """Notes answers, what they led to and what was counted up to them; not after the end."""
         with self._turn:

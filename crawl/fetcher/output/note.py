@@ -15,7 +15,7 @@ from zlib import crc32
 
 import msgspec
 
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
@@ -34,7 +34,7 @@ class Note:
     records: Sequence[FetchRecord] = ()
     archived: Sequence[Content] = ()
     counters: Mapping[str, int] = field(default_factory=dict)
-    followed: Sequence[Followed] = field(default_factory=list)
+    followed: Sequence[FollowedUrl] = field(default_factory=list)
     """What the answers led to."""
 
 
@@ -65,7 +65,7 @@ def decoded(raw: bytes) -> Iterator[Note]:
     none of ours: its pages are asked for again."""
     records: list[FetchRecord] = []
     archived: list[Content] = []
-    followed: list[Followed] = []
+    followed: list[FollowedUrl] = []
     begin = _HEAD_BYTES
     while begin <= len(raw):
         length = raw[begin - _HEAD_BYTES : begin - _CHECKSUM_BYTES]
@@ -97,8 +97,8 @@ def _record(datum: dict[str, Any], content: dict[str, Any] | None, **others: Any
     )
 
 
-def _followed(datum: dict[str, Any], came_by: list[str], **others: Any) -> Followed:
-    return Followed(datum=_datum(datum), came_by=tuple(came_by), **others)
+def _followed(datum: dict[str, Any], came_by: list[str], **others: Any) -> FollowedUrl:
+    return FollowedUrl(datum=_datum(datum), came_by=tuple(came_by), **others)
 
 
 def _datum(value: dict[str, Any]) -> CrawlDatum:

@@ -11,7 +11,7 @@ from threading import Event, Lock
 
 from crawl.counters import Counters
 from crawl.fetcher.output.journal import Notes
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 
@@ -28,7 +28,7 @@ class Answers:
     notes: Notes
     records: list[FetchRecord] = field(default_factory=list)
     archived: list[Content] = field(default_factory=list)
-    followed: list[Followed] = field(default_factory=list)
+    followed: list[FollowedUrl] = field(default_factory=list)
     """What they led to."""
     begun: float | None = None
     """When the first of them were whole."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,11 +23,12 @@ from crawl.fetcher.output.filling import QUICK_COMMIT_S, SOON_S, ChunkSize, Fill
 from crawl.fetcher.output.followed import write_followed
 from crawl.fetcher.output.journal import Journal
 from crawl.fetcher.output.noting import Answers, Noting
-from crawl.fetcher.output.parse_line import Found, ParseLine
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.output.parse_line import ParseLine
+from crawl.fetcher.values.item import FollowedUrl, FoundLinks
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
+from crawl.model.hosts import HostTrouble
 from crawl.model.status import Status
 from crawl.storage.chunks import Chunk, ChunkLog
 from crawl.storage.folder import Folder
@@ -49,8 +51,10 @@ class Output:
     size: ChunkSize
     buckets: int
     """Of the CrawlDb that the records will be merged into."""
-    counters: Callable[[], Counters]
+    counters: Counters = field(default_factory=Counters)
     """The engine's, to be committed along with the records they count."""
+    observers: tuple[Callable[[FetchRecord], None], ...] = ()
+    """Called with every record before it is added."""
     before_parse: Callable[[str, CrawlDatum], Mapping[str, str]] = lambda url, datum: {}
     """What of a page's record its content keeps for the parse."""
     line: ParseLine | None = None
@@ -75,11 +79,15 @@ class Output:
     _files: ChunkFiles = field(init=False)
     """From here on down: the thread's."""
     _counted: Counters = field(default_factory=Counters)
-    _followed: list[Followed] = field(default_factory=list)
+    _followed: list[FollowedUrl] = field(default_factory=list)
     parse_counters: Counters = field(default_factory=Counters)
     """Of this run, to be asked for at the end."""
+    host_troubles: list[HostTrouble] = field(default_factory=list)
+    """Hosts that failed, known at the end."""
+    parses_pages: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self.parses_pages = self.line is not None
         self._journal = Journal(self.segment, self.part, self.log.token)
         self._batch = Batch(self.before_parse)
         self._begin()
@@ -88,6 +96,8 @@ class Output:
         self._files = self._new_files()
 
     def add(self, record: FetchRecord) -> None:
+        for observe in self.observers:
+            observe(record)
         if self._filling.rows >= 2 * self.size.records and record.datum.status is not Status.LINKED:
             # a host of many pages, refused all at once; a link is committed with the page
             # that led to it
@@ -100,18 +110,22 @@ class Output:
         if self._is_noted:
             self._growing().records.append(record)
 
-    def follow(self, followed: Followed) -> None:
+    def add_followed(self, followed: FollowedUrl) -> None:
         """Keeps a URL that the fetch takes on, with the record that was added last."""
         self._batch.followed.append(followed)
         if self._is_noted:
             self._growing().followed.append(followed)
 
-    def archive(self, content: Content) -> None:
+    def add_archived(self, content: Content) -> None:
         """Keeps an answer that is nobody's record."""
         self._filling.rows += 1
         self._filling.bytes += self._batch.archive(content)
         if self._is_noted:
             self._growing().archived.append(content)
+
+    def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
+        """Keeps hosts that failed until the part is finished."""
+        self.host_troubles.extend(troubles)
 
     @property
     def is_behind(self) -> bool:
@@ -121,9 +135,9 @@ class Output:
             return False
         return sum(not batch.done() for batch in self._waiting) >= _MOST_WAITING - 1
 
-    def found(self) -> Iterator[Found]:
+    def found_links(self) -> Iterable[FoundLinks]:
         """Links that are to be followed."""
-        return iter(()) if self.line is None else self.line.found()
+        return () if self.line is None else self.line.found()
 
     def awaits_links(self) -> bool:
         """Whether pages are being parsed whose links may be followed; has the others parsed."""
@@ -133,7 +147,7 @@ class Output:
             self._pass_on()
         return not self._is_idle or self.line.has_found
 
-    def tick(self, now: float) -> None:
+    def commit_point(self, now: float) -> None:
         """To be called where all records of an answer have been added, and now and then:
         records must not wait for long because no others come."""
         size, batch, chunk = self.size, self._batch, self._filling
@@ -243,7 +257,7 @@ class Output:
     def _note(self) -> None:
         """Has the answers noted that are not yet."""
         if self._answers.rows and not self._answers.is_due:
-            self._answers.total = Counters(self.counters())
+            self._answers.total = Counters(self.counters)
             self._noting.put(self._answers)
 
     def _pass_on(self) -> None:
@@ -254,7 +268,7 @@ class Output:
             return
         if self._is_noted:
             self._note()
-        total = Counters(self.counters())
+        total = Counters(self.counters)
         since = Counters(total)
         since.subtract(self._told)
         counters = {name: count for name, count in since.items() if count}
@@ -303,5 +317,5 @@ class Output:
 
 def pages_of(rows: pa.Table) -> set[str]:
     """The URLs of crawl_fetch rows, but for targets left for a later round."""
-    linked = pc.equal(rows["status"], int(Status.LINKED))
-    return set(rows["url"].filter(pc.invert(linked)).to_pylist())
+    linked = pc.equal(rows["status"], pa.scalar(int(Status.LINKED)))
+    return set(cast(list[str], rows["url"].filter(pc.invert(linked)).to_pylist()))

@@ -30,7 +30,7 @@ class Hosts:
     def __init__(self) -> None:
         self._by_name: dict[str, HostSummary] = {}
 
-    def take(self, record: FetchRecord) -> None:
+    def observe(self, record: FetchRecord) -> None:
         status = record.datum.status
         if status is Status.LINKED:
             return

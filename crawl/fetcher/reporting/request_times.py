@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 
+from crawl.fetcher.values.record import FetchRecord
 from crawl.telemetry.metrics import FETCH_REQUEST_SECONDS
 
 _BOUNDS_MS = tuple(round(bound * 1000) for bound in FETCH_REQUEST_SECONDS.bounds)
@@ -24,7 +25,11 @@ class RequestTimes:
         self._met = 0
         self._chance = random.Random(0)
 
-    def take(self, milliseconds: int) -> None:
+    def observe(self, record: FetchRecord) -> None:
+        if record.response_ms is not None:
+            self.add(record.response_ms)
+
+    def add(self, milliseconds: int) -> None:
         self.counts[bisect_left(_BOUNDS_MS, milliseconds)] += 1
         self.total_ms += milliseconds
         self._met += 1

@@ -23,7 +23,7 @@ from crawl.errors import StorageError
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.engine.robots_line import ELSEWHERE
 from crawl.fetcher.frontier.pauses import pauses_in, pauses_of
-from crawl.fetcher.frontier.queues import Left, Wait
+from crawl.fetcher.frontier.queues import ServerState, Wait
 from crawl.fetcher.output.output import Output
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.values.politeness import Politeness
@@ -82,7 +82,7 @@ def _usual_pause_s(config: Config) -> float:
     return config[FETCHER_PROGRESS_INTERVAL] + _HEARS_WITHIN_S + Politeness.of(config).usual.delay_s
 
 
-def paused_before(segment: Folder, part: int, now_ms: int) -> list[Left]:
+def paused_before(segment: Folder, part: int, now_ms: int) -> list[ServerState]:
     """Servers that the task before this one had to leave alone when it last told of them."""
     return pauses_in(segment.read(_progress_file(part)), now_ms)
 
@@ -163,7 +163,7 @@ class _Watch:
         """Called under the engine's lock: the store, which may be slow, is asked by another
         thread, and its answer is taken at the next call."""
         self._engine = engine
-        self._output.tick(self._clock.monotonic())
+        self._output.commit_point(self._clock.monotonic())
         if self._answer is not None:
             if not self._answer.done():
                 return ""

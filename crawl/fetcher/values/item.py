@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from crawl.interfaces.scoring import Target
 from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
 from crawl.model.value import quick_value
+from crawl.urls.parse import host_of
 
 
 class Purpose(Enum):
@@ -41,7 +46,7 @@ class FetchItem:
 
 
 @quick_value(frozen=True, slots=True)
-class Followed:
+class FollowedUrl:
     """A URL that was taken on beyond the list, as much of it as has to be stored."""
 
     url: str
@@ -52,5 +57,19 @@ class Followed:
     depth: int = 0
 
     @classmethod
-    def of(cls, item: FetchItem) -> Followed:
+    def of(cls, item: FetchItem) -> FollowedUrl:
         return cls(item.url, item.host, item.datum, item.came_by, item.representative, item.depth)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLinks:
+    """Links of one page that are to be followed, and the depth that they lead to."""
+
+    depth: int
+    targets: list[Target]
+
+    def as_followed(self) -> Iterator[FollowedUrl]:
+        """The links as they are stored."""
+        for url, datum in self.targets:
+            unfetched = replace(datum, status=Status.DB_UNFETCHED)
+            yield FollowedUrl(url, host_of(url) or "", unfetched, depth=self.depth)

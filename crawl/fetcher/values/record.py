@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crawl.fetcher.values.item import FetchItem, Followed
+from crawl.fetcher.values.item import FetchItem, FollowedUrl
 from crawl.fetcher.values.outcome import Outcome, reason_of
 from crawl.interfaces.protocol import Failure, Response
 from crawl.model.answer_keys import (
@@ -166,7 +166,7 @@ def inherited(metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 def linked_record(
-    url: str, host: str, source: FetchItem | Followed, representative: str
+    url: str, host: str, source: FetchItem | FollowedUrl, representative: str
 ) -> FetchRecord:
     """A redirect's target that is left for a later round, with its source's inheritance."""
     metadata = inherited(source.datum.metadata)

@@ -247,6 +247,8 @@ class FetchSettings:
     depth: int = 50
     store_content: bool = True
     """Whether records are to bear what came back: to be stored or to be parsed."""
+    store_robots: bool = False
+    """Whether answers to requests for robots.txt are brought out too."""
     redirect_max: int = 0
     redirect_exceeded_skip: bool = False
     robots: RobotsPolicy = _OWN_NAME
@@ -256,6 +258,10 @@ class FetchSettings:
     robots_defer_retries: int = 3
     robots_redirect_max: int = 5
     robots_expire_s: float = 86_400.0
+    robots_cache_size: int = 500_000
+    """Hosts whose rules are remembered, beside those whose pages wait: some 150 MB where all
+    have short rules. One that is forgotten while its pages are still to come costs its server
+    another request, so there are as many as URLs that are remembered."""
     leave_alone_s: float = math.inf
     """How long nobody asks a server whose rules cannot be had, or that failed too often: a
     crawl to its end, for its next round comes."""
@@ -269,6 +275,7 @@ class FetchSettings:
             threads=config[FETCHER_THREADS_FETCH],
             depth=config[FETCHER_QUEUE_DEPTH],
             store_content=config[FETCHER_STORE_CONTENT] or config[FETCHER_PARSE],
+            store_robots=config[FETCHER_STORE_ROBOTS],
             redirect_max=config[HTTP_REDIRECT_MAX],
             redirect_exceeded_skip=config[HTTP_REDIRECT_EXCEEDED_SKIP],
             robots=RobotsPolicy(

@@ -5,19 +5,18 @@ import random
 import threading
 import time
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 
 from crawl.clock import SystemClock
 from crawl.fetcher.drivers.crew import Bandwidth, Crew
 from crawl.fetcher.engine.engine import FetchEngine
+from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.politeness import Pace, Politeness
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, Request, Response
-from tests.fetcher.small_web import DUE
+from tests.fetcher.small_web import DUE, CallbackOutput
 
 CLOCK = SystemClock()
 
@@ -41,6 +40,11 @@ class LiveServer:
         return Response(request.url, code, body=b"x", sent=begun)
 
 
+class FullDisk(list[FetchRecord]):
+    def append(self, record: FetchRecord) -> None:
+        raise OSError("disk full")
+
+
 def crew(
     urls: list[str], server: LiveServer, records: list[FetchRecord], threads: int, delay_s: float
 ) -> tuple[Crew, FetchEngine]:
@@ -48,7 +52,8 @@ def crew(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=threads),
         Politeness(Pace(delay_s)),
-        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+        EngineHooks(lambda host: host, CLOCK, random.Random(1)),
+        CallbackOutput(records.append),
     )
     return Crew(engine, server.fetch, threads, CLOCK), engine
 
@@ -99,11 +104,7 @@ def test_a_stop_finishes_what_is_under_way_and_hands_back_the_rest() -> None:
 def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
     server = LiveServer()
 
-    class Full(list[FetchRecord]):
-        def append(self, record: FetchRecord) -> None:
-            raise OSError("disk full")
-
-    working, _ = crew(["http://a.org/1"] * 3, server, Full(), threads=3, delay_s=0.0)
+    working, _ = crew(["http://a.org/1"] * 3, server, FullDisk(), threads=3, delay_s=0.0)
     with pytest.raises(OSError, match="disk full"):
         working.run()
 
@@ -183,7 +184,8 @@ def driven_crew(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=8),
         Politeness(Pace(delay_s)),
-        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+        EngineHooks(lambda host: host, CLOCK, random.Random(1)),
+        CallbackOutput(records.append),
     )
     server = LiveServer()
     transfers = SlowTransfers(server)
@@ -225,12 +227,8 @@ def test_a_stopped_driver_finishes_what_is_under_way() -> None:
 
 
 def test_a_fault_of_ours_ends_the_driver() -> None:
-    def break_down(record: FetchRecord) -> None:
-        raise OSError("the disk is full")
-
-    records = list[FetchRecord]()
-    working, _, transfers = driven_crew([f"http://h{n}.org/" for n in range(6)], records, 0.0)
-    working._engine._around = replace(working._engine._around, emit=break_down)
-    with pytest.raises(OSError, match="disk is full"):
+    urls = [f"http://h{n}.org/" for n in range(6)]
+    working, _, transfers = driven_crew(urls, FullDisk(), 0.0)
+    with pytest.raises(OSError, match="disk full"):
         working.run()
     assert transfers.closed

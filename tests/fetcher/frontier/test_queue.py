@@ -12,6 +12,11 @@ def item(name: str, purpose: Purpose = Purpose.PAGE, host: str = "a.org") -> Fet
     return FetchItem(f"http://{host}/{name}", host, f"http://{host}", "a.org", DUE, purpose)
 
 
+def has_work(queue: HostQueue) -> bool:
+    """As of now: a type checker takes a property to stay what it was."""
+    return queue.has_work
+
+
 @pytest.fixture
 def queue() -> HostQueue:
     return HostQueue("a.org", Pace(5.0))
@@ -33,9 +38,9 @@ def test_robots_is_served_first_and_while_pages_are_held(queue: HostQueue) -> No
     page, robots = item("1"), item("robots.txt", Purpose.ROBOTS)
     queue.put(page)
     queue.held = 1
-    assert not queue.has_work
+    assert has_work(queue) is False
     queue.put(robots)
-    assert queue.has_work
+    assert has_work(queue) is True
     assert queue.take() is robots
     queue.give_back(0.0, asked=True)
     assert not queue.has_work
@@ -56,12 +61,12 @@ def test_slots_are_as_many_as_the_pace_allows() -> None:
     for n in range(3):
         queue.put(item(str(n)))
     queue.take()
-    assert queue.has_work
+    assert has_work(queue) is True
     queue.take()
-    assert not queue.has_work
+    assert has_work(queue) is False
     assert queue.waiting == 1
     queue.give_back(0.0, asked=True)
-    assert queue.has_work
+    assert has_work(queue) is True
 
 
 def test_a_pause_begins_when_a_request_ends_and_only_if_there_was_one(queue: HostQueue) -> None:

@@ -44,7 +44,7 @@ def test_whoever_asks_next_keeps_the_pauses_of_those_before() -> None:
     before.forget_idle(102.0)
 
     after = HostQueues(Politeness(Pace(5.0)))
-    after.go_on_from(before.left(102.0), now=7.0)
+    after.keep_pauses(before.server_states(102.0), now=7.0)
     assert after.put(item("closed.org")) == "too_many_failures"
     after.put(item("asked.org"))
     assert after.take(9.9) == Nothing(10.0), "three seconds of its pause are left"

@@ -5,22 +5,22 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.fetcher.output.followed import FOLLOWED, not_listed, still_waiting, write_followed
+from crawl.fetcher.output.followed import not_listed, still_waiting, write_followed
 from crawl.fetcher.output.output import ChunkSize
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import Status
 from crawl.storage.bucketed import write_bucketed
-from crawl.storage.chunks import Chunk
+from crawl.storage.chunks import FOLLOWED, Chunk
 from crawl.storage.folder import Folder
 from crawl.storage.segments import FETCH, GENERATE
 from tests.fetcher.outputs import Made, record
 from tests.fetcher.small_web import DUE
 
-TARGET = Followed("http://b.org/", "b.org", DUE, ("http://a.org/",), "http://a.org/")
-LINK = Followed("http://a.org/link", "a.org", DUE, depth=2)
+TARGET = FollowedUrl("http://b.org/", "b.org", DUE, ("http://a.org/",), "http://a.org/")
+LINK = FollowedUrl("http://a.org/link", "a.org", DUE, depth=2)
 URLS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=20)
 DATUMS = st.builds(
     CrawlDatum,
@@ -31,18 +31,18 @@ DATUMS = st.builds(
     st.dictionaries(URLS, URLS, max_size=2),
 )
 MADE = st.builds(
-    Followed, URLS, URLS, DATUMS, st.lists(URLS, max_size=3).map(tuple), URLS, st.integers(0, 99)
+    FollowedUrl, URLS, URLS, DATUMS, st.lists(URLS, max_size=3).map(tuple), URLS, st.integers(0, 99)
 )
 
 
-def chunk_of(segment: Folder, followed: list[Followed], *records: tuple[str, Status]) -> Chunk:
+def chunk_of(segment: Folder, followed: list[FollowedUrl], *records: tuple[str, Status]) -> Chunk:
     rows = to_table((url, "a.org", CrawlDatum(status, 0)) for url, status in records)
     pieces = {FETCH: write_bucketed(segment.child(FETCH), f"{len(followed)}.parquet", rows, 2)}
     return Chunk(pieces, followed=write_followed(segment, 3, followed))
 
 
 @given(st.lists(MADE, min_size=1, max_size=5, unique_by=lambda each: each.url))
-def test_what_is_stored_is_found_as_it_was(followed: list[Followed]) -> None:
+def test_what_is_stored_is_found_as_it_was(followed: list[FollowedUrl]) -> None:
     segment = Folder("memory://followed")
     piece = write_followed(segment, 3, followed)
     assert piece.rows == len(followed) and piece.bytes > 0
@@ -64,7 +64,7 @@ def test_a_target_that_is_left_for_later_is_settled_and_a_link_is_not(tmp_path: 
 
 def test_the_first_of_several_counts(tmp_path: Path) -> None:
     segment = Folder(str(tmp_path))
-    other = Followed(TARGET.url, "b.org", DUE, ("http://c.org/",))
+    other = FollowedUrl(TARGET.url, "b.org", DUE, ("http://c.org/",))
     chunks = [Chunk(followed=write_followed(segment, 3, each)) for each in ([TARGET], [other])]
     assert still_waiting(segment, chunks, set()) == [TARGET]
 
@@ -74,7 +74,7 @@ def test_a_link_that_the_list_names_is_left_to_the_list(tmp_path: Path) -> None:
     rows = to_table((each.url, each.host, DUE) for each in (TARGET, LINK))
     write_bucketed(folder, "part.parquet", rows, 2)
     assert not_listed([TARGET, LINK], folder, ["part.parquet"]) == [TARGET]
-    other = Followed("http://a.org/other", "a.org", DUE, depth=1)
+    other = FollowedUrl("http://a.org/other", "a.org", DUE, depth=1)
     assert not_listed([other], folder, ["part.parquet"]) == [other]
 
 
@@ -85,7 +85,7 @@ def made(tmp_path: Path, **size: int) -> Made:
 def test_it_is_noted_with_the_answer_that_led_to_it(tmp_path: Path) -> None:
     here = made(tmp_path)
     here.output.add(record(1))
-    here.output.follow(TARGET)
+    here.output.add_followed(TARGET)
     here.tick()
     here.add(record(2))
     here.settle()
@@ -105,7 +105,9 @@ def test_it_is_committed_with_the_answer_that_led_to_it(tmp_path: Path) -> None:
     here = made(tmp_path, records=2)
     for number in range(7):  # answers that come together are ticked once
         here.output.add(record(number))
-        here.output.follow(Followed(f"http://b.org/{number}", "b.org", DUE, (f"{number}",)))
+        here.output.add_followed(
+            FollowedUrl(f"http://b.org/{number}", "b.org", DUE, (f"{number}",))
+        )
     here.tick()
     here.output.close()
     for chunk, urls in zip(here.marked(), here.committed(), strict=True):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.fetcher.output.note import Note, decoded, pieces
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
@@ -38,7 +38,15 @@ NOTES = st.builds(
     st.dictionaries(TEXTS, WHOLE, max_size=3),
     st.lists(
         st.builds(
-            *(Followed, TEXTS, TEXTS, DATUMS, st.lists(TEXTS, max_size=3).map(tuple), TEXTS, WHOLE)
+            *(
+                FollowedUrl,
+                TEXTS,
+                TEXTS,
+                DATUMS,
+                st.lists(TEXTS, max_size=3).map(tuple),
+                TEXTS,
+                WHOLE,
+            )
         ),
         max_size=2,
     ),

@@ -9,7 +9,7 @@ from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.output.journal import Notes
 from crawl.fetcher.output.noting import Answers, Noting
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
@@ -29,7 +29,7 @@ class Held(Notes):
         records: Sequence[FetchRecord],
         archived: Sequence[Content],
         total: Counters,
-        followed: Sequence[Followed] = (),
+        followed: Sequence[FollowedUrl] = (),
     ) -> None:
         self.begun.set()
         assert self.may_go_on.wait(60)
@@ -75,7 +75,7 @@ class Broken(Held):
         records: Sequence[FetchRecord],
         archived: Sequence[Content],
         total: Counters,
-        followed: Sequence[Followed] = (),
+        followed: Sequence[FollowedUrl] = (),
     ) -> None:
         raise StorageError("no space left")
 

@@ -13,7 +13,7 @@ from crawl.errors import StorageError
 from crawl.fetcher.output.chunk_files import ChunkFiles
 from crawl.fetcher.output.journal import Journal, Notes
 from crawl.fetcher.output.output import ChunkSize
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.status import Status
@@ -83,7 +83,7 @@ def test_answers_that_come_while_one_is_noted_are_noted_together_without_another
         records: list[FetchRecord],
         archived: list[Content],
         total: Counters,
-        followed: list[Followed],
+        followed: list[FollowedUrl],
     ) -> None:
         met.set()
         assert may_go_on.wait(60)
@@ -135,7 +135,7 @@ def test_what_keeps_answers_from_being_noted_is_told(
         records: list[FetchRecord],
         archived: list[Content],
         total: Counters,
-        followed: list[Followed],
+        followed: list[FollowedUrl],
     ) -> None:
         raise StorageError("no space left")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.reporting.watch import followed_of, settled_of
 from crawl.fetcher.values.record import FetchRecord
-from tests.fetcher.small_web import REFUSED, Page, SmallWeb, fetch
+from tests.fetcher.small_web import REFUSED, CallbackOutput, Page, SmallWeb, fetch
 
 _URLS = [f"http://{host}.org/p{number}" for host in "abc" for number in range(4)]
 _pages = st.one_of(
@@ -50,7 +50,7 @@ def test_done_is_never_more_than_there_is(
         listed,
         deadline=deadline,
         politeness={"max_exceptions": 2},
-        around={"emit": check},
+        output=CallbackOutput(check),
         prepare=engines.append,
         **more,
     )

@@ -10,7 +10,7 @@ import pytest
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.frontier.queues import HostQueues, Left
+from crawl.fetcher.frontier.queues import HostQueues, ServerState
 from crawl.fetcher.output.output import ChunkSize, Output
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.reporting.watch import PROGRESS, STOP, Watch, paused_before, take_over, watching
@@ -76,8 +76,8 @@ def test_who_follows_keeps_the_pauses_that_are_not_over(segment: Folder) -> None
     paused = [["a.org", 600.0, 3], ["b.org", 20.0, 0], ["c.org", 5.0, 1]]
     segment.write(TOLD, json.dumps({"told_ms": NOW, "paused": paused}).encode())
     assert paused_before(segment, 2, NOW + 10_000) == [
-        Left("a.org", 590.0, 3, ""),
-        Left("b.org", 10.0, 0, ""),
+        ServerState("a.org", 590.0, 3, ""),
+        ServerState("b.org", 10.0, 0, ""),
     ]
     assert paused_before(segment, 2, NOW - 10_000)[0].pause_s == 600  # a clock was set back
     assert paused_before(segment, 3, NOW) == []
@@ -127,7 +127,7 @@ def watched(segment: Folder) -> Iterator[Watched]:
     clock.advance(100)
     log = ChunkLog(segment, 2)
     log.claim(NOW)
-    output = Output(segment, 2, log, ChunkSize(), 4, Counters)
+    output = Output(segment, 2, log, ChunkSize(), 4)
     file = PartFile(2, "part.parquet", 50, 0)
     with watching(segment, file, log, output, CONFIG, clock, done=7) as watch:
         yield Watched(segment, watch, log, clock)
@@ -182,7 +182,7 @@ def test_it_tells_who_must_be_left_alone(watched: Watched) -> None:
     queues.queue("asked.org").wait_until(now + 300)
     queues.queue("usual.org").wait_until(now + 5)
     queues.queue("recovered.org").exceptions = 1
-    queues.go_on_from([Left("later.org", 60.0, 0, "")], now)
+    queues.keep_pauses([ServerState("later.org", 60.0, 0, "")], now)
     watched.look()
     found = [(key, exceptions) for key, _, exceptions in watched.told["paused"]]
     assert found == [("asked.org", 0), ("later.org", 0), ("failed.org", 2)]
@@ -220,13 +220,13 @@ def test_a_store_that_fails_for_a_moment_ends_nothing(
 def test_its_last_word_has_all_that_was_counted(segment: Folder) -> None:
     log = ChunkLog(segment, 2)
     log.claim(NOW)
-    output = Output(segment, 2, log, ChunkSize(), 4, Counters)
+    output = Output(segment, 2, log, ChunkSize(), 4)
     file, times = PartFile(2, "part.parquet", 50, 0), RequestTimes()
     engine: Any = StandingEngine()
     with watching(segment, file, log, output, CONFIG, ManualClock(NOW), 7, times) as watch:
         watch(engine, 3)
         engine.counters["records"] += 5  # within the interval: nobody was told
-        times.take(40)
+        times.add(40)
         output.parse_counters["parse.success"] += 2
     told = json.loads(segment.read(TOLD) or b"{}")
     assert told["ended"]
@@ -241,7 +241,7 @@ def test_its_last_word_has_all_that_was_counted(segment: Folder) -> None:
 def test_who_has_lost_the_part_has_no_last_word(segment: Folder) -> None:
     log = ChunkLog(segment, 2)
     log.claim(NOW)
-    output = Output(segment, 2, log, ChunkSize(), 4, Counters)
+    output = Output(segment, 2, log, ChunkSize(), 4)
     file = PartFile(2, "part.parquet", 50, 0)
     engine: Any = StandingEngine()
     with watching(segment, file, log, output, CONFIG, ManualClock(NOW), 7) as watch:

@@ -14,7 +14,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.fetcher.engine.engine import FetchEngine
-from crawl.fetcher.part import PROGRESS, STOP, PartFetched, PartFetching, fetch_part
+from crawl.fetcher.task import PROGRESS, STOP, FetchTaskResult, FetchTaskSpec, fetch_part
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.registry import Resolved
@@ -29,7 +29,7 @@ from crawl.storage.segments import FETCH, GENERATE, PartFile
 from tests.phases.webs import listed
 
 Answer = Response | Failure
-PLUGIN = Resolved("protocol", "scripted", "tests.fetcher.test_part:ScriptedProtocol")
+PLUGIN = Resolved("protocol", "scripted", "tests.fetcher.test_task:ScriptedProtocol")
 
 
 class Death(BaseException):
@@ -100,7 +100,7 @@ class Part:
                 **{name.replace("__", "."): value for name, value in settings.items()},
             }
         )
-        self.fetching = PartFetching(
+        self.fetching = FetchTaskSpec(
             segment=segment.folder,
             config=config,
             protocols=(PLUGIN,),
@@ -112,10 +112,10 @@ class Part:
             deadline_ms=None,
         )
 
-    def fetch(self) -> PartFetched:
+    def fetch(self) -> FetchTaskResult:
         return fetch_part(self.fetching, self.file)
 
-    def go_on(self) -> PartFetched:
+    def go_on(self) -> FetchTaskResult:
         """As somebody does who comes an hour later."""
         return fetch_part(replace(self.fetching, clock=_Later()), self.file)
 
