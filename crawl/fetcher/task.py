@@ -13,24 +13,24 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
-from crawl.fetcher.collecting import rarely_collected
-from crawl.fetcher.drivers.crew import Bandwidth, Crew, Floor
 from crawl.fetcher.drivers.protocols import Protocols
+from crawl.fetcher.drivers.threaded import BandwidthTarget, ThreadedDriver, ThroughputFloor
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.frontier.queues import ServerState
-from crawl.fetcher.output.followed import not_listed, still_waiting
-from crawl.fetcher.output.output import ChunkSize, Output, pages_of
-from crawl.fetcher.output.parse_line import ParseLine
-from crawl.fetcher.reporting.host_summary import Hosts, HostSummary
+from crawl.fetcher.gc_threshold import raised_gc_threshold
+from crawl.fetcher.output.followed import not_listed, unfetched_followed
+from crawl.fetcher.output.inline_parser import InlineParser
+from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput, pages_of
+from crawl.fetcher.reporting.host_summary import HostSummaries, HostSummary
 from crawl.fetcher.reporting.page_spans import page_span_observers
 from crawl.fetcher.reporting.request_times import RequestTimes
-from crawl.fetcher.reporting.watch import (
+from crawl.fetcher.reporting.task_monitor import (
     INTERRUPTED,
     PROGRESS,
     STOP,
-    paused_before,
+    monitor_task,
+    pauses_of_previous_task,
     take_over,
-    watching,
 )
 from crawl.fetcher.task_hooks import hooks_for_task
 from crawl.fetcher.task_spec import FetchTaskSpec
@@ -97,14 +97,14 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
         )
     take_over(log, spec.segment, file.part, config, clock)
-    paused = paused_before(spec.segment, file.part, clock.now_ms())
+    paused = pauses_of_previous_task(spec.segment, file.part, clock.now_ms())
     chunks = log.committed()
     fetched = _fetched_urls(spec.segment, chunks)
     plugin_faults = Counters()
     """Met in the thread that writes."""
-    times, hosts = RequestTimes(), Hosts()
+    times, hosts = RequestTimes(), HostSummaries()
     protocols = Protocols(spec.protocols, config)
-    output = Output(
+    output = SegmentOutput(
         spec.segment,
         file.part,
         log,
@@ -112,7 +112,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         spec.buckets,
         observers=(times.observe, hosts.observe, *page_span_observers(clock)),
         before_parse=lambda url, datum: _kept_for_parse(spec, url, datum, plugin_faults),
-        line=None if spec.parsing is None else ParseLine(spec.parsing, following_of(config)),
+        line=None if spec.parsing is None else InlineParser(spec.parsing, following_of(config)),
         keep_content=config[FETCHER_STORE_CONTENT],
     )
     if output.take_over(fetched, {name for chunk in chunks for name in chunk.notes}):
@@ -131,9 +131,9 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         engine.queues.keep_pauses(spec.cross_part.servers, clock.monotonic())
     engine.queues.keep_pauses(paused, clock.monotonic())
     lists = [each.path for each in spec.lists_of(file)]
-    waiting = still_waiting(spec.segment, chunks, fetched)
+    waiting = unfetched_followed(spec.segment, chunks, fetched)
     engine.resume(not_listed(waiting, spec.segment.child(GENERATE), lists))
-    with watching(
+    with monitor_task(
         spec.segment,
         file,
         log,
@@ -144,7 +144,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         times,
         followed=_followed_before(spec, file, fetched),
     ) as watch:
-        driver = Crew(
+        driver = ThreadedDriver(
             engine,
             protocols.fetch,
             config[FETCHER_THREADS_FETCH],
@@ -156,7 +156,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             transfers=protocols.transfers(),
         )
         try:
-            with rarely_collected():
+            with raised_gc_threshold():
                 driver.run()
             engine.finish()
             output.close()
@@ -252,17 +252,17 @@ def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:
     return clock.monotonic() + (deadline_ms - clock.now_ms()) / 1000
 
 
-def _floor(config: Config) -> Floor | None:
+def _floor(config: Config) -> ThroughputFloor | None:
     pages = config[FETCHER_THROUGHPUT_THRESHOLD]
     if pages < 0:
         return None
-    return Floor(
+    return ThroughputFloor(
         pages, config[FETCHER_THROUGHPUT_RETRIES], config[FETCHER_THROUGHPUT_CHECK_AFTER] * 60
     )
 
 
-def _bandwidth(config: Config) -> Bandwidth | None:
+def _bandwidth(config: Config) -> BandwidthTarget | None:
     target = config[FETCHER_BANDWIDTH_TARGET]
     if target < 0:
         return None
-    return Bandwidth(target, config[FETCHER_BANDWIDTH_CHECK], config[FETCHER_MAX_THREADS])
+    return BandwidthTarget(target, config[FETCHER_BANDWIDTH_CHECK], config[FETCHER_MAX_THREADS])

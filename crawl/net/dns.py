@@ -59,7 +59,7 @@ def system_addresses(host: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class HostLookup:
     """Where a host is, or why it is not told."""
 
     addresses: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Located:
     message: str = ""
 
 
-_ELSEWHERE = Located(("",))
+_ELSEWHERE = HostLookup(("",))
 """Where a host is that a proxy looks up."""
 
 
@@ -111,7 +111,7 @@ class HostsFile:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    located: Located
+    located: HostLookup
     until: float
 
 
@@ -136,9 +136,9 @@ class HostResolver:
         self._lock = threading.Lock()
         self._known: dict[str, _Known] = {}
         """In the order of the look-ups."""
-        self._running: dict[str, Future[Located]] = {}
+        self._running: dict[str, Future[HostLookup]] = {}
 
-    def locate(self, host: str) -> Located:
+    def locate(self, host: str) -> HostLookup:
         """Where the host of a URL is, IPv6 literals in brackets; never raises."""
         with self._lock:
             known = self._known.get(host)
@@ -152,7 +152,7 @@ class HostResolver:
             self._look_up(host, running)
         return running.result()
 
-    def known(self, host: str) -> Located | None:
+    def known(self, host: str) -> HostLookup | None:
         """What `locate` can tell at once; None where it would have to look the host up. Takes
         no lock: it is asked for every page."""
         known = self._known.get(host)
@@ -162,13 +162,13 @@ class HostResolver:
             return None
         return self.locate(host)
 
-    def passed_on(self, host: str) -> Located:
+    def proxied_lookup(self, host: str) -> HostLookup:
         """What a proxy may be asked for: it looks the host up itself, so that nothing but the
         name can be judged. No address is told where it may."""
         refused = self._policy.name_refusal(host)
         if refused is None:
             return _ELSEWHERE
-        return Located((), FailureKind.ADDRESS_REFUSED, refused)
+        return HostLookup((), FailureKind.ADDRESS_REFUSED, refused)
 
     def demote(self, host: str, address: str) -> None:
         """Tells that no connection came about; another address, if any, is tried next."""
@@ -177,10 +177,10 @@ class HostResolver:
             if known is None or len(known.located.addresses) < 2:
                 return
             others = tuple(each for each in known.located.addresses if each != address)
-            self._known[host] = _Known(Located((*others, address)), known.until)
+            self._known[host] = _Known(HostLookup((*others, address)), known.until)
 
-    def _look_up(self, host: str, running: Future[Located]) -> None:
-        located = Located(kind=FailureKind.UNKNOWN_HOST, message=f"{host} was not looked up")
+    def _look_up(self, host: str, running: Future[HostLookup]) -> None:
+        located = HostLookup(kind=FailureKind.UNKNOWN_HOST, message=f"{host} was not looked up")
         try:
             located = self._judge(host)
         finally:
@@ -193,19 +193,19 @@ class HostResolver:
                 del self._running[host]
             running.set_result(located)
 
-    def _judge(self, host: str) -> Located:
+    def _judge(self, host: str) -> HostLookup:
         try:
             found = self._addresses(host)
         except (OSError, UnicodeError) as error:  # UnicodeError: a label too long for IDNA
             reason = getattr(error, "strerror", None) or str(error)
-            return Located((), FailureKind.UNKNOWN_HOST, f"{host}: {reason}")
+            return HostLookup((), FailureKind.UNKNOWN_HOST, f"{host}: {reason}")
         refusals = {address: self._policy.refusal(address) for address in found}
         allowed = tuple(address for address in found if refusals[address] is None)
         if allowed:
-            return Located(allowed)
+            return HostLookup(allowed)
         if not found:
-            return Located((), FailureKind.UNKNOWN_HOST, f"{host} has no address")
-        return Located((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
+            return HostLookup((), FailureKind.UNKNOWN_HOST, f"{host} has no address")
+        return HostLookup((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
 
     def _addresses(self, host: str) -> tuple[str, ...]:
         if not host:  # of a file: URL

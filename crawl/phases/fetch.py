@@ -19,9 +19,9 @@ from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
-from crawl.fetcher.engine.robots_line import ELSEWHERE
+from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
+from crawl.fetcher.reporting.fetch_metrics import measured
 from crawl.fetcher.reporting.host_summary import MOST_HOSTS
-from crawl.fetcher.reporting.measures import measured
 from crawl.fetcher.task import STOP, FetchTaskResult, fetch_part
 from crawl.fetcher.task_spec import CrossPartHosts, FetchTaskSpec, cross_part_number
 from crawl.fetcher.values.politeness import Politeness
@@ -70,7 +70,7 @@ class FetchOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResult:
     """The segment's new state."""
 
     segment: str
@@ -118,7 +118,7 @@ def run(
     options: FetchOptions,
     clock: Clock,
     interrupted: Callable[[], bool] = lambda: False,
-) -> Fetched:
+) -> FetchResult:
     """Fetches the segment, or goes on with it, and publishes what is there.
 
     Whoever writes the file STOP into the segment has it end in good order; `interrupted`
@@ -177,7 +177,7 @@ def run(
         for table in (CONTENT, FETCH):
             segment.publish(table, manifests[table])
         segment.folder.delete(STOP)
-        return Fetched(segment.name, report, complete, lock.took_over)
+        return FetchResult(segment.name, report, complete, lock.took_over)
 
 
 def _fetch_parts(
@@ -200,7 +200,7 @@ def _fetch_cross_part_hosts(
         return []
     rows = 0
     for part in fetched:
-        rows += part.counters.pop(f"handed_back.{ELSEWHERE}", 0)
+        rows += part.counters.pop(f"handed_back.{ROBOTS_ON_OTHER_PART}", 0)
     servers = tuple(server for part in fetched for server in part.servers)
     file = PartFile(cross_part_number(spec.lists), "", rows, 0)
     hosts = CrossPartHosts(authorities, servers)

@@ -57,7 +57,7 @@ class RobotsPolicy:
     """`http.robots.503.defer.visits`"""
 
 
-def rules_from(
+def rules_from_answer(
     answer: Response | Failure, policy: RobotsPolicy, now_ms: int
 ) -> RobotRules | Deferred:
     """The rules of a host by the last answer, redirects already followed by the caller."""

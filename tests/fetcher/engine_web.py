@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 
-from crawl.fetcher.drivers.virtual import Sent
+from crawl.fetcher.drivers.virtual import SentRequest
 from tests.fetcher.small_web import Page
 
 
@@ -21,9 +21,9 @@ def urls_of(pages: dict[str, Page]) -> list[str]:
     return [url for url in pages if not url.endswith("/robots.txt")]
 
 
-def gaps(sent: list[Sent], key: str = "host") -> list[float]:
+def gaps(sent: list[SentRequest], key: str = "host") -> list[float]:
     """From the end of a request to the start of the next one to the same server."""
-    by_key: dict[str, list[Sent]] = defaultdict(list)
+    by_key: dict[str, list[SentRequest]] = defaultdict(list)
     for each in sorted(sent, key=lambda each: each.begun):
         by_key[getattr(each, key)].append(each)
     return [

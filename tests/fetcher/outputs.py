@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from crawl.counters import Counters
 from crawl.fetcher.output.journal import Journal
-from crawl.fetcher.output.output import ChunkSize, Output
+from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.chunks import Chunk, ChunkLog
@@ -39,7 +39,7 @@ class Made:
         self.counters = Counters()
         self.log = ChunkLog(self.segment, 2)
         self.log.claim(0)
-        self.output = Output(
+        self.output = SegmentOutput(
             self.segment,
             2,
             self.log,

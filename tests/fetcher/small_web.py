@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crawl.fetcher.drivers.virtual import Run, VirtualClock, run_virtual
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.drivers.virtual import VirtualClock, VirtualRun, run_virtual
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.output_port import MemoryOutput
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, FailureKind, Response
@@ -32,7 +32,7 @@ class SmallWeb:
     latency: Callable[[str], float] = lambda url: 0.1
     asked: dict[str, int] = field(default_factory=dict)
 
-    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         url = work.request.url
         self.asked[url] = self.asked.get(url, 0) + 1
         page: Page = self.pages.get(url, (404, {}))
@@ -68,7 +68,7 @@ class CallbackOutput(MemoryOutput):
 class Fetched:
     """What a run brought out."""
 
-    run: Run
+    run: VirtualRun
     engine: FetchEngine
     output: MemoryOutput
 
@@ -104,7 +104,7 @@ def fetch(
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=threads, **settings),
-        Politeness(Pace(delay_s, at_once), **(politeness or {})),
+        Politeness(ServerPace(delay_s, at_once), **(politeness or {})),
         EngineHooks(
             **{
                 "key_of": lambda host: host,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawl.config import Config
 from crawl.errors import ConfigError
-from crawl.net.address_ranges import Range, range_of
+from crawl.net.address_ranges import AddressRange, range_of
 from crawl.net.addresses import AddressPolicy
 
 REFUSED = [
@@ -163,14 +163,14 @@ def test_a_disguise_changes_nothing(address: IPv4Address) -> None:
     policy = AddressPolicy()
     if policy.refusal(str(address)) is not None:
         # of several readings those of zeros, which no gateway passes on, say nothing
-        is_nobody = range_of(address) is Range.UNSPECIFIED
+        is_nobody = range_of(address) is AddressRange.UNSPECIFIED
         for form in disguised(address)[: 3 if is_nobody else None]:
             assert policy.refusal(form) is not None, form
 
 
 @given(st.ip_addresses(v=6))
 def test_only_the_internets_own_addresses_are_public(address: IPv6Address) -> None:
-    if range_of(address) is Range.PUBLIC:
+    if range_of(address) is AddressRange.PUBLIC:
         assert int(address) >> 125 == 1
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import Purpose
 from crawl.fetcher.values.output_port import NullOutput
@@ -34,7 +34,7 @@ from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, PartFile
 from crawl.urls.partition import Partitioner, PartitionMode
 
-Listed = Iterator[tuple[str, CrawlDatum]]
+ListedUrls = Iterator[tuple[str, CrawlDatum]]
 
 _DUE = CrawlDatum(Status.DB_UNFETCHED, 0)
 _PAGE = Response("", 200, sent=1.0)
@@ -120,7 +120,7 @@ class PartPlan:
 
 def plan_part(
     part: int,
-    urls: Listed,
+    urls: ListedUrls,
     config: Config,
     latency: Latency,
     *,
@@ -165,7 +165,7 @@ def makespan(seconds: Sequence[float], at_once: int | None = None) -> float:
     return max(ends)
 
 
-def listed_urls(segment: Folder, file: PartFile) -> Listed:
+def listed_urls(segment: Folder, file: PartFile) -> ListedUrls:
     """A part of a generated fetch list, read as it is used."""
     with open_table(segment.child(GENERATE), file.path) as source:
         for rows in each_group(source, ["url", "metadata"]):
@@ -184,7 +184,7 @@ def sizes_of_hosts(hosts: int, urls: int, skew: float) -> NDArray[np.int64]:
     return sizes
 
 
-def made_urls(sizes: NDArray[np.int64], part: int, parts: int, seed: int) -> Listed:
+def made_urls(sizes: NDArray[np.int64], part: int, parts: int, seed: int) -> ListedUrls:
     """The part's share of a made-up list, its hosts mixed by chance as generate mixes them."""
     mine = np.arange(part, len(sizes), parts)
     order = np.repeat(mine.astype(np.int32), sizes[mine])
@@ -214,7 +214,7 @@ class _Web:
         self._latency = latency
         self.hosts: dict[str, HostPlan] = {}
 
-    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         key = work.item.key
         pace = self._engine.queues.queue(key).pace
         host = self.hosts.get(key)

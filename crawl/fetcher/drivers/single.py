@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.fetcher.engine.engine import FetchEngine, Work
-from crawl.fetcher.frontier.queues import Nothing
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.frontier.queues import Idle
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import Purpose
 from crawl.fetcher.values.output_port import MemoryOutput
@@ -30,7 +30,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.net.dns import HostResolver
-from crawl.robots.answer import Deferred, rules_from
+from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
 from crawl.urls.parse import host_of, parse
 from crawl.urls.partition import Partitioner, PartitionMode
@@ -43,7 +43,7 @@ MOST_ANSWERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class FetchEnvironment:
     """How requests are sent, and how time passes."""
 
     fetch: Callable[[Request], Response | Failure]
@@ -54,7 +54,7 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageVisit:
     """What became of one URL."""
 
     url: str
@@ -68,11 +68,11 @@ class Visit:
     """Why it, or a redirect's target, was not fetched: names of the fetch's counters."""
 
 
-def visit_each(
+def fetch_each(
     urls: Iterable[str],
     config: Config,
-    means: Means,
-    done: Callable[[Visit], None],
+    means: FetchEnvironment,
+    done: Callable[[PageVisit], None],
     *,
     redirects: int = 0,
     metadata: Mapping[str, str] | None = None,
@@ -83,8 +83,8 @@ def visit_each(
         done(visiting.visit(url, metadata or {}))
 
 
-def rules_for(
-    url: str, config: Config, means: Means, agents: tuple[str, ...] | None = None
+def robots_rules_for(
+    url: str, config: Config, means: FetchEnvironment, agents: tuple[str, ...] | None = None
 ) -> RobotRules | Deferred:
     """What the robots.txt of the URL's host says to the crawler, or to other `agents`; the
     page itself is not asked for."""
@@ -105,7 +105,7 @@ def is_allowlisted(url: str, exempt: frozenset[str]) -> bool:
 @dataclass(slots=True)
 class _Visiting:
     config: Config
-    means: Means
+    means: FetchEnvironment
     redirects: int
     agents: tuple[str, ...] | None = None
     """Whose rules are looked for; None for the configured names."""
@@ -132,14 +132,14 @@ class _Visiting:
             iter(()), self._settings, Politeness.of(self.config), self._hooks(), self._output
         )
 
-    def visit(self, url: str, metadata: Mapping[str, str]) -> Visit:
+    def visit(self, url: str, metadata: Mapping[str, str]) -> PageVisit:
         """Fetches the page, and those that it redirects to."""
         self._output.clear()
         before = Counters(self._engine.counters)
         self.ask_for(url, metadata)
         records = tuple(self._output.records)
         rules = self.rules_of(records[-1].url if records else url)
-        return Visit(url, records, rules, self._reasons_since(before))
+        return PageVisit(url, records, rules, self._reasons_since(before))
 
     def ask_for(self, url: str, metadata: Mapping[str, str], *, pages: bool = True) -> None:
         """Sends what requests it takes; without `pages`, those for robots.txt alone."""
@@ -149,8 +149,8 @@ class _Visiting:
         at = clock.monotonic()
         engine.forget_seen()  # somebody may want to see a page again
         engine.add(url, datum, at)
-        while (found := engine.next_work(at)) is not None:
-            if isinstance(found, Nothing):
+        while (found := engine.next_request(at)) is not None:
+            if isinstance(found, Idle):
                 # nothing is under way, so that there always is such a moment
                 at = found.until if found.until is not None else at
                 continue
@@ -170,7 +170,7 @@ class _Visiting:
         if len(self._answers) > MOST_ANSWERS:
             del self._answers[next(iter(self._answers))]
 
-    def _wait(self, work: Work, at: float) -> None:
+    def _wait(self, work: ReadyRequest, at: float) -> None:
         seconds = at - self.means.clock.monotonic()
         if seconds > 0:
             self.means.pausing(work.request.url, seconds)
@@ -193,7 +193,7 @@ class _Visiting:
         return None if answer is None else self._verdict(answer)
 
     def _verdict(self, answer: Response | Failure) -> RobotRules | Deferred:
-        return rules_from(answer, self._settings.robots, self.means.clock.now_ms())
+        return rules_from_answer(answer, self._settings.robots, self.means.clock.now_ms())
 
     def _reasons_since(self, before: Counters) -> tuple[str, ...]:
         return tuple(

@@ -11,10 +11,10 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.interfaces.protocol import Failure, Response
 
-Answer = Callable[[Work, float], tuple[Response | Failure, float]]
+Answer = Callable[[ReadyRequest, float], tuple[Response | Failure, float]]
 """(a request, when it is sent) → its answer, and the seconds until that is whole."""
 
 
@@ -33,7 +33,7 @@ class VirtualClock:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentRequest:
     """One request as the server saw it."""
 
     url: str
@@ -44,29 +44,29 @@ class Sent:
 
 
 @dataclass(slots=True)
-class Run:
+class VirtualRun:
     """What happened."""
 
     seconds: float = 0.0
     busy_s: float = 0.0
     """Seconds that threads spent with requests, all together."""
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[SentRequest] = field(default_factory=list)
 
 
 def run_virtual(
     engine: FetchEngine, answer: Answer, threads: int, clock: VirtualClock, *, keep: bool = True
-) -> Run:
+) -> VirtualRun:
     """Runs until the engine is done. `keep` the requests for looking at them later."""
-    run = Run()
+    run = VirtualRun()
     free = threads
     numbers = itertools.count()
-    under_way: list[tuple[float, int, Work, Response | Failure, float]] = []
+    under_way: list[tuple[float, int, ReadyRequest, Response | Failure, float]] = []
     while True:
         until: float | None = None
         done = False
         while free:
-            found = engine.next_work(clock.now)
-            if isinstance(found, Work):
+            found = engine.next_request(clock.now)
+            if isinstance(found, ReadyRequest):
                 response, seconds = answer(found, clock.now)
                 ends = clock.now + seconds
                 heapq.heappush(under_way, (ends, next(numbers), found, response, clock.now))
@@ -86,6 +86,6 @@ def run_virtual(
             run.busy_s += ends - begun
             if keep:
                 item = work.item
-                run.sent.append(Sent(item.url, item.host, item.key, begun, ends))
+                run.sent.append(SentRequest(item.url, item.host, item.key, begun, ends))
             engine.handle(work, response, ends)
             engine.settle(ends)

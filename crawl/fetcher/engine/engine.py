@@ -1,12 +1,12 @@
 """The fetcher as a machine without threads: what to ask next, and what an answer means.
 
     feed        URLs of the list go to their servers' queues, as many as memory allows
-    next_work   the next request that may be sent now; or until when to wait; or the end
+    next_request   the next request that may be sent now; or until when to wait; or the end
     handle      an answer: a record, a redirect, a pause for the server, rules learnt
 
 Whoever runs it, threads in real time or a simulator in virtual time, calls these one at
 a time and sends the request itself in between. Politeness cannot be passed by: every
-request, robots.txt and redirects included, comes out of `next_work`, and a page only
+request, robots.txt and redirects included, comes out of `next_request`, and a page only
 under rules that allow it.
 """
 
@@ -17,11 +17,11 @@ from dataclasses import replace
 
 from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.engine.host_troubles import HostTroubles
-from crawl.fetcher.engine.robots_line import RobotsLine
+from crawl.fetcher.engine.robots_handler import RobotsHandler
 from crawl.fetcher.engine.tail import leave_tail
 from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queues import HostQueues, Nothing
-from crawl.fetcher.frontier.seen import SeenUrls
+from crawl.fetcher.frontier.queues import HostQueues, Idle
+from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, FollowedUrl, Purpose
 from crawl.fetcher.values.outcome import ROBOTS_DENIED, Blame, answer_label, outcome_of
@@ -48,7 +48,7 @@ _PARSE_WAIT_S = 0.05
 
 
 @quick_value(frozen=True, slots=True)
-class Work:
+class ReadyRequest:
     """A request that may be sent now."""
 
     item: FetchItem
@@ -88,7 +88,7 @@ class FetchEngine:
         self.stopped = ""
         """Why nothing more is taken; empty while the fetch goes on."""
         self._has_crashed = False
-        self._robots = RobotsLine(
+        self._robots = RobotsHandler(
             self,
             settings,
             politeness,
@@ -101,7 +101,7 @@ class FetchEngine:
 
     # what to ask next
 
-    def next_work(self, now: float) -> Work | Nothing | None:
+    def next_request(self, now: float) -> ReadyRequest | Idle | None:
         """The next request; until when there is none; None when all is done."""
         if self._has_crashed:
             return None  # what the thread that died had taken is never given back
@@ -110,22 +110,22 @@ class FetchEngine:
             for found in output.found_links():
                 self.follow_links(found.targets, found.depth)
             if output.is_behind and not self.stopped:
-                return Nothing(now + _PARSE_WAIT_S)
+                return Idle(now + _PARSE_WAIT_S)
         work = self._next_request(now)
-        if isinstance(work, Work):
+        if isinstance(work, ReadyRequest):
             return work  # its answer will be followed by a commit point
         output.commit_point(now)
         if work is None and not self.stopped and output.awaits_links():
-            return Nothing(now + _PARSE_WAIT_S)
+            return Idle(now + _PARSE_WAIT_S)
         return work
 
-    def _next_request(self, now: float) -> Work | Nothing | None:
+    def _next_request(self, now: float) -> ReadyRequest | Idle | None:
         if self._deadline is not None and now >= self._deadline:
             self.stop("time_limit")
         while True:
             self._feed(now)
             taken = self.queues.take(now)
-            if isinstance(taken, Nothing):
+            if isinstance(taken, Idle):
                 most_s = self._settings.tail_wait_s
                 if leave_tail(self, self._robots, self._close, taken, now, most_s):
                     continue
@@ -134,7 +134,7 @@ class FetchEngine:
             if work is not None:
                 return work
 
-    def _idle(self, nothing: Nothing) -> Nothing | None:
+    def _idle(self, nothing: Idle) -> Idle | None:
         if self.queues.in_progress:
             return nothing
         if not self.queues.waiting and self._fed:
@@ -150,10 +150,10 @@ class FetchEngine:
             return None
         return nothing
 
-    def _work(self, item: FetchItem, now: float) -> Work | None:
+    def _work(self, item: FetchItem, now: float) -> ReadyRequest | None:
         """The request for an item that was taken; None where it is settled without one."""
         if item.purpose is Purpose.ROBOTS:
-            return Work(item, Request(item.url, max_bytes=MAX_BYTES))
+            return ReadyRequest(item, Request(item.url, max_bytes=MAX_BYTES))
         rules = self._robots.rules_of(item, now)
         if rules is None:
             self.queues.release(item, now, asked=False)
@@ -168,12 +168,12 @@ class FetchEngine:
         if delay is not None and self._politeness.is_too_long(delay):
             base_s = max(delay, self._settings.robots_expire_s)  # until its rules are read again
             self.troubles.give_up(item.host, "crawl_delay_too_long", now, now, base_s)
-            self.hand_back([item], "crawl_delay_too_long")
+            self.return_unfetched([item], "crawl_delay_too_long")
             self.queues.release(item, now, asked=False)
             return None
         datum = item.datum
         request = Request(item.url, datum.modified_time, datum.metadata.get(ETAG_KEY, ""))
-        return Work(item, request)
+        return ReadyRequest(item, request)
 
     def _feed(self, now: float) -> None:
         """Reads on in the list; a good many URLs at a time, which is cheaper than each by
@@ -243,11 +243,11 @@ class FetchEngine:
         refused = self._robots.refusal(item) or self.queues.put(item, first=first)
         if refused:
             self.troubles.refuse(item.key, item.host, self._hooks.clock.monotonic())
-            self.hand_back([item], refused)
+            self.return_unfetched([item], refused)
 
     # what an answer means
 
-    def handle(self, work: Work, answer: Response | Failure, now: float) -> None:
+    def handle(self, work: ReadyRequest, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request; the server's pause begins at `now`."""
         item, counters = work.item, self.counters
         queue = self.queues.release(item, now, asked=answer.sent > 0)
@@ -319,7 +319,7 @@ class FetchEngine:
         until = max(now + self._settings.leave_alone_s, queue.ready_at)
         left = self.queues.drain(queue, reason, until)
         self.troubles.close(queue.key, {item.host for item in left}, reason, now, queue.ready_at)
-        self.hand_back(left, reason)
+        self.return_unfetched(left, reason)
 
     def follow_links(self, targets: Iterable[Target], depth: int) -> None:
         """Queues links of a page to be fetched in this run, where that can be."""
@@ -338,7 +338,7 @@ class FetchEngine:
             return
         self.stopped = reason
         for queue in list(self.queues):
-            self.hand_back(self.queues.drain(queue, reason), reason)
+            self.return_unfetched(self.queues.drain(queue, reason), reason)
         for _ in self._urls:
             self.counters[f"handed_back.{reason}"] += 1
         self._fed = True
@@ -355,7 +355,7 @@ class FetchEngine:
         rules is another part's: they can be asked when nobody else asks it."""
         return self._robots.cross_part_authorities()
 
-    def hand_back(self, items: list[FetchItem], reason: str) -> None:
+    def return_unfetched(self, items: list[FetchItem], reason: str) -> None:
         """URLs of the list that are not served stay due in the CrawlDb; they are counted, not
         recorded. The CrawlDb may not know a redirect's target: it is left for later. It hears of
         a followed link by the parse of the page that has it."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from crawl.counters import Counters
-from crawl.fetcher.frontier.seen import SeenUrls
+from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, FollowedUrl
 from crawl.fetcher.values.output_port import OutputPort

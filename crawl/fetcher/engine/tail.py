@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crawl.fetcher.engine.robots_line import Fetching, RobotsLine
+from crawl.fetcher.engine.robots_handler import EngineCore, RobotsHandler
 from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queues import Nothing
+from crawl.fetcher.frontier.queues import Idle
 
 
 def leave_tail(
-    fetching: Fetching,
-    robots: RobotsLine,
+    fetching: EngineCore,
+    robots: RobotsHandler,
     close: Callable[[HostQueue, str, float], None],
-    nothing: Nothing,
+    nothing: Idle,
     now: float,
     most_s: float,
 ) -> bool:
@@ -34,11 +34,11 @@ def leave_tail(
         if queue.exceptions:
             close(queue, "pause_beyond_tail_wait", now)
         else:  # not closed: the host's other authorities may have rules
-            fetching.hand_back(queues.drain(queue), "robots_deferred")
+            fetching.return_unfetched(queues.drain(queue), "robots_deferred")
     return bool(waiting)
 
 
-def _is_in_trouble(queue: HostQueue, robots: RobotsLine) -> bool:
+def _is_in_trouble(queue: HostQueue, robots: RobotsHandler) -> bool:
     """Whether it waits for more than its usual pause; pages alone that are held back hang on
     a robots.txt that waits in another queue."""
     if queue.exceptions:

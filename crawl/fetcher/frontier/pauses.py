@@ -7,13 +7,13 @@ import json
 
 from crawl.fetcher.frontier.queues import HostQueues, ServerState
 
-Told = list[tuple[str, float, int]]
+PauseRow = list[tuple[str, float, int]]
 """A server's key, the seconds until it may be asked, and its failures in a row."""
 _MOST = 10_000
 """Servers that are told of: some hundred bytes each."""
 
 
-def pauses_of(queues: HostQueues, now: float, usual_s: float) -> Told:
+def current_pauses(queues: HostQueues, now: float, usual_s: float) -> PauseRow:
     """Who must be left alone: who failed, and whoever asked for more than is usual."""
     found = [
         (left.key, round(left.pause_s, 3), left.exceptions)
@@ -23,7 +23,7 @@ def pauses_of(queues: HostQueues, now: float, usual_s: float) -> Told:
     return sorted(found, key=lambda each: -each[1])[:_MOST]
 
 
-def pauses_in(raw: bytes | None, now_ms: int) -> list[ServerState]:
+def read_pauses(raw: bytes | None, now_ms: int) -> list[ServerState]:
     """Of what a task told at some moment, those that are not over; none where it is torn."""
     try:
         told = json.loads(raw) if raw else {}

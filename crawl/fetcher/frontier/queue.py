@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from crawl.fetcher.values.item import FetchItem, Purpose
-from crawl.fetcher.values.politeness import Pace
+from crawl.fetcher.values.politeness import ServerPace
 
 
 @dataclass(slots=True, eq=False)
@@ -18,7 +18,7 @@ class HostQueue:
     """One server's waiting line."""
 
     key: str
-    pace: Pace
+    pace: ServerPace
     pages: deque[FetchItem] = field(default_factory=deque)
     robots: deque[FetchItem] = field(default_factory=deque)
     """Served first, and also while the pages are held back."""
@@ -35,7 +35,7 @@ class HostQueue:
     """Why nothing more is taken in; empty while the queue is open."""
     floor_s: float = 0.0
     """The pause that robots.txt asks for: nothing else shortens it."""
-    lined_up: bool = False
+    is_scheduled: bool = False
     """Whether it stands among the queues that will be looked at by themselves."""
 
     @property
@@ -73,7 +73,7 @@ class HostQueue:
             self.ready_at = now + self.pace.delay_s
             self.why = ""
 
-    def slow_down(self, pace: Pace, floor_s: float) -> None:
+    def slow_down(self, pace: ServerPace, floor_s: float) -> None:
         """Keeps to the pace that a robots.txt asks for; the pause gets never shorter again
         than `floor_s`."""
         self.pace = pace

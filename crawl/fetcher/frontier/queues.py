@@ -39,7 +39,7 @@ class _Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class Idle:
     """Nobody may be asked now."""
 
     until: float | None
@@ -59,7 +59,7 @@ class ServerState:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class LongWait:
     """A server that cannot be asked for a while."""
 
     host: str
@@ -68,7 +68,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class QueueStats:
     """How the queues stand at a moment."""
 
     ready: int
@@ -81,7 +81,7 @@ class Outlook:
     """Of those that wait: for a robots.txt."""
     backed_off: int = 0
     """Of those that wait: because their server failed, or asked for it."""
-    waits: tuple[Wait, ...] = ()
+    waits: tuple[LongWait, ...] = ()
     """The first of those that wait for long."""
 
 
@@ -154,7 +154,7 @@ class HostQueues:
             return queue.blocked
         queue.put(item, first=first)
         self.waiting += 1
-        if not queue.lined_up:
+        if not queue.is_scheduled:
             self._offer(queue)
         return ""
 
@@ -162,15 +162,15 @@ class HostQueues:
         """Which IP address a host is at, once it is known."""
         self._address_of[host] = address
 
-    def take(self, now: float) -> FetchItem | Nothing:
+    def take(self, now: float) -> FetchItem | Idle:
         """The next item of a server that may be asked now."""
         while self._heap:
             ready_at, _, queue = self._heap[0]
             is_outdated = not queue.has_work or ready_at < queue.ready_at
             if ready_at > now and not is_outdated:
-                return Nothing(ready_at)
+                return Idle(ready_at)
             heapq.heappop(self._heap)
-            queue.lined_up = False
+            queue.is_scheduled = False
             if self._gated and not self._passes_gate(queue, now, is_outdated):
                 continue
             if is_outdated:
@@ -184,7 +184,7 @@ class HostQueues:
             if queue.in_progress < queue.pace.at_once:
                 self._offer(queue)
             return item
-        return Nothing(None)
+        return Idle(None)
 
     def release(self, item: FetchItem, now: float, *, asked: bool) -> HostQueue:
         """Gives the server's slot back; its pause begins now where it was asked."""
@@ -249,11 +249,11 @@ class HostQueues:
             if gate.busy or gate.waiting or gate.called or gate.ready_at > now
         }
 
-    def outlook(self, now: float) -> Outlook:
+    def outlook(self, now: float) -> QueueStats:
         """How the queues stand: what people are told, and what an ETA rests on."""
         ready = waiting = awaiting = backed_off = 0
         longest = 0.0
-        waits: list[Wait] = []
+        waits: list[LongWait] = []
         for queue in self._queues.values():
             if queue.has_work and queue.ready_at <= now:
                 ready += 1
@@ -265,19 +265,19 @@ class HostQueues:
                     backed_off += 1
                 if queue.waiting and queue.ready_at - now > _LONG_S:
                     why = queue.why or "crawl delay"
-                    waits.append(Wait(queue.next_host, why, queue.ready_at))
+                    waits.append(LongWait(queue.next_host, why, queue.ready_at))
             if queue.waiting:
                 pauses = max(0, queue.waiting - 1) * queue.pace.delay_s / queue.pace.at_once
                 longest = max(longest, max(0.0, queue.ready_at - now) + pauses)
         first = heapq.nsmallest(_WAITS_TOLD, waits, key=lambda wait: wait.until)
-        return Outlook(ready, waiting, longest, awaiting, backed_off, tuple(first))
+        return QueueStats(ready, waiting, longest, awaiting, backed_off, tuple(first))
 
     def _offer(self, queue: HostQueue) -> None:
-        if not queue.lined_up and queue.has_work:
+        if not queue.is_scheduled and queue.has_work:
             self._push(queue, queue.ready_at)
 
     def _push(self, queue: HostQueue, moment: float) -> None:
-        queue.lined_up = True
+        queue.is_scheduled = True
         heapq.heappush(self._heap, (moment, next(self._numbers), queue))
 
     def _gate(self, host: str) -> _Gate | None:
@@ -297,7 +297,7 @@ class HostQueues:
             return True
         if not gate.busy and gate.called is None and gate.ready_at <= now:
             return True
-        queue.lined_up = True
+        queue.is_scheduled = True
         gate.waiting.append(queue)
         if not gate.busy and gate.called is None:
             self._call_next(gate)
@@ -307,7 +307,7 @@ class HostQueues:
         """Gives the turn to the first that can use it as soon as the gate opens."""
         while gate.waiting:
             queue = gate.waiting.popleft()
-            queue.lined_up = False
+            queue.is_scheduled = False
             if queue.has_work and queue.ready_at <= gate.ready_at:
                 gate.called = queue
                 self._turns[queue] = gate

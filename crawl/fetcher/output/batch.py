@@ -21,12 +21,12 @@ from crawl.storage.segments import CONTENT, FETCH
 _BYTES = 8 << 20
 
 
-Kept = Callable[[str, CrawlDatum], Mapping[str, str]]
+KeptForParse = Callable[[str, CrawlDatum], Mapping[str, str]]
 """What of a page's record its content keeps for the parse."""
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedBatch:
     """A batch as it is written."""
 
     tables: Mapping[str, pa.Table]
@@ -43,7 +43,7 @@ class Packed:
 class Batch:
     """What came since the last one was passed on."""
 
-    kept: Kept
+    kept: KeptForParse
     records: GrowingRecords = field(default_factory=GrowingRecords)
     contents: GrowingContents = field(default_factory=GrowingContents)
     depths: dict[str, int] = field(default_factory=dict)
@@ -80,12 +80,12 @@ class Batch:
         self.bytes += weight
         return weight
 
-    def packed(self, counters: Mapping[str, int]) -> Packed:
+    def packed(self, counters: Mapping[str, int]) -> PackedBatch:
         tables = {FETCH: self.records.table(), CONTENT: self.contents.table()}
-        return Packed(tables, counters, self.depths, self.followed)
+        return PackedBatch(tables, counters, self.depths, self.followed)
 
 
-def packed_notes(notes: Iterable[Note], kept: Kept) -> Iterator[Packed]:
+def pack_notes(notes: Iterable[Note], kept: KeptForParse) -> Iterator[PackedBatch]:
     """What they hold, in batches of the usual size."""
     batch, counted = Batch(kept), Counters()
     for note in notes:

@@ -52,7 +52,9 @@ def write_followed(segment: Folder, part: int, followed: Sequence[FollowedUrl]) 
     return Piece(name, len(followed), folder.size(name) or 0)
 
 
-def still_waiting(segment: Folder, chunks: Iterable[Chunk], done: set[str]) -> list[FollowedUrl]:
+def unfetched_followed(
+    segment: Folder, chunks: Iterable[Chunk], done: set[str]
+) -> list[FollowedUrl]:
     """What the chunks' pages led to and has no record yet: neither one of its own (`done`)
     nor, for a redirect's target, that of a link which leaves it to a later round."""
     chunks = list(chunks)

@@ -27,7 +27,7 @@ from crawl.storage.folder import Folder
 JOURNAL = "crawl_fetch/journal"
 
 
-class Notes:
+class ChunkJournal:
     """Those of one chunk, on their way to disk: written by one thread, ended by another."""
 
     def __init__(
@@ -103,9 +103,9 @@ class Journal:
         self.can_grow = segment.is_local()
         """Whether a file can be read while it is written."""
 
-    def begin(self, told: Counters) -> Notes:
+    def begin(self, told: Counters) -> ChunkJournal:
         """For a new chunk; what was counted up to it is in those before."""
-        return Notes(self._folder, self._new_name, told, can_grow=self.can_grow)
+        return ChunkJournal(self._folder, self._new_name, told, can_grow=self.can_grow)
 
     def left(self, is_contained: Callable[[str], bool]) -> dict[str, list[Note]]:
         """The notes of those before, by file, but for files that a chunk contains."""

@@ -24,7 +24,7 @@ class HostSummary:
     """Of all answers together."""
 
 
-class Hosts:
+class HostSummaries:
     """Adds up records by host."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crawl.config import Config
 from crawl.fetcher.drivers.simulate import (
     Latency,
-    Listed,
+    ListedUrls,
     PartPlan,
     listed_urls,
     made_urls,
@@ -32,12 +32,12 @@ from tests.fetcher.small_web import DUE
 EVEN = Latency(0.5, spread=0)
 
 
-def plan(urls: Listed, latency: Latency = EVEN, **values: object) -> PartPlan:
+def plan(urls: ListedUrls, latency: Latency = EVEN, **values: object) -> PartPlan:
     properties = {name.replace("_", "."): value for name, value in values.items()}
     return plan_part(0, urls, Config.of(properties), latency)
 
 
-def pages(**hosts: int) -> Listed:
+def pages(**hosts: int) -> ListedUrls:
     return iter(
         [(f"http://{name}.test/{n}", DUE) for name, many in hosts.items() for n in range(many)]
     )

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.clock import SystemClock
-from crawl.fetcher.drivers.crew import Crew
+from crawl.fetcher.drivers.threaded import ThreadedDriver
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.output_port import NullOutput
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, Request, Response
@@ -48,7 +48,7 @@ def test_requests_are_kept_only_if_wanted() -> None:
     engine = FetchEngine(
         iter([("http://a.org/", DUE)]),
         FetchSettings(),
-        Politeness(Pace(1.0)),
+        Politeness(ServerPace(1.0)),
         EngineHooks(lambda host: host, clock, random.Random(1)),
         NullOutput(),
     )
@@ -71,7 +71,7 @@ def test_a_robots_txt_lost_in_a_server_that_is_closed_defers_its_host() -> None:
     done = fetch(web, listed, delay_s=1.0, politeness={"max_exceptions": 3, "back_off_s": 1})
     assert done.engine.counters["handed_back.robots_deferred"] == 1
     assert done.engine.counters["handed_back.too_many_failures"] == 6
-    assert done.engine.next_work(1e9) is None
+    assert done.engine.next_request(1e9) is None
     assert "http://a.org/p" not in done.statuses
 
 
@@ -84,7 +84,7 @@ def test_a_robots_txt_waiting_at_a_server_that_gets_closed_defers_its_host() -> 
     listed = [url for url in pages if "robots" not in url]
     done = fetch(web, listed, delay_s=1.0, politeness={"max_exceptions": 1})
     assert done.engine.counters["handed_back.robots_deferred"] == 1
-    assert done.engine.next_work(1e9) is None
+    assert done.engine.next_request(1e9) is None
 
 
 def test_a_delay_of_the_records_does_not_shorten_the_one_of_robots_txt() -> None:
@@ -95,7 +95,7 @@ def test_a_delay_of_the_records_does_not_shorten_the_one_of_robots_txt() -> None
     engine = FetchEngine(
         iter([(url, own) for url in pages if "robots" not in url]),
         FetchSettings(threads=1, depth=3),  # most of the list is read after the rules
-        Politeness(Pace(1.0)),
+        Politeness(ServerPace(1.0)),
         EngineHooks(lambda host: host, clock, random.Random(1)),
         NullOutput(),
     )
@@ -117,7 +117,7 @@ class Memory:
         self.engine = FetchEngine(
             ((f"http://h{n // 10 % hosts}.org/p{n}", DUE) for n in range(urls)),
             FetchSettings(threads=threads, depth=depth),
-            Politeness(Pace(1.0)),
+            Politeness(ServerPace(1.0)),
             EngineHooks(lambda host: host, self.clock, random.Random(1)),
             CallbackOutput(self._emit),
         )
@@ -127,7 +127,7 @@ class Memory:
         self.queues = max(self.queues, len(self.engine.queues))
         self.waiting = max(self.waiting, self.engine.queues.waiting)
 
-    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         return Response("", 404, sent=1.0), 0.2
 
     def fetch(self, request: Request) -> Response | Failure:
@@ -151,12 +151,12 @@ def test_threads_in_real_time_keep_as_little() -> None:
     engine = FetchEngine(
         ((f"http://h{n}.org/p", DUE) for n in range(6_000)),
         FetchSettings(threads=50, depth=4),
-        Politeness(Pace(0.0)),
+        Politeness(ServerPace(0.0)),
         EngineHooks(lambda host: host, SystemClock(), random.Random(1)),
         CallbackOutput(memory._emit),
     )
     memory.engine = engine
-    Crew(engine, memory.fetch, 50, SystemClock()).run()
+    ThreadedDriver(engine, memory.fetch, 50, SystemClock()).run()
     assert memory.records == 6_000
     assert memory.waiting <= 50 * 4 + 50
     assert memory.queues <= 2 * (50 * 4 + 50) + 1000 + 200
@@ -195,7 +195,7 @@ def test_a_followed_redirect_is_not_asked_for_in_the_version_of_its_source() -> 
     known = replace(DUE, modified_time=5, metadata={"ETag": '"source"', "lang": "en"})
     asked: dict[str, Request] = {}
 
-    def answer(work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         asked[work.request.url] = work.request
         moved = work.request.url == "http://a.org/old"
         headers = (("Location", "/new"),) if moved else ()
@@ -206,7 +206,7 @@ def test_a_followed_redirect_is_not_asked_for_in_the_version_of_its_source() -> 
     engine = FetchEngine(
         iter([("http://a.org/old", known)]),
         FetchSettings(redirect_max=3),
-        Politeness(Pace(1.0)),
+        Politeness(ServerPace(1.0)),
         EngineHooks(lambda host: host, clock, random.Random(1)),
         CallbackOutput(records.append),
     )
@@ -261,12 +261,12 @@ def test_pages_that_nobody_will_set_free_are_handed_back() -> None:
     engine = FetchEngine(
         iter([("http://a.org/1", DUE), ("http://a.org/2", DUE)]),
         FetchSettings(),
-        Politeness(Pace(1.0)),
+        Politeness(ServerPace(1.0)),
         EngineHooks(lambda host: host, clock, random.Random(1)),
         NullOutput(),
     )
     engine.queues.queue("a.org").held = 1
-    assert engine.next_work(0.0) is None
+    assert engine.next_request(0.0) is None
     assert engine.counters["handed_back.stuck"] == 2
 
 

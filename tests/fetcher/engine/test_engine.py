@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.output_port import MemoryOutput, NullOutput
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
@@ -190,11 +190,11 @@ def test_the_list_is_read_as_memory_allows() -> None:
     engine = FetchEngine(
         endless(),
         FetchSettings(threads=2, depth=10),
-        Politeness(Pace(1.0)),
+        Politeness(ServerPace(1.0)),
         EngineHooks(lambda name: name, VirtualClock(), random.Random(1)),
         NullOutput(),
     )
-    assert engine.next_work(0.0) is not None
+    assert engine.next_request(0.0) is not None
     assert read <= 2 * 10 + 1
 
 
@@ -260,7 +260,7 @@ def engine_of_one_list(urls: list[str], redirect_max: int = 0) -> tuple[FetchEng
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
         FetchSettings(redirect_max=redirect_max),
-        Politeness(Pace(1.0)),
+        Politeness(ServerPace(1.0)),
         EngineHooks(lambda host: host, VirtualClock(), random.Random(1)),
         output,
     )
@@ -276,8 +276,8 @@ def test_what_is_added_later_is_not_fetched_twice() -> None:
     }
     engine, output = engine_of_one_list(["http://a.org/1", "http://a.org/2"], redirect_max=3)
     web, clock = SmallWeb(pages), VirtualClock()
-    first = engine.next_work(0.0)
-    assert isinstance(first, Work)
+    first = engine.next_request(0.0)
+    assert isinstance(first, ReadyRequest)
     engine.add("http://a.org/1", DUE, 0.0)  # its robots.txt is under way
     engine.add("http://a.org/3", DUE, 0.0)
     engine.handle(first, web.answer(first, 0.0)[0], 0.1)

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from crawl.fetcher.frontier.seen import SeenUrls
+from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.output_port import MemoryOutput
 from crawl.fetcher.values.record import FetchRecord

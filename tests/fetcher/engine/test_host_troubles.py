@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.hosts import HostTrouble, troubles_table
 from tests.fetcher.small_web import REFUSED, Answered, Fetched, Page, SmallWeb, fetch
@@ -161,7 +161,7 @@ class SeenWaiting(SmallWeb):
     engine: FetchEngine | None = None
     seen: dict[str, str] = field(default_factory=dict)
 
-    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         assert self.engine is not None
         waits = self.engine.queues.outlook(now).waits
         self.seen.update({wait.host: wait.why for wait in waits})

@@ -4,7 +4,7 @@ import pytest
 
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.values.item import FetchItem, Purpose
-from crawl.fetcher.values.politeness import Pace
+from crawl.fetcher.values.politeness import ServerPace
 from tests.fetcher.small_web import DUE
 
 
@@ -19,7 +19,7 @@ def has_work(queue: HostQueue) -> bool:
 
 @pytest.fixture
 def queue() -> HostQueue:
-    return HostQueue("a.org", Pace(5.0))
+    return HostQueue("a.org", ServerPace(5.0))
 
 
 def test_pages_come_out_in_the_order_they_went_in(queue: HostQueue) -> None:
@@ -57,7 +57,7 @@ def test_the_next_host_is_the_one_of_the_item_that_is_taken_next(queue: HostQueu
 
 
 def test_slots_are_as_many_as_the_pace_allows() -> None:
-    queue = HostQueue("a.org", Pace(0.0, at_once=2))
+    queue = HostQueue("a.org", ServerPace(0.0, at_once=2))
     for n in range(3):
         queue.put(item(str(n)))
     queue.take()
@@ -91,8 +91,8 @@ def test_a_moment_to_wait_for_never_comes_nearer(queue: HostQueue) -> None:
 
 
 def test_a_pace_of_robots_txt_stays_the_floor(queue: HostQueue) -> None:
-    queue.slow_down(Pace(9.0), 9.0)
-    queue.slow_down(Pace(7.0), 7.0)
+    queue.slow_down(ServerPace(9.0), 9.0)
+    queue.slow_down(ServerPace(7.0), 7.0)
     assert queue.floor_s == 9.0
 
 

@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from crawl.fetcher.frontier.queues import HostQueues, Nothing
+from crawl.fetcher.frontier.queues import HostQueues, Idle
 from crawl.fetcher.values.item import FetchItem, Purpose
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from tests.fetcher.queued import item
 
 HOSTS = [f"h{n}" for n in range(6)]
@@ -27,7 +27,7 @@ class Servers(RuleBasedStateMachine):
         self.at_once = at_once
         self.by_group = by_group
         self.ip_delay = IP_DELAY if spaced else 0.0
-        self.queues = HostQueues(Politeness(Pace(DELAY, at_once), ip_delay_s=self.ip_delay))
+        self.queues = HostQueues(Politeness(ServerPace(DELAY, at_once), ip_delay_s=self.ip_delay))
         for host, address in ADDRESSES.items():
             self.queues.set_address(host, address)
         self.key_of = {host: f"k{n // 2 if by_group else n}" for n, host in enumerate(HOSTS)}
@@ -58,7 +58,7 @@ class Servers(RuleBasedStateMachine):
     @rule()
     def take(self) -> None:
         found = self.queues.take(self.now)
-        if isinstance(found, Nothing):
+        if isinstance(found, Idle):
             assert found.until is None or found.until > self.now
             self._nobody_could_be_asked()
             return
@@ -131,7 +131,7 @@ class Servers(RuleBasedStateMachine):
             self.release(0, asked=False)
         while self.queues.waiting:
             found = self.queues.take(self.now)
-            if isinstance(found, Nothing):
+            if isinstance(found, Idle):
                 assert found.until is not None
                 self.now = found.until
                 continue
@@ -167,7 +167,7 @@ TestServers.settings = settings(max_examples=150, stateful_step_count=60, deadli
 
 @pytest.mark.parametrize("rounds", [1, 200])
 def test_the_heap_does_not_grow_with_use(rounds: int) -> None:
-    queues = HostQueues(Politeness(Pace(1.0)))
+    queues = HostQueues(Politeness(ServerPace(1.0)))
     now = 0.0
     for _ in range(rounds):
         for host in HOSTS:

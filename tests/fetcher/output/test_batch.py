@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.fetcher.output.batch import Batch, packed_notes
+from crawl.fetcher.output.batch import Batch, pack_notes
 from crawl.fetcher.output.chunk_files import GROUP_ROWS
 from crawl.fetcher.output.note import Note
 from crawl.fetcher.values.record import FetchRecord
@@ -71,10 +71,10 @@ def test_notes_are_packed_by_the_batch_with_their_own_counts() -> None:
     notes = [
         Note([record(f"u{n}", b"x")], [], {"records": 1, "robots": n % 2}) for n in range(rows + 3)
     ]
-    first, second = packed_notes(notes, kept)
+    first, second = pack_notes(notes, kept)
     assert [each.tables[FETCH].num_rows for each in (first, second)] == [rows, 3]
     assert [each.counters["records"] for each in (first, second)] == [rows, 3]
     assert first.counters["robots"] + second.counters["robots"] == sum(
         n % 2 for n in range(rows + 3)
     )
-    assert list(packed_notes([], kept)) == []
+    assert list(pack_notes([], kept)) == []

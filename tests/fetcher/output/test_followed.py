@@ -5,8 +5,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.fetcher.output.followed import not_listed, still_waiting, write_followed
-from crawl.fetcher.output.output import ChunkSize
+from crawl.fetcher.output.followed import not_listed, unfetched_followed, write_followed
+from crawl.fetcher.output.segment_output import ChunkSize
 from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.datum import CrawlDatum
@@ -46,27 +46,29 @@ def test_what_is_stored_is_found_as_it_was(followed: list[FollowedUrl]) -> None:
     segment = Folder("memory://followed")
     piece = write_followed(segment, 3, followed)
     assert piece.rows == len(followed) and piece.bytes > 0
-    assert still_waiting(segment, [Chunk(followed=piece)], set()) == followed
+    assert unfetched_followed(segment, [Chunk(followed=piece)], set()) == followed
 
 
 def test_a_record_settles_it(tmp_path: Path) -> None:
     segment = Folder(str(tmp_path))
     open_one = chunk_of(segment, [TARGET], ("http://a.org/", Status.FETCH_REDIR_TEMP))
-    assert still_waiting(segment, [open_one, Chunk()], {"http://a.org/"}) == [TARGET]
-    assert still_waiting(segment, [open_one], {"http://a.org/", TARGET.url}) == []
+    assert unfetched_followed(segment, [open_one, Chunk()], {"http://a.org/"}) == [TARGET]
+    assert unfetched_followed(segment, [open_one], {"http://a.org/", TARGET.url}) == []
 
 
 def test_a_target_that_is_left_for_later_is_settled_and_a_link_is_not(tmp_path: Path) -> None:
     segment = Folder(str(tmp_path))
     linked = [(TARGET.url, Status.LINKED), (LINK.url, Status.LINKED)]
-    assert still_waiting(segment, [chunk_of(segment, [TARGET, LINK], *linked)], set()) == [LINK]
+    assert unfetched_followed(segment, [chunk_of(segment, [TARGET, LINK], *linked)], set()) == [
+        LINK
+    ]
 
 
 def test_the_first_of_several_counts(tmp_path: Path) -> None:
     segment = Folder(str(tmp_path))
     other = FollowedUrl(TARGET.url, "b.org", DUE, ("http://c.org/",))
     chunks = [Chunk(followed=write_followed(segment, 3, each)) for each in ([TARGET], [other])]
-    assert still_waiting(segment, chunks, set()) == [TARGET]
+    assert unfetched_followed(segment, chunks, set()) == [TARGET]
 
 
 def test_a_link_that_the_list_names_is_left_to_the_list(tmp_path: Path) -> None:
@@ -95,7 +97,7 @@ def test_it_is_noted_with_the_answer_that_led_to_it(tmp_path: Path) -> None:
     assert noted.followed == [TARGET] and record(1) in noted.records
     again = Made(tmp_path, ChunkSize())
     assert again.output.take_over(set(), set())
-    assert still_waiting(again.segment, again.marked(), set()) == [TARGET]
+    assert unfetched_followed(again.segment, again.marked(), set()) == [TARGET]
     again.output.close()
     here.output._thread.shutdown()
     here.output._noting.close()
@@ -111,7 +113,7 @@ def test_it_is_committed_with_the_answer_that_led_to_it(tmp_path: Path) -> None:
     here.tick()
     here.output.close()
     for chunk, urls in zip(here.marked(), here.committed(), strict=True):
-        led_to = still_waiting(here.segment, [chunk], set())
+        led_to = unfetched_followed(here.segment, [chunk], set())
         assert [f"http://a.org/{each.came_by[0]}" for each in led_to] == sorted(urls)
     assert len(here.marked()) > 1
     assert len(here.segment.names(FOLLOWED)) == len(here.marked())

@@ -9,7 +9,7 @@ import pytest
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.output.journal import Journal, Notes
+from crawl.fetcher.output.journal import ChunkJournal, Journal
 from crawl.fetcher.output.note import Note, pieces
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
@@ -25,7 +25,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
     return Folder(str(tmp_path) if request.param == "disk" else f"memory://{uuid.uuid4().hex}")
 
 
-def begun(folder: Folder, token: str = "0123456789", told: Counters | None = None) -> Notes:
+def begun(folder: Folder, token: str = "0123456789", told: Counters | None = None) -> ChunkJournal:
     return Journal(folder, 3, token).begin(told or Counters())
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.fetcher.reporting.host_summary import MOST_HOSTS, Hosts, HostSummary
+from crawl.fetcher.reporting.host_summary import MOST_HOSTS, HostSummaries, HostSummary
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.status import Status
@@ -16,7 +16,7 @@ def record(host: str, status: Status, body: bytes = b"") -> FetchRecord:
 
 
 def test_records_add_up_by_host() -> None:
-    hosts = Hosts()
+    hosts = HostSummaries()
     hosts.observe(record("a.org", Status.FETCH_SUCCESS, b"12345"))
     hosts.observe(record("a.org", Status.FETCH_RETRY))
     hosts.observe(record("b.org", Status.FETCH_GONE))
@@ -28,7 +28,7 @@ def test_records_add_up_by_host() -> None:
 
 
 def test_only_the_largest_are_told() -> None:
-    hosts = Hosts()
+    hosts = HostSummaries()
     for n in range(MOST_HOSTS + 10):
         for _ in range(1 + (n == 55)):
             hosts.observe(record(f"h{n}.org", Status.FETCH_SUCCESS))

@@ -25,19 +25,19 @@ from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
-from crawl.robots.answer import Deferred, rules_from
+from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
 from crawl.urls.parse import host_of, resolve
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NOWHERE = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
-ELSEWHERE = "robots_elsewhere"
+ROBOTS_ON_OTHER_PART = "robots_elsewhere"
 """Why pages are handed back whose rules a server of another part tells."""
 _NO_ROBOTS = allow_all(Basis.EXEMPT)
 """Of schemes that have no robots.txt, and of hosts that need not be asked."""
 
 
-class Fetching(Protocol):
+class EngineCore(Protocol):
     """What this part asks of the engine."""
 
     queues: HostQueues
@@ -49,17 +49,17 @@ class Fetching(Protocol):
 
     def enqueue(self, item: FetchItem, *, first: bool = False) -> None: ...
 
-    def hand_back(self, items: list[FetchItem], reason: str) -> None: ...
+    def return_unfetched(self, items: list[FetchItem], reason: str) -> None: ...
 
     def emit(self, record: FetchRecord) -> None: ...
 
 
-class RobotsLine:
+class RobotsHandler:
     """The rules of all authorities, known or asked for."""
 
     def __init__(
         self,
-        fetching: Fetching,
+        fetching: EngineCore,
         settings: FetchSettings,
         politeness: Politeness,
         clock: Clock,
@@ -98,7 +98,7 @@ class RobotsLine:
         # as of this moment: whoever is asked one URL at a time is ahead of it, and would wait
         refusal = self._cache.refusal(item.authority, self._clock.monotonic())
         if refusal:
-            self._fetching.hand_back([item], refusal)
+            self._fetching.return_unfetched([item], refusal)
             return
         asker = self._cache.asker_of(item.authority)
         if asker is not None:
@@ -127,7 +127,7 @@ class RobotsLine:
 
     def cross_part_authorities(self) -> list[str]:
         """The authorities whose rules are told by a server of another part."""
-        return self._cache.refused_for(ELSEWHERE)
+        return self._cache.refused_for(ROBOTS_ON_OTHER_PART)
 
     def give_up(
         self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0
@@ -136,7 +136,7 @@ class RobotsLine:
         those of other hosts in the queue go on."""
         origin = self._origin_queue(authority)
         now = self._clock.monotonic()
-        if reason != ELSEWHERE:
+        if reason != ROBOTS_ON_OTHER_PART:
             self._fetching.troubles.give_up(
                 host_of(f"{authority}/") or "",
                 reason,
@@ -148,7 +148,7 @@ class RobotsLine:
         origin.held -= 1
         for page in self._fetching.queues.drain(origin):
             if page.purpose is Purpose.PAGE and page.authority == authority:
-                self._fetching.hand_back([page], reason)
+                self._fetching.return_unfetched([page], reason)
             else:
                 self._fetching.enqueue(page)
 
@@ -165,7 +165,7 @@ class RobotsLine:
         if isinstance(answer, Failure) and answer.kind in _NOWHERE:
             self._nowhere(item, origin, answer)
             return
-        verdict = rules_from(answer, self._settings.robots, self._clock.now_ms())
+        verdict = rules_from_answer(answer, self._settings.robots, self._clock.now_ms())
         if isinstance(verdict, Deferred):
             self._fetching.counters[verdict.reason] += 1
             self._defer(item, origin, verdict, now)
@@ -264,7 +264,7 @@ class RobotsLine:
             # two tasks that ask one server know nothing of each other's pauses, and without
             # the file nobody knows what is allowed: the host has its turn when all are done
             self._fetching.counters["robots_elsewhere"] += 1
-            self.give_up(item.robots_for, ELSEWHERE)
+            self.give_up(item.robots_for, ROBOTS_ON_OTHER_PART)
             return True
         self._fetching.enqueue(
             replace(

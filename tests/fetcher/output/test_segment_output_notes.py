@@ -11,8 +11,8 @@ import pytest
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.output.chunk_files import ChunkFiles
-from crawl.fetcher.output.journal import Journal, Notes
-from crawl.fetcher.output.output import ChunkSize
+from crawl.fetcher.output.journal import ChunkJournal, Journal
+from crawl.fetcher.output.segment_output import ChunkSize
 from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
@@ -76,10 +76,10 @@ def test_answers_that_come_while_one_is_noted_are_noted_together_without_another
 ) -> None:
     """Nobody calls for it: no others may come for long."""
     met, may_go_on = Event(), Event()
-    write = Notes.write
+    write = ChunkJournal.write
 
     def slow(
-        self: Notes,
+        self: ChunkJournal,
         records: list[FetchRecord],
         archived: list[Content],
         total: Counters,
@@ -89,7 +89,7 @@ def test_answers_that_come_while_one_is_noted_are_noted_together_without_another
         assert may_go_on.wait(60)
         write(self, records, archived, total, followed)
 
-    monkeypatch.setattr(Notes, "write", slow)
+    monkeypatch.setattr(ChunkJournal, "write", slow)
     made = Made(tmp_path, ChunkSize())
     made.add(record(0))
     assert met.wait(60)
@@ -131,7 +131,7 @@ def test_what_keeps_answers_from_being_noted_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(
-        self: Notes,
+        self: ChunkJournal,
         records: list[FetchRecord],
         archived: list[Content],
         total: Counters,
@@ -139,7 +139,7 @@ def test_what_keeps_answers_from_being_noted_is_told(
     ) -> None:
         raise StorageError("no space left")
 
-    monkeypatch.setattr(Notes, "write", full)
+    monkeypatch.setattr(ChunkJournal, "write", full)
     made = Made(tmp_path, ChunkSize())
     made.add(record(1))
     with pytest.raises(StorageError, match="no space left"):

@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.fetcher.output.batch import Batch, Packed, packed_notes
+from crawl.fetcher.output.batch import Batch, PackedBatch, pack_notes
 from crawl.fetcher.output.chunk_files import ChunkFiles
-from crawl.fetcher.output.filling import QUICK_COMMIT_S, SOON_S, ChunkSize, Filling
 from crawl.fetcher.output.followed import write_followed
+from crawl.fetcher.output.inline_parser import InlineParser
 from crawl.fetcher.output.journal import Journal
-from crawl.fetcher.output.noting import Answers, Noting
-from crawl.fetcher.output.parse_line import ParseLine
+from crawl.fetcher.output.journal_writer import JournalWriter, PendingNote
+from crawl.fetcher.output.open_chunk import QUICK_COMMIT_S, SOON_S, ChunkSize, OpenChunk
 from crawl.fetcher.values.item import FollowedUrl, FoundLinks
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
@@ -37,11 +37,11 @@ from crawl.storage.segments import CONTENT
 _MOST_WAITING = 4
 """Full batches that may wait for the thread; then the fetch waits for it."""
 
-__all__ = ["ChunkSize", "Output", "pages_of"]
+__all__ = ["ChunkSize", "SegmentOutput", "pages_of"]
 
 
 @dataclass(slots=True)
-class Output:
+class SegmentOutput:
     """Where the engine's records go. Called under the engine's lock; moments are the
     engine's monotonic ones."""
 
@@ -57,12 +57,12 @@ class Output:
     """Called with every record before it is added."""
     before_parse: Callable[[str, CrawlDatum], Mapping[str, str]] = lambda url, datum: {}
     """What of a page's record its content keeps for the parse."""
-    line: ParseLine | None = None
+    line: InlineParser | None = None
     """Parses what is fetched; None where that is left to a later phase."""
     keep_content: bool = True
     monotonic: Callable[[], float] = time.monotonic
     _batch: Batch = field(init=False)
-    _filling: Filling = field(init=False)
+    _filling: OpenChunk = field(init=False)
     _note_s: float = field(init=False)
     _is_fast: bool = False
     """Answers come so quickly that they are committed every second rather than noted."""
@@ -73,8 +73,8 @@ class Output:
     _waiting: deque[Future[None]] = field(default_factory=deque)
     _closing: Future[None] | None = None
     _journal: Journal = field(init=False)
-    _noting: Noting = field(default_factory=Noting)
-    _answers: Answers = field(init=False)
+    _noting: JournalWriter = field(default_factory=JournalWriter)
+    _answers: PendingNote = field(init=False)
     """To be noted."""
     _files: ChunkFiles = field(init=False)
     """From here on down: the thread's."""
@@ -203,7 +203,7 @@ class Output:
             if fetched.isdisjoint(urls):
                 fetched |= urls
                 taken.append(note)
-        for packed in packed_notes(taken, self.before_parse):
+        for packed in pack_notes(taken, self.before_parse):
             self._write(packed)
         if self.line is not None:
             deque(self.line.found(), maxlen=0)  # stored now, as those of any other chunk
@@ -245,13 +245,13 @@ class Output:
 
     def _begin(self) -> None:
         """Begins a chunk."""
-        self._filling = Filling(self._journal.begin(self._told))
-        self._answers = Answers(self._filling.notes)
+        self._filling = OpenChunk(self._journal.begin(self._told))
+        self._answers = PendingNote(self._filling.notes)
 
-    def _growing(self) -> Answers:
+    def _growing(self) -> PendingNote:
         """What the next answer is added to: nobody may be noting it."""
         if self._answers.is_due and not self._noting.take_back(self._answers):
-            self._answers = Answers(self._filling.notes)
+            self._answers = PendingNote(self._filling.notes)
         return self._answers
 
     def _note(self) -> None:
@@ -281,10 +281,10 @@ class Output:
 
     # in the thread
 
-    def _take(self, packed: Packed) -> None:
+    def _take(self, packed: PackedBatch) -> None:
         self.parse_counters.update(self._write(packed))
 
-    def _write(self, packed: Packed) -> Counters:
+    def _write(self, packed: PackedBatch) -> Counters:
         """Writes a batch and what its parse adds to it, whose counts are returned."""
         tables, parsed = packed.tables, Counters()
         if self.line is not None:

@@ -9,10 +9,10 @@ from collections import defaultdict
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.fetcher.drivers.crew import Bandwidth, Crew
+from crawl.fetcher.drivers.threaded import BandwidthTarget, ThreadedDriver
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.values.hooks import EngineHooks
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, Request, Response
@@ -47,15 +47,15 @@ class FullDisk(list[FetchRecord]):
 
 def crew(
     urls: list[str], server: LiveServer, records: list[FetchRecord], threads: int, delay_s: float
-) -> tuple[Crew, FetchEngine]:
+) -> tuple[ThreadedDriver, FetchEngine]:
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=threads),
-        Politeness(Pace(delay_s)),
+        Politeness(ServerPace(delay_s)),
         EngineHooks(lambda host: host, CLOCK, random.Random(1)),
         CallbackOutput(records.append),
     )
-    return Crew(engine, server.fetch, threads, CLOCK), engine
+    return ThreadedDriver(engine, server.fetch, threads, CLOCK), engine
 
 
 def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
@@ -78,7 +78,7 @@ def test_a_fetch_is_looked_at_however_soon_it_is_done() -> None:
         seen.append(engine)
         return ""
 
-    Crew(engine, LiveServer().fetch, 1, CLOCK, watch=watch).run()
+    ThreadedDriver(engine, LiveServer().fetch, 1, CLOCK, watch=watch).run()
     assert seen and seen[0] is engine
 
 
@@ -116,7 +116,7 @@ def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
 def test_a_bandwidth_target_sends_threads_to_work_or_to_rest(
     measured: float, busy: int, allowed: int, expected: int
 ) -> None:
-    target = Bandwidth(kbit_per_s=500.0, every_s=30.0, most_threads=25)
+    target = BandwidthTarget(kbit_per_s=500.0, every_s=30.0, most_threads=25)
     assert target.threads_for(measured, busy, allowed) == expected
 
 
@@ -130,7 +130,7 @@ def test_threads_that_hang_are_left_behind() -> None:
             forever.wait()
         return server.fetch(request)
 
-    Crew(engine, fetch, 2, CLOCK, hang_s=0.3).run()
+    ThreadedDriver(engine, fetch, 2, CLOCK, hang_s=0.3).run()
     assert [record.url for record in records] == ["http://a.org/1"]
     assert engine.counters["hung_threads"] == 1
     forever.set()
@@ -179,17 +179,17 @@ class SlowTransfers:
 
 def driven_crew(
     urls: list[str], records: list[FetchRecord], delay_s: float
-) -> tuple[Crew, FetchEngine, SlowTransfers]:
+) -> tuple[ThreadedDriver, FetchEngine, SlowTransfers]:
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=8),
-        Politeness(Pace(delay_s)),
+        Politeness(ServerPace(delay_s)),
         EngineHooks(lambda host: host, CLOCK, random.Random(1)),
         CallbackOutput(records.append),
     )
     server = LiveServer()
     transfers = SlowTransfers(server)
-    return Crew(engine, server.fetch, 8, CLOCK, transfers=transfers), engine, transfers
+    return ThreadedDriver(engine, server.fetch, 8, CLOCK, transfers=transfers), engine, transfers
 
 
 def test_one_thread_drives_and_the_others_ask_what_would_block_it() -> None:

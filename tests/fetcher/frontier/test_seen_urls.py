@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from crawl.fetcher.frontier.seen import SeenUrls
+from crawl.fetcher.frontier.seen_urls import SeenUrls
 
 
 def test_a_url_is_new_once() -> None:

@@ -16,15 +16,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawl.clock import Clock
-from crawl.fetcher.engine.engine import FetchEngine, Work
-from crawl.fetcher.frontier.queues import Nothing
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.frontier.queues import Idle
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response, Transfers
 
 _TICK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class ThroughputFloor:
     """A fetch slower than this is not worth its end."""
 
     pages_per_s: float
@@ -34,7 +34,7 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True)
-class Bandwidth:
+class BandwidthTarget:
     """A width of the line to keep to: threads are sent to work or to rest by it."""
 
     kbit_per_s: float
@@ -49,7 +49,7 @@ class Bandwidth:
         return max(1, min(wanted, self.most_threads))
 
 
-class Crew:
+class ThreadedDriver:
     """Threads over one engine."""
 
     def __init__(
@@ -59,8 +59,8 @@ class Crew:
         threads: int,
         clock: Clock,
         *,
-        floor: Floor | None = None,
-        bandwidth: Bandwidth | None = None,
+        floor: ThroughputFloor | None = None,
+        bandwidth: BandwidthTarget | None = None,
         hang_s: float = math.inf,
         watch: Callable[[FetchEngine, int], str] = lambda engine, busy: "",
         transfers: Transfers | None = None,
@@ -79,7 +79,7 @@ class Crew:
         self._hang_s = hang_s
         self._watch = watch
         self._transfers = transfers
-        self._left: deque[Work] = deque()
+        self._left: deque[ReadyRequest] = deque()
         """What would block the driver."""
         self._driven = transfers is not None
         self._turn = threading.Condition()
@@ -200,7 +200,7 @@ class Crew:
                     now = self._clock.monotonic()
                     self._busy -= len(ended)
                     for work, answer in ended:
-                        assert isinstance(work, Work)
+                        assert isinstance(work, ReadyRequest)
                         self._engine.handle(work, answer, now)
                     self._engine.settle(now)
         except BaseException as fault:
@@ -219,10 +219,10 @@ class Crew:
                 if self._busy >= self._allowed and not self._engine.stopped:
                     return _TICK_S
                 now = self._clock.monotonic()
-                found = self._engine.next_work(now)
+                found = self._engine.next_request(now)
                 if found is None:
                     return None
-                if isinstance(found, Nothing):
+                if isinstance(found, Idle):
                     return _TICK_S if found.until is None else min(_TICK_S, found.until - now)
                 self._busy += 1
                 if not self._has_begun(transfers, found):
@@ -230,13 +230,13 @@ class Crew:
                     self._turn.notify()
             return None
 
-    def _has_begun(self, transfers: Transfers, work: Work) -> bool:
+    def _has_begun(self, transfers: Transfers, work: ReadyRequest) -> bool:
         try:
             return transfers.begin(work.request, work)
         except Exception:
             return False  # whoever fetches it will meet the fault, and tell it
 
-    def _next_left(self) -> Work | None:
+    def _next_left(self) -> ReadyRequest | None:
         """What the driver left to a thread."""
         while self._driven and not self._left:
             self._turn.wait()
@@ -249,7 +249,7 @@ class Crew:
             if self._driven:
                 self._transfers.wake()
 
-    def _next(self) -> Work | None:
+    def _next(self) -> ReadyRequest | None:
         with self._turn:
             if self._transfers is not None:
                 return self._next_left()
@@ -258,8 +258,8 @@ class Crew:
                     self._turn.wait()
                     continue
                 now = self._clock.monotonic()
-                found = self._engine.next_work(now)
-                if isinstance(found, Work):
+                found = self._engine.next_request(now)
+                if isinstance(found, ReadyRequest):
                     self._busy += 1
                     self._turn.notify()  # somebody else may find more
                     return found
@@ -269,7 +269,7 @@ class Crew:
                 self._sleep(found, now)
         return None
 
-    def _sleep(self, nothing: Nothing, now: float) -> None:
+    def _sleep(self, nothing: Idle, now: float) -> None:
         until = nothing.until
         if until is None or until >= self._wakes_at:
             self._turn.wait()  # another thread wakes early enough, or a request will end

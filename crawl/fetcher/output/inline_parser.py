@@ -22,7 +22,7 @@ from crawl.rules.follow import Following
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT
 
 
-class ParseLine:
+class InlineParser:
     """The parser of one task. `parse` is called by one thread, `found` by another."""
 
     def __init__(self, parsing: Parsing, following: Following) -> None:

@@ -11,11 +11,18 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.frontier.queues import HostQueues, ServerState
-from crawl.fetcher.output.output import ChunkSize, Output
+from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput
 from crawl.fetcher.reporting.request_times import RequestTimes
-from crawl.fetcher.reporting.watch import PROGRESS, STOP, Watch, paused_before, take_over, watching
+from crawl.fetcher.reporting.task_monitor import (
+    PROGRESS,
+    STOP,
+    Monitor,
+    monitor_task,
+    pauses_of_previous_task,
+    take_over,
+)
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
@@ -75,12 +82,14 @@ def test_no_clock_makes_anybody_wait_for_long(segment: Folder) -> None:
 def test_who_follows_keeps_the_pauses_that_are_not_over(segment: Folder) -> None:
     paused = [["a.org", 600.0, 3], ["b.org", 20.0, 0], ["c.org", 5.0, 1]]
     segment.write(TOLD, json.dumps({"told_ms": NOW, "paused": paused}).encode())
-    assert paused_before(segment, 2, NOW + 10_000) == [
+    assert pauses_of_previous_task(segment, 2, NOW + 10_000) == [
         ServerState("a.org", 590.0, 3, ""),
         ServerState("b.org", 10.0, 0, ""),
     ]
-    assert paused_before(segment, 2, NOW - 10_000)[0].pause_s == 600  # a clock was set back
-    assert paused_before(segment, 3, NOW) == []
+    assert (
+        pauses_of_previous_task(segment, 2, NOW - 10_000)[0].pause_s == 600
+    )  # a clock was set back
+    assert pauses_of_previous_task(segment, 3, NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -88,7 +97,7 @@ def test_who_follows_keeps_the_pauses_that_are_not_over(segment: Folder) -> None
 )
 def test_torn_pauses_are_none(segment: Folder, torn: bytes) -> None:
     segment.write(TOLD, torn)
-    assert paused_before(segment, 2, NOW) == []
+    assert pauses_of_previous_task(segment, 2, NOW) == []
 
 
 class StandingEngine:
@@ -96,11 +105,11 @@ class StandingEngine:
 
     def __init__(self) -> None:
         self.counters = Counters({"records": 10, "bytes": 5000})
-        self.queues = HostQueues(Politeness(Pace(1.0)))
+        self.queues = HostQueues(Politeness(ServerPace(1.0)))
 
 
 class Watched:
-    def __init__(self, segment: Folder, watch: Watch, log: ChunkLog, clock: ManualClock) -> None:
+    def __init__(self, segment: Folder, watch: Monitor, log: ChunkLog, clock: ManualClock) -> None:
         self.segment = segment
         self.log = log
         self.clock = clock
@@ -127,9 +136,9 @@ def watched(segment: Folder) -> Iterator[Watched]:
     clock.advance(100)
     log = ChunkLog(segment, 2)
     log.claim(NOW)
-    output = Output(segment, 2, log, ChunkSize(), 4)
+    output = SegmentOutput(segment, 2, log, ChunkSize(), 4)
     file = PartFile(2, "part.parquet", 50, 0)
-    with watching(segment, file, log, output, CONFIG, clock, done=7) as watch:
+    with monitor_task(segment, file, log, output, CONFIG, clock, done=7) as watch:
         yield Watched(segment, watch, log, clock)
 
 
@@ -220,10 +229,10 @@ def test_a_store_that_fails_for_a_moment_ends_nothing(
 def test_its_last_word_has_all_that_was_counted(segment: Folder) -> None:
     log = ChunkLog(segment, 2)
     log.claim(NOW)
-    output = Output(segment, 2, log, ChunkSize(), 4)
+    output = SegmentOutput(segment, 2, log, ChunkSize(), 4)
     file, times = PartFile(2, "part.parquet", 50, 0), RequestTimes()
     engine: Any = StandingEngine()
-    with watching(segment, file, log, output, CONFIG, ManualClock(NOW), 7, times) as watch:
+    with monitor_task(segment, file, log, output, CONFIG, ManualClock(NOW), 7, times) as watch:
         watch(engine, 3)
         engine.counters["records"] += 5  # within the interval: nobody was told
         times.add(40)
@@ -241,10 +250,10 @@ def test_its_last_word_has_all_that_was_counted(segment: Folder) -> None:
 def test_who_has_lost_the_part_has_no_last_word(segment: Folder) -> None:
     log = ChunkLog(segment, 2)
     log.claim(NOW)
-    output = Output(segment, 2, log, ChunkSize(), 4)
+    output = SegmentOutput(segment, 2, log, ChunkSize(), 4)
     file = PartFile(2, "part.parquet", 50, 0)
     engine: Any = StandingEngine()
-    with watching(segment, file, log, output, CONFIG, ManualClock(NOW), 7) as watch:
+    with monitor_task(segment, file, log, output, CONFIG, ManualClock(NOW), 7) as watch:
         watch(engine, 3)
         watch._answer.result()  # type: ignore[attr-defined]
         ChunkLog(segment, 2).claim(NOW)

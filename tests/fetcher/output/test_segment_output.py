@@ -7,7 +7,7 @@ import pytest
 
 from crawl.config import Config
 from crawl.errors import StorageError
-from crawl.fetcher.output.output import ChunkSize
+from crawl.fetcher.output.segment_output import ChunkSize
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.tables import CONTENT, CRAWL_FETCH

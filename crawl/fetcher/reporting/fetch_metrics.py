@@ -18,7 +18,7 @@ from typing import Any
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import CrawlError
-from crawl.fetcher.reporting.watch import PROGRESS
+from crawl.fetcher.reporting.task_monitor import PROGRESS
 from crawl.fetcher.values.outcome import BY_CLASS, BY_CODE, BY_FAILURE
 from crawl.interfaces.protocol import FailureKind
 from crawl.model.status import Status
@@ -53,7 +53,7 @@ def measured(segment: Folder, parts: Sequence[PartFile], clock: Clock) -> Iterat
     if meter is None:
         yield
         return
-    figures = FetchFigures(segment, parts, meter, clock)
+    figures = FetchMetrics(segment, parts, meter, clock)
     figures.begin()
     try:
         with repeating(figures.look, ambient.settings().interval_s, "fetch-metrics"):
@@ -62,7 +62,7 @@ def measured(segment: Folder, parts: Sequence[PartFile], clock: Clock) -> Iterat
         figures.end()
 
 
-class FetchFigures:
+class FetchMetrics:
     """All parts of one fetch."""
 
     def __init__(

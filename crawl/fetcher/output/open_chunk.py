@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crawl.config import Config
-from crawl.fetcher.output.journal import Notes
+from crawl.fetcher.output.journal import ChunkJournal
 from crawl.fetcher.values.settings import (
     FETCHER_CHECKPOINT_BYTES,
     FETCHER_CHECKPOINT_RECORDS,
@@ -46,10 +46,10 @@ class ChunkSize:
 
 
 @dataclass(slots=True)
-class Filling:
+class OpenChunk:
     """The chunk that is being filled, as the fetch sees it."""
 
-    notes: Notes
+    notes: ChunkJournal
     rows: int = 0
     bytes: int = 0
     begun: float | None = None

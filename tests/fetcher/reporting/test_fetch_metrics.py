@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from crawl.fetcher.reporting.measures import FetchFigures, count_event, is_measured
-from crawl.fetcher.reporting.watch import PROGRESS, settled_of
+from crawl.fetcher.reporting.fetch_metrics import FetchMetrics, count_event, is_measured
+from crawl.fetcher.reporting.task_monitor import PROGRESS, settled_count
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
 from crawl.telemetry import metrics
@@ -29,13 +29,13 @@ class Fetch:
         self.segment = Folder(str(folder))
         self.meter = Meter()
         self.clock = ManualClock(NOW)
-        self.figures = FetchFigures(self.segment, PARTS, self.meter, self.clock)
+        self.figures = FetchMetrics(self.segment, PARTS, self.meter, self.clock)
 
     def tell(self, part: int, run: str, counters: dict[str, int], **more: Any) -> None:
         told = {
             "part": part,
             "urls": PARTS[part].rows,
-            "done": settled_of(counters),
+            "done": settled_count(counters),
             "counters": counters,
             "request_times": {"counts": NO_TIMES, "ms": 0},
             "run": run,

@@ -12,7 +12,7 @@ _NEW_OBJECTS = 50_000
 
 
 @contextmanager
-def rarely_collected() -> Iterator[None]:
+def raised_gc_threshold() -> Iterator[None]:
     before = gc.get_threshold()
     gc.set_threshold(max(_NEW_OBJECTS, before[0]), *before[1:])
     try:

@@ -21,10 +21,10 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.engine.engine import FetchEngine
-from crawl.fetcher.engine.robots_line import ELSEWHERE
-from crawl.fetcher.frontier.pauses import pauses_in, pauses_of
-from crawl.fetcher.frontier.queues import ServerState, Wait
-from crawl.fetcher.output.output import Output
+from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
+from crawl.fetcher.frontier.pauses import current_pauses, read_pauses
+from crawl.fetcher.frontier.queues import LongWait, ServerState
+from crawl.fetcher.output.segment_output import SegmentOutput
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PROGRESS_INTERVAL
@@ -41,7 +41,7 @@ SUPERSEDED = "superseded"
 
 _WITHOUT_RECORD = ("handed_back", "outlinks_not_served", "no_host", "already_fetched_here")
 """Counters, or families of them, of URLs that were queued and have no record."""
-_GONE_ON_WITH = (ELSEWHERE, INTERRUPTED, SUPERSEDED, "crashed")
+_GONE_ON_WITH = (ROBOTS_ON_OTHER_PART, INTERRUPTED, SUPERSEDED, "crashed")
 """Why another task of the same fetch will ask for them."""
 
 _HEARS_WITHIN_S = 1.0
@@ -82,9 +82,9 @@ def _usual_pause_s(config: Config) -> float:
     return config[FETCHER_PROGRESS_INTERVAL] + _HEARS_WITHIN_S + Politeness.of(config).usual.delay_s
 
 
-def paused_before(segment: Folder, part: int, now_ms: int) -> list[ServerState]:
+def pauses_of_previous_task(segment: Folder, part: int, now_ms: int) -> list[ServerState]:
     """Servers that the task before this one had to leave alone when it last told of them."""
-    return pauses_in(segment.read(_progress_file(part)), now_ms)
+    return read_pauses(segment.read(_progress_file(part)), now_ms)
 
 
 def _told_ms(segment: Folder, part: int) -> int:
@@ -99,22 +99,22 @@ def _progress_file(part: int) -> str:
     return f"{PROGRESS}/part-{part:05d}.json"
 
 
-Watch = Callable[[FetchEngine, int], str]
+Monitor = Callable[[FetchEngine, int], str]
 
 
 @contextmanager
-def watching(
+def monitor_task(
     segment: Folder,
     file: PartFile,
     log: ChunkLog,
-    output: Output,
+    output: SegmentOutput,
     config: Config,
     clock: Clock,
     done: int,
     times: RequestTimes | None = None,
     *,
     followed: int = 0,
-) -> Iterator[Watch]:
+) -> Iterator[Monitor]:
     """What a crew calls now and then; `done` URLs had a record before it began, `followed`
     of them are not on the list. At the end a last word is told."""
     with ThreadPoolExecutor(1) as messenger:
@@ -135,7 +135,7 @@ class _Watch:
         segment: Folder,
         file: PartFile,
         log: ChunkLog,
-        output: Output,
+        output: SegmentOutput,
         config: Config,
         clock: Clock,
         done: int,
@@ -190,13 +190,13 @@ class _Watch:
         self._last = (now, pages, amount)
         spent = max(now - then, 1e-3)
         outlook = engine.queues.outlook(now)
-        followed = self._followed + followed_of(engine.counters)
+        followed = self._followed + followed_count(engine.counters)
         return {
             "part": self._file.part,
             "urls": self._file.rows,
             "followed": followed,
             # a thread that hangs counts as a URL, and may have asked for a robots.txt
-            "done": min(self._done + settled_of(engine.counters), self._file.rows + followed),
+            "done": min(self._done + settled_count(engine.counters), self._file.rows + followed),
             "pages_per_s": round((pages - pages_then) / spent, 1),
             "kb_per_s": round((amount - amount_then) / spent / 1000, 1),
             "busy_threads": busy,
@@ -212,12 +212,12 @@ class _Watch:
             "counters": {**engine.counters, **self._output.parse_counters},
             "request_times": {"counts": list(self._times.counts), "ms": self._times.total_ms},
             "memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT,
-            "paused": pauses_of(engine.queues, now, self._usual_pause_s),
+            "paused": current_pauses(engine.queues, now, self._usual_pause_s),
             "run": self._log.token,
             "told_ms": self._clock.now_ms(),
         }
 
-    def _wait(self, wait: Wait, now: float) -> dict[str, Any]:
+    def _wait(self, wait: LongWait, now: float) -> dict[str, Any]:
         until_ms = self._clock.now_ms() + round((wait.until - now) * 1000)
         return {"host": wait.host[:_LONGEST_HOST], "why": wait.why, "until_ms": until_ms}
 
@@ -233,7 +233,7 @@ class _Watch:
             return ""  # a passing fault of the store: what is fetched will tell a lasting one
 
 
-def followed_of(counters: Mapping[str, int]) -> int:
+def followed_count(counters: Mapping[str, int]) -> int:
     """URLs that were not on the list and were queued all the same."""
     return sum(
         counters.get(name, 0)
@@ -241,7 +241,7 @@ def followed_of(counters: Mapping[str, int]) -> int:
     )
 
 
-def settled_of(counters: Mapping[str, int]) -> int:
+def settled_count(counters: Mapping[str, int]) -> int:
     """URLs, of the list or followed, of which this task wants nothing more: they have a
     record, or are left for later. A redirect's target that was not queued has a record but
     is none of them."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock
 
 from crawl.counters import Counters
-from crawl.fetcher.output.journal import Notes
+from crawl.fetcher.output.journal import ChunkJournal
 from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
@@ -22,10 +22,10 @@ noted at once; where they come by the hundred, a note of each would cost more th
 
 
 @dataclass(slots=True)
-class Answers:
+class PendingNote:
     """What is noted together."""
 
-    notes: Notes
+    notes: ChunkJournal
     records: list[FetchRecord] = field(default_factory=list)
     archived: list[Content] = field(default_factory=list)
     followed: list[FollowedUrl] = field(default_factory=list)
@@ -42,11 +42,11 @@ class Answers:
         return len(self.records) + len(self.archived)
 
 
-class Noting:
+class JournalWriter:
     """The thread and what waits for it."""
 
     def __init__(self) -> None:
-        self._due: list[Answers] = []
+        self._due: list[PendingNote] = []
         self._turn = Lock()
         self._thread = ThreadPoolExecutor(1)
         self._work: Future[None] | None = None
@@ -54,7 +54,7 @@ class Noting:
         self._rests_until = 0.0
         self._closed = Event()
 
-    def put(self, answers: Answers) -> None:
+    def put(self, answers: PendingNote) -> None:
         """Has them noted; raises what kept the ones before from it."""
         with self._turn:
             answers.is_due = True
@@ -65,7 +65,7 @@ class Noting:
                 self._is_busy = True
                 self._work = self._thread.submit(self._note)
 
-    def take_back(self, answers: Answers) -> bool:
+    def take_back(self, answers: PendingNote) -> bool:
         """Whether these, if they were put last, may grow: nobody is noting them."""
         with self._turn:
             if not self._due or self._due[-1] is not answers:
@@ -89,7 +89,7 @@ class Noting:
             rest = min(sum(answers.rows for answers in due) * _REST_S, _LONGEST_REST_S)
             self._rests_until = time.monotonic() + rest
 
-    def _next(self) -> list[Answers]:
+    def _next(self) -> list[PendingNote]:
         rest = self._rests_until - time.monotonic()
         if rest > 0 and self._due:
             self._closed.wait(rest)
