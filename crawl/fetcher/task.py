@@ -28,9 +28,9 @@ from crawl.fetcher.reporting.task_monitor import (
     INTERRUPTED,
     PROGRESS,
     STOP,
+    claim_part,
     monitor_task,
     pauses_of_previous_task,
-    take_over,
 )
 from crawl.fetcher.task_hooks import hooks_for_task
 from crawl.fetcher.task_spec import FetchTaskSpec
@@ -96,7 +96,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             servers=[ServerState(*each) for each in finished.get("left", [])],
             troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
         )
-    take_over(log, spec.segment, file.part, config, clock)
+    claim_part(log, spec.segment, file.part, config, clock)
     paused = pauses_of_previous_task(spec.segment, file.part, clock.now_ms())
     chunks = log.committed()
     fetched = _fetched_urls(spec.segment, chunks)
@@ -112,10 +112,10 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         spec.buckets,
         observers=(times.observe, hosts.observe, *page_span_observers(clock)),
         before_parse=lambda url, datum: _kept_for_parse(spec, url, datum, plugin_faults),
-        line=None if spec.parsing is None else InlineParser(spec.parsing, following_of(config)),
+        parser=None if spec.parsing is None else InlineParser(spec.parsing, following_of(config)),
         keep_content=config[FETCHER_STORE_CONTENT],
     )
-    if output.take_over(fetched, {name for chunk in chunks for name in chunk.notes}):
+    if output.commit_leftovers(fetched, {name for chunk in chunks for name in chunk.notes}):
         chunks = log.committed()
     engine = FetchEngine(
         _listed(spec, file, fetched),
@@ -143,7 +143,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         len(fetched),
         times,
         followed=_followed_before(spec, file, fetched),
-    ) as watch:
+    ) as monitor:
         driver = ThreadedDriver(
             engine,
             protocols.fetch,
@@ -152,7 +152,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             floor=_floor(config),
             bandwidth=_bandwidth(config),
             hang_s=config[FETCHER_HANG],
-            watch=watch,
+            monitor=monitor,
             transfers=protocols.transfers(),
         )
         try:

@@ -20,7 +20,7 @@ from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_
 from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
-from crawl.fetcher.reporting.fetch_metrics import measured
+from crawl.fetcher.reporting.fetch_metrics import fetch_metrics
 from crawl.fetcher.reporting.host_summary import MOST_HOSTS
 from crawl.fetcher.task import STOP, FetchTaskResult, fetch_part
 from crawl.fetcher.task_spec import CrossPartHosts, FetchTaskSpec, cross_part_number
@@ -183,7 +183,7 @@ def run(
 def _fetch_parts(
     runner: Runner, spec: FetchTaskSpec, parts: list[PartFile]
 ) -> list[FetchTaskResult]:
-    with measured(spec.segment, parts, spec.clock):
+    with fetch_metrics(spec.segment, parts, spec.clock):
         return runner.run(partial(fetch_part, spec), parts, "fetch")
 
 

@@ -69,7 +69,11 @@ class Made:
 
     def settle(self) -> None:
         """Until the threads have nothing to do."""
-        for each in (self.output._noting._work, *self.output._waiting, self.output._closing):
+        for each in (
+            self.output._journal_writer._work,
+            *self.output._batches,
+            self.output._commit_under_way,
+        ):
             if each is not None:
                 each.result()
 
@@ -77,7 +81,7 @@ class Made:
         """The URLs of each note that a chunk does not contain."""
         self.settle()
         contained = [name for chunk in self.marked() for name in chunk.notes]
-        left = Journal(self.segment, 2, "another").left(contained.__contains__)
+        left = Journal(self.segment, 2, "another").uncommitted_notes(contained.__contains__)
         return [[each.url for each in note.records] for notes in left.values() for note in notes]
 
     def files(self) -> list[str]:

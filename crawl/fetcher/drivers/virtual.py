@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.interfaces.protocol import Failure, Response
 
-Answer = Callable[[ReadyRequest, float], tuple[Response | Failure, float]]
-"""(a request, when it is sent) → its answer, and the seconds until that is whole."""
+AnswerFunction = Callable[[ReadyRequest, float], tuple[Response | Failure, float]]
+"""Returns the answer to a request that is sent at a moment, and how many seconds it takes."""
 
 
 class VirtualClock:
-    """A clock that only the run moves."""
+    """A clock that only `run_virtual` moves."""
 
     def __init__(self, start_ms: int = 0) -> None:
         self._start_ms = start_ms
@@ -45,32 +45,37 @@ class SentRequest:
 
 @dataclass(slots=True)
 class VirtualRun:
-    """What happened."""
+    """What a run in virtual time took, and sent."""
 
     seconds: float = 0.0
     busy_s: float = 0.0
-    """Seconds that threads spent with requests, all together."""
+    """Seconds that all threads together spent with requests."""
     sent: list[SentRequest] = field(default_factory=list)
 
 
 def run_virtual(
-    engine: FetchEngine, answer: Answer, threads: int, clock: VirtualClock, *, keep: bool = True
+    engine: FetchEngine,
+    answer: AnswerFunction,
+    threads: int,
+    clock: VirtualClock,
+    *,
+    keep: bool = True,
 ) -> VirtualRun:
-    """Runs until the engine is done. `keep` the requests for looking at them later."""
+    """Runs until the engine is done; `keep`s the requests in the result."""
     run = VirtualRun()
-    free = threads
+    free_threads = threads
     numbers = itertools.count()
     under_way: list[tuple[float, int, ReadyRequest, Response | Failure, float]] = []
     while True:
         until: float | None = None
         done = False
-        while free:
+        while free_threads:
             found = engine.next_request(clock.now)
             if isinstance(found, ReadyRequest):
                 response, seconds = answer(found, clock.now)
                 ends = clock.now + seconds
                 heapq.heappush(under_way, (ends, next(numbers), found, response, clock.now))
-                free -= 1
+                free_threads -= 1
                 continue
             done = found is None
             until = None if found is None else found.until
@@ -82,10 +87,10 @@ def run_virtual(
         clock.now = max(clock.now, min(next_end, float("inf") if until is None else until))
         while under_way and under_way[0][0] <= clock.now:
             ends, _, work, response, begun = heapq.heappop(under_way)
-            free += 1
+            free_threads += 1
             run.busy_s += ends - begun
             if keep:
                 item = work.item
                 run.sent.append(SentRequest(item.url, item.host, item.key, begun, ends))
             engine.handle(work, response, ends)
-            engine.settle(ends)
+            engine.commit_point(ends)

@@ -1,12 +1,13 @@
 """The fetcher as a machine without threads: what to ask next, and what an answer means.
 
-    feed        URLs of the list go to their servers' queues, as many as memory allows
-    next_request   the next request that may be sent now; or until when to wait; or the end
-    handle      an answer: a record, a redirect, a pause for the server, rules learnt
+    next_request   the next request that may be sent now; or until when to wait; or the end.
+                   URLs of the list go to their servers' queues, as many as memory allows
+    handle         takes in an answer: a record, a redirect, a pause for the server, new rules
+    commit_point   all answers that came together were handled
 
-Whoever runs it, threads in real time or a simulator in virtual time, calls these one at
-a time and sends the request itself in between. Politeness cannot be passed by: every
-request, robots.txt and redirects included, comes out of `next_request`, and a page only
+A driver (crawl/fetcher/drivers), threads in real time or a simulator in virtual time, calls
+these one at a time and sends the request itself in between. Politeness cannot be passed by:
+every request, robots.txt and redirects included, comes out of `next_request`, and a page only
 under rules that allow it.
 """
 
@@ -56,7 +57,7 @@ class ReadyRequest:
 
 
 class FetchEngine:
-    """One fetch list on its way."""
+    """Fetches one list of URLs, and what is added to it."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class FetchEngine:
         deadline: float | None = None,
     ) -> None:
         self._urls = urls
-        self._fed = False
+        self._list_read = False
         self._settings = settings
         self._politeness = politeness
         self._hooks = hooks
@@ -77,10 +78,10 @@ class FetchEngine:
         self._deadline = deadline
         self.seen = SeenUrls()
         self._forget_above = _FORGET_ABOVE
-        self._room = settings.threads * settings.depth
-        """URLs that may wait."""
-        self._low = self._room - self._room // 8 - 1
-        """So few that more are read."""
+        self._max_waiting = settings.threads * settings.depth
+        """How many URLs may wait in memory."""
+        self._refill_below = self._max_waiting - self._max_waiting // 8 - 1
+        """With so few waiting, more of the list are read."""
         self.queues = HostQueues(politeness)
         self.counters = output.counters
         self.troubles = HostTroubles(hooks.clock)
@@ -95,14 +96,14 @@ class FetchEngine:
             hooks.clock,
             deadline=deadline,
             archive=output.add_archived if settings.store_robots else None,
-            elsewhere=hooks.is_other_parts_server,
+            is_other_parts_server=hooks.is_other_parts_server,
         )
         self._follower = Follower(self, settings, hooks, output)
 
     # what to ask next
 
     def next_request(self, now: float) -> ReadyRequest | Idle | None:
-        """The next request; until when there is none; None when all is done."""
+        """Returns the next request; until when there is none; or None when all is done."""
         if self._has_crashed:
             return None  # what the thread that died had taken is never given back
         output = self._output
@@ -123,35 +124,35 @@ class FetchEngine:
         if self._deadline is not None and now >= self._deadline:
             self.stop("time_limit")
         while True:
-            self._feed(now)
+            self._read_list(now)
             taken = self.queues.take(now)
             if isinstance(taken, Idle):
                 most_s = self._settings.tail_wait_s
                 if leave_tail(self, self._robots, self._close, taken, now, most_s):
                     continue
-                return self._idle(taken)
-            work = self._work(taken, now)
+                return self._idle_or_end(taken)
+            work = self._request_for(taken, now)
             if work is not None:
                 return work
 
-    def _idle(self, nothing: Idle) -> Idle | None:
+    def _idle_or_end(self, idle: Idle) -> Idle | None:
         if self.queues.in_progress:
-            return nothing
-        if not self.queues.waiting and self._fed:
+            return idle
+        if not self.queues.waiting and self._list_read:
             return None
-        if nothing.until is None:
+        if idle.until is None:
             # pages held back with nobody under way to set them free would wait for ever
             self.stop("stuck")
             return None
-        late = self._deadline is not None and nothing.until > self._deadline
+        late = self._deadline is not None and idle.until > self._deadline
         if late:
             # all that is left would have to wait for longer than there is time
             self.stop("time_limit")
             return None
-        return nothing
+        return idle
 
-    def _work(self, item: FetchItem, now: float) -> ReadyRequest | None:
-        """The request for an item that was taken; None where it is settled without one."""
+    def _request_for(self, item: FetchItem, now: float) -> ReadyRequest | None:
+        """Returns the request for an item that was taken; None where it needs none."""
         if item.purpose is Purpose.ROBOTS:
             return ReadyRequest(item, Request(item.url, max_bytes=MAX_BYTES))
         rules = self._robots.rules_of(item, now)
@@ -175,18 +176,17 @@ class FetchEngine:
         request = Request(item.url, datum.modified_time, datum.metadata.get(ETAG_KEY, ""))
         return ReadyRequest(item, request)
 
-    def _feed(self, now: float) -> None:
-        """Reads on in the list; a good many URLs at a time, which is cheaper than each by
-        itself."""
-        if self.queues.waiting > self._low:
+    def _read_list(self, now: float) -> None:
+        """Reads on in the list: many URLs at a time, which is cheaper than each by itself."""
+        if self.queues.waiting > self._refill_below:
             return
         if len(self.queues) > self._forget_above:
             self.queues.forget_idle(now)
             self._forget_above = 2 * len(self.queues) + _FORGET_ABOVE
-        while not self._fed and not self.stopped and self.queues.waiting < self._room:
+        while not self._list_read and not self.stopped and self.queues.waiting < self._max_waiting:
             entry = next(self._urls, None)
             if entry is None:
-                self._fed = True
+                self._list_read = True
                 return
             url, datum = entry
             self._add(url, datum)
@@ -235,11 +235,11 @@ class FetchEngine:
         own_delay = datum.metadata.get(FETCH_DELAY_KEY)
         if own_delay and own_delay.isascii() and own_delay.isdigit():
             queue = self.queues.queue(key)
-            queue.pace = replace(queue.pace, delay_s=max(int(own_delay) / 1000, queue.floor_s))
+            queue.pace = replace(queue.pace, delay_s=max(int(own_delay) / 1000, queue.min_delay_s))
         return item
 
     def enqueue(self, item: FetchItem, *, first: bool = False) -> None:
-        # not into the queue: it may have to wait for long only to be handed back
+        # not into the queue: it may have to wait for long only to be returned
         refused = self._robots.refusal(item) or self.queues.put(item, first=first)
         if refused:
             self.troubles.refuse(item.key, item.host, self._hooks.clock.monotonic())
@@ -263,7 +263,7 @@ class FetchEngine:
         else:
             self._handle_page(item, queue, answer, now)
 
-    def settle(self, now: float) -> None:
+    def commit_point(self, now: float) -> None:
         """To be called when all answers that came together were handled."""
         self._output.commit_point(now)
 
@@ -332,7 +332,7 @@ class FetchEngine:
     # the end
 
     def stop(self, reason: str) -> None:
-        """Takes nothing more; what waits and what is not yet fed is handed back."""
+        """Takes nothing more; what waits and what is not yet read is returned unfetched."""
         self._has_crashed |= reason == CRASHED
         if self.stopped:
             return
@@ -341,7 +341,7 @@ class FetchEngine:
             self.return_unfetched(self.queues.drain(queue, reason), reason)
         for _ in self._urls:
             self.counters[f"handed_back.{reason}"] += 1
-        self._fed = True
+        self._list_read = True
 
     def finish(self) -> None:
         """Brings out what is left when the driver has ended: redirects' targets whose requests
@@ -351,14 +351,14 @@ class FetchEngine:
 
     @property
     def cross_part_authorities(self) -> list[str]:
-        """The authorities whose pages were handed back because the server that tells their
-        rules is another part's: they can be asked when nobody else asks it."""
+        """The authorities whose pages were returned because their robots.txt is on a server of
+        another part: they can be fetched when nobody else asks it."""
         return self._robots.cross_part_authorities()
 
     def return_unfetched(self, items: list[FetchItem], reason: str) -> None:
-        """URLs of the list that are not served stay due in the CrawlDb; they are counted, not
-        recorded. The CrawlDb may not know a redirect's target: it is left for later. It hears of
-        a followed link by the parse of the page that has it."""
+        """Gives up URLs for this run. Those of the list stay due in the CrawlDb: they are counted,
+        not recorded. A redirect's target, which the CrawlDb may not know, is recorded as a link;
+        of a followed link the CrawlDb hears by the parse of the page that has it."""
         pages = 0
         for item in items:
             if item.purpose is not Purpose.PAGE:

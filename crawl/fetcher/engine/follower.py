@@ -8,35 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
 
-from crawl.counters import Counters
-from crawl.fetcher.frontier.seen_urls import SeenUrls
+from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, FollowedUrl
 from crawl.fetcher.values.output_port import OutputPort
-from crawl.fetcher.values.record import FetchRecord, inherited, linked_record
+from crawl.fetcher.values.record import inherited, linked_record
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Response
 from crawl.interfaces.scoring import Target
-from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.rules.redirect import representative
 from crawl.urls.parse import host_of, resolve
-
-
-class FollowingEngine(Protocol):
-    """What the follower asks of the engine."""
-
-    counters: Counters
-    seen: SeenUrls
-    stopped: str
-
-    def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None: ...
-
-    def enqueue(self, item: FetchItem, *, first: bool = False) -> None: ...
-
-    def emit(self, record: FetchRecord) -> None: ...
 
 
 class Follower:
@@ -44,7 +27,7 @@ class Follower:
 
     def __init__(
         self,
-        engine: FollowingEngine,
+        engine: EngineCore,
         settings: FetchSettings,
         hooks: EngineHooks,
         output: OutputPort,

@@ -1,4 +1,4 @@
-"""Records and pages on their way into a chunk, written together."""
+"""A batch of records and pages, which are written together."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import GrowingRecords
 from crawl.storage.segments import CONTENT, FETCH
 
-_BYTES = 8 << 20
+_MAX_BYTES = 8 << 20
 
 
 KeptForParse = Callable[[str, CrawlDatum], Mapping[str, str]]
-"""What of a page's record its content keeps for the parse."""
+"""Returns what of a page's record its content keeps for the parse."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedBatch:
-    """A batch as it is written."""
+    """A batch as tables, ready to be written."""
 
     tables: Mapping[str, pa.Table]
-    """By part of the segment."""
+    """The rows by part of the segment."""
     counters: Mapping[str, int]
     """What was counted along with them."""
     depths: Mapping[str, int]
-    """Of the pages whose links may be followed."""
+    """The depth of each page whose links may be followed."""
     followed: Sequence[FollowedUrl] = ()
-    """What the pages led to and the fetch took on."""
+    """URLs that the pages led to and that the fetch took on."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """What came since the last one was passed on."""
+    """What came since the last batch was submitted."""
 
     kept: KeptForParse
     records: GrowingRecords = field(default_factory=GrowingRecords)
@@ -53,32 +53,32 @@ class Batch:
     begun: float | None = None
 
     def next(self) -> Batch:
-        """An empty one, with room for as much and some more; not for pages beyond the usual."""
-        room = min(self.bytes + self.bytes // 4, 2 * _BYTES)
+        """An empty batch with room for as much and some more, but not for unusually large pages."""
+        room = min(self.bytes + self.bytes // 4, 2 * _MAX_BYTES)
         return Batch(self.kept, contents=GrowingContents(room))
 
     @property
     def is_full(self) -> bool:
-        return self.rows >= GROUP_ROWS or self.bytes >= _BYTES
+        return self.rows >= GROUP_ROWS or self.bytes >= _MAX_BYTES
 
     def add(self, record: FetchRecord) -> int:
-        """Takes it in; returns how many bytes it weighs."""
+        """Adds a record; returns the size of its page."""
         url, datum, content = record.url, record.datum, record.content
-        weight = 0
+        size = 0
         if content is not None:
-            weight = len(content.body)
+            size = len(content.body)
             self.contents.add(content, self.kept(url, datum))
         self.records.add(url, record.host, datum)
         self.rows += 1
-        self.bytes += weight
-        return weight
+        self.bytes += size
+        return size
 
     def archive(self, content: Content) -> int:
         self.contents.add(content, content.metadata)
         self.rows += 1
-        weight = len(content.body)
-        self.bytes += weight
-        return weight
+        size = len(content.body)
+        self.bytes += size
+        return size
 
     def packed(self, counters: Mapping[str, int]) -> PackedBatch:
         tables = {FETCH: self.records.table(), CONTENT: self.contents.table()}
@@ -86,7 +86,7 @@ class Batch:
 
 
 def pack_notes(notes: Iterable[Note], kept: KeptForParse) -> Iterator[PackedBatch]:
-    """What they hold, in batches of the usual size."""
+    """Yields what notes of the journal hold, in batches of the usual size."""
     batch, counted = Batch(kept), Counters()
     for note in notes:
         for record in note.records:

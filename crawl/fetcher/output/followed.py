@@ -2,10 +2,10 @@
 
     SEGMENT/crawl_fetch/followed/part-00003-1f2e3d4c.parquet
 
-A redirect's target and a followed link wait in memory for their turn, while the page that
-named them is committed and not asked again. So each is written along with that page, into
-the same note of the journal and the same chunk; whoever goes on with the part takes up
-those that have no record yet. The files are named by the chunks' marks, belong to none of
+A redirect's target and a followed link wait in memory, while the page that named them is
+committed and not asked again. So each is written along with that page, into the same note of
+the journal and the same chunk; the task that resumes the part queues those that have no record
+yet. The files are named by the chunks' marks, belong to none of
 the segment's tables, and are deleted when the whole fetch is done.
 """
 
@@ -32,8 +32,8 @@ _COLUMNS: tuple[pa.Field[Any], ...] = (
     pa.field("depth", pa.int32()),
 )
 _SCHEMA = pa.schema([*CRAWL_FETCH.schema, *_COLUMNS])
-_BETWEEN = "\n"
-"""Stands in no URL."""
+_SEPARATOR = "\n"
+"""No URL contains it."""
 
 
 def write_followed(segment: Folder, part: int, followed: Sequence[FollowedUrl]) -> Piece:
@@ -41,7 +41,7 @@ def write_followed(segment: Folder, part: int, followed: Sequence[FollowedUrl]) 
     folder, name = segment.child(FOLLOWED), attempt_name(f"part-{part:05d}")
     rows = to_table((each.url, each.host, each.datum) for each in followed)
     columns: tuple[list[str] | list[int], ...] = (
-        [_BETWEEN.join(each.came_by) for each in followed],
+        [_SEPARATOR.join(each.came_by) for each in followed],
         [each.representative for each in followed],
         [each.depth for each in followed],
     )
@@ -53,15 +53,16 @@ def write_followed(segment: Folder, part: int, followed: Sequence[FollowedUrl]) 
 
 
 def unfetched_followed(
-    segment: Folder, chunks: Iterable[Chunk], done: set[str]
+    segment: Folder, chunks: Iterable[Chunk], fetched: set[str]
 ) -> list[FollowedUrl]:
-    """What the chunks' pages led to and has no record yet: neither one of its own (`done`)
-    nor, for a redirect's target, that of a link which leaves it to a later round."""
+    """The URLs that the chunks' pages led to and that have no record yet: neither one of their
+    own (`fetched`) nor, for a redirect's target, that of a link which leaves it to a later
+    round."""
     chunks = list(chunks)
     waiting: dict[str, FollowedUrl] = {}
     for chunk in chunks:
         for each in _read(segment, chunk.followed):
-            if each.url not in done:
+            if each.url not in fetched:
                 waiting.setdefault(each.url, each)
     if not waiting:
         return []
@@ -75,8 +76,8 @@ def unfetched_followed(
 def not_listed(
     waiting: list[FollowedUrl], folder: Folder, files: Iterable[str]
 ) -> list[FollowedUrl]:
-    """Those that the fetch lists do not bring by themselves. A redirect's target stays: it
-    was taken on before its turn in the list came."""
+    """The URLs that the fetch lists do not have anyway. A redirect's target stays: it was taken
+    on before the list came to it."""
     links = [each.url for each in waiting if not each.came_by]
     listed: set[str] = set()
     for rows in _rows_with(folder, files, links, []) if links else ():
@@ -107,5 +108,5 @@ def _read(segment: Folder, piece: Piece | None) -> Iterator[FollowedUrl]:
             for (url, datum), host, (came_by, shown, depth) in zip(
                 to_records(rows), cast(list[str], rows["host"].to_pylist()), others, strict=True
             ):
-                path = tuple(came_by.split(_BETWEEN)) if came_by else ()
+                path = tuple(came_by.split(_SEPARATOR)) if came_by else ()
                 yield FollowedUrl(url, host, datum, path, shown, depth)

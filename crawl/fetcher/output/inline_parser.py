@@ -1,4 +1,4 @@
-"""Pages are parsed on their way to disk (`fetcher.parse`), and links to follow are found."""
+"""Parses pages on their way to disk (`fetcher.parse`), and finds links to follow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT
 
 
 class InlineParser:
-    """The parser of one task. `parse` is called by one thread, `found` by another."""
+    """The parser of one task. `parse` is called by one thread, `found_links` by another."""
 
     def __init__(self, parsing: Parsing, following: Following) -> None:
         self._sandbox = Sandbox(parsing)
@@ -38,8 +38,8 @@ class InlineParser:
     def parse(
         self, tables: Mapping[str, pa.Table], depths: Mapping[str, int] | None = None
     ) -> tuple[dict[str, pa.Table], Counters, list[FoundLinks]]:
-        """The tables of a batch with those that its parse adds, its counts, and the links to
-        follow that were found; `depths` tells how deep each page is whose links may be."""
+        """Returns the tables of a batch with those that its parse adds, its counts, and the links
+        to follow that were found; `depths` has the depth of each page whose links may be."""
         if CONTENT not in tables:
             return dict(tables), Counters(), []
         pages = tables[CONTENT]
@@ -56,8 +56,8 @@ class InlineParser:
         }
         return {**tables, **parsed}, batch.counters, found
 
-    def found(self) -> Iterator[FoundLinks]:
-        """Links found since the last call."""
+    def found_links(self) -> Iterator[FoundLinks]:
+        """Yields links that were found since the last call."""
         while self._found:
             yield self._found.popleft()
 

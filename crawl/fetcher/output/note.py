@@ -1,9 +1,9 @@
-"""A note of the journal as bytes: entries, each its length, a checksum and MessagePack. There is
-one for every record, for every answer without one and for every URL that they led to and that
-the fetch took on; what was counted is the last.
+"""A note of the journal as bytes: a row of entries, each its length, a checksum and MessagePack.
 
-By msgspec, for it takes our values as they are: a page's note costs a twentieth of what
-an Arrow table of one row does, and there may be one for every page.
+There is an entry for every record, for every answer without one and for every URL that they
+led to and that the fetch took on; the last entry is what was counted. They are encoded by
+msgspec, which takes our values as they are: a page's note costs a twentieth of what an Arrow
+table of one row does, and there may be one for every page.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Note:
     """What the answers led to."""
 
 
-def pieces(note: Note) -> Iterator[bytes]:
-    """What to write, one after the other: all of a large note at once would be memory that is
-    new, and takes longer to get than the note to write."""
+def encode_note(note: Note) -> Iterator[bytes]:
+    """Yields the bytes to write piece by piece: all of a large note at once would be memory
+    that is new, and takes longer to get than the note to write."""
     for record in note.records:
         yield from _entry(_RECORD, record)
     for content in note.archived:
@@ -57,12 +57,12 @@ def _entry(kind: str, value: object) -> tuple[bytes, bytes]:
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=dict)
-"""With the hook for a mapping that is no dict."""
+"""The hook is for a mapping that is no dict."""
 
 
-def decoded(raw: bytes) -> Iterator[Note]:
-    """The notes of a file up to one that its writer died in, that was damaged since, or that is
-    none of ours: its pages are asked for again."""
+def decode_notes(raw: bytes) -> Iterator[Note]:
+    """Yields the notes of a file up to one that its writer died in, that was damaged since, or
+    that is none of ours: its pages are asked for again."""
     records: list[FetchRecord] = []
     archived: list[Content] = []
     followed: list[FollowedUrl] = []

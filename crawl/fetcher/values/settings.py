@@ -1,4 +1,4 @@
-"""What a fetch is told by the configuration, beside politeness."""
+"""The settings of a fetch, beside those of politeness."""
 
 from __future__ import annotations
 
@@ -290,6 +290,13 @@ class FetchSettings:
             robots_expire_s=config[HTTP_ROBOTS_EXPIRE] * 3600,
             tail_wait_s=config[FETCHER_TAIL_WAIT] if config[FETCHER_TAIL_WAIT] >= 0 else math.inf,
         )
+
+
+def is_at_or_below(host: str, names: frozenset[str]) -> bool:
+    """Whether the host, or a domain above it, is among the names."""
+    while host and host not in names:
+        host = host.partition(".")[2]
+    return bool(host)
 
 
 def following_of(config: Config) -> Following:

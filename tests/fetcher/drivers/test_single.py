@@ -62,10 +62,10 @@ class Curious:
             assert seconds > 0
             self.clock.now += seconds
 
-        def pausing(url: str, seconds: float) -> None:
+        def on_pause(url: str, seconds: float) -> None:
             self.pauses.append((url, round(seconds, 3)))
 
-        return FetchEnvironment(fetch, self.clock, sleep, pausing)
+        return FetchEnvironment(fetch, self.clock, sleep, on_pause)
 
     def visit(self, *urls: str, redirects: int = 0) -> list[PageVisit]:
         visits: list[PageVisit] = []
@@ -278,7 +278,7 @@ def test_a_page_may_be_wanted_again_after_its_servers_pause() -> None:
 
 
 def test_who_asks_for_weeks_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(single, "MOST_ANSWERS", 2)
+    monkeypatch.setattr(single, "MAX_ROBOTS_ANSWERS", 2)
     who = Curious({})
     hosts = ("a", "b", "c", "b", "a")
     visits = who.visit(*(f"http://{host}.org/{at}" for at, host in enumerate(hosts)))

@@ -74,11 +74,11 @@ def test_a_fetch_is_looked_at_however_soon_it_is_done() -> None:
     _, engine = crew([], LiveServer(), [], threads=1, delay_s=0.0)
     seen: list[FetchEngine] = []
 
-    def watch(engine: FetchEngine, busy: int) -> str:
+    def monitor(engine: FetchEngine, busy: int) -> str:
         seen.append(engine)
         return ""
 
-    ThreadedDriver(engine, LiveServer().fetch, 1, CLOCK, watch=watch).run()
+    ThreadedDriver(engine, LiveServer().fetch, 1, CLOCK, monitor=monitor).run()
     assert seen and seen[0] is engine
 
 
@@ -116,7 +116,7 @@ def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
 def test_a_bandwidth_target_sends_threads_to_work_or_to_rest(
     measured: float, busy: int, allowed: int, expected: int
 ) -> None:
-    target = BandwidthTarget(kbit_per_s=500.0, every_s=30.0, most_threads=25)
+    target = BandwidthTarget(kbit_per_s=500.0, every_s=30.0, max_threads=25)
     assert target.threads_for(measured, busy, allowed) == expected
 
 

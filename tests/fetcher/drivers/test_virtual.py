@@ -265,7 +265,7 @@ def test_pages_that_nobody_will_set_free_are_handed_back() -> None:
         EngineHooks(lambda host: host, clock, random.Random(1)),
         NullOutput(),
     )
-    engine.queues.queue("a.org").held = 1
+    engine.queues.queue("a.org").awaited_rules = 1
     assert engine.next_request(0.0) is None
     assert engine.counters["handed_back.stuck"] == 2
 

@@ -163,8 +163,8 @@ class SeenWaiting(SmallWeb):
 
     def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         assert self.engine is not None
-        waits = self.engine.queues.outlook(now).waits
-        self.seen.update({wait.host: wait.why for wait in waits})
+        waits = self.engine.queues.stats(now).waits
+        self.seen.update({wait.host: wait.reason for wait in waits})
         return super().answer(work, now)
 
 

@@ -37,14 +37,14 @@ def test_pages_come_out_in_the_order_they_went_in(queue: HostQueue) -> None:
 def test_robots_is_served_first_and_while_pages_are_held(queue: HostQueue) -> None:
     page, robots = item("1"), item("robots.txt", Purpose.ROBOTS)
     queue.put(page)
-    queue.held = 1
+    queue.awaited_rules = 1
     assert has_work(queue) is False
     queue.put(robots)
     assert has_work(queue) is True
     assert queue.take() is robots
     queue.give_back(0.0, asked=True)
     assert not queue.has_work
-    queue.held = 0
+    queue.awaited_rules = 0
     assert queue.take() is page
 
 
@@ -93,7 +93,7 @@ def test_a_moment_to_wait_for_never_comes_nearer(queue: HostQueue) -> None:
 def test_a_pace_of_robots_txt_stays_the_floor(queue: HostQueue) -> None:
     queue.slow_down(ServerPace(9.0), 9.0)
     queue.slow_down(ServerPace(7.0), 7.0)
-    assert queue.floor_s == 9.0
+    assert queue.min_delay_s == 9.0
 
 
 def test_draining_takes_everything_out(queue: HostQueue) -> None:

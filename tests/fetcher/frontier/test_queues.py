@@ -102,7 +102,7 @@ def test_only_what_has_no_more_to_do_or_to_wait_for_is_forgotten() -> None:
     queues = HostQueues(Politeness(ServerPace(5.0)))
     queues.queue("idle")
     queues.queue("pausing").wait_until(7.0)
-    queues.queue("held").held = 1
+    queues.queue("held").awaited_rules = 1
     queues.queue("own pace").pace = ServerPace(1.0)
     queues.queue("robots pace").slow_down(ServerPace(9.0), 9.0)
     queues.put(item("busy"))
@@ -118,17 +118,17 @@ def test_only_what_has_no_more_to_do_or_to_wait_for_is_forgotten() -> None:
 
 def test_the_longest_chain_is_told() -> None:
     queues = HostQueues(Politeness(ServerPace(5.0), hosts={"fast": ServerPace(2.0, at_once=4)}))
-    assert queues.outlook(0.0) == QueueStats(0, 0, 0.0)
+    assert queues.stats(0.0) == QueueStats(0, 0, 0.0)
     for host, urls in (("a.org", 4), ("fast", 9)):
         for _ in range(urls):
             queues.put(item(host))
-    assert queues.outlook(0.0) == QueueStats(2, 0, 15.0)
+    assert queues.stats(0.0) == QueueStats(2, 0, 15.0)
     queues.queue("fast").wait_until(20.0)
     waits = (LongWait("fast", "crawl delay", 20.0),)
-    assert queues.outlook(0.0) == QueueStats(1, 1, 20.0 + 8 * 2.0 / 4, waits=waits)
+    assert queues.stats(0.0) == QueueStats(1, 1, 20.0 + 8 * 2.0 / 4, waits=waits)
     assert not isinstance(queues.take(0.0), Idle)
-    assert queues.outlook(0.0).ready == 0
-    assert queues.outlook(0.0).waiting == 2
+    assert queues.stats(0.0).ready == 0
+    assert queues.stats(0.0).waiting == 2
 
 
 def test_it_is_told_why_hosts_wait() -> None:
@@ -137,9 +137,9 @@ def test_it_is_told_why_hosts_wait() -> None:
         queues.put(item(host))
     queues.queue("failed").exceptions = 2
     queues.queue("failed").wait_until(60.0)
-    queues.queue("held").held = 1
+    queues.queue("held").awaited_rules = 1
     queues.queue("pausing").wait_until(3.0)
-    outlook = queues.outlook(0.0)
-    assert (outlook.ready, outlook.waiting) == (1, 3)
-    assert (outlook.awaiting_robots, outlook.backed_off) == (1, 1)
-    assert queues.outlook(61.0).backed_off == 0
+    stats = queues.stats(0.0)
+    assert (stats.ready, stats.waiting) == (1, 3)
+    assert (stats.awaiting_robots, stats.backed_off) == (1, 1)
+    assert queues.stats(61.0).backed_off == 0

@@ -104,7 +104,7 @@ class Servers(RuleBasedStateMachine):
     @rule(host=st.sampled_from(HOSTS), held=st.integers(0, 1))
     def hold(self, host: str, held: int) -> None:
         queue = self.queues.queue(self.key_of[host])
-        queue.held = held
+        queue.awaited_rules = held
         self.queues.offer(queue)
 
     @rule(host=st.sampled_from(HOSTS), close=st.booleans())
@@ -125,7 +125,7 @@ class Servers(RuleBasedStateMachine):
     def serve_all(self) -> None:
         """Nothing is stuck: with time, everything that is not held comes out."""
         for queue in self.queues:
-            queue.held = 0
+            queue.awaited_rules = 0
             self.queues.offer(queue)
         while self.under_way:
             self.release(0, asked=False)

@@ -91,16 +91,16 @@ def test_it_is_noted_with_the_answer_that_led_to_it(tmp_path: Path) -> None:
     here.tick()
     here.add(record(2))
     here.settle()
-    left = here.output._journal.left(lambda name: False)
+    left = here.output._journal.uncommitted_notes(lambda name: False)
     notes = [note for notes in left.values() for note in notes]
     (noted,) = [note for note in notes if note.followed]
     assert noted.followed == [TARGET] and record(1) in noted.records
     again = Made(tmp_path, ChunkSize())
-    assert again.output.take_over(set(), set())
+    assert again.output.commit_leftovers(set(), set())
     assert unfetched_followed(again.segment, again.marked(), set()) == [TARGET]
     again.output.close()
     here.output._thread.shutdown()
-    here.output._noting.close()
+    here.output._journal_writer.close()
 
 
 def test_it_is_committed_with_the_answer_that_led_to_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.fetcher.output.note import Note, decoded, pieces
+from crawl.fetcher.output.note import Note, decode_notes, encode_note
 from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
@@ -54,7 +54,7 @@ NOTES = st.builds(
 
 
 def encoded(note: Note) -> bytes:
-    return b"".join(pieces(note))
+    return b"".join(encode_note(note))
 
 
 @given(st.lists(NOTES, max_size=3), NOTES, st.data())
@@ -64,14 +64,14 @@ def test_notes_are_read_up_to_one_that_is_not_whole(
     last = encoded(torn)
     cut = data.draw(st.integers(0, len(last) - 1))
     raw = b"".join(map(encoded, notes)) + last[:cut]
-    found = list(decoded(raw))
+    found = list(decode_notes(raw))
     assert found == notes
     assert all(type(record.datum.status) is Status for note in found for record in note.records)
 
 
 def test_any_mapping_is_noted() -> None:
     datum = CrawlDatum(Status.LINKED, 1, metadata=MappingProxyType({"a": "b"}))
-    (found,) = decoded(encoded(Note([FetchRecord("http://a.org/", "a.org", datum)])))
+    (found,) = decode_notes(encoded(Note([FetchRecord("http://a.org/", "a.org", datum)])))
     assert found.records[0].datum.metadata == {"a": "b"}
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_note_of_ours_is_passed_over(message: bytes) -> None:
     good = encoded(Note(counters={"a": 1}))
     head = len(message).to_bytes(8, "big") + crc32(message).to_bytes(4, "big")
     raw = good + head + message + good
-    assert list(decoded(raw)) == [Note([], [], {"a": 1})]
+    assert list(decode_notes(raw)) == [Note([], [], {"a": 1})]
 
 
 @given(NOTES, st.data())
@@ -100,4 +100,4 @@ def test_a_flipped_bit_is_no_note(note: Note, data: st.DataObject) -> None:
     raw = bytearray(encoded(note))
     place = data.draw(st.integers(0, 8 * len(raw) - 1))
     raw[place // 8] ^= 1 << place % 8
-    assert list(decoded(bytes(raw))) == []
+    assert list(decode_notes(bytes(raw))) == []

@@ -36,14 +36,14 @@ def test_what_waits_is_noted_and_whoever_goes_on_commits_it(tmp_path: Path) -> N
 
     after = Made(tmp_path, ChunkSize())
     fetched: set[str] = set()
-    assert after.output.take_over(fetched, set())
+    assert after.output.commit_leftovers(fetched, set())
     assert fetched == {url_of(number) for number in (1, 2, 3)}
     assert after.committed() == [[url_of(1), url_of(2), url_of(3)]]
     (chunk,) = ChunkLog(after.segment, 2).committed()
     assert chunk.counters == {"records": 3}
     assert made.read("content", chunk.pieces["content"].path) == [url_of(1)]
     assert after.files() == []
-    assert not after.output.take_over(fetched, set(chunk.notes))
+    assert not after.output.commit_leftovers(fetched, set(chunk.notes))
 
 
 def test_on_a_disk_every_answer_is_noted_as_it_comes(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ def test_answers_are_noted_while_a_chunk_is_written(
     made = Made(tmp_path, ChunkSize(records=2))
     for number in range(3):
         made.add(record(number))
-        noting = made.output._noting._work
+        noting = made.output._journal_writer._work
         assert noting is not None
         noting.result()
-    left = Journal(made.segment, 2, "another").left(lambda name: False)
+    left = Journal(made.segment, 2, "another").uncommitted_notes(lambda name: False)
     noted = [each.url for notes in left.values() for note in notes for each in note.records]
     assert noted == [url_of(number) for number in range(3)]
     may_go_on.set()
@@ -127,7 +127,7 @@ def test_answers_are_noted_while_a_chunk_is_written(
     assert made.notes() == [[url_of(2)]]
 
 
-def test_what_keeps_answers_from_being_noted_is_told(
+def test_what_keeps_answers_from_being_noted_is_counted_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(
@@ -150,12 +150,12 @@ def test_what_keeps_answers_from_being_noted_is_told(
 
 def test_many_notes_are_taken_over_in_batches(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize())
-    notes = made.output._filling.notes
+    notes = made.output._chunk.journal
     for number in range(600):
         notes.write([record(number, b"x")], [], Counters(records=number + 1))
     after = Made(tmp_path, ChunkSize())
     fetched: set[str] = set()
-    assert after.output.take_over(fetched, set())
+    assert after.output.commit_leftovers(fetched, set())
     assert len(fetched) == 600
     (chunk,) = after.marked()
     assert chunk.counters == {"records": 600}
@@ -202,7 +202,7 @@ def test_a_note_that_a_chunk_contains_is_not_taken_again(tmp_path: Path) -> None
     path.write_bytes(data)
     after = Made(tmp_path, ChunkSize())
     (chunk,) = after.log.committed()
-    assert not after.output.take_over({url_of(1)}, set(chunk.notes))
+    assert not after.output.commit_leftovers({url_of(1)}, set(chunk.notes))
     assert len(after.committed()) == 1
 
 
@@ -212,7 +212,7 @@ def test_nothing_of_a_note_with_a_page_that_has_a_record_is_taken(tmp_path: Path
     made.settle()
     after = Made(tmp_path, ChunkSize())
     fetched = {url_of(2)}
-    assert not after.output.take_over(fetched, set())
+    assert not after.output.commit_leftovers(fetched, set())
     assert fetched == {url_of(2)}
     assert after.committed() == []
     assert after.files() == []
@@ -224,7 +224,7 @@ def test_targets_left_for_later_are_no_pages_of_a_note(tmp_path: Path) -> None:
     made.add(record(1), FetchRecord(url_of(2), "a.org", target))
     made.settle()
     fetched = {url_of(2)}
-    assert Made(tmp_path, ChunkSize()).output.take_over(fetched, set())
+    assert Made(tmp_path, ChunkSize()).output.commit_leftovers(fetched, set())
     assert fetched == {url_of(1), url_of(2)}
 
 

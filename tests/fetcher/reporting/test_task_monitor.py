@@ -17,9 +17,9 @@ from crawl.fetcher.reporting.task_monitor import (
     PROGRESS,
     STOP,
     Monitor,
+    claim_part,
     monitor_task,
     pauses_of_previous_task,
-    take_over,
 )
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.politeness import Politeness, ServerPace
@@ -42,7 +42,7 @@ def segment(tmp_path: Path) -> Folder:
 def pauses(segment: Folder, now_ms: int) -> list[float]:
     """How long whoever takes over at that moment waits."""
     slept: list[float] = []
-    take_over(ChunkLog(segment, 2), segment, 2, CONFIG, ManualClock(now_ms), slept.append)
+    claim_part(ChunkLog(segment, 2), segment, 2, CONFIG, ManualClock(now_ms), slept.append)
     return slept
 
 
