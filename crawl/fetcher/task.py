@@ -75,7 +75,7 @@ class FetchTaskResult:
     cross_part_authorities: list[str] = field(default_factory=list)
     """Authorities whose pages wait until all parts are done (`CrossPartHosts`)."""
     servers: list[ServerState] = field(default_factory=list)
-    """How the task left its servers."""
+    """The pauses and failures of its servers at the end."""
     troubles: list[HostTrouble] = field(default_factory=list)
     """Hosts that failed."""
 

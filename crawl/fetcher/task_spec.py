@@ -23,7 +23,7 @@ class CrossPartHosts:
 
     authorities: frozenset[str]
     servers: tuple[ServerState, ...]
-    """How the tasks before left their servers."""
+    """The pauses and failures of the servers that the other tasks asked."""
 
 
 def cross_part_number(lists: Iterable[PartFile]) -> int:
@@ -48,7 +48,7 @@ class FetchTaskSpec:
     deadline_ms: int | None
     """When the job's time is up, by the wall clock: a task that is tried again has no more."""
     cross_part: CrossPartHosts | None = None
-    """What the other tasks left, which are done: all servers are this one's to ask then."""
+    """What this task fetches when all others are done; all servers are its own to ask then."""
     parsing: Parsing | None = None
     """How pages are parsed while they are fetched; None where they are not."""
     list_normalizers: NormalizerChain | None = None

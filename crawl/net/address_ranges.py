@@ -20,7 +20,7 @@ class AddressRange(StrEnum):
 
     PUBLIC = ""
     METADATA = "a metadata address"
-    """Of the machine's own cloud: credentials, for whoever asks."""
+    """Of the machine's own cloud, which gives credentials to anybody who asks there."""
     UNSPECIFIED = "unspecified"
     LOOPBACK = "loopback"
     LINK_LOCAL = "link-local"
@@ -134,17 +134,17 @@ def is_carrier(address: Address) -> bool:
 
 
 def embedded_ipv4(address: Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that an IPv6 address may stand for: a detour to the same place."""
+    """The IPv4 addresses that an IPv6 address may stand for, and lead to."""
     if isinstance(address, IPv4Address):
         return ()
     number, packed = int(address), address.packed
     last = IPv4Address(packed[12:])
     if address in _LOCAL_NAT64:
         # which length the network's own gateway uses is not known: each reading counts. Zeros
-        # are what the others leave there, and reach nobody.
+        # are what the others leave there, and reach no host.
         readings = [IPv4Address(bytes(packed[at] for at in places)) for places in _NAT64_BYTES]
-        meant = [each for each in readings if range_of(each) is not AddressRange.UNSPECIFIED]
-        return tuple(dict.fromkeys(meant)) or (readings[-1],)
+        real = [each for each in readings if range_of(each) is not AddressRange.UNSPECIFIED]
+        return tuple(dict.fromkeys(real)) or (readings[-1],)
     if is_carrier(address):
         return (IPv4Address(packed[2:6]) if address in _SIX_TO_FOUR else last,)
     if address in _TEREDO:

@@ -79,17 +79,19 @@ class AddressPolicy:
         except ValueError:
             return f"{address[:80]!r} is not an IP address"
         inside = embedded_ipv4(found)
-        meant = (found, *inside)
-        if any(_within(each, self._exclude) for each in meant):
+        reached = (found, *inside)
+        if any(_within(each, self._exclude) for each in reached):
             return f"{address} is excluded"
-        if any(range_of(each) is AddressRange.METADATA and not self._names(each) for each in meant):
+        if any(
+            range_of(each) is AddressRange.METADATA and not self._names(each) for each in reached
+        ):
             return f"{address} is {AddressRange.METADATA}"
         if self._include:
             listed = _within(found, self._include) or (
                 bool(inside) and all(_within(each, self._include) for each in inside)
             )
             return None if listed else f"{address} is not included"
-        for each in meant:
+        for each in reached:
             reason = self._class_refused(each)
             if reason:
                 return f"{address} is {reason}"

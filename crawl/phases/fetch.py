@@ -1,8 +1,8 @@
 """fetch: a segment's fetch list becomes crawl_fetch and content.
 
-One task a part, each a crew of threads over its servers' queues. Tasks commit what they
+There is one task a part, with threads over the queues of its servers. Tasks commit what they
 have piece by piece (crawl/storage/chunks.py), so that a task or a whole job that dies is
-gone on with, not begun again; here all pieces become the segment's state by one manifest.
+resumed, not begun again; here all pieces become the segment's state by one manifest.
 """
 
 from __future__ import annotations
@@ -119,10 +119,10 @@ def run(
     clock: Clock,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> FetchResult:
-    """Fetches the segment, or goes on with it, and publishes what is there.
+    """Fetches the segment, or resumes its fetch, and publishes what is there.
 
-    Whoever writes the file STOP into the segment has it end in good order; `interrupted`
-    tells whether that was done before there was a fetch to end.
+    A file STOP in the segment has the fetch end in good order; `interrupted` returns whether
+    somebody wanted that before there was a fetch to end.
     """
     segment = choose(crawl_dir, options.segment)
     note(segment=segment.name)
@@ -158,7 +158,7 @@ def run(
         with timed(report, "fetch", clock):
             fetched = _fetch_parts(runner, spec, lists)
             fetched += _fetch_cross_part_hosts(runner, spec, fetched)
-        _tell(report, fetched, clock)
+        _fill_report(report, fetched, clock)
         lock.verify()
         complete = all(part.finished for part in fetched)
         segment.write_report(FETCH, report)
@@ -169,7 +169,7 @@ def run(
         for table, manifest in manifests.items():
             segment.sweep(table, manifest)
         if complete:
-            segment.folder.delete(FOLLOWED)  # nobody goes on with a part
+            segment.folder.delete(FOLLOWED)  # no part is resumed any more
         if spec.parsing is not None and _is_parsed(fetched):
             segment.write_report(PARSE, report)
             segment.publish_parsed({table: manifests[table] for table in PARSED})
@@ -190,9 +190,9 @@ def _fetch_parts(
 def _fetch_cross_part_hosts(
     runner: Runner, spec: FetchTaskSpec, fetched: list[FetchTaskResult]
 ) -> list[FetchTaskResult]:
-    """Hosts whose robots.txt redirects to a server of another part have their turn when all
-    parts are done, in one task that may ask everybody; a part of its own, so that it can be
-    gone on with as the others can."""
+    """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
+    done, in one task that may ask every server. It is a part of its own, so that it can be
+    resumed as the others can."""
     authorities = frozenset(
         authority for part in fetched for authority in part.cross_part_authorities
     )
@@ -266,7 +266,7 @@ def _is_parsed(fetched: list[FetchTaskResult]) -> bool:
     return all(PARSE in chunk.pieces for chunk in chunks if CONTENT in chunk.pieces)
 
 
-def _tell(report: Report, fetched: list[FetchTaskResult], clock: Clock) -> None:
+def _fill_report(report: Report, fetched: list[FetchTaskResult], clock: Clock) -> None:
     for part in fetched:
         report.counters.update(part.counters)
     report.finished_ms = clock.now_ms()

@@ -1,4 +1,4 @@
-"""What the answer to a request for robots.txt means for its host (RFC 9309, 2.3.1).
+"""What the answer to a request for robots.txt means for its host (RFC 9309, 2.3.1):
 
 2xx                        its rules
 3xx                        redirected too often or to nowhere: everything is allowed

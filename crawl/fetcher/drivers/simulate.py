@@ -1,8 +1,8 @@
 """Plans a fetch: the engine itself, in virtual time, against a web of latencies alone.
 
-What it tells is what the queues, the pauses and the threads make of a list. Every host is
-taken to answer, to allow everything in its robots.txt and to ask for no pause of its own;
-names are not resolved, so that no two hosts share an address.
+It shows how long the queues, the pauses and the threads take for a list. Every host is taken
+to answer, to allow everything in its robots.txt and to ask for no pause of its own; names are
+not resolved, so that no two hosts share an address.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ class ThreadedDriver:
                 found = self._engine.next_request(now)
                 if isinstance(found, ReadyRequest):
                     self._busy += 1
-                    self._lock.notify()  # somebody else may find more
+                    self._lock.notify()  # another thread may find more
                     return found
                 if found is None:
                     self._lock.notify_all()

@@ -141,7 +141,7 @@ class FetchEngine:
         if not self.queues.waiting and self._list_read:
             return None
         if idle.until is None:
-            # pages held back with nobody under way to set them free would wait for ever
+            # pages held back with no request under way to set them free would wait for ever
             self.stop("stuck")
             return None
         late = self._deadline is not None and idle.until > self._deadline
@@ -317,9 +317,9 @@ class FetchEngine:
     def _close(self, queue: HostQueue, reason: str, now: float) -> None:
         self.counters["queues_closed"] += 1
         until = max(now + self._settings.leave_alone_s, queue.ready_at)
-        left = self.queues.drain(queue, reason, until)
-        self.troubles.close(queue.key, {item.host for item in left}, reason, now, queue.ready_at)
-        self.return_unfetched(left, reason)
+        items = self.queues.drain(queue, reason, until)
+        self.troubles.close(queue.key, {item.host for item in items}, reason, now, queue.ready_at)
+        self.return_unfetched(items, reason)
 
     def follow_links(self, targets: Iterable[Target], depth: int) -> None:
         """Queues links of a page to be fetched in this run, where that can be."""

@@ -128,7 +128,7 @@ class Follower:
             engine.enqueue(replace(item, came_by=came_by, representative=shown, depth=each.depth))
 
     def leave_open_targets(self) -> None:
-        """Leaves the targets for a later round that nobody returned: their requests hang."""
+        """Leaves targets for a later round that have no record at the end: their requests hang."""
         for target in list(self.open_targets.values()):
             shown = target.representative or target.url
             self._engine.emit(linked_record(target.url, target.host, target, shown))

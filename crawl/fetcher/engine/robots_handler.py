@@ -267,7 +267,7 @@ class RobotsHandler:
             now + pause,
             self._settings.robots_defer_s,
         )
-        again = replace(
+        retry = replace(
             item,
             url=f"{item.robots_for}/robots.txt",
             authority=item.robots_for,
@@ -275,4 +275,4 @@ class RobotsHandler:
             key=origin.key,
             came_by=(),
         )
-        self._engine.enqueue(again, first=True)
+        self._engine.enqueue(retry, first=True)

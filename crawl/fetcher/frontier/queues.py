@@ -35,7 +35,7 @@ class _AddressGate:
     waiting: deque[HostQueue] = field(default_factory=deque)
     """Ready, but for the address."""
     called: HostQueue | None = None
-    """Whose turn it is next: one at a time, however many hosts share the address."""
+    """The queue that may pass next: one at a time, however many hosts share the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +288,7 @@ class HostQueues:
 
     def _passes_gate(self, queue: HostQueue, now: float, is_outdated: bool) -> bool:
         """Whether the queue may go on, as far as its address is concerned; otherwise it
-        waits there. A turn that is not used is the next one's."""
+        waits there. A call that is not used goes to the next."""
         caller = self._called_by.pop(queue, None)
         if caller is not None:
             caller.called = None
@@ -306,7 +306,7 @@ class HostQueues:
         return False
 
     def _call_next(self, gate: _AddressGate) -> None:
-        """Gives the turn to the first that can use it as soon as the gate opens."""
+        """Calls the first queue that can pass as soon as the gate opens."""
         while gate.waiting:
             queue = gate.waiting.popleft()
             queue.is_scheduled = False

@@ -1,7 +1,7 @@
 """What every authority's robots.txt says, for as long as it may be believed.
 
-An authority is unknown, being asked, or known. Nobody fetches a page of one that is not
-known: the engine asks for its robots.txt first, once. What is known is bounded in time (a
+An authority is unknown, being asked, or known. No page of one that is not known is fetched:
+the engine asks for its robots.txt first, once. What is known is bounded in time (a
 day at the most, RFC 9309 section 2.4) and in memory, for an engine that lives for months:
 of those that no page waits for, the ones that were not used for longest are forgotten.
 """
@@ -94,7 +94,7 @@ class RobotsCache:
         return entry.rules
 
     def asker_of(self, authority: str) -> str | None:
-        """The key of the queue whose pages wait for the rules; None where nobody asks."""
+        """The key of the queue whose pages wait for the rules; None where none do."""
         return self._asked.get(authority)
 
     def ask(self, authority: str, key: str) -> None:
@@ -127,7 +127,7 @@ class RobotsCache:
         return authority in self._failures
 
     def refuse(self, authority: str, reason: str, now: float, pause_s: float = 0.0) -> None:
-        """Its rules could not be had: it is left alone, and for so long at the least."""
+        """Leaves an authority alone whose rules could not be had, for `pause_s` at the least."""
         self.give_up(authority)
         self._refused[authority] = reason, now + max(pause_s, self._leave_alone_s)
         if len(self._refused) > self._shrink_refused_above:

@@ -257,7 +257,7 @@ class SegmentOutput:
         self._pending = PendingNote(self._chunk.journal)
 
     def _growing_note(self) -> PendingNote:
-        """The note that the next answer is added to: nobody may be writing it."""
+        """The note that the next answer is added to: one that is not being written."""
         if self._pending.is_due and not self._journal_writer.take_back(self._pending):
             self._pending = PendingNote(self._chunk.journal)
         return self._pending

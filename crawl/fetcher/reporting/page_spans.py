@@ -24,7 +24,7 @@ def page_span_observers(
 
     def observe(record: FetchRecord) -> None:
         if record.datum.status is Status.LINKED or rng.random() >= share:
-            return  # the first: a URL that was only heard of
+            return  # a link is no page
         now = clock.now_ms()
         spent = record.response_ms or 0
         attributes = {"url.full": masked_urls(record.url), "status": record.datum.status.label}

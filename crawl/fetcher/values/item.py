@@ -30,7 +30,7 @@ class FetchItem:
     authority: str
     """`scheme://host:port`: what a robots.txt speaks for."""
     key: str
-    """The queue's: host, domain or address."""
+    """The key of its queue: host, domain or address."""
     datum: CrawlDatum
     purpose: Purpose = Purpose.PAGE
     came_by: tuple[str, ...] = ()
@@ -38,11 +38,11 @@ class FetchItem:
     representative: str = ""
     """The URL that stands for this page, where a redirect chose one."""
     robots_for: str = ""
-    """Of a robots.txt: the authority whose rules it tells, after redirects too."""
+    """The authority that a robots.txt is asked for, also where a redirect led elsewhere."""
     depth: int = 0
     """How many links were followed within this run to come here."""
     asked_again: bool = False
-    """It was asked for by a connection that its server had closed by then."""
+    """Whether this is the second try, after a kept connection that the server had closed."""
 
 
 @quick_value(frozen=True, slots=True)

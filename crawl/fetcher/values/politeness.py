@@ -1,4 +1,4 @@
-"""How long to wait between two requests to one server: settings, nothing else."""
+"""The settings of politeness: how long to wait between two requests to one server."""
 
 from __future__ import annotations
 
@@ -73,10 +73,12 @@ _LONGEST_BACK_OFF_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class ServerPace:
-    """One server's pace: seconds from the end of a request to the start of the next."""
+    """How fast a server may be asked."""
 
     delay_s: float
+    """Seconds from the end of a request to the start of the next."""
     at_once: int = 1
+    """Requests at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,8 @@ class Politeness:
         )
 
     def pace_of(self, key: str) -> ServerPace:
-        """The pace of a queue before its robots.txt is known. This machine's files, whose host
-        is empty, are nobody's server: they are read without a pause."""
+        """The pace of a queue before its robots.txt is known. Files of this machine, whose host
+        is empty, have no server: they are read without a pause."""
         if not key:
             return ServerPace(0.0, self.usual.at_once)
         if not self.hosts:
@@ -133,21 +135,21 @@ class Politeness:
         wanted = max(crawl_delay_s, self.min_crawl_delay_s)
         return ServerPace(max(wanted, pace.delay_s), 1)
 
-    def back_off(self, exceptions: int, chance: float) -> float:
+    def back_off(self, exceptions: int, jitter: float) -> float:
         """The further pause after the n-th failure in a row: doubled each time, and up to a
-        quarter longer by chance, so that queues do not come back all at once."""
+        quarter longer by a `jitter` of 0 to 1, so that queues do not come back all at once."""
         doubled = self.back_off_s * 2.0 ** min(exceptions - 1, 20)
-        return min(doubled, _LONGEST_BACK_OFF_S) * (1 + chance / 4)
+        return min(doubled, _LONGEST_BACK_OFF_S) * (1 + jitter / 4)
 
 
 def _host_paces(config: Config) -> dict[str, ServerPace]:
     paces: dict[str, ServerPace] = {}
     for number, line in enumerate(config.read(FETCHER_HOST_DELAYS_FILE).splitlines(), start=1):
-        words = line.partition("#")[0].split()
-        if not words:
+        fields = line.partition("#")[0].split()
+        if not fields:
             continue
         try:
-            host, delay, *rest = words
+            host, delay, *rest = fields
             at_once = int(rest[0]) if rest else 1
             paces[host.lower()] = ServerPace(float(delay), at_once)
             if len(rest) > 1 or at_once < 1 or not 0 <= float(delay) < 1e9:

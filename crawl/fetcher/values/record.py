@@ -1,4 +1,4 @@
-"""What the engine brings out: a record for crawl_fetch, with or without content."""
+"""The record of a URL for crawl_fetch, with or without content."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ _LONGEST_VALUE = 1000
 
 
 def content_of(answer: Response, now_ms: int, status: Status | None = None) -> Content:
-    """The answer as it is kept; without a status it is no page, and nobody parses it."""
+    """An answer as it is stored; without a status it is no page, and is not parsed."""
     return _content(answer, _by_name(answer), now_ms, status)
 
 

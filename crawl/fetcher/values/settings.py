@@ -263,10 +263,10 @@ class FetchSettings:
     have short rules. One that is forgotten while its pages are still to come costs its server
     another request, so there are as many as URLs that are remembered."""
     leave_alone_s: float = math.inf
-    """How long nobody asks a server whose rules cannot be had, or that failed too often: a
-    crawl to its end, for its next round comes."""
+    """How long a server is left alone whose rules cannot be had, or that failed too often: to the
+    end of a fetch, for the next round comes."""
     tail_wait_s: float = math.inf
-    """How long servers in trouble are waited for where nobody else is left to be asked."""
+    """How long servers in trouble are waited for where no others are left to be asked."""
 
     @classmethod
     def of(cls, config: Config) -> FetchSettings:
@@ -300,7 +300,7 @@ def is_at_or_below(host: str, names: frozenset[str]) -> bool:
 
 
 def following_of(config: Config) -> Following:
-    """Which links are followed at once."""
+    """The rules for links that are followed within the fetch."""
     return Following(
         depth=config[FETCHER_FOLLOW_DEPTH],
         links=config[FETCHER_FOLLOW_LINKS],
