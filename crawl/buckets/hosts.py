@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from crawl.model.hosts import HostState, states_table, to_states
+from crawl.errors import StorageError
+from crawl.model.hosts import UNANSWERED, HostState, states_table, to_states
 from crawl.model.tables import HOSTS
 from crawl.rules.host_wait import waits_until
 from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.parquet import each_group, open_table, open_writer
 
@@ -45,6 +48,24 @@ def waiting_hosts(
         if (until := left_out_until(state, longest_ms)) > now_ms
     ]
     return [state for _, state in sorted(found, key=lambda each: (each[0], each[1].host))]
+
+
+@dataclass(frozen=True, slots=True)
+class SlowHosts:
+    """Which hosts a snapshot knows to need all of the time that a request may take: those that
+    were given up before it was over. Called with a host; few are asked about."""
+
+    crawldb: Folder
+    snapshot: Snapshot
+
+    def __call__(self, host: str) -> bool:
+        bucket = bucket_of(host, self.snapshot.buckets)
+        file = next((file for file in self.snapshot.hosts if file.bucket == bucket), None)
+        try:
+            state = read_hosts(self.crawldb, file).get(host)
+        except StorageError:
+            return True  # the snapshot may be forgotten by now: no host is wronged
+        return state is not None and state.reason == UNANSWERED
 
 
 def left_out_until(state: HostState, longest_ms: int) -> int:

@@ -61,6 +61,7 @@ def hooks_for_task(
         is_other_parts_server=_OtherPartsServers(spec, file, partitioner)
         if has_others
         else lambda key: False,
+        is_slow_host=spec.is_slow_host or (lambda host: False),
         address_of=address_of if spaced else None,
     )
 

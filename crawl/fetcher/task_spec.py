@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from crawl.clock import Clock, SystemClock
@@ -55,6 +55,8 @@ class FetchTaskSpec:
     list_filters: FilterChain | None = None
     """For the URLs of the list; None where they are taken as they are."""
     clock: Clock = field(default_factory=SystemClock)
+    is_slow_host: Callable[[str], bool] | None = None
+    """Whether a host is known to be slow; None where there is no CrawlDb."""
 
     def lists_of(self, file: PartFile) -> Sequence[PartFile]:
         """The fetch lists that the task for a part reads."""

@@ -10,6 +10,9 @@ import pyarrow as pa
 
 from crawl.model.tables import FETCH_HOSTS, HOSTS
 
+UNANSWERED = "robots_unanswered"
+"""The reason where a host was given up at the end of a fetch before its time was up."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostTrouble:
@@ -34,6 +37,7 @@ class HostState:
 
     host: str
     reason: str = ""
+    """Of the last trouble; of one that answers only UNANSWERED is kept, for it may be slow."""
     failures: int = 0
     """Rounds in a row in which it answered nothing."""
     wait_until: int = 0

@@ -25,10 +25,12 @@ else:
 
         def made(cls):
             own = {name: each for name, each in vars(cls).items() if name not in _OF_THE_CLASS}
-            described = fields(dataclass(cls))
+            described = fields(dataclass(frozen=True, eq=eq)(cls))
             for field in described:
                 own.pop(field.name, None)  # its default
             own["__dataclass_fields__"] = {field.name: field for field in described}
+            # pprint, and so pytest where a comparison fails, asks a dataclass for them
+            own["__dataclass_params__"] = cls.__dataclass_params__
             listed = [_listed(field) for field in described]
             return msgspec.defstruct(
                 cls.__name__,

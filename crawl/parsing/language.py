@@ -1,8 +1,8 @@
 """The language of a page: what it declares, brought to one form, or what its words look like.
 
 py3langid identifies: its model is inside the package, and it is the quickest of its kind in
-pure Python (0.1 ms for 512 bytes; 0.6 s and some 70 MB to load, so it is loaded by the first
-page of a process that declares no language).
+pure Python. It is loaded by the first page of a process that declares no language
+(language_model.py).
 """
 
 from __future__ import annotations
@@ -127,10 +127,10 @@ def _model(languages: tuple[str, ...]) -> Any:
     """None where `parser.memory.limit` has no room for it: no page is to fail by that, nor to
     wait until it has been tried once more."""
     with not_the_pages():
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+        from crawl.parsing.language_model import load_model
 
         try:
-            model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+            model = load_model()
         except MemoryError:
             return None
         if languages:

@@ -13,6 +13,7 @@ from functools import partial
 from statistics import quantiles
 from typing import Any
 
+from crawl.buckets.hosts import SlowHosts
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
@@ -154,6 +155,7 @@ def run(
             list_normalizers=_list_normalizers(config),
             list_filters=_list_filters(config),
             clock=clock,
+            is_slow_host=_slow_hosts(crawl_dir),
         )
         with timed(report, "fetch", clock):
             fetched = _fetch_parts(runner, spec, lists)
@@ -211,6 +213,11 @@ def _buckets(crawl_dir: CrawlDir, config: Config) -> int:
     """Those of the CrawlDb; or of the one that there may be, where a segment is all there is."""
     crawldb = crawl_dir.crawldb.current()
     return config[CRAWLDB_BUCKETS] if crawldb is None else crawldb.buckets
+
+
+def _slow_hosts(crawl_dir: CrawlDir) -> SlowHosts | None:
+    crawldb = crawl_dir.crawldb.current()
+    return None if crawldb is None else SlowHosts(crawl_dir.crawldb.folder, crawldb)
 
 
 def _parsing(config: Config) -> Parsing | None:

@@ -2,14 +2,15 @@
 
 A host that answered nothing in a round is left out of the rounds after it, for twice as long
 each time. One that answered some pages keeps the pause that it asked for, and no more. The
-first page that it answers ends all of it.
+first page that it answers ends all of it, but that a host which was once given up before its
+time was up may be slow is remembered until it is in other trouble.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.model.hosts import HostState, HostTrouble
+from crawl.model.hosts import UNANSWERED, HostState, HostTrouble
 
 LEAST_BASE_MS = 1000
 """However short a crawl's pauses are, a host in trouble costs fewer rounds each time."""
@@ -24,7 +25,8 @@ def after_segment(
     if trouble is None:
         if answered_at <= state.last:
             return state
-        return replace(state, reason="", failures=0, wait_until=0, since=0, last=0)
+        reason = UNANSWERED if state.reason == UNANSWERED else ""
+        return replace(state, reason=reason, failures=0, wait_until=0, since=0, last=0)
     if trouble.at < state.last:
         return state
     failures = 0 if answered_at else state.failures + 1

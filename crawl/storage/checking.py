@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from crawl.errors import StorageError
 from crawl.model import tables
-from crawl.storage.chunks import CHUNKS, Chunk, is_mark, mark_name
+from crawl.storage.chunks import CHUNKS, Chunk, is_mark, lost_last_mark, mark_name
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.footer import verify_data
@@ -312,3 +312,6 @@ def marks_of(segment: Segment, part: int) -> Iterator[tuple[str, Chunk | None, s
             yield f"{place}/{name}", Chunk.of_dict(unseal(raw)), ""
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             yield f"{place}/{name}", None, str(error)
+    lost = lost_last_mark(segment.folder.child(place))
+    if lost is not None and lost[0] >= mark_name(expected):
+        yield f"{place}/{lost[0]}", None, lost[2]

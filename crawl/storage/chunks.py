@@ -3,12 +3,15 @@
     SEGMENT/crawl_fetch/part-00003-1f2e3d4c.parquet      files of a piece
     SEGMENT/content/part-00003-5a6b7c8d.parquet
     SEGMENT/crawl_fetch/chunks/part-00003/000007.json    the mark that commits both
+    SEGMENT/crawl_fetch/chunks/part-00003/LAST.json      a copy of the last mark
     SEGMENT/crawl_fetch/chunks/part-00003/OWNER.json     the task that may commit
     SEGMENT/crawl_fetch/chunks/part-00003/DONE.json      the part is finished
 
 A task claims its part, reads the marks of those before it up to the first that is
 missing, and goes on from there; one that is damaged, or missing before others, stops it, for
-to go on without would be to fetch again and to delete what was fetched. Marks are numbered
+to go on without would be to fetch again and to delete what was fetched. Nothing comes after
+the last mark, whose loss would look as if it had never been written: it has a copy, which
+is written after it and from which it is restored. Marks are numbered
 and created only if absent, and only by whoever claimed last: a task that was given up for
 dead but lives (its driver was killed, its machine was out of reach) cannot add a second
 record of a URL.
@@ -17,6 +20,7 @@ record of a URL.
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -32,6 +36,11 @@ FOLLOWED = "crawl_fetch/followed"
 """URLs that a fetch under way took on beyond its list (crawl/fetcher/output/followed.py)."""
 DONE = "DONE.json"
 OWNER = "OWNER.json"
+LAST = "LAST.json"
+"""A copy of the last mark and its number. One that is older, damaged or missing tells nothing:
+the marks themselves count."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +105,14 @@ class ChunkLog:
         return raw is not None and self.token.encode() in raw
 
     def committed(self) -> list[Chunk]:
-        """All chunks so far; what is committed next comes after them. Raises DamagedFile
-        where one of them cannot be read."""
+        """All chunks so far; what is committed next comes after them. Restores the last mark
+        where it is lost; raises DamagedFile where another one cannot be read."""
+        restored = restore_last_mark(self._folder)
+        if restored:
+            _log.warning(
+                "%s was damaged or missing and is restored from its copy",
+                self._folder.path(restored),
+            )
         chunks: list[Chunk] = []
         while (raw := self._folder.read(mark_name(len(chunks)))) is not None:
             try:
@@ -113,9 +128,11 @@ class ChunkLog:
 
     def commit(self, chunk: Chunk) -> None:
         name = mark_name(self._next)
+        content = asdict(chunk)
         self._require_ours()
-        if not self._folder.create(name, seal(asdict(chunk))):
+        if not self._folder.create(name, seal(content)):
             raise StorageError(f"{self._folder.path(name)}: another task is fetching the same part")
+        write_last(self._folder, self._next, content)
         self._next += 1
 
     def finish(self, told: dict[str, Any]) -> None:
@@ -134,6 +151,41 @@ class ChunkLog:
     def _require_ours(self) -> None:
         if not self.is_ours():
             raise StorageError(f"{self._folder.address}: another task is fetching the same part")
+
+
+def write_last(folder: Folder, number: int, content: Mapping[str, Any]) -> None:
+    """Copies the mark of that number, which is the part's last one."""
+    folder.write(LAST, seal({"number": number, "mark": content}))
+
+
+def lost_last_mark(folder: Folder) -> tuple[str, bytes, str] | None:
+    """The name of the last mark of a part, its content by its copy and what is wrong with it,
+    where it is damaged or missing; else None."""
+    try:
+        copy = unseal(folder.read(LAST) or b"", unsealed=False)
+        name, content = mark_name(copy["number"]), copy["mark"]
+        Chunk.of_dict(content)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    raw = folder.read(name)
+    try:
+        if raw is not None:
+            unseal(raw)
+            return None
+        fault = "it is missing"
+    except ValueError as error:
+        fault = str(error)
+    return name, seal(content), fault
+
+
+def restore_last_mark(folder: Folder) -> str:
+    """Writes the last mark of a part again where it is lost; its name, empty where it is not."""
+    lost = lost_last_mark(folder)
+    if lost is None:
+        return ""
+    name, content, _ = lost
+    folder.write(name, content)
+    return name
 
 
 def mark_name(number: int) -> str:

@@ -26,12 +26,22 @@ from crawl.storage.checking import (
     marks_of,
     parts_begun,
 )
-from crawl.storage.chunks import CHUNKS, DONE, Chunk, is_mark, mark_name
+from crawl.storage.chunks import (
+    CHUNKS,
+    DONE,
+    LAST,
+    Chunk,
+    is_mark,
+    mark_name,
+    restore_last_mark,
+    write_last,
+)
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.footer import read_footer
 from crawl.storage.lock import held
 from crawl.storage.manifest import Timeline
+from crawl.storage.sealed import unseal
 from crawl.storage.sealed_file import COPY
 from crawl.storage.segments import (
     CONTENT,
@@ -176,9 +186,10 @@ class _Repair:
             return
         if any(path.startswith(f"{where}/{FETCH_HOSTS}/") for path in self.bad):
             self.set_aside(f"{where}/{FETCH_HOSTS}")  # their hosts are tried again, that is all
+        restored = self._restored_marks(segment)
         lost = [
             path.split("/")[2]
-            for path in self.bad
+            for path in self.bad - restored
             if path.startswith(f"{where}/") and (path.endswith(".parquet") or CHUNKS in path)
         ]
         fetch_lost = self._is_lost(segment, FETCH) or self._is_lost(segment, CONTENT)
@@ -289,6 +300,17 @@ class _Repair:
             if segment.folder.exists(name):
                 self.set_aside(f"segments/{segment.name}/{name}")
 
+    def _restored_marks(self, segment: Segment) -> set[str]:
+        """Writes the last marks again that are lost and have a copy; their paths."""
+        restored = set()
+        for part in parts_begun(segment):
+            place = f"{CHUNKS}/part-{part:05d}"
+            name = restore_last_mark(segment.folder.child(place))
+            if name:
+                restored.add(f"segments/{segment.name}/{place}/{name}")
+        self.done += [f"wrote {path} from its copy" for path in sorted(restored)]
+        return restored
+
     def _drop_lost_chunks(self, segment: Segment) -> None:
         """A chunk of which something was lost is fetched again; the others stay."""
         where = f"segments/{segment.name}"
@@ -309,11 +331,14 @@ class _Repair:
             self._set_aside_pieces(segment, marks, {path for path, _ in kept})
             place = f"{CHUNKS}/part-{part:05d}"
             contents = [segment.folder.read(path) or b"" for path, _ in kept]
+            self._take_back(segment, (f"{place}/{LAST}",))  # first: it tells of a last mark
             for name in filter(is_mark, segment.folder.names(place)):
                 self.set_aside(f"{where}/{place}/{name}")
             self._take_back(segment, (f"{place}/{DONE}",))
             for number, content in enumerate(contents):
                 segment.folder.write(f"{place}/{mark_name(number)}", content)
+            if contents:
+                write_last(segment.folder.child(place), len(contents) - 1, unseal(contents[-1]))
 
     def _set_aside_pieces(
         self, segment: Segment, marks: list[tuple[str, Chunk | None, str]], kept: set[str]

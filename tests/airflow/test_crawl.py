@@ -16,7 +16,7 @@ from tests.airflow.scheduler import AIRFLOW_PYTHON, RUN_S, Airflow, doubtful, ru
 from tests.phases.fetch_commands import pages_asked, write_conf
 from tests.phases.made import records_of
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=400), pytest.mark.timeout(3600)]
 
 PAGES = 24
 MAX_ROUNDS = 3

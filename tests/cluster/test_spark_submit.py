@@ -26,7 +26,7 @@ from tests.cluster.standalone import (
 from tests.cluster.submitting import ROOT, Package, Site, packaged
 from tests.cluster.third_party import NOTE
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=500), pytest.mark.timeout(1800)]
 
 SHAPE = Settings(
     sites=8,

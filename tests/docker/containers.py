@@ -7,7 +7,6 @@ are word by word those of the file. Names of services become 127.0.0.1, ports fr
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,16 +18,10 @@ from typing import Any
 from tests.cluster.standalone import Daemon
 from tests.docker.composition import services
 from tests.docker.dockerfile import Built, stages
+from tests.free_port import LOOPBACK
 
-LOOPBACK = "127.0.0.1"
 PATIENCE_S = 900.0
 """Airflow is four programs that start slowly, on a machine that many share."""
-
-
-def free_port() -> int:
-    with socket.socket() as asked:
-        asked.bind((LOOPBACK, 0))
-        return int(asked.getsockname()[1])
 
 
 @dataclass(frozen=True)

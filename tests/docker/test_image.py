@@ -16,12 +16,13 @@ import pytest
 import crawl
 from tests.cluster.standalone import wait_for
 from tests.docker.composition import services
-from tests.docker.containers import environment_of, free_port, started
+from tests.docker.containers import environment_of, started
 from tests.docker.dockerfile import DOCKER, ROOT, Built, stages
 from tests.docker.test_monitoring import jobs
+from tests.free_port import free_port
 from tests.storage import s3_server
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=600), pytest.mark.timeout(2400)]
 
 RUN_S = 600.0
 

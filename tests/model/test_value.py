@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import pprint
 
 import pytest
 
@@ -29,6 +30,12 @@ def test_values_are_equal_hashed_printed_and_pickled_as_dataclasses_are() -> Non
     assert len({Place("a"), Place("a"), Place("b")}) == 2
     assert repr(Place("a", 2)) == "Place(name='a', floor=2)"
     assert pickle.loads(pickle.dumps(DATUM)) == DATUM == copy.copy(DATUM)
+
+
+def test_they_are_printed_prettily_where_an_assertion_compares_them() -> None:
+    assert pprint.pformat({"a": DATUM}, width=20) == f"{{'a': {DATUM!r}}}"
+    with pytest.raises(AssertionError, match="floor=2"):
+        assert {"a": (Place("a", 2), ("length",))} == {}
 
 
 def test_some_are_only_themselves() -> None:

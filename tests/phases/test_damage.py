@@ -17,7 +17,6 @@ from crawl.errors import CrawlError, NothingToDo
 from crawl.rounds import Stage
 from crawl.rounds.state import segments_found
 from crawl.storage.checking import check
-from crawl.storage.chunks import is_mark
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair
 from crawl.synthetic.web import Settings, Web, running
@@ -160,16 +159,6 @@ def is_harmless(damage: Damage) -> bool:
     return any(part in damage.path for part in (*NO_STATE, "/chunks/"))
 
 
-def is_uncommitted(damage: Damage) -> bool:
-    """The last mark of a fetch under way is gone: nobody can tell that its chunk was ever
-    committed, so its pages are asked for again, and the next sweep takes its files."""
-    return (
-        damage.kind == "removed"
-        and "/chunks/" in damage.path
-        and is_mark(damage.path.rpartition("/")[2])
-    )
-
-
 def write_damaged(shop: Shop, directory: CrawlDir, damage: Damage) -> None:
     before = whole_files(directory, damage)
     for command in commands(shop.config, shop.seeds).values():
@@ -177,8 +166,7 @@ def write_damaged(shop: Shop, directory: CrawlDir, damage: Damage) -> None:
             command(directory)
         except CrawlError as error:
             assert "\n" not in str(error)
-    if not is_uncommitted(damage):
-        assert before <= whole_files(directory, damage), "nothing that was whole is deleted"
+    assert before <= whole_files(directory, damage), "nothing that was whole is deleted"
     found = check(directory, deep=True)
     if found.faults:
         repair(directory, found, shop.config, SystemClock())

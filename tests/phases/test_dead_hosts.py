@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from crawl.buckets.explain import explain
 from crawl.buckets.generate.why import rejection_of
-from crawl.buckets.hosts import read_hosts, waiting_hosts
+from crawl.buckets.hosts import SlowHosts, read_hosts, waiting_hosts
 from crawl.buckets.runner import InProcess
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
-from crawl.model.hosts import HostState
+from crawl.model.hosts import UNANSWERED, HostState
 from crawl.model.status import Status
 from crawl.phases import generate, rebucket
 from crawl.phases.generate import Generated, GenerateOptions
@@ -284,6 +285,44 @@ def test_all_live_urls_are_fetched_and_the_crawl_ends(tmp_path: Path) -> None:
     assert walked.hosts_waiting == 12
     asked = sum(bool(done.left_for_later) and not done.fetched for done in walked.rounds)
     assert asked <= 12, "a host that answers nothing has at most one round of its own"
+
+
+class SilentWeb(HalfDeadWeb):
+    """Of hosts that hang nothing is heard until the test is over."""
+
+    over = Event()
+
+    def fetch(self, request: Request) -> Response | Failure:  # type: ignore[override]
+        if "//hangs" in request.url:
+            self.over.wait()
+        return super().fetch(request)
+
+
+def test_hosts_that_say_nothing_are_put_off_and_the_crawl_ends(tmp_path: Path) -> None:
+    clock = SetClock(NOW)
+    web = {"plugin.protocol": ["tests.phases.test_dead_hosts:SilentWeb"]}
+    config = half_dead(tmp_path, clock, fetcher__tail__silence=0.3).with_values(web)
+    directory = CrawlDir(str(tmp_path / "crawl"))
+    given = (seeds(tmp_path, 6),)
+    try:
+        walked = turn(directory, config, clock, Loop(UNBOUNDED), seeds=given, top_n=10)
+    finally:
+        SilentWeb.over.set()
+    assert walked.ending is Ending.NOTHING_DUE
+    assert walked.hosts_waiting == 6
+    silent = {host: state for host, state in states(directory).items() if "hangs" in host}
+    assert [state.reason for state in silent.values()] == [UNANSWERED] * 2
+    assert {state.wait_until - state.last for state in silent.values()} == {5 * MINUTE}
+    found = records_of(directory)
+    assert all(found[url].status is Status.DB_UNFETCHED for url in found if "hangs" in url)
+    assert sum(found[url].status is Status.DB_FETCHED for url in found) == 45
+    snapshot = directory.require_crawldb()
+    is_slow = SlowHosts(directory.crawldb.folder, snapshot)
+    assert [is_slow(host) for host in ("hangs1.test", "refuses0.test", "live0.test")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_waiting_ends_with_the_first_host_that_may_be_asked(tmp_path: Path) -> None:

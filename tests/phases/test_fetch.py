@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import ConfigError, Locked, UsageError
-from crawl.fetcher.task import STOP
 from crawl.model.status import Status
 from crawl.phases import fetch
 from crawl.phases.fetch import FetchOptions, FetchResult
@@ -33,7 +31,7 @@ from crawl.synthetic.web import (
     gaps,
     running,
 )
-from tests.phases.webs import AGENT, contents, fetched, listed, web_config
+from tests.phases.webs import AGENT, contents, fetched, listed, stopped_after, web_config
 
 DELAY = 0.02
 
@@ -123,7 +121,7 @@ def test_an_interrupted_fetch_is_whole_and_gone_on_with(tmp_path: Path, server: 
     directory, name = listed(str(tmp_path / "c"), urls)
     segment = directory.segments.segment(name)
     config = web_config(web)
-    threading.Timer(0.7, segment.folder.write, [STOP, b""]).start()
+    stopped_after(5, server, segment)
     first = run(directory, name, config)
     assert not first.complete
     some = page_statuses(directory, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import ConfigError, UsageError
-from crawl.fetcher.task import STOP
 from crawl.model.status import Status
 from crawl.phases import fetch, parse
 from crawl.phases.fetch import FetchOptions, FetchResult
@@ -33,7 +31,7 @@ from crawl.synthetic.web import (
     running,
 )
 from crawl.urls.parse import host_of
-from tests.phases.webs import AGENT, contents, fetched, listed, web_config
+from tests.phases.webs import AGENT, contents, fetched, listed, stopped_after, web_config
 
 DELAY = 0.02
 
@@ -96,7 +94,7 @@ def test_a_fetch_that_was_begun_without_is_left_to_the_parse_phase(
     directory, name = listed(str(tmp_path / "c"), urls, parts=1)
     segment = directory.segments.segment(name)
     plain = web_config(server.web)
-    threading.Timer(0.3, segment.folder.write, [STOP, b""]).start()
+    stopped_after(5, server, segment)
     assert not run(directory, name, plain).complete
     assert contents(directory, name), "something was fetched before the parser was switched on"
     assert run(directory, name, plain.with_values({"fetcher.parse": True})).complete

@@ -18,7 +18,7 @@ from tests.storage import cutting_proxy
 from tests.storage.cutting_proxy import Cut, CuttingProxy
 from tests.storage.hdfs_cluster import HdfsCluster, unfinished
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=300), pytest.mark.timeout(1200)]
 
 MESSAGES_OF_A_LIFE = 500
 """Nothing to do with the steps of a round: death comes in any of them."""

@@ -16,7 +16,7 @@ from tests.phases.remote_crawls import RemoteCrawlsContract
 from tests.storage import s3_server
 from tests.storage.s3_server import S3Server, proxied
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=200), pytest.mark.timeout(900)]
 
 WRITES_OF_A_LIFE = 80
 """More than any step needs, and nothing to do with the steps: death comes in any of them."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterable
 
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.fetcher.task import STOP
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.phases import generate
 from crawl.phases.generate import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
-from crawl.storage.segments import CONTENT, FETCH
-from crawl.synthetic.web import Web
+from crawl.storage.segments import CONTENT, FETCH, Segment
+from crawl.synthetic.web import Web, WebServer
 from tests.phases.made import datum, make_crawldb
 
 AGENT = "testbot"
@@ -54,6 +57,23 @@ def listed(address: str, urls: Iterable[str], parts: int = 2) -> tuple[CrawlDir,
     )
     (name,) = done.segments
     return directory, name
+
+
+def stopped_after(pages: int, server: WebServer, segment: Segment) -> None:
+    """Has the segment's fetch asked to end once the server has given out so many more pages."""
+
+    def given() -> int:
+        return sum(
+            entry.status == 200 and "robots" not in entry.path for entry in server.requests()
+        )
+
+    def stop() -> None:
+        while given() < enough:
+            time.sleep(0.01)
+        segment.folder.write(STOP, b"")
+
+    enough = given() + pages
+    threading.Thread(target=stop, daemon=True).start()
 
 
 def fetched(directory: CrawlDir, name: str) -> list[tuple[str, CrawlDatum]]:

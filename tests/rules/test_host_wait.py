@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.model.hosts import HostState, HostTrouble, merged_troubles
+from crawl.model.hosts import UNANSWERED, HostState, HostTrouble, merged_troubles
 from crawl.rules.host_wait import LEAST_BASE_MS, after_segment, waits_until
 
 DAY = 86_400_000
@@ -99,3 +99,13 @@ def test_what_several_tasks_tell_is_one_whatever_their_order(
     assert merged_troubles(told) == [one]
     assert one.until == max(trouble.until for trouble in told)
     assert one.gave_up == any(trouble.gave_up for trouble in told)
+
+
+def test_that_a_host_may_be_slow_is_remembered_until_it_is_in_other_trouble() -> None:
+    given_up = replace(DEAD, reason=UNANSWERED)
+    put_off = after_segment(NEW, given_up, 0, DAY)
+    assert put_off.wait_until == 301_000
+    answers = after_segment(put_off, None, 2000, DAY)
+    assert answers == replace(NEW, reason=UNANSWERED)
+    assert after_segment(answers, None, 3000, DAY) == answers
+    assert after_segment(answers, DEAD, 0, DAY).reason == DEAD.reason

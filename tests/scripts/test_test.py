@@ -45,7 +45,8 @@ SPARK_AND_SLOW = (
     "-m|pytest|-q|-m|(spark or slow) and not cluster|"
     "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|"
 )
-CLUSTER = "-m|pytest|-q|-m|cluster|"
+TWO_AT_A_TIME = "-m|cluster|-n|2|--dist|loadfile|--no-loadscope-reorder|"
+CLUSTER = f"-m|pytest|-q|{TWO_AT_A_TIME}"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ CLUSTER = "-m|pytest|-q|-m|cluster|"
     [
         ([], CHECK + SPARK_AND_SLOW),
         (["--all"], CHECK + SPARK_AND_SLOW + CLUSTER),
-        (["--cluster"], "-m|pytest|-m|cluster|"),
+        (["--cluster"], f"-m|pytest|{TWO_AT_A_TIME}"),
         (["--cluster", "tests/spark", "-x"], "-m|pytest|-m|cluster|tests/spark|-x|"),
         (["--all", "tests/spark"], "-m|pytest|tests/spark|"),
         (["tests/a b", "-k", "x"], "-m|pytest|tests/a b|-k|x|"),

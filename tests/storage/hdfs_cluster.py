@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -24,6 +23,7 @@ from crawl.errors import StorageError
 from crawl.spark.java import find_java
 from crawl.spark.user_folders import cache_folder
 from crawl.storage.folder import Folder
+from tests.free_port import free_port
 
 BLOCK = 8 << 20
 _DATA_NODES = 2
@@ -50,7 +50,7 @@ class HdfsCluster:
         self._java = find_java()
         self._classes = _classes()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.port = _free_port()
+        self.port = free_port()
         self.address = f"hdfs://127.0.0.1:{self.port}"
         for number in range(_DATA_NODES):
             self._configure(f"data-{number}")
@@ -172,13 +172,6 @@ def running() -> Iterator[HdfsCluster]:
             yield cluster
         finally:
             cluster.stop()
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-    return port
 
 
 def _classes() -> list[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawl.errors import DamagedFile, StorageError
-from crawl.storage.chunks import DONE, OWNER, Chunk, ChunkLog, Piece
+from crawl.storage.chunks import DONE, LAST, OWNER, Chunk, ChunkLog, Piece
 from crawl.storage.folder import Folder
 from tests.storage.crashing import Crash, crashing
 
@@ -106,6 +106,46 @@ def test_a_mark_that_is_missing_before_others_is_told(segment: Folder) -> None:
     with pytest.raises(DamagedFile, match=r"000001\.json is damaged: it is missing"):
         claimed(segment).committed()
     assert segment.exists(f"{MARKS}/000002.json")
+
+
+@pytest.mark.parametrize("left", [None, b"", b'{"pieces": {"crawl_fe', b"\xff"])
+def test_a_lost_last_mark_is_restored_from_its_copy(segment: Folder, left: bytes | None) -> None:
+    log = claimed(segment)
+    for number in range(3):
+        log.commit(chunk(number))
+    log.finish({"counters": {}})
+    whole = segment.read(f"{MARKS}/000002.json")
+    segment.delete(f"{MARKS}/000002.json")
+    if left is not None:
+        segment.write(f"{MARKS}/000002.json", left)
+    expected = [chunk(number) for number in range(3)]
+    assert ChunkLog(segment, 3).committed() == expected
+    assert segment.read(f"{MARKS}/000002.json") == whole
+    after = claimed(segment)
+    after.committed()
+    after.commit(chunk(3))
+    assert after.committed() == [*expected, chunk(3)]
+
+
+@pytest.mark.parametrize("copy", [None, b"", b"{}", b'{"number": 9, "mark": {}}', b"\xff"])
+def test_the_marks_count_whatever_became_of_the_copy(segment: Folder, copy: bytes | None) -> None:
+    log = claimed(segment)
+    for number in range(3):
+        log.commit(chunk(number))
+    segment.delete(f"{MARKS}/{LAST}")
+    if copy is not None:
+        segment.write(f"{MARKS}/{LAST}", copy)
+    assert claimed(segment).committed() == [chunk(number) for number in range(3)]
+
+
+def test_a_copy_that_is_behind_hides_no_mark(segment: Folder) -> None:
+    """Whoever wrote the last mark died before its copy."""
+    log = claimed(segment)
+    log.commit(chunk(0))
+    behind = segment.read(f"{MARKS}/{LAST}") or b""
+    log.commit(chunk(1))
+    segment.write(f"{MARKS}/{LAST}", behind)
+    assert claimed(segment).committed() == [chunk(0), chunk(1)]
 
 
 def test_the_last_claim_counts(segment: Folder) -> None:

@@ -24,7 +24,7 @@ from tests.storage.hdfs_cluster import BLOCK, HdfsCluster, unfinished
 from tests.storage.remote_contract import RemoteFilesContract
 from tests.storage.remote_files import HEAD, MIB, each_call, told
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=150), pytest.mark.timeout(900)]
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 import os
 import platform
-import threading
 from dataclasses import asdict
 
 import pytest
 
 from crawl.errors import Locked
+from crawl.storage import lock as lock_module
 from crawl.storage.folder import Folder
 from crawl.storage.lock import (
     CHANGE_NAME,
@@ -105,13 +105,18 @@ def test_a_torn_lock_is_removed(
     assert lock.took_over == "removed a lock that its owner never finished writing"
 
 
-def test_a_lock_being_written_is_looked_at_again(place: Folder, clock: ManualClock) -> None:
+def test_a_lock_being_written_is_looked_at_again(
+    place: Folder, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place.write(LOCK_NAME, b"{")
-    writer = threading.Timer(0.15, plant, (place, stranger()))
-    writer.start()
+
+    class Meanwhile:
+        def wait(self, seconds: float) -> None:
+            plant(place, stranger())
+
+    monkeypatch.setattr(lock_module, "_pause", Meanwhile())
     with pytest.raises(Locked, match="ada on elsewhere"):
         take(place, clock)
-    writer.join()
 
 
 @pytest.mark.parametrize("foreign", [b"[]", b"3", b'{"user": "x"}', b"\xff"])

@@ -14,7 +14,7 @@ from tests.storage.remote_contract import RemoteFilesContract
 from tests.storage.remote_files import MIB, each_call, told
 from tests.storage.s3_server import S3Server, proxied
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=60)]
 
 
 @pytest.fixture

@@ -126,6 +126,7 @@ class _PageFetcher:
             robots_defer_retries=0,
             leave_alone_s=usual.robots_defer_s,
             tail_wait_s=math.inf,
+            tail_silence_s=math.inf,
         )
         self._engine = FetchEngine(
             iter(()), self._settings, Politeness.of(self.config), self._hooks(), self._output

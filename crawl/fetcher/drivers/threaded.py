@@ -89,6 +89,8 @@ class ThreadedDriver:
         self._wakes_at = math.inf
         self._busy = 0
         self._abandoned = False
+        self._is_engine_done = False
+        """The engine wants nothing more: what is under way then was given up."""
         self._fault: BaseException | None = None
 
     def run(self) -> None:
@@ -143,6 +145,9 @@ class ThreadedDriver:
             if now - moved > self._hang_s:
                 self._abandon_hung(busy)
                 return
+            if self._is_engine_done and busy and self._fault is None:
+                self._abandon_given_up(threads)
+                break
             if self._bandwidth is not None and now - measured_at >= self._bandwidth.every_s:
                 used = (now_bytes - measured_bytes) * 8 / 1000 / (now - measured_at)
                 measured_at, measured_bytes = now, now_bytes
@@ -168,6 +173,14 @@ class ThreadedDriver:
             self._engine.stop("hung")
             self._abandoned = True
             self._lock.notify_all()
+
+    def _abandon_given_up(self, threads: list[threading.Thread]) -> None:
+        """Ends without the threads whose requests the engine has given up."""
+        with self._lock:
+            self._abandoned = True
+            self._lock.notify_all()
+        if self._transfers is not None:
+            threads[0].join()  # closes its requests, which takes no time
 
     def _work(self) -> None:
         try:
@@ -227,6 +240,7 @@ class ThreadedDriver:
                 now = self._clock.monotonic()
                 found = self._engine.next_request(now)
                 if found is None:
+                    self._is_engine_done = True
                     return None
                 if isinstance(found, Idle):
                     return _TICK_S if found.until is None else min(_TICK_S, found.until - now)
@@ -259,7 +273,7 @@ class ThreadedDriver:
         with self._lock:
             if self._transfers is not None:
                 return self._next_blocking()
-            while self._fault is None:
+            while self._fault is None and not self._abandoned:
                 if self._busy >= self._allowed and not self._engine.stopped:
                     self._lock.wait()
                     continue
@@ -270,6 +284,7 @@ class ThreadedDriver:
                     self._lock.notify()  # another thread may find more
                     return found
                 if found is None:
+                    self._is_engine_done = True
                     self._lock.notify_all()
                     return None
                 self._sleep(found, now)

@@ -80,8 +80,10 @@ def run_virtual(
             done = found is None
             until = None if found is None else found.until
             break
-        if not under_way and (done or until is None):
+        if done or (not under_way and until is None):
             run.seconds = clock.now
+            for _, _, work, _, begun in under_way if keep else ():  # given up
+                run.sent.append(_sent(work, begun, clock.now))
             return run
         next_end = under_way[0][0] if under_way else float("inf")
         clock.now = max(clock.now, min(next_end, float("inf") if until is None else until))
@@ -90,7 +92,10 @@ def run_virtual(
             free_threads += 1
             run.busy_s += ends - begun
             if keep:
-                item = work.item
-                run.sent.append(SentRequest(item.url, item.host, item.key, begun, ends))
+                run.sent.append(_sent(work, begun, ends))
             engine.handle(work, response, ends)
             engine.commit_point(ends)
+
+
+def _sent(work: ReadyRequest, begun: float, ended: float) -> SentRequest:
+    return SentRequest(work.item.url, work.item.host, work.item.key, begun, ended)

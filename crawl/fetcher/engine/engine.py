@@ -19,7 +19,8 @@ from dataclasses import replace
 from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.engine.host_troubles import HostTroubles
 from crawl.fetcher.engine.robots_handler import RobotsHandler
-from crawl.fetcher.engine.tail import leave_tail
+from crawl.fetcher.engine.silent import SilentServers
+from crawl.fetcher.engine.tail import Tail
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.frontier.queues import HostQueues, Idle
 from crawl.fetcher.frontier.seen_urls import SeenUrls
@@ -99,6 +100,10 @@ class FetchEngine:
             is_other_parts_server=hooks.is_other_parts_server,
         )
         self._follower = Follower(self, settings, hooks, output)
+        silent = SilentServers(
+            max(settings.tail_silence_s, politeness.usual.delay_s), hooks.is_slow_host
+        )
+        self._tail = Tail(self, self._robots, self._close, settings.tail_wait_s, silent)
 
     # what to ask next
 
@@ -127,12 +132,10 @@ class FetchEngine:
             self._read_list(now)
             taken = self.queues.take(now)
             if isinstance(taken, Idle):
-                most_s = self._settings.tail_wait_s
-                if leave_tail(self, self._robots, self._close, taken, now, most_s):
+                if (idle := self._tail.wait(taken, now)) is None:
                     continue
-                return self._idle_or_end(taken)
-            work = self._request_for(taken, now)
-            if work is not None:
+                return self._idle_or_end(idle)
+            if (work := self._request_for(taken, now)) is not None:
                 return work
 
     def _idle_or_end(self, idle: Idle) -> Idle | None:
@@ -144,8 +147,7 @@ class FetchEngine:
             # pages held back with no request under way to set them free would wait for ever
             self.stop("stuck")
             return None
-        late = self._deadline is not None and idle.until > self._deadline
-        if late:
+        if self._deadline is not None and idle.until > self._deadline:
             # all that is left would have to wait for longer than there is time
             self.stop("time_limit")
             return None
@@ -154,6 +156,7 @@ class FetchEngine:
     def _request_for(self, item: FetchItem, now: float) -> ReadyRequest | None:
         """Returns the request for an item that was taken; None where it needs none."""
         if item.purpose is Purpose.ROBOTS:
+            self._tail.silent.asked(item, now)
             return ReadyRequest(item, Request(item.url, max_bytes=MAX_BYTES))
         rules = self._robots.rules_of(item, now)
         if rules is None:
@@ -250,6 +253,8 @@ class FetchEngine:
     def handle(self, work: ReadyRequest, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request; the server's pause begins at `now`."""
         item, counters = work.item, self.counters
+        if item.purpose is Purpose.ROBOTS and not self._tail.silent.answered(item, now):
+            return  # it was given up
         queue = self.queues.release(item, now, asked=answer.sent > 0)
         counters["requests"] += 1
         if isinstance(answer, Response):
@@ -274,10 +279,8 @@ class FetchEngine:
         now_ms = self._hooks.clock.now_ms()
         self.counters[outcome.label] += 1
         self.counters[answer_label(answer)] += 1
-        record = record_of(
-            item, outcome, now_ms, answer, store_content=self._settings.store_content
-        )
-        self.emit(record)
+        keep = self._settings.store_content
+        self.emit(record_of(item, outcome, now_ms, answer, store_content=keep))
         if isinstance(answer, Response) and 300 <= answer.code < 400 and answer.code != 304:
             temporary = outcome.protocol_status is ProtocolStatus.TEMP_MOVED
             self._follower.follow_redirect(item, answer, temporary=temporary)
@@ -300,9 +303,8 @@ class FetchEngine:
         pause = self._politeness.back_off(queue.exceptions, self._hooks.rng.random())
         why = "failures"
         if blame is Blame.PAUSE and isinstance(answer, Response):
-            asked_for = retry_after_seconds(
-                answer.header("retry-after"), self._hooks.clock.now_ms()
-            )
+            header = answer.header("retry-after")
+            asked_for = retry_after_seconds(header, self._hooks.clock.now_ms())
             if asked_for is not None:
                 pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
         queue.wait_until(now + pause, why)

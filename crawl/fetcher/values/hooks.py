@@ -33,5 +33,7 @@ class EngineHooks:
     neither engine would know of the other's requests."""
     is_other_parts_server: Callable[[str], bool] = lambda key: False
     """Whether another part certainly asks a server."""
+    is_slow_host: Callable[[str], bool] = lambda host: False
+    """Whether a host was given up at the end of an earlier fetch before its time was up."""
     address_of: Callable[[str], str | None] | None = None
     """Returns a host's address, where hosts at one address must keep a distance."""

@@ -80,6 +80,17 @@ FETCHER_TAIL_WAIT = duration(
     unit="s",
     minimum=-1,
 )
+FETCHER_TAIL_SILENCE = duration(
+    "fetcher.tail.silence",
+    1.0,
+    "Where all that is left are such hosts and others that were asked for their robots.txt and"
+    " have not said a word, these are given up after this, or after fetcher.server.delay or four"
+    " times the slowest robots.txt of the fetch if that is longer; they are put off as after a"
+    " timeout, and waited for until http.timeout when they are tried again. Not where no server"
+    " has answered. -1: they are waited for.",
+    unit="s",
+    minimum=-1,
+)
 FETCHER_THROUGHPUT_THRESHOLD = integer(
     "fetcher.throughput.threshold.pages",
     -1,
@@ -210,6 +221,7 @@ PROPERTIES = (
     FETCHER_FILTER_URLS,
     FETCHER_TIMELIMIT,
     FETCHER_TAIL_WAIT,
+    FETCHER_TAIL_SILENCE,
     FETCHER_THROUGHPUT_THRESHOLD,
     FETCHER_THROUGHPUT_RETRIES,
     FETCHER_THROUGHPUT_CHECK_AFTER,
@@ -267,6 +279,8 @@ class FetchSettings:
     end of a fetch, for the next round comes."""
     tail_wait_s: float = math.inf
     """How long servers in trouble are waited for where no others are left to be asked."""
+    tail_silence_s: float = math.inf
+    """The same for servers that have not answered at all (crawl/fetcher/engine/silent.py)."""
 
     @classmethod
     def of(cls, config: Config) -> FetchSettings:
@@ -288,7 +302,8 @@ class FetchSettings:
             robots_defer_retries=config[HTTP_ROBOTS_DEFER_RETRIES],
             robots_redirect_max=config[HTTP_ROBOTS_REDIRECT_MAX],
             robots_expire_s=config[HTTP_ROBOTS_EXPIRE] * 3600,
-            tail_wait_s=config[FETCHER_TAIL_WAIT] if config[FETCHER_TAIL_WAIT] >= 0 else math.inf,
+            tail_wait_s=_bound(config[FETCHER_TAIL_WAIT]),
+            tail_silence_s=_bound(config[FETCHER_TAIL_SILENCE]),
         )
 
 
@@ -297,6 +312,11 @@ def is_at_or_below(host: str, names: frozenset[str]) -> bool:
     while host and host not in names:
         host = host.partition(".")[2]
     return bool(host)
+
+
+def _bound(seconds: float) -> float:
+    """Negative: none."""
+    return seconds if seconds >= 0 else math.inf
 
 
 def following_of(config: Config) -> Following:

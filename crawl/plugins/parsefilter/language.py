@@ -27,7 +27,7 @@ POLICY: Property[tuple[str, ...]] = words(
 )
 MAX_LENGTH: Property[int] = integer(
     "lang.analyze.max.length",
-    512,
+    256,
     "How much of title and text is looked at to identify the language, from the beginning and"
     " from the middle; 0: all.",
     unit="bytes",

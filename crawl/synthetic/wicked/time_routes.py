@@ -8,6 +8,8 @@ from crawl.synthetic.wicked.exchange import FINE, Exchange, Route
 _FOR_EVER = 86_400.0
 _TIMEOUTS = (FailureKind.FIRST_BYTE_TIMEOUT, FailureKind.LOW_SPEED, FailureKind.TOTAL_TIMEOUT)
 _BODY_TIMEOUTS = (FailureKind.LOW_SPEED, FailureKind.TOTAL_TIMEOUT, Truncation.TIME)
+_WITHOUT_END = (Truncation.LENGTH, Truncation.TIME)
+"""Whichever limit is reached first: small chunks take a slow or busy machine its time."""
 _CUT = (FailureKind.DISCONNECTED, FailureKind.MALFORMED_RESPONSE)
 _HTTP_200 = b"HTTP/1.1 200 Wicked\r\nContent-Type: text/html\r\n"
 
@@ -83,15 +85,15 @@ TIME_ROUTES: tuple[Route, ...] = (
     Route(
         "/endless/body",
         "sends a body without length and without end, as fast as it is read",
-        "stop at its content limit, in constant memory",
-        (Truncation.LENGTH,),
+        "stop at its content limit, or before at its total limit, in constant memory",
+        _WITHOUT_END,
         endless_body,
     ),
     Route(
         "/endless/chunks",
         "the same in small chunks",
-        "stop at its content limit, in constant memory",
-        (Truncation.LENGTH,),
+        "stop at its content limit, or before at its total limit, in constant memory",
+        _WITHOUT_END,
         endless_chunks,
     ),
     Route("/never", "never answers", "give up at its time limit", _TIMEOUTS, never),

@@ -45,7 +45,7 @@ class FullDisk(list[FetchRecord]):
         raise OSError("disk full")
 
 
-def crew(
+def driver_of(
     urls: list[str], server: LiveServer, records: list[FetchRecord], threads: int, delay_s: float
 ) -> tuple[ThreadedDriver, FetchEngine]:
     engine = FetchEngine(
@@ -58,10 +58,33 @@ def crew(
     return ThreadedDriver(engine, server.fetch, threads, CLOCK), engine
 
 
+class Records(list[FetchRecord]):
+    """Tells when there are so many of them."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._count = count
+        self._has_so_many = threading.Event()
+
+    def append(self, record: FetchRecord) -> None:
+        super().append(record)
+        if len(self) == self._count:
+            self._has_so_many.set()
+
+    def then_stop(self, working: ThreadedDriver) -> None:
+        """By a thread of its own, as a signal or a file would."""
+
+        def stop() -> None:
+            self._has_so_many.wait()
+            working.stop("interrupted")
+
+        threading.Thread(target=stop, daemon=True).start()
+
+
 def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
     server, records = LiveServer(), list[FetchRecord]()
     urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
-    working, _ = crew(urls, server, records, threads=16, delay_s=0.003)
+    working, _ = driver_of(urls, server, records, threads=16, delay_s=0.003)
     working.run()
     assert sorted(record.url for record in records) == sorted(urls)
     for times in server.asked.values():
@@ -71,7 +94,7 @@ def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
 
 
 def test_a_fetch_is_looked_at_however_soon_it_is_done() -> None:
-    _, engine = crew([], LiveServer(), [], threads=1, delay_s=0.0)
+    _, engine = driver_of([], LiveServer(), [], threads=1, delay_s=0.0)
     seen: list[FetchEngine] = []
 
     def monitor(engine: FetchEngine, busy: int) -> str:
@@ -85,17 +108,17 @@ def test_a_fetch_is_looked_at_however_soon_it_is_done() -> None:
 def test_a_protocol_that_raises_costs_one_url() -> None:
     server, records = LiveServer(), list[FetchRecord]()
     urls = ["http://a.org/1", "http://a.org/crash", "http://a.org/2"]
-    working, engine = crew(urls, server, records, threads=2, delay_s=0.0)
+    working, engine = driver_of(urls, server, records, threads=2, delay_s=0.0)
     working.run()
     assert engine.counters["fetch_success"] == 2
     assert engine.counters["answers.other"] == 1
 
 
 def test_a_stop_finishes_what_is_under_way_and_hands_back_the_rest() -> None:
-    server, records = LiveServer(), list[FetchRecord]()
+    server, records = LiveServer(), Records(20)
     urls = [f"http://h{n % 5}.org/p{n}" for n in range(5000)]
-    working, engine = crew(urls, server, records, threads=4, delay_s=0.001)
-    threading.Timer(0.2, working.stop, ["interrupted"]).start()
+    working, engine = driver_of(urls, server, records, threads=4, delay_s=0.001)
+    records.then_stop(working)
     working.run()
     assert 0 < len(records) < 5000
     assert engine.counters["handed_back.interrupted"] == 5000 - len(records)
@@ -104,7 +127,7 @@ def test_a_stop_finishes_what_is_under_way_and_hands_back_the_rest() -> None:
 def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
     server = LiveServer()
 
-    working, _ = crew(["http://a.org/1"] * 3, server, FullDisk(), threads=3, delay_s=0.0)
+    working, _ = driver_of(["http://a.org/1"] * 3, server, FullDisk(), threads=3, delay_s=0.0)
     with pytest.raises(OSError, match="disk full"):
         working.run()
 
@@ -122,7 +145,7 @@ def test_a_bandwidth_target_sends_threads_to_work_or_to_rest(
 
 def test_threads_that_hang_are_left_behind() -> None:
     server, records = LiveServer(), list[FetchRecord]()
-    _, engine = crew(["http://a.org/1", "http://b.org/1"], server, records, 2, 0.0)
+    _, engine = driver_of(["http://a.org/1", "http://b.org/1"], server, records, 2, 0.0)
     forever = threading.Event()
 
     def fetch(request: Request) -> Response | Failure:
@@ -177,7 +200,7 @@ class SlowTransfers:
         self.closed = True
 
 
-def driven_crew(
+def driver_with_transfers(
     urls: list[str], records: list[FetchRecord], delay_s: float
 ) -> tuple[ThreadedDriver, FetchEngine, SlowTransfers]:
     engine = FetchEngine(
@@ -195,7 +218,7 @@ def driven_crew(
 def test_one_thread_drives_and_the_others_ask_what_would_block_it() -> None:
     records = list[FetchRecord]()
     urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
-    working, _, transfers = driven_crew(urls, records, 0.003)
+    working, _, transfers = driver_with_transfers(urls, records, 0.003)
     working.run()
     assert sorted(record.url for record in records) == sorted(urls)
     assert len(transfers.threads) == 1
@@ -209,26 +232,66 @@ def test_one_thread_drives_and_the_others_ask_what_would_block_it() -> None:
 def test_a_driver_that_raises_costs_one_url() -> None:
     records = list[FetchRecord]()
     urls = ["http://h2.org/1", "http://h2.org/crash", "http://h2.org/2"]
-    working, engine, _ = driven_crew(urls, records, 0.0)
+    working, engine, _ = driver_with_transfers(urls, records, 0.0)
     working.run()
     assert engine.counters["fetch_success"] == 2
     assert engine.counters["answers.other"] == 1
 
 
 def test_a_stopped_driver_finishes_what_is_under_way() -> None:
-    records = list[FetchRecord]()
+    records = Records(20)
     urls = [f"http://h{n % 6}.org/p{n}" for n in range(5000)]
-    working, engine, transfers = driven_crew(urls, records, 0.001)
-    threading.Timer(0.2, working.stop, ["interrupted"]).start()
+    working, engine, transfers = driver_with_transfers(urls, records, 0.001)
+    records.then_stop(working)
     working.run()
     assert transfers.closed
     assert engine.queues.in_progress == 0
+    assert len(records) < len(urls)
     assert len(records) + engine.counters["handed_back.interrupted"] == len(urls)
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+@pytest.mark.parametrize("driven", [True, False])
+def test_requests_that_were_given_up_are_not_waited_for(driven: bool, blocking: bool) -> None:
+    """By threads, or by the driver: of those that it begins itself, and of others."""
+    silent = "h1.org" if blocking else "h0.org"
+    urls = [f"http://{silent}/1", f"http://{silent}/2", "http://h2.org/", "http://h3.org/"]
+    records, server, forever = list[FetchRecord](), LiveServer(), threading.Event()
+    engine = FetchEngine(
+        iter([(url, DUE) for url in urls]),
+        FetchSettings(threads=4, tail_wait_s=60.0, tail_silence_s=0.1),
+        Politeness(ServerPace(0.01)),
+        EngineHooks(lambda host: host, CLOCK, random.Random(1)),
+        CallbackOutput(records.append),
+    )
+
+    def fetch(request: Request) -> Response | Failure:
+        if silent in request.url:
+            forever.wait()
+        return server.fetch(request)
+
+    class SomeSilent(SlowTransfers):
+        def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:
+            held = [each for each in self.under_way if silent in each[1].url]
+            self.under_way = [each for each in self.under_way if each not in held]
+            ended = super().advance(seconds)
+            self.under_way += held
+            return ended
+
+    transfers = SomeSilent(server) if driven else None
+    try:
+        ThreadedDriver(engine, fetch, 4, CLOCK, transfers=transfers).run()
+        assert sorted(record.url for record in records) == urls[2:]
+        assert engine.counters["handed_back.robots_unanswered"] == 2
+        assert engine.counters["hung_threads"] == 0
+        assert transfers is None or transfers.closed
+    finally:
+        forever.set()
 
 
 def test_a_fault_of_ours_ends_the_driver() -> None:
     urls = [f"http://h{n}.org/" for n in range(6)]
-    working, _, transfers = driven_crew(urls, FullDisk(), 0.0)
+    working, _, transfers = driver_with_transfers(urls, FullDisk(), 0.0)
     with pytest.raises(OSError, match="disk full"):
         working.run()
     assert transfers.closed

@@ -40,7 +40,7 @@ class Servers(RuleBasedStateMachine):
         self.closed: set[str] = set()
 
     @rule(host=st.sampled_from(HOSTS), robots=st.booleans(), first=st.booleans())
-    def line_up(self, host: str, robots: bool, first: bool) -> None:
+    def enqueue(self, host: str, robots: bool, first: bool) -> None:
         key = self.key_of[host]
         if host in ADDRESSES:
             self.queues.set_address(host, ADDRESSES[host])

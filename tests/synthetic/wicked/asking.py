@@ -1,4 +1,5 @@
-"""A client that believes nothing: a raw socket with short patience."""
+"""A client that believes nothing: a raw socket that waits long for what is to come, and not for
+what comes after it: how fast a busy machine is makes no difference."""
 
 from __future__ import annotations
 
@@ -9,6 +10,11 @@ from time import monotonic
 
 from crawl.synthetic.wicked import WickedServer
 
+PATIENCE_S = 60.0
+"""For what is to come."""
+SILENCE_S = 0.4
+"""What is taken for the end once all has come."""
+
 
 class How(Enum):
     """How a conversation ended."""
@@ -16,7 +22,7 @@ class How(Enum):
     CLOSED = "closed"
     RESET = "reset"
     SILENT = "silent"
-    """Nothing more came within our patience."""
+    """Nothing more came after that."""
     ENOUGH = "enough"
     """We had as much as we wanted."""
 
@@ -44,19 +50,19 @@ def ask(
     url: str,
     *,
     at_most: int = 12_000_000,
-    silence: float = 0.4,
-    seconds: float = 5.0,
+    silent_after: bytes | None = None,
 ) -> Got:
-    """Sends one request and reads what comes."""
+    """Sends one request and reads what comes, to its end or to the silence after these bytes."""
     authority, _, path = url.removeprefix("http://").partition("/")
     address = server.resolve(authority.partition(":")[0])
     data = bytearray()
-    end = monotonic() + seconds
-    with socket.create_connection((address, server.port), timeout=2) as client:
+    end = monotonic() + PATIENCE_S
+    with socket.create_connection((address, server.port), timeout=PATIENCE_S) as client:
         head = f"GET /{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n"
         client.sendall(head.encode())
-        client.settimeout(silence)
         while len(data) < at_most and monotonic() < end:
+            has_all = silent_after is not None and data.endswith(silent_after)
+            client.settimeout(SILENCE_S if has_all else PATIENCE_S)
             try:
                 more = client.recv(1 << 17)
             except ConnectionResetError:

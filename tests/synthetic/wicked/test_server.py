@@ -10,7 +10,7 @@ from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.synthetic.wicked import HOSTS, ROUTES, WickedServer, running_wicked, table
 from crawl.synthetic.wicked.exchange import FINE
 from crawl.synthetic.wicked.routes import find_route
-from tests.synthetic.wicked.asking import How, ask
+from tests.synthetic.wicked.asking import PATIENCE_S, How, ask
 
 
 def test_every_route_is_told_in_full_and_found_by_its_path() -> None:
@@ -28,12 +28,14 @@ def test_every_route_is_told_in_full_and_found_by_its_path() -> None:
 
 def test_hosts_that_are_wicked_before_a_path_is_known(wicked: WickedServer) -> None:
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((wicked.resolve("refused.wicked.test"), wicked.port), timeout=2)
+        socket.create_connection(
+            (wicked.resolve("refused.wicked.test"), wicked.port), timeout=PATIENCE_S
+        )
     with pytest.raises(TimeoutError):
         socket.create_connection((wicked.resolve("deaf.wicked.test"), wicked.port), timeout=0.5)
     address = wicked.resolve("reset.wicked.test")
     with pytest.raises(ConnectionResetError):  # noqa: SIM117
-        with socket.create_connection((address, wicked.port), timeout=2) as client:
+        with socket.create_connection((address, wicked.port), timeout=PATIENCE_S) as client:
             client.recv(1)
 
 
@@ -42,8 +44,9 @@ def test_robots_txt_is_fine_but_where_it_is_wicked(wicked: WickedServer) -> None
     assert fine.body == b"User-agent: *\nDisallow:\n"
     for name, how in (("never", How.SILENT), ("endless-body", How.ENOUGH), ("close", How.CLOSED)):
         host = wicked.robots_host(name)
-        got = ask(wicked, f"http://{host}:{wicked.port}/robots.txt", at_most=1_000_000)
-        assert got.how is how
+        robots = f"http://{host}:{wicked.port}/robots.txt"
+        silent_after = b"" if how is How.SILENT else None
+        assert ask(wicked, robots, at_most=1_000_000, silent_after=silent_after).how is how
         assert ask(wicked, wicked.url("fine", host)).body == FINE
 
 
@@ -55,7 +58,9 @@ def test_the_front_page_links_to_every_route(wicked: WickedServer) -> None:
 
 def test_a_connection_that_is_kept_serves_again(wicked: WickedServer) -> None:
     host = "fine.wicked.test"
-    with socket.create_connection((wicked.resolve(host), wicked.port), timeout=5) as client:
+    with socket.create_connection(
+        (wicked.resolve(host), wicked.port), timeout=PATIENCE_S
+    ) as client:
         for _ in range(3):
             client.sendall(f"GET /fine HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             got = b""
@@ -71,7 +76,7 @@ def test_other_connections_keep_their_speed(wicked: WickedServer) -> None:
     for number, client in enumerate(flooded):
         path = ("/endless/body", "/never", "/drip/body", "/flood/continue")[number % 4]
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: wicked.test\r\n\r\n".encode())
-    assert ask(wicked, wicked.url("fine"), silence=2).body == FINE
+    assert ask(wicked, wicked.url("fine")).body == FINE
     for client in flooded:
         client.close()
 
@@ -79,7 +84,7 @@ def test_other_connections_keep_their_speed(wicked: WickedServer) -> None:
 def test_the_log_outlives_the_server_and_the_server_leaves_nothing() -> None:
     with running_wicked() as server:
         ask(server, server.url("fine"))
-        ask(server, server.url("never"))
+        ask(server, server.url("never"), silent_after=b"")
         with pytest.raises(UsageError, match="cannot listen"):
             WickedServer(server.port)
         held = socket.create_connection((server.resolve("wicked.test"), server.port))
