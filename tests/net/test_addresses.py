@@ -151,7 +151,7 @@ def test_metadata_has_ipv6_too(address: str) -> None:
         assert "metadata" in (policy.refusal(address) or "")
 
 
-def test_whoever_lists_the_very_address_has_it() -> None:
+def test_an_address_that_is_listed_itself_is_allowed() -> None:
     policy = AddressPolicy(["169.254.169.254", "10.0.0.0/8"])
     assert policy.refusal("169.254.169.254") is None
     assert policy.refusal("169.254.169.253") is not None
@@ -205,7 +205,7 @@ def test_exclude_goes_before_include_and_include_is_all_there_is() -> None:
     assert policy.refusal("8.8.8.8") == "8.8.8.8 is not included"
 
 
-def test_words_and_single_addresses() -> None:
+def test_names_of_ranges_and_single_addresses() -> None:
     assert AddressPolicy(exclude=["SiteLocal"], allow_private=True).refusal("192.168.3.4")
     assert AddressPolicy(exclude=["8.8.8.8"]).refusal("8.8.8.8")
     assert AddressPolicy(exclude=["loopback"], allow_private=True).refusal("127.3.2.1")

@@ -148,7 +148,7 @@ def test_the_hosts_file_is_judged_as_well() -> None:
 
 
 @pytest.mark.parametrize("line", ["localhost a.test", "127.0.0.1", "127.0.0.1 a/b c"])
-def test_a_wrong_line_is_told_with_its_place(line: str) -> None:
+def test_a_wrong_line_is_an_error_that_names_its_place(line: str) -> None:
     with pytest.raises(ConfigError, match="hosts:1"):
         HostsFile.of(hosts_file(line))
 

@@ -151,13 +151,16 @@ class FetchMetrics:
         states = (
             total("queues_ready"),
             total("queues_waiting") - robots - backed_off,
-            *(robots, backed_off, closed),
+            robots,
+            backed_off,
+            closed,
         )
         for state, count in zip(_QUEUE_STATES, states, strict=True):
             meter.set(metrics.FETCH_QUEUES, count, state=state)
-        silent = len(self._parts) - len(reports)
-        unheard = sum(part.rows for part in self._parts) - total("urls") if silent else 0
-        meter.set(metrics.FETCH_URLS_LEFT, max(0, unheard) + sum(map(_urls_left, reports)))
+        are_all_reported = len(reports) == len(self._parts)
+        listed = sum(part.rows for part in self._parts)
+        unreported = 0 if are_all_reported else listed - total("urls")
+        meter.set(metrics.FETCH_URLS_LEFT, max(0, unreported) + sum(map(_urls_left, reports)))
         meter.set(metrics.FETCH_PARTS, len(reports), state="told")
         meter.set(metrics.FETCH_PARTS, sum(bool(t.get("ended")) for t in reports), state="ended")
         meter.set(

@@ -255,7 +255,7 @@ def test_nothing_is_asked_after_the_end_for_a_robots_txt_that_moved() -> None:
     assert done.engine.counters["handed_back.time_limit"] == 1
 
 
-def test_pages_that_nobody_will_set_free_are_handed_back() -> None:
+def test_pages_that_nothing_will_set_free_are_returned() -> None:
     """Whatever mistake holds them: a fetch must end."""
     clock = VirtualClock()
     engine = FetchEngine(

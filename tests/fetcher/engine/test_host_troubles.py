@@ -88,7 +88,7 @@ def test_without_a_bound_they_are_waited_for() -> None:
     assert troubles(done)["dead.org"].gave_up
 
 
-def test_a_pause_that_is_owed_at_the_end_is_told() -> None:
+def test_a_pause_that_is_owed_at_the_end_is_brought_out() -> None:
     web = SmallWeb({"http://busy.org/": (429, {"Retry-After": "600"})})
     (trouble,) = troubles(fetch(web, ["http://busy.org/"], tail_wait_s=60.0)).values()
     assert (trouble.reason, trouble.gave_up) == ("failures", False)
@@ -127,7 +127,7 @@ def test_a_live_scheme_of_the_host_is_fetched_though_the_other_is_dead() -> None
     assert set(done.statuses) == {"https://x.org/1", "https://x.org/2"}
 
 
-def test_all_hosts_of_a_closed_queue_are_told() -> None:
+def test_all_hosts_of_a_closed_queue_are_brought_out() -> None:
     """By domain: a.x.org failed too often, b.x.org shares its queue."""
     pages = {f"http://a.x.org/{n}": HUNG for n in range(6)}
     around = {"key_of": lambda host: "x.org"}

@@ -90,7 +90,7 @@ def test_a_robots_redirect_to_a_server_of_another_part_is_not_followed() -> None
     assert done.engine.cross_part_authorities == ["http://a.org"]
 
 
-def test_another_hosts_robots_reached_by_a_redirect_tells_its_pace_too() -> None:
+def test_the_crawl_delay_of_another_host_reached_by_a_redirect_is_kept() -> None:
     slow = "User-agent: *\nCrawl-delay: 9\n"
     pages: dict[str, Page] = {"http://slow.org/robots.txt": slow}
     for name in ("a.org", "b.org"):

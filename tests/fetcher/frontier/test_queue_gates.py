@@ -58,7 +58,7 @@ def test_a_queue_that_must_pause_does_not_hold_up_its_address() -> None:
     assert taken(queues, 100.0).host == "h1"
 
 
-def test_a_called_queue_whose_next_item_is_elsewhere_hands_its_turn_on() -> None:
+def test_a_called_queue_whose_next_item_has_another_address_lets_the_next_pass() -> None:
     queues = HostQueues(Politeness(ServerPace(0.0), ip_delay_s=1.0))
     queues.set_address("one.a.org", "192.0.2.1")
     queues.set_address("two.a.org", "192.0.2.2")

@@ -34,7 +34,7 @@ def test_a_pause_given_while_waiting_is_kept() -> None:
     assert taken(queues, 50.0).host == "a.org"
 
 
-def test_whoever_asks_next_keeps_the_pauses_of_those_before() -> None:
+def test_the_next_engine_keeps_the_pauses_of_the_one_before() -> None:
     before = HostQueues(Politeness(ServerPace(5.0), max_exceptions=3))
     for host in ("asked.org", "failed.org", "closed.org", "idle.org"):
         before.put(item(host))
@@ -116,7 +116,7 @@ def test_only_what_has_no_more_to_do_or_to_wait_for_is_forgotten() -> None:
     assert {queue.key for queue in queues} == kept - {"pausing"}
 
 
-def test_the_longest_chain_is_told() -> None:
+def test_the_longest_chain_is_in_the_stats() -> None:
     queues = HostQueues(Politeness(ServerPace(5.0), hosts={"fast": ServerPace(2.0, at_once=4)}))
     assert queues.stats(0.0) == QueueStats(0, 0, 0.0)
     for host, urls in (("a.org", 4), ("fast", 9)):
@@ -131,7 +131,7 @@ def test_the_longest_chain_is_told() -> None:
     assert queues.stats(0.0).waiting == 2
 
 
-def test_it_is_told_why_hosts_wait() -> None:
+def test_the_stats_have_the_reasons_why_hosts_wait() -> None:
     queues = HostQueues(Politeness(ServerPace(5.0)))
     for host in ("failed", "held", "pausing", "ready"):
         queues.put(item(host))

@@ -25,7 +25,10 @@ URLS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1
 DATUMS = st.builds(
     CrawlDatum,
     st.just(Status.DB_UNFETCHED),
-    *(st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 2**30), st.integers(0, 9)),
+    st.integers(0, 2**40),
+    st.integers(0, 2**40),
+    st.integers(0, 2**30),
+    st.integers(0, 9),
     st.floats(-10, 10, width=32),
     st.none() | st.binary(min_size=1, max_size=16),
     st.dictionaries(URLS, URLS, max_size=2),

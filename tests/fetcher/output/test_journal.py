@@ -114,7 +114,7 @@ class Full(io.BytesIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_disk_that_is_full_is_told_and_nothing_more_noted(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_nothing_more_is_noted(tmp_path: Path) -> None:
     folder = Folder(str(tmp_path))
     notes = begun(folder)
     notes.write(PAGES, [], Counters())

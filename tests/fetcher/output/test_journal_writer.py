@@ -80,7 +80,7 @@ class Broken(Held):
         raise StorageError("no space left")
 
 
-def test_a_fault_is_told_to_all_who_come_after() -> None:
+def test_a_fault_is_raised_for_all_later_notes() -> None:
     noting = JournalWriter()
     noting.put(PendingNote(Broken(), [record(1)]))
     assert noting._work is not None

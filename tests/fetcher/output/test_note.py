@@ -20,15 +20,30 @@ WHOLE = st.integers(-(2**63), 2**63 - 1)
 DATUMS = st.builds(
     CrawlDatum,
     st.sampled_from(Status),
-    *(WHOLE, WHOLE, WHOLE, WHOLE),
+    WHOLE,
+    WHOLE,
+    WHOLE,
+    WHOLE,
     st.floats(allow_nan=False),
     st.none() | st.binary(max_size=32),
     MAPS,
 )
 CONTENTS = st.builds(
     Content,
-    *(TEXTS, st.binary(max_size=200), TEXTS, WHOLE, WHOLE, TEXTS, TEXTS, TEXTS, TEXTS),
-    *(MAPS, WHOLE, MAPS, st.binary(max_size=20), st.binary(max_size=20)),
+    TEXTS,
+    st.binary(max_size=200),
+    TEXTS,
+    WHOLE,
+    WHOLE,
+    TEXTS,
+    TEXTS,
+    TEXTS,
+    TEXTS,
+    MAPS,
+    WHOLE,
+    MAPS,
+    st.binary(max_size=20),
+    st.binary(max_size=20),
 )
 RECORDS = st.builds(FetchRecord, TEXTS, TEXTS, DATUMS, st.none() | CONTENTS, WHOLE)
 NOTES = st.builds(
@@ -38,15 +53,13 @@ NOTES = st.builds(
     st.dictionaries(TEXTS, WHOLE, max_size=3),
     st.lists(
         st.builds(
-            *(
-                FollowedUrl,
-                TEXTS,
-                TEXTS,
-                DATUMS,
-                st.lists(TEXTS, max_size=3).map(tuple),
-                TEXTS,
-                WHOLE,
-            )
+            FollowedUrl,
+            TEXTS,
+            TEXTS,
+            DATUMS,
+            st.lists(TEXTS, max_size=3).map(tuple),
+            TEXTS,
+            WHOLE,
         ),
         max_size=2,
     ),

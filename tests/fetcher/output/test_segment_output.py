@@ -91,7 +91,7 @@ def test_a_flood_within_one_answer_is_cut(tmp_path: Path) -> None:
     assert sum(len(chunk) for chunk in made.committed()) == 20
 
 
-def test_what_cannot_be_written_is_told_at_the_next_chunk_or_the_end(
+def test_a_write_error_is_raised_at_the_next_chunk_or_the_end(
     tmp_path: Path,
 ) -> None:
     made = Made(tmp_path, ChunkSize(records=1))

@@ -22,7 +22,7 @@ from tests.fetcher.outputs import Made, record, url_of
 from tests.fetcher.small_web import DUE
 
 
-def test_what_waits_is_noted_and_whoever_goes_on_commits_it(tmp_path: Path) -> None:
+def test_what_waits_is_noted_and_a_resuming_task_commits_it(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize(journal_seconds=1.0))
     made.add(record(1, b"one"), record(2))
     made.clock.advance(0.9)
@@ -56,7 +56,7 @@ def test_on_a_disk_every_answer_is_noted_as_it_comes(tmp_path: Path) -> None:
     assert len(made.files()) == 1
 
 
-def test_elsewhere_answers_are_noted_every_second() -> None:
+def test_on_a_store_answers_are_noted_every_second() -> None:
     made = Made(f"memory://{uuid.uuid4().hex}", ChunkSize())
     for number in range(4):
         made.add(record(number))
@@ -127,9 +127,7 @@ def test_answers_are_noted_while_a_chunk_is_written(
     assert made.notes() == [[url_of(2)]]
 
 
-def test_what_keeps_answers_from_being_noted_is_counted_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_the_journal_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(
         self: ChunkJournal,
         records: list[FetchRecord],

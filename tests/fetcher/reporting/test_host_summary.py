@@ -27,7 +27,7 @@ def test_records_add_up_by_host() -> None:
     ]
 
 
-def test_only_the_largest_are_told() -> None:
+def test_only_the_largest_are_reported() -> None:
     hosts = HostSummaries()
     for n in range(MOST_HOSTS + 10):
         for _ in range(1 + (n == 55)):

@@ -88,7 +88,7 @@ def test_only_a_server_that_does_not_work_is_blamed() -> None:
     }
 
 
-def test_whoever_is_blamed_is_tried_again() -> None:
+def test_a_page_of_a_blamed_host_is_tried_again() -> None:
     every = [*map(of_code, CODES), *map(of_kind, FailureKind)]
     assert all(
         found.status is Status.FETCH_RETRY for found in every if found.blame is not Blame.NONE
@@ -102,6 +102,6 @@ def test_what_must_not_be_asked_is_gone() -> None:
     assert ROBOTS_DENIED.blame is Blame.NONE
 
 
-def test_an_answer_in_a_word() -> None:
+def test_the_name_of_an_answer() -> None:
     assert reason_of(Response("http://a.org/", 404)) == "http_404"
     assert reason_of(Failure("http://a.org/", FailureKind.CONNECT_TIMEOUT)) == "connect_timeout"

@@ -91,7 +91,7 @@ def test_without_lines_everybody_has_the_usual_pace() -> None:
         "example.org 1e99",
     ],
 )
-def test_a_line_that_cannot_be_meant_is_told_with_its_place(line: str) -> None:
+def test_a_wrong_line_is_an_error_that_names_its_place(line: str) -> None:
     with pytest.raises(ConfigError) as told:
         polite(f"good.org 1\n{line}\n")
     assert f"{FILE}:2: expected `host seconds" in str(told.value)
