@@ -349,7 +349,7 @@ class FetchEngine:
         """Brings out what is left when the driver has ended: redirects' targets whose requests
         hang, and hosts that failed."""
         self._follower.leave_open_targets()
-        self._output.add_host_troubles(self.troubles.found())
+        self._output.add_host_troubles(self.troubles.all_hosts())
 
     @property
     def cross_part_authorities(self) -> list[str]:

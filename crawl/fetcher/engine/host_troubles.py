@@ -58,7 +58,7 @@ class HostTroubles:
         if known is not None and not known.gave_up:
             del self._hosts[host]
 
-    def found(self) -> list[HostTrouble]:
+    def all_hosts(self) -> list[HostTrouble]:
         """All of them, in times of the calendar."""
         now, now_ms = self.clock.monotonic(), self.clock.now_ms()
 

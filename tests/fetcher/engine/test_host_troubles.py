@@ -18,7 +18,7 @@ BEGUN_MS = 1_800_000_000_000
 
 
 def troubles(done: Fetched) -> dict[str, HostTrouble]:
-    return {trouble.host: trouble for trouble in done.engine.troubles.found()}
+    return {trouble.host: trouble for trouble in done.engine.troubles.all_hosts()}
 
 
 def wait_s(trouble: HostTrouble) -> float:

@@ -24,7 +24,7 @@ def silent_web(pages: dict[str, Page], *silent: str) -> SmallWeb:
 
 
 def troubles(done: Fetched) -> dict[str, HostTrouble]:
-    return {trouble.host: trouble for trouble in done.engine.troubles.found()}
+    return {trouble.host: trouble for trouble in done.engine.troubles.all_hosts()}
 
 
 def quick(web: SmallWeb, urls: list[str], **settings: object) -> Fetched:
