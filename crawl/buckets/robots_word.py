@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from crawl.buckets.mentions import Mention
 from crawl.config import Config
-from crawl.fetcher.drivers.single import Means, rules_for
+from crawl.fetcher.drivers.single import FetchEnvironment, robots_rules_for
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.protocol_status import ProtocolStatus
 from crawl.robots.answer import Deferred
@@ -49,9 +49,9 @@ def remembered(mentions: Iterable[Mention]) -> RobotsWord:
     return known
 
 
-def asked_now(url: str, config: Config, means: Means) -> RobotsWord:
+def asked_now(url: str, config: Config, means: FetchEnvironment) -> RobotsWord:
     """The host's own word; one polite request, or a few where it redirects."""
-    rules = rules_for(url, config, means)
+    rules = robots_rules_for(url, config, means)
     if isinstance(rules, Deferred):
         detail = f" ({rules.detail})" if rules.detail else ""
         return RobotsWord(False, f"cannot be had for now: {rules.reason}{detail}")

@@ -17,9 +17,9 @@ from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
-from crawl.fetcher.part import STOP
+from crawl.fetcher.task import STOP
 from crawl.phases import fetch
-from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.phases.fetch import FetchOptions, FetchResult
 from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -105,7 +105,7 @@ _FAMILIES = (
 )
 
 
-def _summarize(crawl_dir: str, done: Fetched) -> None:
+def _summarize(crawl_dir: str, done: FetchResult) -> None:
     counters = done.report.counters
     print_table("fetch", ["what", "count"], counted(counters, _FAMILIES))
     latency = done.report.details["latency_ms"]

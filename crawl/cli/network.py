@@ -10,14 +10,14 @@ from crawl.cli.output import remark
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
-from crawl.fetcher.drivers.single import Means
+from crawl.fetcher.drivers.single import FetchEnvironment
 from crawl.urls.parse import host_of
 
 _WORTH_TELLING_S = 1.0
 
 
 @contextmanager
-def asking(command: str, config: Config) -> Iterator[Means]:
+def asking(command: str, config: Config) -> Iterator[FetchEnvironment]:
     """The means to send requests; a pause that can be felt is told on stderr."""
 
     def pausing(url: str, seconds: float) -> None:
@@ -26,6 +26,6 @@ def asking(command: str, config: Config) -> Iterator[Means]:
 
     protocols = Protocols(resolved_protocols(config), config)
     try:
-        yield Means(protocols.fetch, SystemClock(), time.sleep, pausing)
+        yield FetchEnvironment(protocols.fetch, SystemClock(), time.sleep, pausing)
     finally:
         protocols.close()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawl.cli.output import echo
-from crawl.fetcher.drivers.single import Visit
+from crawl.fetcher.drivers.single import PageVisit
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
 from crawl.model.content import Content
@@ -21,7 +21,7 @@ class Looked:
     """A page that was looked at."""
 
     url: str
-    visit: Visit | None
+    visit: PageVisit | None
     """None of a file, which is not fetched."""
     content: Content | None
     checked: Checked
@@ -59,7 +59,7 @@ def show(looked: Looked, *, dump_text: bool) -> None:
         _line("counted", f"{name} {count:,}")
 
 
-def _show_visit(visit: Visit) -> None:
+def _show_visit(visit: PageVisit) -> None:
     for record in visit.records:
         _line("fetch", _fetched(record))
     for reason in visit.reasons:
@@ -141,7 +141,7 @@ def as_object(looked: Looked, *, dump_text: bool) -> dict[str, Any]:
     }
 
 
-def _visit_object(visit: Visit) -> dict[str, Any]:
+def _visit_object(visit: PageVisit) -> dict[str, Any]:
     rules = visit.rules
     robots: dict[str, Any] | None = None
     if isinstance(rules, Deferred):

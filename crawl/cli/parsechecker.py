@@ -23,7 +23,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError, UsageError
-from crawl.fetcher.drivers.single import Visit, visit_each
+from crawl.fetcher.drivers.single import PageVisit, fetch_each
 from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
@@ -110,7 +110,7 @@ def command(
             asked: Iterator[str] = filter(str.strip, lines)
             if normalize:
                 asked = looking.normalized(asked)
-            visit_each(
+            fetch_each(
                 *(asked, config, means, looking.look_at_visit), redirects=redirects, metadata=given
             )
     return looking.code
@@ -151,7 +151,7 @@ class _Looking:
             else:
                 yield normal
 
-    def look_at_visit(self, visit: Visit) -> None:
+    def look_at_visit(self, visit: PageVisit) -> None:
         pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
         content = pages[-1].content if pages else None
         if content is not None:
@@ -175,7 +175,7 @@ class _Looking:
         kept = self._scoring.before_parse(content.url, datum, Counters())
         return replace(content, metadata=kept)
 
-    def _tell(self, url: str, visit: Visit | None, content: Content | None) -> None:
+    def _tell(self, url: str, visit: PageVisit | None, content: Content | None) -> None:
         checked = Checked(()) if content is None else self._checker.check(content)
         looked = Looked(url, visit, content, checked, self._filters.rejection(url))
         if not looked.is_parsed:

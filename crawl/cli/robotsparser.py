@@ -14,7 +14,7 @@ from crawl.cli.options import with_config
 from crawl.cli.output import remark
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
-from crawl.fetcher.drivers.single import is_allowlisted, rules_for
+from crawl.fetcher.drivers.single import is_allowlisted, robots_rules_for
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.robots.answer import Deferred
 from crawl.robots.read import MAX_BYTES, read_rules
@@ -100,7 +100,7 @@ def _rules(robots: str, agents: tuple[str, ...], config: Config) -> RobotRules |
     if parts.path not in ("/", ROBOTS_PATH) or parts.query is not None:
         raise UsageError(f"{robots}: the rules of a host are at {ROBOTS_PATH} and nowhere else")
     with asking("robotsparser", config) as means:
-        rules = rules_for(robots, config, means, agents)
+        rules = robots_rules_for(robots, config, means, agents)
     if isinstance(rules, Deferred):
         remark(f"robotsparser: the host is to be left alone for now: {_told(rules)}")
     return rules

@@ -10,7 +10,7 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.facade.results import FetchedPage, Link, ParsedPage
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
-from crawl.fetcher.drivers.single import Means, Visit, visit_each
+from crawl.fetcher.drivers.single import FetchEnvironment, PageVisit, fetch_each
 from crawl.model.answer_keys import CODE_KEY
 from crawl.model.content import Content
 from crawl.model.status import Status
@@ -22,14 +22,14 @@ def fetch_one(url: str, config: Config, *, redirects: int) -> FetchedPage:
     """Asks for one page as a crawl would: robots.txt first, and every pause kept."""
     if not isinstance(url, str):
         raise UsageError(f"a URL is a text, not {url!r}")
-    visits: list[Visit] = []
+    visits: list[PageVisit] = []
     with closing(Protocols(resolved_protocols(config), config)) as protocols:
-        means = Means(protocols.fetch, SystemClock(), time.sleep)
-        visit_each([url], config, means, visits.append, redirects=redirects)
+        means = FetchEnvironment(protocols.fetch, SystemClock(), time.sleep)
+        fetch_each([url], config, means, visits.append, redirects=redirects)
     return _fetched(visits[0])
 
 
-def _fetched(visit: Visit) -> FetchedPage:
+def _fetched(visit: PageVisit) -> FetchedPage:
     pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
     last = pages[-1] if pages else None
     content = last.content if last is not None else None

@@ -13,7 +13,7 @@ from crawl.clock import SystemClock
 from crawl.errors import UsageError
 from crawl.facade.base import Handle
 from crawl.facade.results import PhaseResult, RunResult
-from crawl.fetcher.part import STOP
+from crawl.fetcher.task import STOP
 from crawl.model.report import Report
 from crawl.phases import fetch, generate, inject, parse, rebucket, updatedb
 from crawl.phases.fetch import FetchOptions

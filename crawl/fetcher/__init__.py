@@ -1,6 +1,6 @@
 """Fetching without Spark. Its parts, each needing only those below it:
 
-part.py      one task: a part of a fetch list, from its file to files
+task.py      one task: fetches a part of a fetch list, from its file to files
 reporting/   how far a task is, and its figures
 output/      records on their way to disk: journal, chunks, inline parsing
 drivers/     who runs the engine: threads, virtual time, one page at a time

@@ -1,5 +1,5 @@
 """How far a running fetch is, by what its tasks last told
-(crawl/fetcher/reporting/watch.py), so that another shell can ask too."""
+(crawl/fetcher/reporting/task_monitor.py), so that another shell can ask too."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import Any
 
 from crawl.clock import SystemClock, as_text
-from crawl.fetcher.part import PROGRESS
-from crawl.fetcher.part_surroundings import strays_part
+from crawl.fetcher.task import PROGRESS
+from crawl.fetcher.task_spec import cross_part_number
 from crawl.printable import printable
 from crawl.storage.segments import GENERATE, Segment
 
@@ -125,7 +125,7 @@ def progress_of(segment: Segment) -> Progress:
     """What a running fetch last told."""
     generated = segment.require(GENERATE)
     found = []
-    for part in [*(file.part for file in generated.files), strays_part(generated.files)]:
+    for part in [*(file.part for file in generated.files), cross_part_number(generated.files)]:
         raw = segment.folder.read(f"{PROGRESS}/part-{part:05d}.json")
         try:
             content = json.loads(raw) if raw else None

@@ -10,7 +10,7 @@ from typing import Any
 from crawl.config import Config
 from crawl.fetcher.drivers.simulate import (
     Latency,
-    Listed,
+    ListedUrls,
     PartPlan,
     listed_urls,
     made_urls,
@@ -28,7 +28,7 @@ class Source:
     """What is simulated: the URLs of each part."""
 
     name: str
-    parts: list[tuple[int, Callable[[], Listed]]]
+    parts: list[tuple[int, Callable[[], ListedUrls]]]
 
 
 def segment_source(crawl_dir: str, name: str | None) -> Source:

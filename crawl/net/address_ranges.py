@@ -15,12 +15,12 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
-class Range(StrEnum):
+class AddressRange(StrEnum):
     """What kind of address one is."""
 
     PUBLIC = ""
     METADATA = "a metadata address"
-    """Of the machine's own cloud: credentials, for whoever asks."""
+    """Of the machine's own cloud, which gives credentials to anybody who asks there."""
     UNSPECIFIED = "unspecified"
     LOOPBACK = "loopback"
     LINK_LOCAL = "link-local"
@@ -61,11 +61,11 @@ PRIVATE_NAMES: Final = ("internal", "local", "home.arpa")
 """All names below these are of private networks (ICANN 2024, RFC 6762, RFC 8375)."""
 
 _RANGES: Final = {
-    Range.METADATA: _METADATA_NETWORKS,
-    Range.UNSPECIFIED: ("0.0.0.0/8", "::/128"),
-    Range.LOOPBACK: ("127.0.0.0/8", "::1/128"),
-    Range.LINK_LOCAL: ("fe80::/10",),
-    Range.PRIVATE: (
+    AddressRange.METADATA: _METADATA_NETWORKS,
+    AddressRange.UNSPECIFIED: ("0.0.0.0/8", "::/128"),
+    AddressRange.LOOPBACK: ("127.0.0.0/8", "::1/128"),
+    AddressRange.LINK_LOCAL: ("fe80::/10",),
+    AddressRange.PRIVATE: (
         "10.0.0.0/8",
         "100.64.0.0/10",  # shared by customers of a provider
         "172.16.0.0/12",
@@ -83,8 +83,8 @@ _RANGES: Final = {
         "fc00::/7",
         "fec0::/10",  # site-local, long deprecated
     ),
-    Range.MULTICAST: ("224.0.0.0/4", "ff00::/8"),
-    Range.RESERVED: (
+    AddressRange.MULTICAST: ("224.0.0.0/4", "ff00::/8"),
+    AddressRange.RESERVED: (
         "192.88.99.0/24",  # once of 6to4 relays
         "240.0.0.0/4",
     ),
@@ -113,14 +113,14 @@ _NAT64_BYTES: Final = ((6, 7, 9, 10), (7, 9, 10, 11), (9, 10, 11, 12), (12, 13, 
 ones, 32 and 40, do not fit into 64:ff9b:1::/48."""
 
 
-def range_of(address: Address) -> Range:
+def range_of(address: Address) -> AddressRange:
     """The kind of the address itself, whatever it carries."""
     for network, kind in _TABLE:
         if address.version == network.version and address in network:
             return kind
     if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
-        return Range.RESERVED
-    return Range.PUBLIC
+        return AddressRange.RESERVED
+    return AddressRange.PUBLIC
 
 
 def is_carrier(address: Address) -> bool:
@@ -133,18 +133,18 @@ def is_carrier(address: Address) -> bool:
     )
 
 
-def carried(address: Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that an IPv6 address may stand for: a detour to the same place."""
+def embedded_ipv4(address: Address) -> tuple[IPv4Address, ...]:
+    """The IPv4 addresses that an IPv6 address may stand for, and lead to."""
     if isinstance(address, IPv4Address):
         return ()
     number, packed = int(address), address.packed
     last = IPv4Address(packed[12:])
     if address in _LOCAL_NAT64:
         # which length the network's own gateway uses is not known: each reading counts. Zeros
-        # are what the others leave there, and reach nobody.
+        # are what the others leave there, and reach no host.
         readings = [IPv4Address(bytes(packed[at] for at in places)) for places in _NAT64_BYTES]
-        meant = [each for each in readings if range_of(each) is not Range.UNSPECIFIED]
-        return tuple(dict.fromkeys(meant)) or (readings[-1],)
+        real = [each for each in readings if range_of(each) is not AddressRange.UNSPECIFIED]
+        return tuple(dict.fromkeys(real)) or (readings[-1],)
     if is_carrier(address):
         return (IPv4Address(packed[2:6]) if address in _SIX_TO_FOUR else last,)
     if address in _TEREDO:

@@ -17,9 +17,9 @@ from crawl.net.address_ranges import (
     METADATA_NAMES,
     PRIVATE_NAMES,
     Address,
+    AddressRange,
     Network,
-    Range,
-    carried,
+    embedded_ipv4,
     is_carrier,
     range_of,
 )
@@ -51,7 +51,7 @@ _WORDS: Final = {
     "sitelocal": _PRIVATE,
     "private": _PRIVATE,
 }
-_INTRANET: Final = (Range.LOOPBACK, Range.LINK_LOCAL, Range.PRIVATE)
+_INTRANET: Final = (AddressRange.LOOPBACK, AddressRange.LINK_LOCAL, AddressRange.PRIVATE)
 
 
 class AddressPolicy:
@@ -78,18 +78,20 @@ class AddressPolicy:
             found = ip_address(address)
         except ValueError:
             return f"{address[:80]!r} is not an IP address"
-        inside = carried(found)
-        meant = (found, *inside)
-        if any(_within(each, self._exclude) for each in meant):
+        inside = embedded_ipv4(found)
+        reached = (found, *inside)
+        if any(_within(each, self._exclude) for each in reached):
             return f"{address} is excluded"
-        if any(range_of(each) is Range.METADATA and not self._names(each) for each in meant):
-            return f"{address} is {Range.METADATA}"
+        if any(
+            range_of(each) is AddressRange.METADATA and not self._names(each) for each in reached
+        ):
+            return f"{address} is {AddressRange.METADATA}"
         if self._include:
             listed = _within(found, self._include) or (
                 bool(inside) and all(_within(each, self._include) for each in inside)
             )
             return None if listed else f"{address} is not included"
-        for each in meant:
+        for each in reached:
             reason = self._class_refused(each)
             if reason:
                 return f"{address} is {reason}"
@@ -104,9 +106,9 @@ class AddressPolicy:
             return refused and f"{host} is a metadata host"
         if _is_below(name, LOOPBACK_NAMES):
             refused = self.refusal("127.0.0.1")
-            return refused and f"{host} is {Range.LOOPBACK}"
+            return refused and f"{host} is {AddressRange.LOOPBACK}"
         if _is_below(name, PRIVATE_NAMES) and not (self._allow_private or self._include):
-            return f"{host} is {Range.PRIVATE}"
+            return f"{host} is {AddressRange.PRIVATE}"
         return None
 
     def _names(self, address: Address) -> bool:

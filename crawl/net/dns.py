@@ -1,7 +1,8 @@
-"""Where a host is: looked up once, remembered for a while, judged before it is told.
+"""Looks up the addresses of hosts, remembers them for a while, and refuses those that must not
+be asked.
 
-A protocol connects to the very address it got here and asks nobody else, so that no
-second look-up can lead elsewhere than the judged one did (DNS rebinding).
+A protocol connects to the very address it got here and looks nothing up itself, so that no
+second look-up can lead elsewhere than the checked one did (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def system_addresses(host: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """Where a host is, or why it is not told."""
+class HostLookup:
+    """The addresses of a host, or why it has none that may be asked."""
 
     addresses: tuple[str, ...] = ()
     """Allowed ones, best first; empty where `kind` says why."""
@@ -68,8 +69,8 @@ class Located:
     message: str = ""
 
 
-_ELSEWHERE = Located(("",))
-"""Where a host is that a proxy looks up."""
+_RESOLVED_BY_PROXY = HostLookup(("",))
+"""The result for a host that a proxy looks up."""
 
 
 class HostsFile:
@@ -110,14 +111,14 @@ class HostsFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    located: Located
-    until: float
+class _CachedLookup:
+    lookup: HostLookup
+    expires_at: float
 
 
 class HostResolver:
-    """A bounded memory of look-ups. Safe to ask from many threads; a host that several
-    want at the same time is looked up by one of them."""
+    """A bounded cache of look-ups. Safe to use from many threads; a host that several want at
+    the same time is looked up by one of them."""
 
     def __init__(
         self,
@@ -134,16 +135,16 @@ class HostResolver:
         self._negative_ttl = config[DNS_NEGATIVE_TTL]
         self._capacity = config[DNS_CACHE_SIZE]
         self._lock = threading.Lock()
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedLookup] = {}
         """In the order of the look-ups."""
-        self._running: dict[str, Future[Located]] = {}
+        self._running: dict[str, Future[HostLookup]] = {}
 
-    def locate(self, host: str) -> Located:
-        """Where the host of a URL is, IPv6 literals in brackets; never raises."""
+    def locate(self, host: str) -> HostLookup:
+        """Returns the addresses of a URL's host, IPv6 literals in brackets; never raises."""
         with self._lock:
             known = self._known.get(host)
-            if known is not None and known.until > self._monotonic():
-                return known.located
+            if known is not None and known.expires_at > self._monotonic():
+                return known.lookup
             running = self._running.get(host)
             mine = running is None
             if running is None:
@@ -152,67 +153,67 @@ class HostResolver:
             self._look_up(host, running)
         return running.result()
 
-    def known(self, host: str) -> Located | None:
-        """What `locate` can tell at once; None where it would have to look the host up. Takes
-        no lock: it is asked for every page."""
+    def known(self, host: str) -> HostLookup | None:
+        """What `locate` returns, if it need not look the host up; else None. Takes no lock: it is
+        called for every page."""
         known = self._known.get(host)
-        if known is not None and known.until > self._monotonic():
-            return known.located
-        if host in self._running or not self._given(host):
+        if known is not None and known.expires_at > self._monotonic():
+            return known.lookup
+        if host in self._running or not self._without_lookup(host):
             return None
         return self.locate(host)
 
-    def passed_on(self, host: str) -> Located:
-        """What a proxy may be asked for: it looks the host up itself, so that nothing but the
-        name can be judged. No address is told where it may."""
+    def proxied_lookup(self, host: str) -> HostLookup:
+        """Whether a proxy may be asked for a host: it looks the host up itself, so that only the
+        name can be checked. The result has no real address."""
         refused = self._policy.name_refusal(host)
         if refused is None:
-            return _ELSEWHERE
-        return Located((), FailureKind.ADDRESS_REFUSED, refused)
+            return _RESOLVED_BY_PROXY
+        return HostLookup((), FailureKind.ADDRESS_REFUSED, refused)
 
     def demote(self, host: str, address: str) -> None:
-        """Tells that no connection came about; another address, if any, is tried next."""
+        """Puts an address last to which no connection came about: another is tried next."""
         with self._lock:
             known = self._known.get(host)
-            if known is None or len(known.located.addresses) < 2:
+            if known is None or len(known.lookup.addresses) < 2:
                 return
-            others = tuple(each for each in known.located.addresses if each != address)
-            self._known[host] = _Known(Located((*others, address)), known.until)
+            others = tuple(each for each in known.lookup.addresses if each != address)
+            self._known[host] = _CachedLookup(HostLookup((*others, address)), known.expires_at)
 
-    def _look_up(self, host: str, running: Future[Located]) -> None:
-        located = Located(kind=FailureKind.UNKNOWN_HOST, message=f"{host} was not looked up")
+    def _look_up(self, host: str, running: Future[HostLookup]) -> None:
+        located = HostLookup(kind=FailureKind.UNKNOWN_HOST, message=f"{host} was not looked up")
         try:
-            located = self._judge(host)
+            located = self._checked_lookup(host)
         finally:
             ttl = self._ttl if located.addresses else self._negative_ttl
             with self._lock:
                 self._known.pop(host, None)  # the newest is the last to be forgotten
-                self._known[host] = _Known(located, self._monotonic() + ttl)
+                self._known[host] = _CachedLookup(located, self._monotonic() + ttl)
                 while len(self._known) > self._capacity:
                     del self._known[next(iter(self._known))]
                 del self._running[host]
             running.set_result(located)
 
-    def _judge(self, host: str) -> Located:
+    def _checked_lookup(self, host: str) -> HostLookup:
         try:
             found = self._addresses(host)
         except (OSError, UnicodeError) as error:  # UnicodeError: a label too long for IDNA
             reason = getattr(error, "strerror", None) or str(error)
-            return Located((), FailureKind.UNKNOWN_HOST, f"{host}: {reason}")
+            return HostLookup((), FailureKind.UNKNOWN_HOST, f"{host}: {reason}")
         refusals = {address: self._policy.refusal(address) for address in found}
         allowed = tuple(address for address in found if refusals[address] is None)
         if allowed:
-            return Located(allowed)
+            return HostLookup(allowed)
         if not found:
-            return Located((), FailureKind.UNKNOWN_HOST, f"{host} has no address")
-        return Located((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
+            return HostLookup((), FailureKind.UNKNOWN_HOST, f"{host} has no address")
+        return HostLookup((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
 
     def _addresses(self, host: str) -> tuple[str, ...]:
         if not host:  # of a file: URL
             return ()
-        return self._given(host) or tuple(self._resolve(host.removesuffix(".")))
+        return self._without_lookup(host) or tuple(self._resolve(host.removesuffix(".")))
 
-    def _given(self, host: str) -> tuple[str, ...]:
+    def _without_lookup(self, host: str) -> tuple[str, ...]:
         """What needs no look-up: the host is an address, or the hosts file has it."""
         literal = host.removeprefix("[").removesuffix("]")
         try:

@@ -1,8 +1,8 @@
 """fetch: a segment's fetch list becomes crawl_fetch and content.
 
-One task a part, each a crew of threads over its servers' queues. Tasks commit what they
+There is one task a part, with threads over the queues of its servers. Tasks commit what they
 have piece by piece (crawl/storage/chunks.py), so that a task or a whole job that dies is
-gone on with, not begun again; here all pieces become the segment's state by one manifest.
+resumed, not begun again; here all pieces become the segment's state by one manifest.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
-from crawl.fetcher.engine.robots_line import ELSEWHERE
-from crawl.fetcher.part import STOP, PartFetched, PartFetching, fetch_part
-from crawl.fetcher.part_surroundings import Strays, strays_part
+from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
+from crawl.fetcher.reporting.fetch_metrics import fetch_metrics
 from crawl.fetcher.reporting.host_summary import MOST_HOSTS
-from crawl.fetcher.reporting.measures import measured
+from crawl.fetcher.task import STOP, FetchTaskResult, fetch_part
+from crawl.fetcher.task_spec import CrossPartHosts, FetchTaskSpec, cross_part_number
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import (
     FETCHER_FILTER_URLS,
@@ -71,7 +71,7 @@ class FetchOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResult:
     """The segment's new state."""
 
     segment: str
@@ -119,11 +119,11 @@ def run(
     options: FetchOptions,
     clock: Clock,
     interrupted: Callable[[], bool] = lambda: False,
-) -> Fetched:
-    """Fetches the segment, or goes on with it, and publishes what is there.
+) -> FetchResult:
+    """Fetches the segment, or resumes its fetch, and publishes what is there.
 
-    Whoever writes the file STOP into the segment has it end in good order; `interrupted`
-    tells whether that was done before there was a fetch to end.
+    A file STOP in the segment has the fetch end in good order; `interrupted` returns whether
+    somebody wanted that before there was a fetch to end.
     """
     segment = choose(crawl_dir, options.segment)
     note(segment=segment.name)
@@ -141,7 +141,7 @@ def run(
             segment.folder.write(STOP, b"")
         limit = config[FETCHER_TIMELIMIT]
         lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
-        fetching = PartFetching(
+        spec = FetchTaskSpec(
             segment=segment.folder,
             config=config,
             protocols=resolved_protocols(config),
@@ -155,12 +155,12 @@ def run(
             list_normalizers=_list_normalizers(config),
             list_filters=_list_filters(config),
             clock=clock,
-            needs_time=_slow_hosts(crawl_dir),
+            is_slow_host=_slow_hosts(crawl_dir),
         )
         with timed(report, "fetch", clock):
-            fetched = _parts_fetched(runner, fetching, lists)
-            fetched += _strays_fetched(runner, fetching, fetched)
-        _tell(report, fetched, clock)
+            fetched = _fetch_parts(runner, spec, lists)
+            fetched += _fetch_cross_part_hosts(runner, spec, fetched)
+        _fill_report(report, fetched, clock)
         lock.verify()
         complete = all(part.finished for part in fetched)
         segment.write_report(FETCH, report)
@@ -171,39 +171,42 @@ def run(
         for table, manifest in manifests.items():
             segment.sweep(table, manifest)
         if complete:
-            segment.folder.delete(FOLLOWED)  # nobody goes on with a part
-        if fetching.parsing is not None and _is_parsed(fetched):
+            segment.folder.delete(FOLLOWED)  # no part is resumed any more
+        if spec.parsing is not None and _is_parsed(fetched):
             segment.write_report(PARSE, report)
             segment.publish_parsed({table: manifests[table] for table in PARSED})
         _publish_hosts(segment, fetched, clock, complete=complete)
         for table in (CONTENT, FETCH):
             segment.publish(table, manifests[table])
         segment.folder.delete(STOP)
-        return Fetched(segment.name, report, complete, lock.took_over)
+        return FetchResult(segment.name, report, complete, lock.took_over)
 
 
-def _parts_fetched(
-    runner: Runner, fetching: PartFetching, parts: list[PartFile]
-) -> list[PartFetched]:
-    with measured(fetching.segment, parts, fetching.clock):
-        return runner.run(partial(fetch_part, fetching), parts, "fetch")
+def _fetch_parts(
+    runner: Runner, spec: FetchTaskSpec, parts: list[PartFile]
+) -> list[FetchTaskResult]:
+    with fetch_metrics(spec.segment, parts, spec.clock):
+        return runner.run(partial(fetch_part, spec), parts, "fetch")
 
 
-def _strays_fetched(
-    runner: Runner, fetching: PartFetching, fetched: list[PartFetched]
-) -> list[PartFetched]:
-    """Hosts whose robots.txt redirects to a server of another part have their turn when all
-    parts are done, in one task that may ask everybody; a part of its own, so that it can be
-    gone on with as the others can."""
-    authorities = frozenset(authority for part in fetched for authority in part.strays)
+def _fetch_cross_part_hosts(
+    runner: Runner, spec: FetchTaskSpec, fetched: list[FetchTaskResult]
+) -> list[FetchTaskResult]:
+    """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
+    done, in one task that may ask every server. It is a part of its own, so that it can be
+    resumed as the others can."""
+    authorities = frozenset(
+        authority for part in fetched for authority in part.cross_part_authorities
+    )
     if not authorities or not all(part.finished for part in fetched):
         return []
     rows = 0
     for part in fetched:
-        rows += part.counters.pop(f"handed_back.{ELSEWHERE}", 0)
-    strays = Strays(authorities, tuple(left for part in fetched for left in part.left))
-    file = PartFile(strays_part(fetching.lists), "", rows, 0)
-    return _parts_fetched(runner, replace(fetching, strays=strays), [file])
+        rows += part.counters.pop(f"handed_back.{ROBOTS_ON_OTHER_PART}", 0)
+    servers = tuple(server for part in fetched for server in part.servers)
+    file = PartFile(cross_part_number(spec.lists), "", rows, 0)
+    hosts = CrossPartHosts(authorities, servers)
+    return _fetch_parts(runner, replace(spec, cross_part=hosts), [file])
 
 
 def _buckets(crawl_dir: CrawlDir, config: Config) -> int:
@@ -236,7 +239,7 @@ def _list_filters(config: Config) -> FilterChain | None:
 
 
 def _manifest(
-    fetched: list[PartFetched], table: str, clock: Clock, *, complete: bool
+    fetched: list[FetchTaskResult], table: str, clock: Clock, *, complete: bool
 ) -> PartManifest:
     files = [
         PartFile(part.part, piece.path, piece.rows, piece.bytes)
@@ -248,7 +251,7 @@ def _manifest(
 
 
 def _publish_hosts(
-    segment: Segment, fetched: list[PartFetched], clock: Clock, *, complete: bool
+    segment: Segment, fetched: list[FetchTaskResult], clock: Clock, *, complete: bool
 ) -> None:
     """What the CrawlDb is to know of hosts that failed; there need not be any."""
     troubles = merged_troubles(trouble for part in fetched for trouble in part.troubles)
@@ -263,14 +266,14 @@ def _publish_hosts(
     segment.sweep(FETCH_HOSTS, manifest)
 
 
-def _is_parsed(fetched: list[PartFetched]) -> bool:
+def _is_parsed(fetched: list[FetchTaskResult]) -> bool:
     """Whether all content was parsed as it was fetched: a fetch that was begun without is
     left to the parse phase as a whole."""
     chunks = [chunk for part in fetched for chunk in part.chunks]
     return all(PARSE in chunk.pieces for chunk in chunks if CONTENT in chunk.pieces)
 
 
-def _tell(report: Report, fetched: list[PartFetched], clock: Clock) -> None:
+def _fill_report(report: Report, fetched: list[FetchTaskResult], clock: Clock) -> None:
     for part in fetched:
         report.counters.update(part.counters)
     report.finished_ms = clock.now_ms()
@@ -284,7 +287,7 @@ def _tell(report: Report, fetched: list[PartFetched], clock: Clock) -> None:
     ]
 
 
-def _percentiles(fetched: list[PartFetched]) -> dict[str, Any]:
+def _percentiles(fetched: list[FetchTaskResult]) -> dict[str, Any]:
     sample = [latency for part in fetched for latency in part.latencies_ms]
     if not sample:
         return {}

@@ -16,7 +16,7 @@ from crawl.buckets.stats import count_statuses, status_label
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import CrawlError, NothingToDo
-from crawl.fetcher.reporting.measures import count_event, is_measured
+from crawl.fetcher.reporting.fetch_metrics import count_event, is_measured
 from crawl.model.report import Report
 from crawl.model.status import DB_STATUSES
 from crawl.storage.crawl_dir import CrawlDir

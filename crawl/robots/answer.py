@@ -1,4 +1,4 @@
-"""What the answer to a request for robots.txt means for its host (RFC 9309, 2.3.1).
+"""What the answer to a request for robots.txt means for its host (RFC 9309, 2.3.1):
 
 2xx                        its rules
 3xx                        redirected too often or to nowhere: everything is allowed
@@ -57,7 +57,7 @@ class RobotsPolicy:
     """`http.robots.503.defer.visits`"""
 
 
-def rules_from(
+def rules_from_answer(
     answer: Response | Failure, policy: RobotsPolicy, now_ms: int
 ) -> RobotRules | Deferred:
     """The rules of a host by the last answer, redirects already followed by the caller."""

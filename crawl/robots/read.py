@@ -22,8 +22,8 @@ MAX_BYTES = 500 * 1024
 
 MAX_WILDCARD_OCTETS = 64 * 1024
 """Of all rule lines with a `*` together: each of them is searched in each URL, and this much
-may take 0.2 s in a URL of 4,000 octets. Who has more means no crawler well, and is not asked
-for anything rather than a rule being left out."""
+may take 0.2 s in a URL of 4,000 octets. A host that has more means crawlers no good, and is not
+asked for anything rather than a rule being left out."""
 
 MAX_SITEMAPS = 1000
 
@@ -86,18 +86,18 @@ class _Group:
 
 
 class _Groups:
-    """Follows a file through its groups: whoever is named before a rule is meant by it."""
+    """Follows a file through its groups: a rule is for the agents that are named before it."""
 
     def __init__(self, agents: frozenset[str]) -> None:
         self.ours = _Group()
         self.everyone = _Group()
         self._agents = agents
-        self._meant: list[_Group] = []
+        self._current: list[_Group] = []
         self._has_rules = False
 
     def name(self, value: bytes) -> None:
         if self._has_rules:
-            self._meant = []
+            self._current = []
             self._has_rules = False
         if _EVERYONE.match(value):
             named = self.everyone
@@ -106,21 +106,21 @@ class _Groups:
         else:
             return
         named.is_named = True
-        if named not in self._meant:
-            self._meant.append(named)
+        if named not in self._current:
+            self._current.append(named)
 
     def rule(self, kind: str, value: bytes) -> None:
         self._has_rules = True
-        if self._meant and value.startswith((b"/", b"*")):  # others can match no path
+        if self._current and value.startswith((b"/", b"*")):  # others can match no path
             line = f"{kind}: {pattern_octets(value)}"
-            for group in self._meant:
+            for group in self._current:
                 group.rules[line] = None
 
     def delay(self, value: bytes) -> None:
         # Unlike a rule it ends no list of names (RFC 9309, 2.2.4).
         seconds = crawl_delay_seconds(value.decode("ascii", "replace"))
         if seconds is not None:
-            for group in self._meant:
+            for group in self._current:
                 group.delay_s = max(seconds, group.delay_s or 0.0)
 
 

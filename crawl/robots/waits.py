@@ -8,7 +8,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 MAX_WAIT_S = 366 * 86400.0
-"""Nobody means more, and nothing above has to reckon with a wait without end."""
+"""No server means more, and no caller has to reckon with a wait without end."""
 
 _LONGEST_TEXT = 64
 """Characters; longer numbers are not worth their reading."""

@@ -13,7 +13,7 @@ from crawl.buckets.runner import Runner
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
-from crawl.fetcher.part import STOP
+from crawl.fetcher.task import STOP
 from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
 from crawl.rounds.loop import Walk, Witness
 from crawl.rounds.results import Walked

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 from fetch_list import AGENT, Listed
 
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import Purpose
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.output_port import NullOutput
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
@@ -80,16 +81,16 @@ def predicted_s(listed: Listed, delay_s: float, threads: int, latency_s: dict[st
     engine = FetchEngine(
         _records(listed.urls),
         FetchSettings(threads=threads),
-        Politeness(Pace(delay_s)),
-        Surroundings(
+        Politeness(ServerPace(delay_s)),
+        EngineHooks(
             key_of=lambda host: host,
-            emit=lambda record: None,
             clock=clock,
-            chance=random.Random(0),
+            rng=random.Random(0),
         ),
+        NullOutput(),
     )
 
-    def answer(work: Work, now: float) -> tuple[Response, float]:
+    def answer(work: ReadyRequest, now: float) -> tuple[Response, float]:
         code = 404 if work.item.purpose is Purpose.ROBOTS else 200
         return Response(work.request.url, code, sent=now + 1e-9), latency_s[work.item.host]
 

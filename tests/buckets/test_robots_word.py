@@ -25,10 +25,10 @@ def test_what_segments_remember() -> None:
 
 def test_what_the_host_says_now() -> None:
     who = Curious({"http://a.org/robots.txt": "User-agent: *\nDisallow: /x\nCrawl-delay: 3"})
-    word = asked_now("http://a.org/x", who.config(), who.means())
+    word = asked_now("http://a.org/x", who.config(), who.environment())
     assert word == RobotsWord(False, "not allowed (robots_file)", 3.0)
-    assert asked_now("http://a.org/y", who.config(), who.means()).allowed is True
+    assert asked_now("http://a.org/y", who.config(), who.environment()).allowed is True
     broken = Curious({"http://a.org/robots.txt": REFUSED})
-    word = asked_now("http://a.org/x", broken.config(), broken.means())
+    word = asked_now("http://a.org/x", broken.config(), broken.environment())
     assert word.allowed is False
     assert word.told == "cannot be had for now: robots_unreachable (connect_refused)"

@@ -12,7 +12,7 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.phases import fetch
-from crawl.phases.fetch import Fetched
+from crawl.phases.fetch import FetchResult
 from crawl.storage.lock import held
 from crawl.storage.segments import FETCH
 from crawl.synthetic.web import Settings, Web, WebServer, concurrency, running
@@ -131,7 +131,7 @@ def test_a_jvm_that_dies_is_one_line(
 ) -> None:
     """Also where the signal that we heard was sent to it too."""
 
-    def dies(*arguments: object) -> Fetched:
+    def dies(*arguments: object) -> FetchResult:
         if signalled:
             signal.raise_signal(signal.SIGTERM)
         raise ConnectionRefusedError("nobody there")
@@ -151,7 +151,7 @@ def test_a_signal_before_the_first_request_is_not_forgotten(
     """Asked to end before the segment was even taken: the fetch must not overhear it."""
     run = fetch.run
 
-    def signalled_first(*arguments: Any) -> Fetched:
+    def signalled_first(*arguments: Any) -> FetchResult:
         signal.raise_signal(signal.SIGTERM)
         for thread in threading.enumerate():
             if thread.name == "interrupt":

@@ -11,7 +11,7 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.phases import fetch, generate
-from crawl.phases.fetch import Fetched
+from crawl.phases.fetch import FetchResult
 from crawl.rounds import STOP_FILE
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import held
@@ -119,7 +119,7 @@ class TestOnSpark:
     ) -> None:
         run = fetch.run
 
-        def signalled(*arguments: Any) -> Fetched:
+        def signalled(*arguments: Any) -> FetchResult:
             signal.raise_signal(signal.SIGTERM)
             return run(*arguments)
 
@@ -179,7 +179,7 @@ class TestOnSpark:
         signalled: bool,
         code: int,
     ) -> None:
-        def dies(*arguments: object) -> Fetched:
+        def dies(*arguments: object) -> FetchResult:
             if signalled:
                 signal.raise_signal(signal.SIGTERM)
             raise ConnectionRefusedError("nobody there")
@@ -199,7 +199,7 @@ class TestOnSpark:
     ) -> None:
         run = fetch.run
 
-        def stopped(*arguments: Any) -> Fetched:
+        def stopped(*arguments: Any) -> FetchResult:
             (tmp_path / "c" / STOP_FILE).touch()
             return run(*arguments)
 

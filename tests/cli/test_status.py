@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.fetcher.part import PROGRESS
+from crawl.fetcher.task import PROGRESS
 from crawl.phases import updatedb
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pyarrow.parquet as pq
 
 from crawl.counters import Counters
 from crawl.fetcher.output.journal import Journal
-from crawl.fetcher.output.output import ChunkSize, Output
+from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.chunks import Chunk, ChunkLog
@@ -38,8 +39,13 @@ class Made:
         self.counters = Counters()
         self.log = ChunkLog(self.segment, 2)
         self.log.claim(0)
-        self.output = Output(
-            *(self.segment, 2, self.log, size, BUCKETS, lambda: Counters(self.counters)),
+        self.output = SegmentOutput(
+            self.segment,
+            2,
+            self.log,
+            size,
+            BUCKETS,
+            counters=self.counters,
             monotonic=self.clock.monotonic,
         )
 
@@ -51,7 +57,7 @@ class Made:
         self.tick()
 
     def tick(self) -> None:
-        self.output.tick(self.clock.monotonic())
+        self.output.commit_point(self.clock.monotonic())
 
     def committed(self) -> list[list[str]]:
         """The URLs of each chunk."""
@@ -63,7 +69,11 @@ class Made:
 
     def settle(self) -> None:
         """Until the threads have nothing to do."""
-        for each in (self.output._noting._work, *self.output._waiting, self.output._closing):
+        for each in (
+            self.output._journal_writer._work,
+            *self.output._batches,
+            self.output._commit_under_way,
+        ):
             if each is not None:
                 each.result()
 
@@ -71,7 +81,7 @@ class Made:
         """The URLs of each note that a chunk does not contain."""
         self.settle()
         contained = [name for chunk in self.marked() for name in chunk.notes]
-        left = Journal(self.segment, 2, "another").left(contained.__contains__)
+        left = Journal(self.segment, 2, "another").uncommitted_notes(contained.__contains__)
         return [[each.url for each in note.records] for notes in left.values() for note in notes]
 
     def files(self) -> list[str]:
@@ -83,5 +93,5 @@ class Made:
         return ChunkLog(self.segment, 2).committed()
 
     def read(self, table: str, path: str) -> list[str]:
-        urls: list[str] = pq.read_table(self.segment.child(table).path(path))["url"].to_pylist()
-        return urls
+        rows = pq.read_table(self.segment.child(table).path(path))
+        return cast(list[str], rows["url"].to_pylist())

@@ -7,32 +7,35 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crawl.fetcher.drivers.virtual import Run, VirtualClock, run_virtual
-from crawl.fetcher.engine.engine import FetchEngine, Work
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.drivers.virtual import VirtualClock, VirtualRun, run_virtual
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.output_port import MemoryOutput
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 
 DUE = CrawlDatum(Status.DB_UNFETCHED, 0, fetch_interval=100, score=1.0)
-Page = Response | Failure | tuple[int, dict[str, str]] | str
+Answered = Response | Failure | tuple[int, dict[str, str]] | str
+Page = Answered | Callable[[int], Answered]
+"""What a URL answers, or a function of how often it was asked for."""
 
 
 @dataclass
 class SmallWeb:
     """URL → page: a text (200), (code, headers), or a whole answer. Anything else is 404."""
 
-    pages: Mapping[str, Page | Callable[[int], Page]]
+    pages: Mapping[str, Page]
     latency: Callable[[str], float] = lambda url: 0.1
     asked: dict[str, int] = field(default_factory=dict)
 
-    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         url = work.request.url
         self.asked[url] = self.asked.get(url, 0) + 1
-        page = self.pages.get(url, (404, {}))
+        page: Page = self.pages.get(url, (404, {}))
         if callable(page):
             page = page(self.asked[url])
         seconds = self.latency(url)
@@ -50,13 +53,28 @@ REFUSED = Failure("", FailureKind.CONNECT_REFUSED)
 STALE = Failure("", FailureKind.STALE_CONNECTION)
 
 
+class CallbackOutput(MemoryOutput):
+    """Calls a function with every record instead of keeping it."""
+
+    def __init__(self, on_record: Callable[[FetchRecord], None]) -> None:
+        super().__init__()
+        self._on_record = on_record
+
+    def add(self, record: FetchRecord) -> None:
+        self._on_record(record)
+
+
 @dataclass
 class Fetched:
     """What a run brought out."""
 
-    run: Run
+    run: VirtualRun
     engine: FetchEngine
-    records: list[FetchRecord]
+    output: MemoryOutput
+
+    @property
+    def records(self) -> list[FetchRecord]:
+        return self.output.records
 
     @property
     def statuses(self) -> dict[str, Status]:
@@ -75,28 +93,30 @@ def fetch(
     at_once: int = 1,
     deadline: float | None = None,
     politeness: dict[str, Any] | None = None,
-    around: dict[str, Any] | None = None,
+    hooks: dict[str, Any] | None = None,
+    output: MemoryOutput | None = None,
     prepare: Callable[[FetchEngine], None] = lambda engine: None,
     **settings: Any,
 ) -> Fetched:
     """Fetches the URLs from the web in virtual time."""
     clock = VirtualClock(1_800_000_000_000)
-    records: list[FetchRecord] = []
+    output = MemoryOutput() if output is None else output
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=threads, **settings),
-        Politeness(Pace(delay_s, at_once), **(politeness or {})),
-        Surroundings(
+        Politeness(ServerPace(delay_s, at_once), **(politeness or {})),
+        EngineHooks(
             **{
                 "key_of": lambda host: host,
-                "emit": records.append,
                 "clock": clock,
-                "chance": random.Random(1),
-                **(around or {}),
+                "rng": random.Random(1),
+                **(hooks or {}),
             }
         ),
+        output,
         deadline=deadline,
     )
     prepare(engine)
     run = run_virtual(engine, web.answer, threads, clock)
-    return Fetched(run, engine, records)
+    engine.finish()
+    return Fetched(run, engine, output)

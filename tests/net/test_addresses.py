@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawl.config import Config
 from crawl.errors import ConfigError
-from crawl.net.address_ranges import Range, range_of
+from crawl.net.address_ranges import AddressRange, range_of
 from crawl.net.addresses import AddressPolicy
 
 REFUSED = [
@@ -151,7 +151,7 @@ def test_metadata_has_ipv6_too(address: str) -> None:
         assert "metadata" in (policy.refusal(address) or "")
 
 
-def test_whoever_lists_the_very_address_has_it() -> None:
+def test_an_address_that_is_listed_itself_is_allowed() -> None:
     policy = AddressPolicy(["169.254.169.254", "10.0.0.0/8"])
     assert policy.refusal("169.254.169.254") is None
     assert policy.refusal("169.254.169.253") is not None
@@ -163,14 +163,14 @@ def test_a_disguise_changes_nothing(address: IPv4Address) -> None:
     policy = AddressPolicy()
     if policy.refusal(str(address)) is not None:
         # of several readings those of zeros, which no gateway passes on, say nothing
-        is_nobody = range_of(address) is Range.UNSPECIFIED
+        is_nobody = range_of(address) is AddressRange.UNSPECIFIED
         for form in disguised(address)[: 3 if is_nobody else None]:
             assert policy.refusal(form) is not None, form
 
 
 @given(st.ip_addresses(v=6))
 def test_only_the_internets_own_addresses_are_public(address: IPv6Address) -> None:
-    if range_of(address) is Range.PUBLIC:
+    if range_of(address) is AddressRange.PUBLIC:
         assert int(address) >> 125 == 1
 
 
@@ -205,7 +205,7 @@ def test_exclude_goes_before_include_and_include_is_all_there_is() -> None:
     assert policy.refusal("8.8.8.8") == "8.8.8.8 is not included"
 
 
-def test_words_and_single_addresses() -> None:
+def test_names_of_ranges_and_single_addresses() -> None:
     assert AddressPolicy(exclude=["SiteLocal"], allow_private=True).refusal("192.168.3.4")
     assert AddressPolicy(exclude=["8.8.8.8"]).refusal("8.8.8.8")
     assert AddressPolicy(exclude=["loopback"], allow_private=True).refusal("127.3.2.1")

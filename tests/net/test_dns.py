@@ -7,7 +7,7 @@ import pytest
 from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.interfaces.protocol import FailureKind
-from crawl.net.dns import HostResolver, HostsFile, Located
+from crawl.net.dns import HostLookup, HostResolver, HostsFile
 
 
 class Names:
@@ -32,7 +32,7 @@ def test_remembered_for_a_while() -> None:
     now = 100.0
     names = Names(a=["8.8.8.8"])
     resolver = HostResolver(Config.of({"http.dns.ttl": 60}), names, monotonic=lambda: now)
-    assert resolver.locate("a") == Located(("8.8.8.8",))
+    assert resolver.locate("a") == HostLookup(("8.8.8.8",))
     names.addresses["a"] = ["9.9.9.9"]
     now = 159.0
     assert resolver.locate("a").addresses == ("8.8.8.8",)
@@ -91,7 +91,7 @@ def test_one_look_up_at_a_time_for_a_host() -> None:
         return ["8.8.8.8"]
 
     resolver = HostResolver(Config.of(), slow)
-    found: list[Located] = []
+    found: list[HostLookup] = []
     threads = [
         threading.Thread(target=lambda: found.append(resolver.locate("a"))) for _ in range(8)
     ]
@@ -101,7 +101,7 @@ def test_one_look_up_at_a_time_for_a_host() -> None:
     for thread in threads:
         thread.join(10)
     assert asked == ["a"]
-    assert found == [Located(("8.8.8.8",))] * 8
+    assert found == [HostLookup(("8.8.8.8",))] * 8
 
 
 def test_a_broken_resolver_leaves_nobody_waiting() -> None:
@@ -148,7 +148,7 @@ def test_the_hosts_file_is_judged_as_well() -> None:
 
 
 @pytest.mark.parametrize("line", ["localhost a.test", "127.0.0.1", "127.0.0.1 a/b c"])
-def test_a_wrong_line_is_told_with_its_place(line: str) -> None:
+def test_a_wrong_line_is_an_error_that_names_its_place(line: str) -> None:
     with pytest.raises(ConfigError, match="hosts:1"):
         HostsFile.of(hosts_file(line))
 
@@ -156,14 +156,14 @@ def test_a_wrong_line_is_told_with_its_place(line: str) -> None:
 def test_what_needs_no_look_up_is_known_at_once() -> None:
     names = Names(a=["8.8.8.8"])
     resolver = HostResolver(hosts_file("9.9.9.9 listed.test"), names)
-    assert resolver.known("listed.test") == Located(("9.9.9.9",))
-    assert resolver.known("8.8.4.4") == Located(("8.8.4.4",))
+    assert resolver.known("listed.test") == HostLookup(("9.9.9.9",))
+    assert resolver.known("8.8.4.4") == HostLookup(("8.8.4.4",))
     refused = resolver.known("127.0.0.1")
     assert refused is not None
     assert refused.kind is FailureKind.ADDRESS_REFUSED
     assert resolver.known("a") is None
     resolver.locate("a")
-    assert resolver.known("a") == Located(("8.8.8.8",))
+    assert resolver.known("a") == HostLookup(("8.8.8.8",))
 
 
 def test_no_host_is_not_looked_up() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crawl.buckets.runner import InProcess
 from crawl.clock import Clock, SystemClock
 from crawl.phases import fetch
-from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.phases.fetch import FetchOptions, FetchResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
 from tests.phases.webs import web_config
@@ -17,7 +17,7 @@ def fetch_in_chunks(address: str, settings: Settings, parse: bool = False) -> No
     fetch_by(SystemClock(), address, settings, parse=parse)
 
 
-def fetch_by(clock: Clock, address: str, settings: Settings, *, parse: bool = False) -> Fetched:
+def fetch_by(clock: Clock, address: str, settings: Settings, *, parse: bool = False) -> FetchResult:
     config = web_config(
         Web(settings),
         fetcher__server__delay=0.02,
@@ -33,7 +33,7 @@ def fetch_following(address: str, settings: Settings, links: int = 0) -> None:
     follow_by(SystemClock(), address, settings, links)
 
 
-def follow_by(clock: Clock, address: str, settings: Settings, links: int = 0) -> Fetched:
+def follow_by(clock: Clock, address: str, settings: Settings, links: int = 0) -> FetchResult:
     config = web_config(
         Web(settings),
         fetcher__server__delay=0.01,

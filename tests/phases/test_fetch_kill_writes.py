@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -123,5 +124,5 @@ def parsed_urls(segment: Segment) -> list[str]:
     found: list[str] = []
     for file in segment.require(PARSE_DATA).files:
         with open_table(segment.part_folder(PARSE_DATA), file.path) as source:
-            found += source.read(["url"])["url"].to_pylist()
+            found += cast(list[str], source.read(["url"])["url"].to_pylist())
     return found

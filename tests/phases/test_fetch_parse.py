@@ -15,7 +15,7 @@ from crawl.config import Config
 from crawl.errors import ConfigError, UsageError
 from crawl.model.status import Status
 from crawl.phases import fetch, parse
-from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.phases.fetch import FetchOptions, FetchResult
 from crawl.phases.parse import ParseOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
@@ -45,7 +45,7 @@ def server() -> Iterator[WebServer]:
         yield server
 
 
-def run(directory: CrawlDir, name: str, config: Config) -> Fetched:
+def run(directory: CrawlDir, name: str, config: Config) -> FetchResult:
     return fetch.run(InProcess(2), directory, config, FetchOptions(name), SystemClock())
 
 

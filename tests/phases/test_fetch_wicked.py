@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -114,7 +115,8 @@ def _cuts(segment: Segment) -> dict[str, str]:
     for file in segment.require(CONTENT).files:
         with open_table(segment.part_folder(CONTENT), file.path) as source:
             table = source.read(["url", "truncated"])
-        found |= dict(zip(table["url"].to_pylist(), table["truncated"].to_pylist(), strict=True))
+        urls = cast(list[str], table["url"].to_pylist())
+        found |= zip(urls, cast(list[str], table["truncated"].to_pylist()), strict=True)
     return found
 
 

@@ -21,7 +21,7 @@ from crawl.errors import NothingToDo, StorageError
 from crawl.inspect.fetch_progress import progress_of
 from crawl.model.status import Status
 from crawl.phases import fetch, inject, parse, updatedb
-from crawl.phases.fetch import Fetched, FetchOptions
+from crawl.phases.fetch import FetchOptions, FetchResult
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
 from crawl.phases.updatedb import UpdateOptions
@@ -62,7 +62,7 @@ def config_of(server: WebServer, **settings: object) -> Config:
     )
 
 
-def run(directory: CrawlDir, name: str, config: Config) -> Fetched:
+def run(directory: CrawlDir, name: str, config: Config) -> FetchResult:
     return fetch.run(InProcess(2), directory, config, FetchOptions(name), SystemClock())
 
 
@@ -91,7 +91,7 @@ def test_a_fetch_is_scraped_while_it_runs(crawl: tuple[CrawlDir, str], server: W
     directory, name = crawl
     config = config_of(server)
     seen: list[Scrape] = []
-    done: list[Fetched] = []
+    done: list[FetchResult] = []
     with observed_command(config, "fetch", directory.address):
         url = ambient.scraped_at()
         fetching = threading.Thread(target=lambda: done.append(run(directory, name, config)))

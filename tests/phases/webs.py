@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.fetcher.part import STOP
+from crawl.fetcher.task import STOP
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.phases import generate

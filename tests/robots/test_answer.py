@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
-from crawl.robots.answer import DeferReason, Deferred, RobotsPolicy, rules_from
+from crawl.robots.answer import DeferReason, Deferred, RobotsPolicy, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules
 
 PAGE = "http://site.example/page"
@@ -16,13 +16,13 @@ def response(code: int, body: bytes = FILE, **further: object) -> Response:
 
 
 def rules(answer: Response, policy: RobotsPolicy = POLICY) -> RobotRules:
-    found = rules_from(answer, policy, now_ms=0)
+    found = rules_from_answer(answer, policy, now_ms=0)
     assert isinstance(found, RobotRules)
     return found
 
 
 def deferred(answer: Response | Failure, policy: RobotsPolicy = POLICY) -> Deferred:
-    found = rules_from(answer, policy, now_ms=0)
+    found = rules_from_answer(answer, policy, now_ms=0)
     assert isinstance(found, Deferred)
     return found
 

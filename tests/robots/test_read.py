@@ -289,7 +289,7 @@ def test_crawl_delay(text: str, seconds: float | None) -> None:
     assert read(text).crawl_delay_s == seconds
 
 
-def test_the_basis_is_told() -> None:
+def test_the_basis_is_named() -> None:
     assert read("").basis is Basis.FILE
 
 

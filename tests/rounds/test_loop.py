@@ -13,7 +13,7 @@ import pytest
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo, StorageError
-from crawl.fetcher.part import STOP
+from crawl.fetcher.task import STOP
 from crawl.phases import fetch, parse, updatedb
 from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, Stage
 from crawl.rounds.loop import Walk

@@ -60,8 +60,7 @@ class Protocols:
 
     @property
     def resolver(self) -> HostResolver:
-        """Where hosts are, as the web's protocol knows it: whoever else asks looks nothing
-        up a second time."""
+        """The resolver of the web's protocol, so that no host is looked up a second time."""
         return self._resolver
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """Plans a fetch: the engine itself, in virtual time, against a web of latencies alone.
 
-What it tells is what the queues, the pauses and the threads make of a list. Every host is
-taken to answer, to allow everything in its robots.txt and to ask for no pause of its own;
-names are not resolved, so that no two hosts share an address.
+It shows how long the queues, the pauses and the threads take for a list. Every host is taken
+to answer, to allow everything in its robots.txt and to ask for no pause of its own; names are
+not resolved, so that no two hosts share an address.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,12 @@ from numpy.typing import NDArray
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import Purpose
+from crawl.fetcher.values.output_port import NullOutput
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FETCHER_TIMELIMIT, FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
@@ -32,7 +34,7 @@ from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, PartFile
 from crawl.urls.partition import Partitioner, PartitionMode
 
-Listed = Iterator[tuple[str, CrawlDatum]]
+ListedUrls = Iterator[tuple[str, CrawlDatum]]
 
 _DUE = CrawlDatum(Status.DB_UNFETCHED, 0)
 _PAGE = Response("", 200, sent=1.0)
@@ -118,7 +120,7 @@ class PartPlan:
 
 def plan_part(
     part: int,
-    urls: Listed,
+    urls: ListedUrls,
     config: Config,
     latency: Latency,
     *,
@@ -133,7 +135,8 @@ def plan_part(
         urls,
         settings,
         Politeness.of(config),
-        Surroundings(_key_of(config), lambda record: None, clock, random.Random(seed)),
+        EngineHooks(_key_of(config), clock, random.Random(seed)),
+        NullOutput(),
         deadline=limit * 60 if limit >= 0 else None,
     )
     web = _Web(engine, latency.source(seed * 1_000_003 + part))
@@ -162,11 +165,11 @@ def makespan(seconds: Sequence[float], at_once: int | None = None) -> float:
     return max(ends)
 
 
-def listed_urls(segment: Folder, file: PartFile) -> Listed:
+def listed_urls(segment: Folder, file: PartFile) -> ListedUrls:
     """A part of a generated fetch list, read as it is used."""
     with open_table(segment.child(GENERATE), file.path) as source:
         for rows in each_group(source, ["url", "metadata"]):
-            urls = rows["url"].to_pylist()
+            urls = cast(list[str], rows["url"].to_pylist())
             for url, metadata in zip(urls, rows["metadata"].to_pylist(), strict=True):
                 yield url, replace(_DUE, metadata=dict(metadata)) if metadata else _DUE
 
@@ -181,7 +184,7 @@ def sizes_of_hosts(hosts: int, urls: int, skew: float) -> NDArray[np.int64]:
     return sizes
 
 
-def made_urls(sizes: NDArray[np.int64], part: int, parts: int, seed: int) -> Listed:
+def made_urls(sizes: NDArray[np.int64], part: int, parts: int, seed: int) -> ListedUrls:
     """The part's share of a made-up list, its hosts mixed by chance as generate mixes them."""
     mine = np.arange(part, len(sizes), parts)
     order = np.repeat(mine.astype(np.int32), sizes[mine])
@@ -211,7 +214,7 @@ class _Web:
         self._latency = latency
         self.hosts: dict[str, HostPlan] = {}
 
-    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         key = work.item.key
         pace = self._engine.queues.queue(key).pace
         host = self.hosts.get(key)

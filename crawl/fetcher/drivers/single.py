@@ -1,9 +1,9 @@
-"""One URL after the other, fetched as a crawl would: for people who want to look at a page.
+"""Fetches one URL after the other as a crawl would, for people who want to look at a page.
 
-The engine decides over each request, so that robots.txt, pauses and address rules hold for
-a curious person as they do for a crawl. In one thing it is less patient: nobody waits for a
-host whose robots.txt cannot be had; who comes back later has it asked for again. And a page
-may be asked for as often as somebody wants to see it.
+The engine decides over each request, so that robots.txt, pauses and address rules hold as
+they do for a crawl. In one thing it is less patient: a host whose robots.txt cannot be had is
+not waited for, but asked again when one of its URLs is wanted later. And a page may be
+fetched as often as somebody wants to see it.
 """
 
 from __future__ import annotations
@@ -16,44 +16,45 @@ from dataclasses import dataclass, field, replace
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.fetcher.engine.engine import FetchEngine, Work
-from crawl.fetcher.frontier.queues import Nothing
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.frontier.queues import Idle
+from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import Purpose
+from crawl.fetcher.values.output_port import MemoryOutput
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import FetchRecord
-from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
+from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FetchSettings, is_at_or_below
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.net.dns import HostResolver
-from crawl.robots.answer import Deferred, rules_from
+from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
 from crawl.urls.parse import host_of, parse
 from crawl.urls.partition import Partitioner, PartitionMode
 
-_TOLD = ("handed_back.", "redirects_dropped.", "no_host", "already_fetched_here")
-"""Counters that say why a URL has no record."""
+_REASON_COUNTERS = ("handed_back.", "redirects_dropped.", "no_host", "already_fetched_here")
+"""Beginnings of the counters that say why a URL has no record."""
 
-MOST_ANSWERS = 1000
+MAX_ROBOTS_ANSWERS = 1000
 """Authorities whose robots.txt is kept to be shown: somebody may ask for weeks."""
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """How requests are sent, and how time passes."""
+class FetchEnvironment:
+    """How requests are sent, and how time passes: the network and the clock, or a test's."""
 
     fetch: Callable[[Request], Response | Failure]
     clock: Clock
     sleep: Callable[[float], None]
-    pausing: Callable[[str, float], None] = lambda url, seconds: None
-    """Told before a pause: the URL that has to wait, and for how long."""
+    on_pause: Callable[[str, float], None] = lambda url, seconds: None
+    """Called before a pause with the URL that has to wait, and for how long."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageVisit:
     """What became of one URL."""
 
     url: str
@@ -67,48 +68,47 @@ class Visit:
     """Why it, or a redirect's target, was not fetched: names of the fetch's counters."""
 
 
-def visit_each(
+def fetch_each(
     urls: Iterable[str],
     config: Config,
-    means: Means,
-    done: Callable[[Visit], None],
+    environment: FetchEnvironment,
+    done: Callable[[PageVisit], None],
     *,
     redirects: int = 0,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Fetches each, and says so before the next is looked at."""
-    visiting = _Visiting(config, means, redirects)
+    """Fetches each URL, and calls `done` with it before the next is looked at."""
+    fetcher = _PageFetcher(config, environment, redirects)
     for url in urls:
-        done(visiting.visit(url, metadata or {}))
+        done(fetcher.visit(url, metadata or {}))
 
 
-def rules_for(
-    url: str, config: Config, means: Means, agents: tuple[str, ...] | None = None
+def robots_rules_for(
+    url: str, config: Config, environment: FetchEnvironment, agents: tuple[str, ...] | None = None
 ) -> RobotRules | Deferred:
-    """What the robots.txt of the URL's host says to the crawler, or to other `agents`; the
-    page itself is not asked for."""
-    visiting = _Visiting(config, means, redirects=0, agents=agents)
-    visiting.ask_for(url, {}, pages=False)
-    return visiting.rules_of(url) or allow_all(Basis.EXEMPT)
+    """Returns what the robots.txt of the URL's host says to the crawler, or to other `agents`;
+    the page itself is not asked for."""
+    fetcher = _PageFetcher(config, environment, redirects=0, agents=agents)
+    fetcher.ask_for(url, {}, pages=False)
+    return fetcher.rules_of(url) or allow_all(Basis.EXEMPT)
 
 
 def is_allowlisted(url: str, exempt: frozenset[str]) -> bool:
     """Whether the URL's host, or one above it, is among those whose robots.txt need not be
     asked for (`FetchSettings.robots_exempt`)."""
-    host = host_of(url) or ""
-    while host and host not in exempt:
-        host = host.partition(".")[2]
-    return bool(host)
+    return is_at_or_below(host_of(url) or "", exempt)
 
 
 @dataclass(slots=True)
-class _Visiting:
+class _PageFetcher:
+    """Runs an engine by hand, one URL after the other."""
+
     config: Config
-    means: Means
+    environment: FetchEnvironment
     redirects: int
     agents: tuple[str, ...] | None = None
     """Whose rules are looked for; None for the configured names."""
-    _records: list[FetchRecord] = field(default_factory=list)
+    _output: MemoryOutput = field(default_factory=MemoryOutput)
     _answers: dict[str, Response | Failure] = field(default_factory=dict)
     """The last answer for an authority's robots.txt, the oldest first."""
     _settings: FetchSettings = field(init=False)
@@ -129,27 +129,28 @@ class _Visiting:
             tail_silence_s=math.inf,
         )
         self._engine = FetchEngine(
-            iter(()), self._settings, Politeness.of(self.config), self._surroundings()
+            iter(()), self._settings, Politeness.of(self.config), self._hooks(), self._output
         )
 
-    def visit(self, url: str, metadata: Mapping[str, str]) -> Visit:
+    def visit(self, url: str, metadata: Mapping[str, str]) -> PageVisit:
         """Fetches the page, and those that it redirects to."""
-        self._records.clear()
+        self._output.clear()
         before = Counters(self._engine.counters)
         self.ask_for(url, metadata)
-        records = tuple(self._records)
+        records = tuple(self._output.records)
         rules = self.rules_of(records[-1].url if records else url)
-        return Visit(url, records, rules, self._reasons_since(before))
+        return PageVisit(url, records, rules, self._reasons_since(before))
 
     def ask_for(self, url: str, metadata: Mapping[str, str], *, pages: bool = True) -> None:
         """Sends what requests it takes; without `pages`, those for robots.txt alone."""
-        clock, engine = self.means.clock, self._engine
+        clock, engine = self.environment.clock, self._engine
         now_ms = clock.now_ms()
         datum = CrawlDatum(Status.DB_UNFETCHED, now_ms, score=1.0, metadata=dict(metadata))
         at = clock.monotonic()
+        engine.forget_seen()  # somebody may want to see a page again
         engine.add(url, datum, at)
-        while (found := engine.next_work(at)) is not None:
-            if isinstance(found, Nothing):
+        while (found := engine.next_request(at)) is not None:
+            if isinstance(found, Idle):
                 # nothing is under way, so that there always is such a moment
                 at = found.until if found.until is not None else at
                 continue
@@ -159,26 +160,27 @@ class _Visiting:
             answer = self._ask(found.request)
             at = clock.monotonic()
             engine.handle(found, answer, at)
+            engine.commit_point(at)
             if found.item.purpose is Purpose.ROBOTS:
                 self._keep(found.item.robots_for, answer)
 
     def _keep(self, authority: str, answer: Response | Failure) -> None:
         self._answers.pop(authority, None)
         self._answers[authority] = answer
-        if len(self._answers) > MOST_ANSWERS:
+        if len(self._answers) > MAX_ROBOTS_ANSWERS:
             del self._answers[next(iter(self._answers))]
 
-    def _wait(self, work: Work, at: float) -> None:
-        seconds = at - self.means.clock.monotonic()
+    def _wait(self, work: ReadyRequest, at: float) -> None:
+        seconds = at - self.environment.clock.monotonic()
         if seconds > 0:
-            self.means.pausing(work.request.url, seconds)
-            self.means.sleep(seconds)
+            self.environment.on_pause(work.request.url, seconds)
+            self.environment.sleep(seconds)
 
     def _ask(self, request: Request) -> Response | Failure:
         try:
-            return self.means.fetch(request)
+            return self.environment.fetch(request)
         except Exception as fault:  # a protocol promises not to raise
-            sent = self.means.clock.monotonic()
+            sent = self.environment.clock.monotonic()
             text = f"{type(fault).__name__}: {fault}"
             return Failure(request.url, FailureKind.OTHER, text, sent=sent)
 
@@ -191,16 +193,16 @@ class _Visiting:
         return None if answer is None else self._verdict(answer)
 
     def _verdict(self, answer: Response | Failure) -> RobotRules | Deferred:
-        return rules_from(answer, self._settings.robots, self.means.clock.now_ms())
+        return rules_from_answer(answer, self._settings.robots, self.environment.clock.now_ms())
 
     def _reasons_since(self, before: Counters) -> tuple[str, ...]:
         return tuple(
             name
             for name, count in sorted(self._engine.counters.items())
-            if name.startswith(_TOLD) and count > before[name]
+            if name.startswith(_REASON_COUNTERS) and count > before[name]
         )
 
-    def _surroundings(self) -> Surroundings:
+    def _hooks(self) -> EngineHooks:
         config = self.config
         resolver = HostResolver(config)
         normalizers = NormalizerChain.from_config(config, Scope.FETCHER)
@@ -210,7 +212,7 @@ class _Visiting:
             found = resolver.locate(host).addresses
             return found[0] if found else None
 
-        def accepted(url: str) -> tuple[str | None, str]:
+        def accept_target(url: str) -> tuple[str | None, str]:
             normal = normalizers.normalize(url)
             if normal is None:
                 return None, "malformed"
@@ -218,11 +220,10 @@ class _Visiting:
             return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
 
         partitioner = Partitioner(PartitionMode(config[FETCHER_QUEUE_MODE]), address_of)
-        return Surroundings(
+        return EngineHooks(
             key_of=lambda host: partitioner.key_of_host(host).key,
-            emit=self._records.append,
-            clock=self.means.clock,
-            chance=random.Random(0),
-            accepted=accepted,
+            clock=self.environment.clock,
+            rng=random.Random(0),
+            accept_target=accept_target,
             address_of=address_of if Politeness.of(config).ip_delay_s > 0 else None,
         )

@@ -11,15 +11,15 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.interfaces.protocol import Failure, Response
 
-Answer = Callable[[Work, float], tuple[Response | Failure, float]]
-"""(a request, when it is sent) → its answer, and the seconds until that is whole."""
+AnswerFunction = Callable[[ReadyRequest, float], tuple[Response | Failure, float]]
+"""Returns the answer to a request that is sent at a moment, and how many seconds it takes."""
 
 
 class VirtualClock:
-    """A clock that only the run moves."""
+    """A clock that only `run_virtual` moves."""
 
     def __init__(self, start_ms: int = 0) -> None:
         self._start_ms = start_ms
@@ -33,7 +33,7 @@ class VirtualClock:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentRequest:
     """One request as the server saw it."""
 
     url: str
@@ -44,33 +44,38 @@ class Sent:
 
 
 @dataclass(slots=True)
-class Run:
-    """What happened."""
+class VirtualRun:
+    """What a run in virtual time took, and sent."""
 
     seconds: float = 0.0
     busy_s: float = 0.0
-    """Seconds that threads spent with requests, all together."""
-    sent: list[Sent] = field(default_factory=list)
+    """Seconds that all threads together spent with requests."""
+    sent: list[SentRequest] = field(default_factory=list)
 
 
 def run_virtual(
-    engine: FetchEngine, answer: Answer, threads: int, clock: VirtualClock, *, keep: bool = True
-) -> Run:
-    """Runs until the engine is done. `keep` the requests for looking at them later."""
-    run = Run()
-    free = threads
+    engine: FetchEngine,
+    answer: AnswerFunction,
+    threads: int,
+    clock: VirtualClock,
+    *,
+    keep: bool = True,
+) -> VirtualRun:
+    """Runs until the engine is done; `keep`s the requests in the result."""
+    run = VirtualRun()
+    free_threads = threads
     numbers = itertools.count()
-    under_way: list[tuple[float, int, Work, Response | Failure, float]] = []
+    under_way: list[tuple[float, int, ReadyRequest, Response | Failure, float]] = []
     while True:
         until: float | None = None
         done = False
-        while free:
-            found = engine.next_work(clock.now)
-            if isinstance(found, Work):
+        while free_threads:
+            found = engine.next_request(clock.now)
+            if isinstance(found, ReadyRequest):
                 response, seconds = answer(found, clock.now)
                 ends = clock.now + seconds
                 heapq.heappush(under_way, (ends, next(numbers), found, response, clock.now))
-                free -= 1
+                free_threads -= 1
                 continue
             done = found is None
             until = None if found is None else found.until
@@ -84,12 +89,13 @@ def run_virtual(
         clock.now = max(clock.now, min(next_end, float("inf") if until is None else until))
         while under_way and under_way[0][0] <= clock.now:
             ends, _, work, response, begun = heapq.heappop(under_way)
-            free += 1
+            free_threads += 1
             run.busy_s += ends - begun
             if keep:
                 run.sent.append(_sent(work, begun, ends))
             engine.handle(work, response, ends)
+            engine.commit_point(ends)
 
 
-def _sent(work: Work, begun: float, ended: float) -> Sent:
-    return Sent(work.item.url, work.item.host, work.item.key, begun, ended)
+def _sent(work: ReadyRequest, begun: float, ended: float) -> SentRequest:
+    return SentRequest(work.item.url, work.item.host, work.item.key, begun, ended)

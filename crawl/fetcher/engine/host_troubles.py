@@ -1,4 +1,4 @@
-"""Which hosts failed a fetch, and how long they must not be asked: for the rounds after it."""
+"""Which hosts failed in a fetch, and how long later rounds must not ask them."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ class HostTroubles:
         return bool(self._hosts)
 
     def pause(self, host: str, reason: str, now: float, until: float, base_s: float) -> None:
-        """The host failed, and is asked again in this fetch, if there is time."""
+        """Notes that the host failed; it is asked again in this fetch, if there is time."""
         self._add(host, _Trouble(reason, now, until, base_s, gave_up=False))
 
     def give_up(
         self, host: str, reason: str, now: float, until: float, base_s: float = 0.0
     ) -> None:
-        """The host's URLs are handed back."""
+        """Notes that the host's URLs are returned unfetched."""
         self._add(host, _Trouble(reason, now, until, base_s, gave_up=True))
 
     def close(self, key: str, hosts: Iterable[str], reason: str, now: float, until: float) -> None:
-        """A whole queue is handed back, perhaps of several hosts."""
+        """Notes that a whole queue is returned unfetched, perhaps of several hosts."""
         self._closed[key] = reason, until
         for host in hosts:
             self.give_up(host, reason, now, until, until - now)
 
     def refuse(self, key: str, host: str, now: float) -> None:
-        """A URL came too late for its queue, which is closed."""
+        """Notes the host of a URL that came when its queue was closed already."""
         if key in self._closed and host not in self._hosts:
             reason, until = self._closed[key]
             self.give_up(host, reason, now, until, max(0.0, until - now))
 
     def answered(self, host: str) -> None:
-        """The host works: no pause but the usual one is owed."""
+        """Notes that the host works: no pause but the usual one is owed."""
         known = self._hosts.get(host)
         if known is not None and not known.gave_up:
             del self._hosts[host]
 
-    def found(self) -> list[HostTrouble]:
+    def all_hosts(self) -> list[HostTrouble]:
         """All of them, in times of the calendar."""
         now, now_ms = self.clock.monotonic(), self.clock.now_ms()
 

@@ -7,9 +7,9 @@ sooner, and their hosts put off as after a timeout, under these conditions:
 - every request under way is for a robots.txt, and has been for as long as `fetcher.tail.silence`
   says, for the usual pause between two requests to a server, and for four times as long as
   the slowest robots.txt of this fetch took;
-- another server has answered or refused in this fetch: where nobody has, it may be the network,
+- another server has answered or refused in this fetch: where none has, it may be the network,
   or one slow server alone;
-- none of the hosts was given up like this before: whoever was is given all of its time when it
+- none of the hosts was given up like this before: one that was is given all of its time when it
   is tried again, and keeps that right once it has answered.
 
 A request that is given up counts as one that was sent: its server's pause begins, and an
@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from crawl.fetcher.values.item import FetchItem
 from crawl.urls.parse import host_of
 
-_SLOWER = 4
+_TIMES_SLOWER = 4
 _LOOK_AGAIN_S = 0.1
 """Between two looks answers are read that have come: this process may have been held up."""
 
@@ -34,16 +34,16 @@ _LOOK_AGAIN_S = 0.1
 class SilentServers:
     """The requests for a robots.txt that are under way."""
 
-    least_s: float
+    min_wait_s: float
     """How long each is waited for at the least; infinite: until its request ends."""
-    needs_time: Callable[[str], bool]
+    is_slow_host: Callable[[str], bool]
     """Whether a host is known to need all of its time."""
     _given_up: set[FetchItem] = field(default_factory=set)
     _since: dict[FetchItem, float] = field(default_factory=dict)
     _slowest_s: float | None = None
     """Of the answers so far, refusals included."""
     _look_again: float = 0.0
-    _needs: dict[str, bool] = field(default_factory=dict)
+    _slow_hosts: dict[str, bool] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._since)
@@ -60,31 +60,31 @@ class SilentServers:
         self._look_again = 0.0
         return True
 
-    def waited_for_until(self) -> float:
-        """When the last of them has been waited for long enough; where nobody has answered,
+    def waited_until(self) -> float:
+        """When the last of them has been waited for long enough; where none has answered,
         never."""
         if not self._since or self._slowest_s is None:
             return math.inf
-        patience_s = max(self.least_s, _SLOWER * self._slowest_s)
+        patience_s = max(self.min_wait_s, _TIMES_SLOWER * self._slowest_s)
         last = next(reversed(self._since.values()))
         return max(last + patience_s, self._look_again)
 
-    def leave(self, now: float) -> list[FetchItem]:
-        """Gives up all of them, whose time is up, unless one needs more; at the second call."""
-        if any(self._needs_time(item) for item in self._since):
-            self.least_s = math.inf  # as long as it takes, and so for all
+    def give_up_all(self, now: float) -> list[FetchItem]:
+        """Gives up all of them, unless one needs more time; at the second call."""
+        if any(self._is_slow(item) for item in self._since):
+            self.min_wait_s = math.inf  # as long as it takes, and so for all
             return []
         if not self._look_again:
             self._look_again = now + _LOOK_AGAIN_S
             return []
-        left = list(self._since)
-        self._given_up.update(left)
+        items = list(self._since)
+        self._given_up.update(items)
         self._since.clear()
         self._look_again = 0.0
-        return left
+        return items
 
-    def _needs_time(self, item: FetchItem) -> bool:
+    def _is_slow(self, item: FetchItem) -> bool:
         host = host_of(f"{item.robots_for}/") or ""
-        if host not in self._needs:
-            self._needs[host] = self.needs_time(host)
-        return self._needs[host]
+        if host not in self._slow_hosts:
+            self._slow_hosts[host] = self.is_slow_host(host)
+        return self._slow_hosts[host]

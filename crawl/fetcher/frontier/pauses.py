@@ -1,36 +1,36 @@
-"""Pauses that servers asked for, or earned by failing, as one task tells the next of them: a
-death must not shorten them."""
+"""Pauses that servers asked for, or earned by failing, as a task stores them for the next one:
+its death must not shorten them."""
 
 from __future__ import annotations
 
 import json
 
-from crawl.fetcher.frontier.queues import HostQueues, Left
+from crawl.fetcher.frontier.queues import HostQueues, ServerState
 
-Told = list[tuple[str, float, int]]
-"""A server's key, the seconds until it may be asked, and its failures in a row."""
-_MOST = 10_000
-"""Servers that are told of: some hundred bytes each."""
+Pauses = list[tuple[str, float, int]]
+"""Rows of a server's key, the seconds until it may be asked, and its failures in a row."""
+_MAX_SERVERS = 10_000
+"""Some hundred bytes each."""
 
 
-def pauses_of(queues: HostQueues, now: float, usual_s: float) -> Told:
-    """Who must be left alone: who failed, and whoever asked for more than is usual."""
+def current_pauses(queues: HostQueues, now: float, usual_s: float) -> Pauses:
+    """The servers that must be left alone: those that failed or asked for more than is usual."""
     found = [
-        (left.key, round(left.pause_s, 3), left.exceptions)
-        for left in queues.left(now)
-        if left.pause_s > (0.0 if left.exceptions else usual_s)
+        (server.key, round(server.pause_s, 3), server.exceptions)
+        for server in queues.server_states(now)
+        if server.pause_s > (0.0 if server.exceptions else usual_s)
     ]
-    return sorted(found, key=lambda each: -each[1])[:_MOST]
+    return sorted(found, key=lambda each: -each[1])[:_MAX_SERVERS]
 
 
-def pauses_in(raw: bytes | None, now_ms: int) -> list[Left]:
-    """Of what a task told at some moment, those that are not over; none where it is torn."""
+def read_pauses(raw: bytes | None, now_ms: int) -> list[ServerState]:
+    """The pauses of a progress file that are not over; none where the file is torn."""
     try:
-        told = json.loads(raw) if raw else {}
-        passed_s = max(0.0, (now_ms - int(told["told_ms"])) / 1000)
+        progress = json.loads(raw) if raw else {}
+        passed_s = max(0.0, (now_ms - int(progress["told_ms"])) / 1000)
         return [
-            Left(str(key), float(pause_s) - passed_s, int(exceptions), "")
-            for key, pause_s, exceptions in told["paused"]
+            ServerState(str(key), float(pause_s) - passed_s, int(exceptions), "")
+            for key, pause_s, exceptions in progress["paused"]
             if float(pause_s) > passed_s
         ]
     except (ValueError, TypeError, KeyError):

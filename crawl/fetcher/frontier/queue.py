@@ -1,7 +1,7 @@
 """The URLs of one server, and when it may be asked next.
 
-A queue knows no threads and no clock: it is told the time and answers. Whoever takes an
-item owns one of the server's slots until it gives it back.
+A queue knows no threads and no clock: it is given the time. Who takes an item owns one of the
+server's slots until it is given back.
 """
 
 from __future__ import annotations
@@ -10,33 +10,33 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from crawl.fetcher.values.item import FetchItem, Purpose
-from crawl.fetcher.values.politeness import Pace
+from crawl.fetcher.values.politeness import ServerPace
 
 
 @dataclass(slots=True, eq=False)
 class HostQueue:
-    """One server's waiting line."""
+    """What waits for one server."""
 
     key: str
-    pace: Pace
+    pace: ServerPace
     pages: deque[FetchItem] = field(default_factory=deque)
     robots: deque[FetchItem] = field(default_factory=deque)
     """Served first, and also while the pages are held back."""
     in_progress: int = 0
     ready_at: float = 0.0
     """No request may start before this moment."""
-    why: str = ""
-    """What it waits for then; empty for its usual pause."""
+    wait_reason: str = ""
+    """Why it waits until then; empty for its usual pause."""
     exceptions: int = 0
     """Failures in a row."""
-    held: int = 0
-    """How many authorities' rules the pages are waiting for."""
-    blocked: str = ""
+    awaited_rules: int = 0
+    """How many authorities' rules are asked for; the pages are held back until all are there."""
+    closed_reason: str = ""
     """Why nothing more is taken in; empty while the queue is open."""
-    floor_s: float = 0.0
+    min_delay_s: float = 0.0
     """The pause that robots.txt asks for: nothing else shortens it."""
-    lined_up: bool = False
-    """Whether it stands among the queues that will be looked at by themselves."""
+    is_scheduled: bool = False
+    """Whether it stands in the heap of the queues that will be served, or at an address gate."""
 
     @property
     def waiting(self) -> int:
@@ -47,7 +47,7 @@ class HostQueue:
         """Whether an item could be taken if the time had come."""
         if self.in_progress >= self.pace.at_once:
             return False
-        return bool(self.robots) or (bool(self.pages) and not self.held)
+        return bool(self.robots) or (bool(self.pages) and not self.awaited_rules)
 
     @property
     def next_host(self) -> str:
@@ -71,22 +71,22 @@ class HostQueue:
         self.in_progress -= 1
         if asked and now + self.pace.delay_s > self.ready_at:
             self.ready_at = now + self.pace.delay_s
-            self.why = ""
+            self.wait_reason = ""
 
-    def slow_down(self, pace: Pace, floor_s: float) -> None:
-        """Keeps to the pace that a robots.txt asks for; the pause gets never shorter again
-        than `floor_s`."""
+    def slow_down(self, pace: ServerPace, min_delay_s: float) -> None:
+        """Keeps to the pace that a robots.txt asks for; the pause never gets shorter again
+        than `min_delay_s`."""
         self.pace = pace
-        self.floor_s = max(self.floor_s, floor_s)
+        self.min_delay_s = max(self.min_delay_s, min_delay_s)
 
-    def wait_until(self, moment: float, why: str = "") -> None:
+    def wait_until(self, moment: float, reason: str = "") -> None:
         if moment > self.ready_at:
             self.ready_at = moment
-            self.why = why
+            self.wait_reason = reason
 
     def drain(self) -> list[FetchItem]:
         """Takes out every item that still waits."""
-        left = [*self.robots, *self.pages]
+        items = [*self.robots, *self.pages]
         self.robots.clear()
         self.pages.clear()
-        return left
+        return items

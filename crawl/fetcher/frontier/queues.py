@@ -1,7 +1,7 @@
-"""All servers' queues: who may be asked now, and if nobody, when.
+"""The queues of all servers: which one may be asked now, and if none, when.
 
 The servers that could be asked stand in a heap by the moment at which they are ready, so
-that the next item costs O(log servers) and nobody ever spins. Hosts that share an IP
+that the next item costs O(log servers) and no thread ever spins. Hosts that share an IP
 address may also have to keep a distance from each other: the address is then a second
 gate that must be open.
 
@@ -23,11 +23,11 @@ from crawl.fetcher.values.politeness import Politeness
 
 _LONG_S = 5.0
 """A pause that people want to know of."""
-_WAITS_TOLD = 3
+_MAX_LONG_WAITS = 3
 
 
 @dataclass(slots=True, eq=False)
-class _Gate:
+class _AddressGate:
     """One IP address: at most one request at a time, and a pause after each."""
 
     busy: bool = False
@@ -35,76 +35,76 @@ class _Gate:
     waiting: deque[HostQueue] = field(default_factory=deque)
     """Ready, but for the address."""
     called: HostQueue | None = None
-    """Whose turn it is next: one at a time, however many hosts share the address."""
+    """The queue that may pass next: one at a time, however many hosts share the address."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
-    """Nobody may be asked now."""
+class Idle:
+    """No server may be asked now."""
 
     until: float | None
-    """The moment at which somebody may be; None while that hangs on a request under way,
-    or if nothing is left at all."""
+    """The moment at which one may be; None while that depends on a request under way, or if
+    nothing is left at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """How a server was left."""
+class ServerState:
+    """The pause and the failures of a server, for the next engine that asks it."""
 
     key: str
     pause_s: float
-    """Until it may be asked."""
+    """How long it must not be asked."""
     exceptions: int
-    blocked: str
+    closed_reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class LongWait:
     """A server that cannot be asked for a while."""
 
     host: str
-    why: str
+    reason: str
     until: float
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """How the queues stand at a moment."""
+class QueueStats:
+    """How many queues are ready or wait at a moment, and how long they will take."""
 
     ready: int
-    """Those that could be asked."""
+    """Queues that could be asked."""
     waiting: int
-    """Those whose pause is not over, that are being asked, or whose rules are."""
+    """Queues whose pause is not over, that are being asked, or whose rules are."""
     serial_s: float
     """How long the longest one takes at the least, by its pauses alone."""
     awaiting_robots: int = 0
     """Of those that wait: for a robots.txt."""
     backed_off: int = 0
     """Of those that wait: because their server failed, or asked for it."""
-    waits: tuple[Wait, ...] = ()
-    """The first of those that wait for long."""
+    waits: tuple[LongWait, ...] = ()
+    """The first of the queues that wait for long."""
 
 
 class HostQueues:
-    """The queues by key."""
+    """The queues of all servers, by key."""
 
     def __init__(self, politeness: Politeness, gates: bool | None = None) -> None:
         self._politeness = politeness
         self._queues: dict[str, HostQueue] = {}
         self._heap: list[tuple[float, int, HostQueue]] = []
         self._numbers = itertools.count()
-        self._gates: dict[str, _Gate] = {}
+        self._gates: dict[str, _AddressGate] = {}
         self._address_of: dict[str, str] = {}
-        self._gate_of: dict[FetchItem, _Gate] = {}
+        self._gate_of: dict[FetchItem, _AddressGate] = {}
         """The gate that each item under way has closed behind it."""
-        self._turns: dict[HostQueue, _Gate] = {}
+        self._called_by: dict[HostQueue, _AddressGate] = {}
         """The gates that have called a queue, which has not come yet."""
-        self._past: dict[str, tuple[int, str]] = {}
-        """Of forgotten queues: failures in a row, and why they are closed."""
+        self._forgotten: dict[str, tuple[int, str]] = {}
+        """Failures in a row of queues that were dropped, and why they are closed."""
         self._paused: dict[str, float] = {}
-        """Of queues that others left: when their pauses end."""
+        """When the pauses end that another engine's requests ask for."""
         self._closed_until: dict[str, float] = {}
-        """Of queues that are closed for a time."""
+        """When queues that are closed for a time take in again."""
         self._gated = politeness.ip_delay_s > 0 if gates is None else gates
         self.waiting = 0
         self.in_progress = 0
@@ -120,39 +120,43 @@ class HostQueues:
         found = self._queues.get(key)
         if found is None:
             found = HostQueue(key, self._politeness.pace_of(key))
-            found.exceptions, found.blocked = self._past.pop(key, (0, ""))
+            found.exceptions, found.closed_reason = self._forgotten.pop(key, (0, ""))
             found.ready_at = self._paused.pop(key, 0.0)
             self._queues[key] = found
         return found
 
-    def left(self, now: float) -> list[Left]:
-        """What whoever asks these servers next has to know."""
-        past = [Left(key, 0.0, *left) for key, left in self._past.items()]
+    def server_states(self, now: float) -> list[ServerState]:
+        """What the next engine that asks these servers has to know."""
+        past = [ServerState(key, 0.0, *state) for key, state in self._forgotten.items()]
         past += [
-            Left(key, until - now, 0, "") for key, until in self._paused.items() if until > now
+            ServerState(key, until - now, 0, "")
+            for key, until in self._paused.items()
+            if until > now
         ]
         return past + [
-            Left(queue.key, max(0.0, queue.ready_at - now), queue.exceptions, queue.blocked)
+            ServerState(
+                queue.key, max(0.0, queue.ready_at - now), queue.exceptions, queue.closed_reason
+            )
             for queue in self._queues.values()
-            if queue.ready_at > now or queue.exceptions or queue.blocked
+            if queue.ready_at > now or queue.exceptions or queue.closed_reason
         ]
 
-    def go_on_from(self, left: Iterable[Left], now: float) -> None:
+    def keep_pauses(self, states: Iterable[ServerState], now: float) -> None:
         """Keeps the pauses that another one's requests ask for; before anything is put."""
-        for each in left:
+        for each in states:
             until = now + each.pause_s
             self._paused[each.key] = max(until, self._paused.get(each.key, until))
-            if each.exceptions or each.blocked:
-                self._past[each.key] = (each.exceptions, each.blocked)
+            if each.exceptions or each.closed_reason:
+                self._forgotten[each.key] = (each.exceptions, each.closed_reason)
 
     def put(self, item: FetchItem, *, first: bool = False) -> str:
-        """Lines the item up; where its queue is blocked, says why and does not."""
+        """Puts the item in its queue; where that is closed, returns why and does not."""
         queue = self._queues.get(item.key) or self.queue(item.key)
-        if queue.blocked:
-            return queue.blocked
+        if queue.closed_reason:
+            return queue.closed_reason
         queue.put(item, first=first)
         self.waiting += 1
-        if not queue.lined_up:
+        if not queue.is_scheduled:
             self._offer(queue)
         return ""
 
@@ -160,15 +164,15 @@ class HostQueues:
         """Which IP address a host is at, once it is known."""
         self._address_of[host] = address
 
-    def take(self, now: float) -> FetchItem | Nothing:
+    def take(self, now: float) -> FetchItem | Idle:
         """The next item of a server that may be asked now."""
         while self._heap:
             ready_at, _, queue = self._heap[0]
             is_outdated = not queue.has_work or ready_at < queue.ready_at
             if ready_at > now and not is_outdated:
-                return Nothing(ready_at)
+                return Idle(ready_at)
             heapq.heappop(self._heap)
-            queue.lined_up = False
+            queue.is_scheduled = False
             if self._gated and not self._passes_gate(queue, now, is_outdated):
                 continue
             if is_outdated:
@@ -182,7 +186,7 @@ class HostQueues:
             if queue.in_progress < queue.pace.at_once:
                 self._offer(queue)
             return item
-        return Nothing(None)
+        return Idle(None)
 
     def release(self, item: FetchItem, now: float, *, asked: bool) -> HostQueue:
         """Gives the server's slot back; its pause begins now where it was asked."""
@@ -195,39 +199,39 @@ class HostQueues:
         return queue
 
     def offer(self, queue: HostQueue) -> None:
-        """To be told after a queue was changed from outside: held, released, paced anew."""
+        """Schedules a queue anew. To be called after it was changed from outside."""
         self._offer(queue)
 
     def drain(self, queue: HostQueue, reason: str = "", until: float = math.inf) -> list[FetchItem]:
         """Empties a queue, and closes it where a reason is given; for good, or for a time."""
-        left = queue.drain()
-        self.waiting -= len(left)
-        queue.blocked = queue.blocked or reason
+        items = queue.drain()
+        self.waiting -= len(items)
+        queue.closed_reason = queue.closed_reason or reason
         if until < math.inf:
             self._closed_until[queue.key] = until
-        return left
+        return items
 
     def reopen(self, now: float) -> None:
-        """Has queues take in again whose time is over."""
+        """Opens the queues whose time is over."""
         for key in [key for key, until in self._closed_until.items() if until <= now]:
             del self._closed_until[key]
             queue = self.queue(key)
-            queue.blocked, queue.exceptions = "", 0
+            queue.closed_reason, queue.exceptions = "", 0
 
     def forget_idle(self, now: float) -> None:
-        """Drops queues that have nothing to do and no pause to keep; of their past only
-        what matters stays. A pace that robots.txt asked for must be told anew."""
+        """Drops queues that have nothing to do and no pause to keep; only their failures are
+        remembered. A pace that robots.txt asked for must be set anew."""
         idle = [
             queue
             for queue in self._queues.values()
-            if not (queue.waiting or queue.in_progress or queue.held)
+            if not (queue.waiting or queue.in_progress or queue.awaited_rules)
             and queue.ready_at <= now
-            and (queue.floor_s or queue.pace == self._politeness.pace_of(queue.key))
+            and (queue.min_delay_s or queue.pace == self._politeness.pace_of(queue.key))
         ]
         for queue in idle:
             del self._queues[queue.key]
-            if queue.exceptions or queue.blocked:
-                self._past[queue.key] = (queue.exceptions, queue.blocked)
+            if queue.exceptions or queue.closed_reason:
+                self._forgotten[queue.key] = (queue.exceptions, queue.closed_reason)
         if self._gated:
             self._forget_gates(now)
 
@@ -247,68 +251,68 @@ class HostQueues:
             if gate.busy or gate.waiting or gate.called or gate.ready_at > now
         }
 
-    def outlook(self, now: float) -> Outlook:
-        """How the queues stand: what people are told, and what an ETA rests on."""
+    def stats(self, now: float) -> QueueStats:
+        """How many queues are ready or wait: for progress displays and an ETA."""
         ready = waiting = awaiting = backed_off = 0
         longest = 0.0
-        waits: list[Wait] = []
+        waits: list[LongWait] = []
         for queue in self._queues.values():
             if queue.has_work and queue.ready_at <= now:
                 ready += 1
             elif queue.waiting or queue.in_progress:
                 waiting += 1
-                if queue.held:
+                if queue.awaited_rules:
                     awaiting += 1
                 elif queue.exceptions and queue.ready_at > now:
                     backed_off += 1
                 if queue.waiting and queue.ready_at - now > _LONG_S:
-                    why = queue.why or "crawl delay"
-                    waits.append(Wait(queue.next_host, why, queue.ready_at))
+                    reason = queue.wait_reason or "crawl delay"
+                    waits.append(LongWait(queue.next_host, reason, queue.ready_at))
             if queue.waiting:
                 pauses = max(0, queue.waiting - 1) * queue.pace.delay_s / queue.pace.at_once
                 longest = max(longest, max(0.0, queue.ready_at - now) + pauses)
-        first = heapq.nsmallest(_WAITS_TOLD, waits, key=lambda wait: wait.until)
-        return Outlook(ready, waiting, longest, awaiting, backed_off, tuple(first))
+        first = heapq.nsmallest(_MAX_LONG_WAITS, waits, key=lambda wait: wait.until)
+        return QueueStats(ready, waiting, longest, awaiting, backed_off, tuple(first))
 
     def _offer(self, queue: HostQueue) -> None:
-        if not queue.lined_up and queue.has_work:
+        if not queue.is_scheduled and queue.has_work:
             self._push(queue, queue.ready_at)
 
     def _push(self, queue: HostQueue, moment: float) -> None:
-        queue.lined_up = True
+        queue.is_scheduled = True
         heapq.heappush(self._heap, (moment, next(self._numbers), queue))
 
-    def _gate(self, host: str) -> _Gate | None:
+    def _gate(self, host: str) -> _AddressGate | None:
         address = self._address_of.get(host)
-        return None if address is None else self._gates.setdefault(address, _Gate())
+        return None if address is None else self._gates.setdefault(address, _AddressGate())
 
     def _passes_gate(self, queue: HostQueue, now: float, is_outdated: bool) -> bool:
         """Whether the queue may go on, as far as its address is concerned; otherwise it
-        waits there. A turn that is not used is the next one's."""
-        turn = self._turns.pop(queue, None)
-        if turn is not None:
-            turn.called = None
+        waits there. A call that is not used goes to the next."""
+        caller = self._called_by.pop(queue, None)
+        if caller is not None:
+            caller.called = None
         gate = None if is_outdated else self._gate(queue.next_host)
-        if turn is not None and turn is not gate:
-            self._call_next(turn)
+        if caller is not None and caller is not gate:
+            self._call_next(caller)
         if gate is None:
             return True
         if not gate.busy and gate.called is None and gate.ready_at <= now:
             return True
-        queue.lined_up = True
+        queue.is_scheduled = True
         gate.waiting.append(queue)
         if not gate.busy and gate.called is None:
             self._call_next(gate)
         return False
 
-    def _call_next(self, gate: _Gate) -> None:
-        """Gives the turn to the first that can use it as soon as the gate opens."""
+    def _call_next(self, gate: _AddressGate) -> None:
+        """Calls the first queue that can pass as soon as the gate opens."""
         while gate.waiting:
             queue = gate.waiting.popleft()
-            queue.lined_up = False
+            queue.is_scheduled = False
             if queue.has_work and queue.ready_at <= gate.ready_at:
                 gate.called = queue
-                self._turns[queue] = gate
+                self._called_by[queue] = gate
                 self._push(queue, gate.ready_at)
                 return
             self._offer(queue)

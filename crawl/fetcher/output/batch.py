@@ -1,4 +1,4 @@
-"""Records and pages on their way into a chunk, written together."""
+"""A batch of records and pages, which are written together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from crawl.counters import Counters
 from crawl.fetcher.output.chunk_files import GROUP_ROWS
 from crawl.fetcher.output.note import Note
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.contents import GrowingContents
@@ -18,75 +18,75 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import GrowingRecords
 from crawl.storage.segments import CONTENT, FETCH
 
-_BYTES = 8 << 20
+_MAX_BYTES = 8 << 20
 
 
-Kept = Callable[[str, CrawlDatum], Mapping[str, str]]
-"""What of a page's record its content keeps for the parse."""
+KeptForParse = Callable[[str, CrawlDatum], Mapping[str, str]]
+"""Returns what of a page's record its content keeps for the parse."""
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A batch as it is written."""
+class PackedBatch:
+    """A batch as tables, ready to be written."""
 
     tables: Mapping[str, pa.Table]
-    """By part of the segment."""
+    """The rows by part of the segment."""
     counters: Mapping[str, int]
     """What was counted along with them."""
     depths: Mapping[str, int]
-    """Of the pages whose links may be followed."""
-    followed: Sequence[Followed] = ()
-    """What the pages led to and the fetch took on."""
+    """The depth of each page whose links may be followed."""
+    followed: Sequence[FollowedUrl] = ()
+    """URLs that the pages led to and that the fetch took on."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """What came since the last one was passed on."""
+    """What came since the last batch was submitted."""
 
-    kept: Kept
+    kept: KeptForParse
     records: GrowingRecords = field(default_factory=GrowingRecords)
     contents: GrowingContents = field(default_factory=GrowingContents)
     depths: dict[str, int] = field(default_factory=dict)
-    followed: list[Followed] = field(default_factory=list)
+    followed: list[FollowedUrl] = field(default_factory=list)
     rows: int = 0
     bytes: int = 0
     begun: float | None = None
 
     def next(self) -> Batch:
-        """An empty one, with room for as much and some more; not for pages beyond the usual."""
-        room = min(self.bytes + self.bytes // 4, 2 * _BYTES)
+        """An empty batch with room for as much and some more, but not for unusually large pages."""
+        room = min(self.bytes + self.bytes // 4, 2 * _MAX_BYTES)
         return Batch(self.kept, contents=GrowingContents(room))
 
     @property
     def is_full(self) -> bool:
-        return self.rows >= GROUP_ROWS or self.bytes >= _BYTES
+        return self.rows >= GROUP_ROWS or self.bytes >= _MAX_BYTES
 
     def add(self, record: FetchRecord) -> int:
-        """Takes it in; returns how many bytes it weighs."""
+        """Adds a record; returns the size of its page."""
         url, datum, content = record.url, record.datum, record.content
-        weight = 0
+        size = 0
         if content is not None:
-            weight = len(content.body)
+            size = len(content.body)
             self.contents.add(content, self.kept(url, datum))
         self.records.add(url, record.host, datum)
         self.rows += 1
-        self.bytes += weight
-        return weight
+        self.bytes += size
+        return size
 
     def archive(self, content: Content) -> int:
         self.contents.add(content, content.metadata)
         self.rows += 1
-        weight = len(content.body)
-        self.bytes += weight
-        return weight
+        size = len(content.body)
+        self.bytes += size
+        return size
 
-    def packed(self, counters: Mapping[str, int]) -> Packed:
+    def packed(self, counters: Mapping[str, int]) -> PackedBatch:
         tables = {FETCH: self.records.table(), CONTENT: self.contents.table()}
-        return Packed(tables, counters, self.depths, self.followed)
+        return PackedBatch(tables, counters, self.depths, self.followed)
 
 
-def packed_notes(notes: Iterable[Note], kept: Kept) -> Iterator[Packed]:
-    """What they hold, in batches of the usual size."""
+def pack_notes(notes: Iterable[Note], kept: KeptForParse) -> Iterator[PackedBatch]:
+    """Yields what notes of the journal hold, in batches of the usual size."""
     batch, counted = Batch(kept), Counters()
     for note in notes:
         for record in note.records:

@@ -1,5 +1,5 @@
-"""The files of one chunk while it grows: large rows go to disk as they come, small ones are
-gathered, for they are sorted by bucket at the end."""
+"""Writes the files of one chunk: large rows go to disk as they come, small ones are gathered,
+because they are sorted by bucket at the end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ GROUP_ROWS = 256
 
 
 class ChunkFiles:
-    """Used by one thread. What is not `finish`ed is nobody's, and will be swept."""
+    """The files of a chunk, written by one thread. What is not `finish`ed is named by no mark,
+    and will be swept."""
 
     def __init__(self, segment: Folder, part: int, buckets: int) -> None:
         self._segment = segment
@@ -36,8 +37,8 @@ class ChunkFiles:
         self._gathered: dict[str, list[pa.Table]] = {}
 
     def write(self, part: str, rows: pa.Table) -> None:
-        """Adds rows to a segment part. A parse without rows makes a file too: it tells that
-        there was nothing to parse, not that nobody did."""
+        """Adds rows to a segment part. A parse without rows makes a file too: it shows that there
+        was nothing to parse, not that nobody did."""
         if rows.num_rows == 0 and part != PARSE:
             return
         if part in _BUCKETED:
@@ -52,7 +53,7 @@ class ChunkFiles:
         self._open[part][1].write(rows)
 
     def finish(self) -> dict[str, Piece]:
-        """Writes all there is to write; the files by segment part."""
+        """Writes the rest; returns the files by segment part."""
         pieces = {}
         for part, tables in self._gathered.items():
             rows, folder = pa.concat_tables(tables), self._segment.child(part)

@@ -1,11 +1,11 @@
-"""Answers between two chunks, safe from a death.
+"""The journal: answers that are in no committed chunk yet, safe from the death of the task.
 
     SEGMENT/crawl_fetch/journal/part-00003/1f2e3d4c-000007.notes
 
-A chunk wants to be large, and what it gathers must not be asked for again: so answers are
-noted here on their way into it, and deleted when the chunk is committed. Whoever goes on
-with a part takes the notes of those before it. On a local disk the notes of a chunk are
-one file that grows, and nothing is to be listed or deleted by the thousand. Object stores
+A chunk should be large, and what it gathers must not be asked for again: so answers are noted
+here on their way into it, and the notes are deleted when the chunk is committed. The task that
+resumes a part commits the notes of those before it. On a local disk the notes of a chunk are
+one file that grows, so that nothing has to be listed or deleted by the thousand. Object stores
 and HDFS show a file when it is closed: there every note is a file.
 """
 
@@ -18,8 +18,8 @@ from typing import IO
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.output.note import Note, decoded, pieces
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.output.note import Note, decode_notes, encode_note
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
@@ -27,45 +27,51 @@ from crawl.storage.folder import Folder
 JOURNAL = "crawl_fetch/journal"
 
 
-class Notes:
-    """Those of one chunk, on their way to disk: written by one thread, ended by another."""
+class ChunkJournal:
+    """The notes of one chunk on their way to disk: written by one thread, ended by another."""
 
     def __init__(
-        self, folder: Folder, new_name: Callable[[], str], told: Counters, *, can_grow: bool
+        self,
+        folder: Folder,
+        new_name: Callable[[], str],
+        counted_before: Counters,
+        *,
+        can_grow: bool,
     ) -> None:
         self._folder = folder
         self._new_name = new_name
-        self._told = told
+        self._counted_before = counted_before
         self._can_grow = can_grow
         self._names: list[str] = []
         self._open = ExitStack()
-        self._grows: IO[bytes] | None = None
-        self._ended = False
-        self._turn = Lock()
+        self._growing_file: IO[bytes] | None = None
+        self._has_ended = False
+        self._lock = Lock()
 
     def write(
         self,
         records: Sequence[FetchRecord],
         archived: Sequence[Content],
         total: Counters,
-        followed: Sequence[Followed] = (),
+        followed: Sequence[FollowedUrl] = (),
     ) -> None:
-        """Notes answers, what they led to and what was counted up to them; not after the end."""
-        with self._turn:
-            if self._ended:
+        """Writes a note of answers, of what they led to and what was counted up to them; not
+        after the end."""
+        with self._lock:
+            if self._has_ended:
                 return
-            told = self._told
-            since = {name: count - told[name] for name, count in total.items()}
+            before = self._counted_before
+            since = {name: count - before[name] for name, count in total.items()}
             counters = {name: count for name, count in since.items() if count}
-            self._ended = True  # unless all goes well: what follows half a note would join it
+            self._has_ended = True  # unless all goes well: what follows half a note would join it
             self._add(Note(records, archived, counters, followed))
-            self._ended = False
-            self._told = total
+            self._has_ended = False
+            self._counted_before = total
 
     def end(self) -> list[str]:
-        """Nothing more is noted; the files with what was."""
-        with self._turn:
-            self._ended = True
+        """Ends the journal of the chunk, and returns the names of its files."""
+        with self._lock:
+            self._has_ended = True
             self._open.close()
             return self._names
 
@@ -74,12 +80,12 @@ class Notes:
             with self._folder.open_write(self._named(), lasting=False) as stream:
                 _write(note, stream)
             return
-        if self._grows is None:
+        if self._growing_file is None:
             opened = self._folder.open_write(self._named(), lasting=False)
-            self._grows = self._open.enter_context(opened)
+            self._growing_file = self._open.enter_context(opened)
         try:
-            _write(note, self._grows)
-            self._grows.flush()
+            _write(note, self._growing_file)
+            self._growing_file.flush()
         except OSError as error:
             raise StorageError(f"{self._folder.path(self._names[-1])}: {error}") from error
 
@@ -89,12 +95,12 @@ class Notes:
 
 
 def _write(note: Note, stream: IO[bytes]) -> None:
-    for piece in pieces(note):
+    for piece in encode_note(note):
         stream.write(piece)
 
 
 class Journal:
-    """The notes of one part of a fetch list, as one task sees them."""
+    """The journal of one part of a fetch list, as one task sees it."""
 
     def __init__(self, segment: Folder, part: int, token: str) -> None:
         self._folder = segment.child(f"{JOURNAL}/part-{part:05d}")
@@ -103,21 +109,21 @@ class Journal:
         self.can_grow = segment.is_local()
         """Whether a file can be read while it is written."""
 
-    def begin(self, told: Counters) -> Notes:
-        """For a new chunk; what was counted up to it is in those before."""
-        return Notes(self._folder, self._new_name, told, can_grow=self.can_grow)
+    def begin(self, counted_before: Counters) -> ChunkJournal:
+        """Returns the journal of a new chunk; what was counted before is in earlier ones."""
+        return ChunkJournal(self._folder, self._new_name, counted_before, can_grow=self.can_grow)
 
-    def left(self, is_contained: Callable[[str], bool]) -> dict[str, list[Note]]:
-        """The notes of those before, by file, but for files that a chunk contains."""
+    def uncommitted_notes(self, is_contained: Callable[[str], bool]) -> dict[str, list[Note]]:
+        """The notes of earlier tasks, by file, but for files that a chunk contains."""
         names = [name for name in self._folder.names() if not is_contained(name)]
-        return {name: list(decoded(self._folder.read(name) or b"")) for name in names}
+        return {name: list(decode_notes(self._folder.read(name) or b"")) for name in names}
 
     def delete(self, names: list[str]) -> None:
         for name in names:
             self._folder.delete(name)
 
     def clear(self) -> None:
-        """The part is finished: nobody goes on with it."""
+        """Deletes the whole journal: the part is finished, and nobody resumes it."""
         self._folder.delete("")
 
     def _new_name(self) -> str:

@@ -1,9 +1,9 @@
-"""A note of the journal as bytes: entries, each its length, a checksum and MessagePack. There is
-one for every record, for every answer without one and for every URL that they led to and that
-the fetch took on; what was counted is the last.
+"""A note of the journal as bytes: a row of entries, each its length, a checksum and MessagePack.
 
-By msgspec, for it takes our values as they are: a page's note costs a twentieth of what
-an Arrow table of one row does, and there may be one for every page.
+There is an entry for every record, for every answer without one and for every URL that they
+led to and that the fetch took on; the last entry is what was counted. They are encoded by
+msgspec, which takes our values as they are: a page's note costs a twentieth of what an Arrow
+table of one row does, and there may be one for every page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from zlib import crc32
 
 import msgspec
 
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
@@ -34,13 +34,13 @@ class Note:
     records: Sequence[FetchRecord] = ()
     archived: Sequence[Content] = ()
     counters: Mapping[str, int] = field(default_factory=dict)
-    followed: Sequence[Followed] = field(default_factory=list)
+    followed: Sequence[FollowedUrl] = field(default_factory=list)
     """What the answers led to."""
 
 
-def pieces(note: Note) -> Iterator[bytes]:
-    """What to write, one after the other: all of a large note at once would be memory that is
-    new, and takes longer to get than the note to write."""
+def encode_note(note: Note) -> Iterator[bytes]:
+    """Yields the bytes to write piece by piece: all of a large note at once would be memory
+    that is new, and takes longer to get than the note to write."""
     for record in note.records:
         yield from _entry(_RECORD, record)
     for content in note.archived:
@@ -57,15 +57,15 @@ def _entry(kind: str, value: object) -> tuple[bytes, bytes]:
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=dict)
-"""With the hook for a mapping that is no dict."""
+"""The hook is for a mapping that is no dict."""
 
 
-def decoded(raw: bytes) -> Iterator[Note]:
-    """The notes of a file up to one that its writer died in, that was damaged since, or that is
-    none of ours: its pages are asked for again."""
+def decode_notes(raw: bytes) -> Iterator[Note]:
+    """Yields the notes of a file up to one that its writer died in, that was damaged since, or
+    that is none of ours: its pages are asked for again."""
     records: list[FetchRecord] = []
     archived: list[Content] = []
-    followed: list[Followed] = []
+    followed: list[FollowedUrl] = []
     begin = _HEAD_BYTES
     while begin <= len(raw):
         length = raw[begin - _HEAD_BYTES : begin - _CHECKSUM_BYTES]
@@ -97,8 +97,8 @@ def _record(datum: dict[str, Any], content: dict[str, Any] | None, **others: Any
     )
 
 
-def _followed(datum: dict[str, Any], came_by: list[str], **others: Any) -> Followed:
-    return Followed(datum=_datum(datum), came_by=tuple(came_by), **others)
+def _followed(datum: dict[str, Any], came_by: list[str], **others: Any) -> FollowedUrl:
+    return FollowedUrl(datum=_datum(datum), came_by=tuple(came_by), **others)
 
 
 def _datum(value: dict[str, Any]) -> CrawlDatum:

@@ -1,4 +1,4 @@
-"""How the largest hosts of a fetch fared, for its report."""
+"""What became of the pages of the largest hosts, for the report of a fetch."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class HostSummary:
     host: str
     pages: int = 0
     failed: int = 0
-    """Of them: to be tried again."""
+    """How many of the pages are to be tried again."""
     gone: int = 0
     bytes: int = 0
     response_ms: int = 0
-    """Of all answers together."""
+    """The time of all answers together."""
 
 
-class Hosts:
+class HostSummaries:
     """Adds up records by host."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, HostSummary] = {}
 
-    def take(self, record: FetchRecord) -> None:
+    def observe(self, record: FetchRecord) -> None:
         status = record.datum.status
         if status is Status.LINKED:
             return

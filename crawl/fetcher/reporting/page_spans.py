@@ -12,23 +12,22 @@ from crawl.model.status import Status
 from crawl.telemetry import ambient
 
 
-def with_page_spans(
-    emit: Callable[[FetchRecord], None], clock: Clock, chance: random.Random | None = None
-) -> Callable[[FetchRecord], None]:
-    """`emit`, which tells some pages to the trace; itself where none are wanted."""
+def page_span_observers(
+    clock: Clock, rng: random.Random | None = None
+) -> tuple[Callable[[FetchRecord], None], ...]:
+    """The observer of records that writes spans of some pages; none where none are wanted."""
     tracing, share = ambient.tracing(), ambient.settings().pages_sample
     if tracing is None or share <= 0:
-        return emit
+        return ()
     parent = ambient.parent_for_others()  # of the task: records come from other threads
-    drawn = chance or random.Random()
+    rng = rng or random.Random()
 
-    def emit_and_tell(record: FetchRecord) -> None:
-        emit(record)
-        if record.datum.status is Status.LINKED or drawn.random() >= share:
-            return  # the first: a URL that was only heard of
+    def observe(record: FetchRecord) -> None:
+        if record.datum.status is Status.LINKED or rng.random() >= share:
+            return  # a link is no page
         now = clock.now_ms()
         spent = record.response_ms or 0
-        told = {"url.full": masked_urls(record.url), "status": record.datum.status.label}
-        tracing.past("page", parent, (now - spent) * 1_000_000, now * 1_000_000, told)
+        attributes = {"url.full": masked_urls(record.url), "status": record.datum.status.label}
+        tracing.past("page", parent, (now - spent) * 1_000_000, now * 1_000_000, attributes)
 
-    return emit_and_tell
+    return (observe,)

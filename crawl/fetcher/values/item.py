@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from crawl.interfaces.scoring import Target
 from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
 from crawl.model.value import quick_value
+from crawl.urls.parse import host_of
 
 
 class Purpose(Enum):
@@ -25,7 +30,7 @@ class FetchItem:
     authority: str
     """`scheme://host:port`: what a robots.txt speaks for."""
     key: str
-    """The queue's: host, domain or address."""
+    """The key of its queue: host, domain or address."""
     datum: CrawlDatum
     purpose: Purpose = Purpose.PAGE
     came_by: tuple[str, ...] = ()
@@ -33,15 +38,15 @@ class FetchItem:
     representative: str = ""
     """The URL that stands for this page, where a redirect chose one."""
     robots_for: str = ""
-    """Of a robots.txt: the authority whose rules it tells, after redirects too."""
+    """The authority that a robots.txt is asked for, also where a redirect led elsewhere."""
     depth: int = 0
     """How many links were followed within this run to come here."""
     asked_again: bool = False
-    """It was asked for by a connection that its server had closed by then."""
+    """Whether this is the second try, after a kept connection that the server had closed."""
 
 
 @quick_value(frozen=True, slots=True)
-class Followed:
+class FollowedUrl:
     """A URL that was taken on beyond the list, as much of it as has to be stored."""
 
     url: str
@@ -52,5 +57,19 @@ class Followed:
     depth: int = 0
 
     @classmethod
-    def of(cls, item: FetchItem) -> Followed:
+    def of(cls, item: FetchItem) -> FollowedUrl:
         return cls(item.url, item.host, item.datum, item.came_by, item.representative, item.depth)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLinks:
+    """Links of one page that are to be followed, and the depth that they lead to."""
+
+    depth: int
+    targets: list[Target]
+
+    def as_followed(self) -> Iterator[FollowedUrl]:
+        """The links as they are stored."""
+        for url, datum in self.targets:
+            unfetched = replace(datum, status=Status.DB_UNFETCHED)
+            yield FollowedUrl(url, host_of(url) or "", unfetched, depth=self.depth)

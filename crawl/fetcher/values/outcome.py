@@ -1,4 +1,4 @@
-"""From what a protocol brought to what the crawl makes of it: one table.
+"""What an answer means for its page and its host: one table.
 
 the page      what the record says            fetch_* status of the record
 the host      nothing · a failure · a pause    whether the queue backs off
@@ -39,7 +39,7 @@ class Outcome:
     protocol_label: str = field(init=False)
 
     def __post_init__(self) -> None:
-        # said for every page, and an enum takes its time to say it
+        # needed for every page, and an enum takes its time to give it
         object.__setattr__(self, "label", self.status.label)
         object.__setattr__(self, "protocol_label", self.protocol_status.label)
 
@@ -106,20 +106,17 @@ BY_FAILURE: dict[FailureKind, Outcome] = {
 }
 
 ROBOTS_DENIED = Outcome(ProtocolStatus.ROBOTS_DENIED, Status.FETCH_GONE)
-REDIRECT_EXCEEDED = Outcome(ProtocolStatus.REDIR_EXCEEDED, Status.FETCH_GONE)
-CRASHED = Outcome(ProtocolStatus.FAILED, Status.FETCH_RETRY)
-"""A protocol that raised: a fault of ours, not of the page."""
 
 
 def outcome_of(answer: Response | Failure) -> Outcome:
-    """What the answer comes to."""
+    """The line of the table for an answer."""
     if isinstance(answer, Response):
         return BY_CODE.get(answer.code) or BY_CLASS.get(answer.code // 100, _ODD)
     return BY_FAILURE[answer.kind]
 
 
 def reason_of(answer: Response | Failure) -> str:
-    """The answer in a word: `http_404`, `connect_timeout`."""
+    """A name for the answer: `http_404`, `connect_timeout`."""
     return _of_code(answer.code)[0] if isinstance(answer, Response) else answer.kind.value
 
 

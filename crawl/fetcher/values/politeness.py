@@ -1,4 +1,4 @@
-"""How long to wait between two requests to one server: settings, nothing else."""
+"""The settings of politeness: how long to wait between two requests to one server."""
 
 from __future__ import annotations
 
@@ -72,18 +72,20 @@ _LONGEST_BACK_OFF_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """One server's pace: seconds from the end of a request to the start of the next."""
+class ServerPace:
+    """How fast a server may be asked."""
 
     delay_s: float
+    """Seconds from the end of a request to the start of the next."""
     at_once: int = 1
+    """Requests at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Politeness:
     """The pace of every server."""
 
-    usual: Pace
+    usual: ServerPace
     ip_delay_s: float = 0.0
     min_crawl_delay_s: float = 0.0
     max_crawl_delay_s: float = 30.0
@@ -91,14 +93,14 @@ class Politeness:
     max_exceptions: int = 5
     """Negative: no bound."""
     back_off_s: float = 5.0
-    hosts: dict[str, Pace] = field(default_factory=dict)
+    hosts: dict[str, ServerPace] = field(default_factory=dict)
 
     @classmethod
     def of(cls, config: Config) -> Politeness:
         at_once = config[FETCHER_THREADS_PER_QUEUE]
         usual = config[FETCHER_SERVER_DELAY]
         return cls(
-            usual=Pace(usual if at_once == 1 else config[FETCHER_SERVER_MIN_DELAY], at_once),
+            usual=ServerPace(usual if at_once == 1 else config[FETCHER_SERVER_MIN_DELAY], at_once),
             ip_delay_s=config[FETCHER_SERVER_IP_DELAY],
             min_crawl_delay_s=config[FETCHER_MIN_CRAWL_DELAY],
             max_crawl_delay_s=config[FETCHER_MAX_CRAWL_DELAY],
@@ -107,11 +109,11 @@ class Politeness:
             hosts=_host_paces(config),
         )
 
-    def pace_of(self, key: str) -> Pace:
-        """The pace of a queue before its robots.txt is known. This machine's files, whose host
-        is empty, are nobody's server: they are read without a pause."""
+    def pace_of(self, key: str) -> ServerPace:
+        """The pace of a queue before its robots.txt is known. Files of this machine, whose host
+        is empty, have no server: they are read without a pause."""
         if not key:
-            return Pace(0.0, self.usual.at_once)
+            return ServerPace(0.0, self.usual.at_once)
         if not self.hosts:
             return self.usual
         name = key
@@ -125,31 +127,31 @@ class Politeness:
         """Whether a robots.txt asks for more than may be waited."""
         return 0 <= self.max_crawl_delay_s < crawl_delay_s
 
-    def with_crawl_delay(self, pace: Pace, crawl_delay_s: float) -> Pace | None:
+    def with_crawl_delay(self, pace: ServerPace, crawl_delay_s: float) -> ServerPace | None:
         """The pace that a robots.txt asks for, one request at a time; None if it asks for
         more than may be waited."""
         if self.is_too_long(crawl_delay_s):
             return None
         wanted = max(crawl_delay_s, self.min_crawl_delay_s)
-        return Pace(max(wanted, pace.delay_s), 1)
+        return ServerPace(max(wanted, pace.delay_s), 1)
 
-    def back_off(self, exceptions: int, chance: float) -> float:
+    def back_off(self, exceptions: int, jitter: float) -> float:
         """The further pause after the n-th failure in a row: doubled each time, and up to a
-        quarter longer by chance, so that queues do not come back all at once."""
+        quarter longer by a `jitter` of 0 to 1, so that queues do not come back all at once."""
         doubled = self.back_off_s * 2.0 ** min(exceptions - 1, 20)
-        return min(doubled, _LONGEST_BACK_OFF_S) * (1 + chance / 4)
+        return min(doubled, _LONGEST_BACK_OFF_S) * (1 + jitter / 4)
 
 
-def _host_paces(config: Config) -> dict[str, Pace]:
-    paces: dict[str, Pace] = {}
+def _host_paces(config: Config) -> dict[str, ServerPace]:
+    paces: dict[str, ServerPace] = {}
     for number, line in enumerate(config.read(FETCHER_HOST_DELAYS_FILE).splitlines(), start=1):
-        words = line.partition("#")[0].split()
-        if not words:
+        fields = line.partition("#")[0].split()
+        if not fields:
             continue
         try:
-            host, delay, *rest = words
+            host, delay, *rest = fields
             at_once = int(rest[0]) if rest else 1
-            paces[host.lower()] = Pace(float(delay), at_once)
+            paces[host.lower()] = ServerPace(float(delay), at_once)
             if len(rest) > 1 or at_once < 1 or not 0 <= float(delay) < 1e9:
                 raise ValueError
         except ValueError:

@@ -1,10 +1,10 @@
-"""What the engine brings out: a record for crawl_fetch, with or without content."""
+"""The record of a URL for crawl_fetch, with or without content."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crawl.fetcher.values.item import FetchItem, Followed
+from crawl.fetcher.values.item import FetchItem, FollowedUrl
 from crawl.fetcher.values.outcome import Outcome, reason_of
 from crawl.interfaces.protocol import Failure, Response
 from crawl.model.answer_keys import (
@@ -135,7 +135,7 @@ _LONGEST_VALUE = 1000
 
 
 def content_of(answer: Response, now_ms: int, status: Status | None = None) -> Content:
-    """The answer as it is kept; without a status it is no page, and nobody parses it."""
+    """An answer as it is stored; without a status it is no page, and is not parsed."""
     return _content(answer, _by_name(answer), now_ms, status)
 
 
@@ -166,7 +166,7 @@ def inherited(metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 def linked_record(
-    url: str, host: str, source: FetchItem | Followed, representative: str
+    url: str, host: str, source: FetchItem | FollowedUrl, representative: str
 ) -> FetchRecord:
     """A redirect's target that is left for a later round, with its source's inheritance."""
     metadata = inherited(source.datum.metadata)

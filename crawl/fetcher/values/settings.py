@@ -1,4 +1,4 @@
-"""What a fetch is told by the configuration, beside politeness."""
+"""The settings of a fetch, beside those of politeness."""
 
 from __future__ import annotations
 
@@ -259,6 +259,8 @@ class FetchSettings:
     depth: int = 50
     store_content: bool = True
     """Whether records are to bear what came back: to be stored or to be parsed."""
+    store_robots: bool = False
+    """Whether answers to requests for robots.txt are brought out too."""
     redirect_max: int = 0
     redirect_exceeded_skip: bool = False
     robots: RobotsPolicy = _OWN_NAME
@@ -268,11 +270,15 @@ class FetchSettings:
     robots_defer_retries: int = 3
     robots_redirect_max: int = 5
     robots_expire_s: float = 86_400.0
+    robots_cache_size: int = 500_000
+    """Hosts whose rules are remembered, beside those whose pages wait: some 150 MB where all
+    have short rules. One that is forgotten while its pages are still to come costs its server
+    another request, so there are as many as URLs that are remembered."""
     leave_alone_s: float = math.inf
-    """How long nobody asks a server whose rules cannot be had, or that failed too often: a
-    crawl to its end, for its next round comes."""
+    """How long a server is left alone whose rules cannot be had, or that failed too often: to the
+    end of a fetch, for the next round comes."""
     tail_wait_s: float = math.inf
-    """How long servers in trouble are waited for where nobody else is left to be asked."""
+    """How long servers in trouble are waited for where no others are left to be asked."""
     tail_silence_s: float = math.inf
     """The same for servers that have not answered at all (crawl/fetcher/engine/silent.py)."""
 
@@ -283,6 +289,7 @@ class FetchSettings:
             threads=config[FETCHER_THREADS_FETCH],
             depth=config[FETCHER_QUEUE_DEPTH],
             store_content=config[FETCHER_STORE_CONTENT] or config[FETCHER_PARSE],
+            store_robots=config[FETCHER_STORE_ROBOTS],
             redirect_max=config[HTTP_REDIRECT_MAX],
             redirect_exceeded_skip=config[HTTP_REDIRECT_EXCEEDED_SKIP],
             robots=RobotsPolicy(
@@ -300,13 +307,20 @@ class FetchSettings:
         )
 
 
+def is_at_or_below(host: str, names: frozenset[str]) -> bool:
+    """Whether the host, or a domain above it, is among the names."""
+    while host and host not in names:
+        host = host.partition(".")[2]
+    return bool(host)
+
+
 def _bound(seconds: float) -> float:
     """Negative: none."""
     return seconds if seconds >= 0 else math.inf
 
 
 def following_of(config: Config) -> Following:
-    """Which links are followed at once."""
+    """The rules for links that are followed within the fetch."""
     return Following(
         depth=config[FETCHER_FOLLOW_DEPTH],
         links=config[FETCHER_FOLLOW_LINKS],

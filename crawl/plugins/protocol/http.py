@@ -107,7 +107,7 @@ class HttpProtocol(HttpBase):
         located = (
             self.resolver.known(host)
             if is_asked_here(target, proxy)
-            else self.resolver.passed_on(host)
+            else self.resolver.proxied_lookup(host)
         )
         if located is None:
             return None

@@ -13,8 +13,8 @@ from crawl.masking import masked_urls
 from crawl.model.value import quick_value
 from crawl.net.dns import (
     DNS_PROPERTIES,
+    HostLookup,
     HostResolver,
-    Located,
     Resolve,
     system_addresses,
 )
@@ -94,7 +94,7 @@ class HttpBase(FetchProtocol):
         located = (
             self.resolver.locate(host)
             if is_asked_here(target, proxy)
-            else self.resolver.passed_on(host)
+            else self.resolver.proxied_lookup(host)
         )
         prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
@@ -104,7 +104,7 @@ class HttpBase(FetchProtocol):
         return "" if self._proxies is None else self._proxies.proxy_for(target.server)
 
     def prepare(
-        self, request: Request, target: Target, proxy: str, located: Located
+        self, request: Request, target: Target, proxy: str, located: HostLookup
     ) -> Sending | Failure:
         """Everything before the sending."""
         if not located.addresses:

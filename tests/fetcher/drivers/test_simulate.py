@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crawl.config import Config
 from crawl.fetcher.drivers.simulate import (
     Latency,
-    Listed,
+    ListedUrls,
     PartPlan,
     listed_urls,
     made_urls,
@@ -32,12 +32,12 @@ from tests.fetcher.small_web import DUE
 EVEN = Latency(0.5, spread=0)
 
 
-def plan(urls: Listed, latency: Latency = EVEN, **values: object) -> PartPlan:
+def plan(urls: ListedUrls, latency: Latency = EVEN, **values: object) -> PartPlan:
     properties = {name.replace("_", "."): value for name, value in values.items()}
     return plan_part(0, urls, Config.of(properties), latency)
 
 
-def pages(**hosts: int) -> Listed:
+def pages(**hosts: int) -> ListedUrls:
     return iter(
         [(f"http://{name}.test/{n}", DUE) for name, many in hosts.items() for n in range(many)]
     )
@@ -118,7 +118,7 @@ def test_nothing_is_faster_than_the_ideal(
     assert 0 < told.thread_use <= 1 + 1e-9
 
 
-def test_the_same_seed_tells_the_same() -> None:
+def test_the_same_seed_gives_the_same_plan() -> None:
     def told(seed: int) -> float:
         return plan_part(0, pages(a=20, b=9), Config(), Latency(1.0), seed=seed).seconds
 
@@ -126,7 +126,7 @@ def test_the_same_seed_tells_the_same() -> None:
     assert told(1) != told(2)
 
 
-def test_latencies_have_the_mean_they_are_told() -> None:
+def test_latencies_have_the_mean_that_was_asked_for() -> None:
     draw = Latency(0.8, spread=0.7).source(seed=3)
     drawn = [draw() for _ in range(50_000)]
     assert statistics.mean(drawn) == pytest.approx(0.8, rel=0.03)

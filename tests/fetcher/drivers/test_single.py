@@ -10,9 +10,15 @@ import pytest
 
 from crawl.config import Config
 from crawl.fetcher.drivers import single
-from crawl.fetcher.drivers.single import Means, Visit, is_allowlisted, rules_for, visit_each
+from crawl.fetcher.drivers.single import (
+    FetchEnvironment,
+    PageVisit,
+    fetch_each,
+    is_allowlisted,
+    robots_rules_for,
+)
 from crawl.fetcher.drivers.virtual import VirtualClock
-from crawl.fetcher.engine.engine import Work
+from crawl.fetcher.engine.engine import ReadyRequest
 from crawl.fetcher.values.item import FetchItem
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.status import Status
@@ -43,12 +49,12 @@ class Curious:
             }
         )
 
-    def means(self) -> Means:
+    def environment(self) -> FetchEnvironment:
         web = SmallWeb(self.pages)
 
         def fetch(request: Request) -> Response | Failure:
             self.asked.append((round(self.clock.now, 3), request.url))
-            answer, seconds = web.answer(Work(NOBODY, request), self.clock.now)
+            answer, seconds = web.answer(ReadyRequest(NOBODY, request), self.clock.now)
             self.clock.now += seconds
             return answer
 
@@ -56,19 +62,19 @@ class Curious:
             assert seconds > 0
             self.clock.now += seconds
 
-        def pausing(url: str, seconds: float) -> None:
+        def on_pause(url: str, seconds: float) -> None:
             self.pauses.append((url, round(seconds, 3)))
 
-        return Means(fetch, self.clock, sleep, pausing)
+        return FetchEnvironment(fetch, self.clock, sleep, on_pause)
 
-    def visit(self, *urls: str, redirects: int = 0) -> list[Visit]:
-        visits: list[Visit] = []
-        means = self.means()
-        visit_each(urls, self.config(), means, visits.append, redirects=redirects)
+    def visit(self, *urls: str, redirects: int = 0) -> list[PageVisit]:
+        visits: list[PageVisit] = []
+        environment = self.environment()
+        fetch_each(urls, self.config(), environment, visits.append, redirects=redirects)
         return visits
 
     def rules(self, url: str) -> RobotRules | Deferred:
-        return rules_for(url, self.config(), self.means())
+        return robots_rules_for(url, self.config(), self.environment())
 
 
 def test_robots_come_first_and_every_pause_is_kept() -> None:
@@ -99,7 +105,7 @@ def test_what_robots_forbid_is_not_asked_for() -> None:
     assert y.records[0].datum.status is Status.FETCH_SUCCESS
 
 
-def test_each_is_told_before_the_next_is_looked_at() -> None:
+def test_each_page_is_reported_before_the_next_is_looked_at() -> None:
     who = Curious({"http://a.org/x": "x"})
     told: list[str] = []
 
@@ -109,11 +115,11 @@ def test_each_is_told_before_the_next_is_looked_at() -> None:
         yield "http://a.org/none"
         assert told == ["http://a.org/x", "http://a.org/none"]
 
-    visit_each(typed(), who.config(), who.means(), lambda visit: told.append(visit.url))
+    fetch_each(typed(), who.config(), who.environment(), lambda visit: told.append(visit.url))
     assert len(told) == 2
 
 
-def test_redirects_are_followed_if_asked_for_and_told_if_not() -> None:
+def test_redirects_are_followed_if_asked_for_and_shown_if_not() -> None:
     pages: dict[str, Page] = {
         "http://a.org/x": (301, {"location": "http://b.org/y"}),
         "http://b.org/y": (302, {"location": "/z"}),
@@ -143,7 +149,7 @@ def test_redirects_are_followed_if_asked_for_and_told_if_not() -> None:
 def test_why_a_url_was_not_fetched() -> None:
     who = Curious({"http://a.org/robots.txt": REFUSED})
     refused, again, nowhere, fine = who.visit(
-        *("http://a.org/x", "http://a.org/y", "nonsense", "http://b.org/")
+        "http://a.org/x", "http://a.org/y", "nonsense", "http://b.org/"
     )
     assert refused.reasons == again.reasons == ("handed_back.robots_deferred",)
     assert isinstance(refused.rules, Deferred)
@@ -171,8 +177,8 @@ def test_a_host_without_rules_is_asked_again_after_a_while() -> None:
         who.pages["http://a.org/robots.txt"] = ""
         yield "http://a.org/x"
 
-    means = who.means()
-    visit_each(typed(), who.config(), means, lambda visit: reasons.append(visit.reasons))
+    environment = who.environment()
+    fetch_each(typed(), who.config(), environment, lambda visit: reasons.append(visit.reasons))
     assert reasons == [("handed_back.robots_deferred",)] * 3 + [()]
     assert who.asked == [
         (0.0, "http://a.org/robots.txt"),
@@ -195,8 +201,8 @@ def test_a_pause_that_a_host_asks_for_is_kept_and_delays_no_other() -> None:
         who.clock.now = 7201
         yield "http://a.org/x"
 
-    visits: list[Visit] = []
-    visit_each(typed(), who.config(), who.means(), visits.append)
+    visits: list[PageVisit] = []
+    fetch_each(typed(), who.config(), who.environment(), visits.append)
     assert [len(visit.records) for visit in visits] == [0, 0, 1, 0, 0]
     assert who.asked == [
         (0.0, "http://a.org/robots.txt"),
@@ -216,8 +222,8 @@ def test_a_host_that_failed_too_often_is_asked_again_after_a_while() -> None:
         who.pages["http://a.org/x"] = "x"
         yield "http://a.org/x"
 
-    visits: list[Visit] = []
-    visit_each(typed(), who.config(), who.means(), visits.append)
+    visits: list[PageVisit] = []
+    fetch_each(typed(), who.config(), who.environment(), visits.append)
     assert [visit.reasons for visit in visits[2:]] == [("handed_back.too_many_failures",), ()]
     assert [url[-1] for _, url in who.asked] == [*"txxx"]
     assert visits[3].records[0].datum.status is Status.FETCH_SUCCESS
@@ -234,8 +240,8 @@ def test_and_not_before_the_pause_is_over_that_it_asked_for_at_last() -> None:
         who.clock.now = 7300
         yield "http://a.org/x"
 
-    visits: list[Visit] = []
-    visit_each(typed(), who.config(), who.means(), visits.append)
+    visits: list[PageVisit] = []
+    fetch_each(typed(), who.config(), who.environment(), visits.append)
     assert [len(visit.records) for visit in visits] == [1, 0, 1]
     assert [url[-1] for _, url in who.asked] == [*"txx"]
     assert who.pauses == [("http://a.org/x", 5.0)]
@@ -253,8 +259,10 @@ def test_rules_grow_old_while_nobody_asks() -> None:
         yield "http://a.org/x"
 
     told: list[str] = []
-    visit_each(
-        *(typed(), who.config(), who.means()),
+    fetch_each(
+        typed(),
+        who.config(),
+        who.environment(),
         lambda visit: told.append(visit.records[0].datum.metadata["_pst_"].partition("(")[0]),
     )
     assert told == ["success", "success", "robots_denied"]
@@ -272,7 +280,7 @@ def test_a_page_may_be_wanted_again_after_its_servers_pause() -> None:
 
 
 def test_who_asks_for_weeks_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(single, "MOST_ANSWERS", 2)
+    monkeypatch.setattr(single, "MAX_ROBOTS_ANSWERS", 2)
     who = Curious({})
     hosts = ("a", "b", "c", "b", "a")
     visits = who.visit(*(f"http://{host}.org/{at}" for at, host in enumerate(hosts)))
@@ -325,7 +333,7 @@ def test_rules_that_are_not_asked_for_or_not_to_be_had() -> None:
 def test_rules_for_somebody_else() -> None:
     text = "User-agent: other\nDisallow: /x\n\nUser-agent: *\nDisallow: /y"
     who = Curious({"http://a.org/robots.txt": text})
-    rules = rules_for("http://a.org/", who.config(), who.means(), ("other",))
+    rules = robots_rules_for("http://a.org/", who.config(), who.environment(), ("other",))
     assert isinstance(rules, RobotRules)
     assert (rules.allows("http://a.org/x"), rules.allows("http://a.org/y")) == (False, True)
 
@@ -337,9 +345,9 @@ def test_a_protocol_that_raises_costs_one_url() -> None:
         raise RuntimeError("lost")
 
     who = Curious({})
-    visits: list[Visit] = []
-    means = replace(who.means(), fetch=fetch)
-    visit_each(["http://a.org/x", "http://b.org/y"], who.config(), means, visits.append)
+    visits: list[PageVisit] = []
+    environment = replace(who.environment(), fetch=fetch)
+    fetch_each(["http://a.org/x", "http://b.org/y"], who.config(), environment, visits.append)
     assert len(visits) == 2
     for visit in visits:
         assert "RuntimeError: lost" in visit.records[0].datum.metadata["_pst_"]

@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.clock import SystemClock
-from crawl.fetcher.drivers.crew import Crew
+from crawl.fetcher.drivers.threaded import ThreadedDriver
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
-from crawl.fetcher.engine.engine import FetchEngine, Work
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.output_port import NullOutput
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, Request, Response
 from crawl.model.datum import FETCH_DELAY_KEY
-from tests.fetcher.small_web import DUE, SmallWeb, fetch
+from tests.fetcher.small_web import DUE, CallbackOutput, Page, SmallWeb, fetch
 
 
 def test_the_clock_is_moved_by_the_run_alone() -> None:
@@ -47,8 +48,9 @@ def test_requests_are_kept_only_if_wanted() -> None:
     engine = FetchEngine(
         iter([("http://a.org/", DUE)]),
         FetchSettings(),
-        Politeness(Pace(1.0)),
-        Surroundings(lambda host: host, lambda record: None, clock, random.Random(1)),
+        Politeness(ServerPace(1.0)),
+        EngineHooks(lambda host: host, clock, random.Random(1)),
+        NullOutput(),
     )
     run = run_virtual(engine, SmallWeb({}).answer, 2, clock, keep=False)
     assert run.sent == []
@@ -60,7 +62,7 @@ def test_requests_are_kept_only_if_wanted() -> None:
 
 def test_a_robots_txt_lost_in_a_server_that_is_closed_defers_its_host() -> None:
     """a.org's rules are at bad.org, which is closed for its failures in the meantime."""
-    pages: dict[str, object] = {f"http://bad.org/p{n}": (500, {}) for n in range(9)}
+    pages: dict[str, Page] = {f"http://bad.org/p{n}": (500, {}) for n in range(9)}
     pages["http://a.org/robots.txt"] = (301, {"Location": "http://bad.org/robots.txt"})
     pages["http://a.org/p"] = "x"
     slow = {"http://a.org/robots.txt": 40.0}
@@ -69,12 +71,12 @@ def test_a_robots_txt_lost_in_a_server_that_is_closed_defers_its_host() -> None:
     done = fetch(web, listed, delay_s=1.0, politeness={"max_exceptions": 3, "back_off_s": 1})
     assert done.engine.counters["handed_back.robots_deferred"] == 1
     assert done.engine.counters["handed_back.too_many_failures"] == 6
-    assert done.engine.next_work(1e9) is None
+    assert done.engine.next_request(1e9) is None
     assert "http://a.org/p" not in done.statuses
 
 
 def test_a_robots_txt_waiting_at_a_server_that_gets_closed_defers_its_host() -> None:
-    pages: dict[str, object] = {f"http://bad.org/p{n}": (500, {}) for n in range(9)}
+    pages: dict[str, Page] = {f"http://bad.org/p{n}": (500, {}) for n in range(9)}
     pages["http://a.org/robots.txt"] = (301, {"Location": "http://bad.org/robots.txt"})
     pages["http://a.org/p"] = "x"
     slow = {"http://a.org/robots.txt": 1.5, "http://bad.org/p0": 1.0}
@@ -82,7 +84,7 @@ def test_a_robots_txt_waiting_at_a_server_that_gets_closed_defers_its_host() -> 
     listed = [url for url in pages if "robots" not in url]
     done = fetch(web, listed, delay_s=1.0, politeness={"max_exceptions": 1})
     assert done.engine.counters["handed_back.robots_deferred"] == 1
-    assert done.engine.next_work(1e9) is None
+    assert done.engine.next_request(1e9) is None
 
 
 def test_a_delay_of_the_records_does_not_shorten_the_one_of_robots_txt() -> None:
@@ -93,8 +95,9 @@ def test_a_delay_of_the_records_does_not_shorten_the_one_of_robots_txt() -> None
     engine = FetchEngine(
         iter([(url, own) for url in pages if "robots" not in url]),
         FetchSettings(threads=1, depth=3),  # most of the list is read after the rules
-        Politeness(Pace(1.0)),
-        Surroundings(lambda host: host, lambda record: None, clock, random.Random(1)),
+        Politeness(ServerPace(1.0)),
+        EngineHooks(lambda host: host, clock, random.Random(1)),
+        NullOutput(),
     )
     run = run_virtual(engine, SmallWeb(pages).answer, 1, clock)
     gaps = [late.begun - early.ended for early, late in itertools.pairwise(run.sent)]
@@ -114,8 +117,9 @@ class Memory:
         self.engine = FetchEngine(
             ((f"http://h{n // 10 % hosts}.org/p{n}", DUE) for n in range(urls)),
             FetchSettings(threads=threads, depth=depth),
-            Politeness(Pace(1.0)),
-            Surroundings(lambda host: host, self._emit, self.clock, random.Random(1)),
+            Politeness(ServerPace(1.0)),
+            EngineHooks(lambda host: host, self.clock, random.Random(1)),
+            CallbackOutput(self._emit),
         )
 
     def _emit(self, record: object) -> None:
@@ -123,7 +127,7 @@ class Memory:
         self.queues = max(self.queues, len(self.engine.queues))
         self.waiting = max(self.waiting, self.engine.queues.waiting)
 
-    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         return Response("", 404, sent=1.0), 0.2
 
     def fetch(self, request: Request) -> Response | Failure:
@@ -147,11 +151,12 @@ def test_threads_in_real_time_keep_as_little() -> None:
     engine = FetchEngine(
         ((f"http://h{n}.org/p", DUE) for n in range(6_000)),
         FetchSettings(threads=50, depth=4),
-        Politeness(Pace(0.0)),
-        Surroundings(lambda host: host, memory._emit, SystemClock(), random.Random(1)),
+        Politeness(ServerPace(0.0)),
+        EngineHooks(lambda host: host, SystemClock(), random.Random(1)),
+        CallbackOutput(memory._emit),
     )
     memory.engine = engine
-    Crew(engine, memory.fetch, 50, SystemClock()).run()
+    ThreadedDriver(engine, memory.fetch, 50, SystemClock()).run()
     assert memory.records == 6_000
     assert memory.waiting <= 50 * 4 + 50
     assert memory.queues <= 2 * (50 * 4 + 50) + 1000 + 200
@@ -173,7 +178,7 @@ def test_a_pause_that_is_still_kept_outlives_the_forgetting() -> None:
 
 def test_a_crawl_delay_is_kept_after_its_queue_was_forgotten() -> None:
     rules = "User-agent: *\nCrawl-delay: 8\n"
-    pages: dict[str, object] = {f"http://h{n}.org/robots.txt": rules for n in range(3000)}
+    pages: dict[str, Page] = {f"http://h{n}.org/robots.txt": rules for n in range(3000)}
     urls = [f"http://h{n}.org/first" for n in range(3000)]
     urls += [f"http://h{n}.org/{time}" for n in range(3000) for time in ("second", "third")]
     done = fetch(SmallWeb(pages), urls, threads=5, delay_s=1.0, depth=2)
@@ -190,7 +195,7 @@ def test_a_followed_redirect_is_not_asked_for_in_the_version_of_its_source() -> 
     known = replace(DUE, modified_time=5, metadata={"ETag": '"source"', "lang": "en"})
     asked: dict[str, Request] = {}
 
-    def answer(work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         asked[work.request.url] = work.request
         moved = work.request.url == "http://a.org/old"
         headers = (("Location", "/new"),) if moved else ()
@@ -201,8 +206,9 @@ def test_a_followed_redirect_is_not_asked_for_in_the_version_of_its_source() -> 
     engine = FetchEngine(
         iter([("http://a.org/old", known)]),
         FetchSettings(redirect_max=3),
-        Politeness(Pace(1.0)),
-        Surroundings(lambda host: host, records.append, clock, random.Random(1)),
+        Politeness(ServerPace(1.0)),
+        EngineHooks(lambda host: host, clock, random.Random(1)),
+        CallbackOutput(records.append),
     )
     run_virtual(engine, answer, 1, clock)
     assert asked["http://a.org/old"].etag == '"source"'
@@ -218,7 +224,7 @@ def test_hosts_that_change_their_address_meanwhile_are_served_all_the_same(
 ) -> None:
     """By address, a host's queue is not always the same: DNS gives one of several."""
     chance = random.Random(seed)
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         f"http://h{n}.org/robots.txt": (robots, {"Location": "http://h0.org/rules"})
         for n in range(3)
     }
@@ -230,7 +236,7 @@ def test_hosts_that_change_their_address_meanwhile_are_served_all_the_same(
         depth=1,
         robots_defer_s=10.0,
         robots_defer_retries=1,
-        around={"key_of": lambda host: f"192.0.2.{chance.randrange(3)}"},
+        hooks={"key_of": lambda host: f"192.0.2.{chance.randrange(3)}"},
     )
     counters = done.engine.counters
     assert done.engine.stopped == ""
@@ -240,7 +246,7 @@ def test_hosts_that_change_their_address_meanwhile_are_served_all_the_same(
 
 
 def test_nothing_is_asked_after_the_end_for_a_robots_txt_that_moved() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         "http://a.org/robots.txt": (301, {"Location": "http://b.org/robots.txt"})
     }
     web = SmallWeb(pages, latency=lambda url: 5.0)
@@ -249,30 +255,31 @@ def test_nothing_is_asked_after_the_end_for_a_robots_txt_that_moved() -> None:
     assert done.engine.counters["handed_back.time_limit"] == 1
 
 
-def test_pages_that_nobody_will_set_free_are_handed_back() -> None:
+def test_pages_that_nothing_will_set_free_are_returned() -> None:
     """Whatever mistake holds them: a fetch must end."""
     clock = VirtualClock()
     engine = FetchEngine(
         iter([("http://a.org/1", DUE), ("http://a.org/2", DUE)]),
         FetchSettings(),
-        Politeness(Pace(1.0)),
-        Surroundings(lambda host: host, lambda record: None, clock, random.Random(1)),
+        Politeness(ServerPace(1.0)),
+        EngineHooks(lambda host: host, clock, random.Random(1)),
+        NullOutput(),
     )
-    engine.queues.queue("a.org").held = 1
-    assert engine.next_work(0.0) is None
+    engine.queues.queue("a.org").awaited_rules = 1
+    assert engine.next_request(0.0) is None
     assert engine.counters["handed_back.stuck"] == 2
 
 
 def test_a_host_without_rules_does_not_take_its_domain_with_it() -> None:
     hosts = [f"h{n}.a.org" for n in range(4)]
-    pages: dict[str, object] = {"http://h1.a.org/robots.txt": (503, {})}
+    pages: dict[str, Page] = {"http://h1.a.org/robots.txt": (503, {})}
     urls = [f"http://{host}/{n}" for n in range(30) for host in hosts]
     done = fetch(
         SmallWeb(pages),
         urls,
         threads=2,
         depth=4,  # much of the list is read after the rules are given up
-        around={"key_of": lambda host: "a.org"},
+        hooks={"key_of": lambda host: "a.org"},
     )
     assert len(done.records) == 90
     assert not any("h1." in record.url for record in done.records)

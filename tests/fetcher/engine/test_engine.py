@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.fetcher.drivers.virtual import VirtualClock
-from crawl.fetcher.engine.engine import FetchEngine
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.output_port import MemoryOutput, NullOutput
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from tests.fetcher.engine_web import gaps, host, urls_of
-from tests.fetcher.small_web import DUE, STALE, Page, SmallWeb, fetch
+from tests.fetcher.small_web import DUE, STALE, Answered, Page, SmallWeb, fetch
 
 
 def test_every_page_is_fetched_once_after_its_robots() -> None:
@@ -48,7 +49,7 @@ def test_the_delay_lies_between_the_end_of_one_request_and_the_start_of_the_next
 def test_no_server_is_ever_asked_too_soon_or_by_too_many(
     sizes: list[int], threads: int, at_once: int, delay: float, seed: int
 ) -> None:
-    pages: dict[str, object] = {}
+    pages: dict[str, Page] = {}
     for n, size in enumerate(sizes):
         pages |= host(f"h{n}.org", size)
     web = SmallWeb(pages, latency=lambda url: 0.05 + (hash((url, seed)) % 7) / 10)
@@ -78,7 +79,7 @@ def test_retry_after_holds_for_the_whole_queue() -> None:
 
 
 def test_failures_back_off_doubling_and_close_the_queue_at_the_limit() -> None:
-    pages: dict[str, object] = dict.fromkeys([f"http://bad.org/p{n}" for n in range(9)], (500, {}))
+    pages: dict[str, Page] = dict.fromkeys([f"http://bad.org/p{n}" for n in range(9)], (500, {}))
     done = fetch(
         SmallWeb(pages), list(pages), delay_s=1.0, politeness={"max_exceptions": 4, "back_off_s": 8}
     )
@@ -89,14 +90,14 @@ def test_failures_back_off_doubling_and_close_the_queue_at_the_limit() -> None:
 
 
 def test_a_success_forgives_failures() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         f"http://bad.org/p{n}": (500, {}) if n % 3 else "fine" for n in range(12)
     }
     done = fetch(SmallWeb(pages), list(pages), politeness={"max_exceptions": 3, "back_off_s": 1})
     assert len(done.records) == 12
 
 
-def stale(until: int) -> Callable[[int], Page]:
+def stale(until: int) -> Callable[[int], Answered]:
     """A page whose connection is closed the first times."""
     return lambda turn: STALE if turn <= until else "fine"
 
@@ -133,7 +134,7 @@ def test_nothing_is_asked_for_again_after_the_end() -> None:
 
 
 def test_hosts_of_one_address_keep_apart() -> None:
-    pages: dict[str, object] = {}
+    pages: dict[str, Page] = {}
     for n in range(4):
         pages |= host(f"h{n}.org", 3)
     done = fetch(
@@ -141,7 +142,7 @@ def test_hosts_of_one_address_keep_apart() -> None:
         urls_of(pages),
         delay_s=3.0,
         politeness={"ip_delay_s": 1.0},
-        around={"address_of": lambda name: "192.0.2.1" if name < "h2" else "192.0.2.2"},
+        hooks={"address_of": lambda name: "192.0.2.1" if name < "h2" else "192.0.2.2"},
     )
     assert len(done.records) == 12
     assert min(gaps(done.run.sent)) >= 3.0 - 1e-9
@@ -154,7 +155,7 @@ def test_hosts_of_one_address_keep_apart() -> None:
 def test_one_queue_for_a_domain() -> None:
     pages = host("www.a.org", 2) | host("img.a.org", 2)
     done = fetch(
-        SmallWeb(pages), urls_of(pages), around={"key_of": lambda name: name.split(".", 1)[1]}
+        SmallWeb(pages), urls_of(pages), hooks={"key_of": lambda name: name.split(".", 1)[1]}
     )
     assert len(done.records) == 4
     assert min(gaps(done.run.sent, "key")) >= 5.0 - 1e-9
@@ -189,10 +190,11 @@ def test_the_list_is_read_as_memory_allows() -> None:
     engine = FetchEngine(
         endless(),
         FetchSettings(threads=2, depth=10),
-        Politeness(Pace(1.0)),
-        Surroundings(lambda name: name, lambda record: None, VirtualClock(), random.Random(1)),
+        Politeness(ServerPace(1.0)),
+        EngineHooks(lambda name: name, VirtualClock(), random.Random(1)),
+        NullOutput(),
     )
-    assert engine.next_work(0.0) is not None
+    assert engine.next_request(0.0) is not None
     assert read <= 2 * 10 + 1
 
 
@@ -201,11 +203,11 @@ def test_followed_links_wait_in_their_own_queues_under_their_own_rules() -> None
     link = CrawlDatum(Status.LINKED, 0)
 
     def follow(engine: FetchEngine) -> None:
-        engine.follow([("http://a.org/p1", link), ("http://b.org/p0", link)], depth=1)
-        engine.follow([("http://a.org/p1", link), ("http://theirs.org/", link)], depth=2)
+        engine.follow_links([("http://a.org/p1", link), ("http://b.org/p0", link)], depth=1)
+        engine.follow_links([("http://a.org/p1", link), ("http://theirs.org/", link)], depth=2)
 
-    owns = {"owns": lambda key: key != "theirs.org"}
-    done = fetch(SmallWeb(pages), ["http://a.org/p0"], prepare=follow, around=owns)
+    owns = {"owns_server": lambda key: key != "theirs.org"}
+    done = fetch(SmallWeb(pages), ["http://a.org/p0"], prepare=follow, hooks=owns)
     counters = done.engine.counters
     assert counters["outlinks_followed"] == 2
     assert counters["outlinks_not_followed.already_fetched"] == 1
@@ -224,7 +226,7 @@ def test_followed_links_that_are_not_served_are_counted_and_leave_no_record() ->
     done = fetch(
         SmallWeb(host("a.org", 9)),
         ["http://a.org/p0"],
-        prepare=lambda engine: engine.follow(
+        prepare=lambda engine: engine.follow_links(
             [(f"http://a.org/p{n}", link) for n in range(1, 9)], depth=1
         ),
         deadline=12.0,
@@ -238,7 +240,7 @@ def test_followed_links_that_are_not_served_are_counted_and_leave_no_record() ->
 def test_the_urls_of_the_list_can_be_looked_at_once_more() -> None:
     pages = host("a.org", 3)
 
-    def admitted(url: str) -> tuple[str | None, str]:
+    def accept(url: str) -> tuple[str | None, str]:
         match url[-1]:
             case "x":
                 return None, "filtered.regex"
@@ -247,7 +249,62 @@ def test_the_urls_of_the_list_can_be_looked_at_once_more() -> None:
         return url, ""
 
     urls = [*urls_of(pages), "http://a.org/x"]
-    done = fetch(SmallWeb(pages), urls, around={"admitted": admitted})
+    done = fetch(SmallWeb(pages), urls, hooks={"accept_listed": accept})
     assert sorted(done.statuses) == ["http://a.org/p0", "http://a.org/p1"]
     assert done.engine.counters["handed_back.filtered.regex"] == 1
     assert done.engine.counters["already_fetched_here"] == 1
+
+
+def engine_of_one_list(urls: list[str], redirect_max: int = 0) -> tuple[FetchEngine, MemoryOutput]:
+    output = MemoryOutput()
+    engine = FetchEngine(
+        iter([(url, DUE) for url in urls]),
+        FetchSettings(redirect_max=redirect_max),
+        Politeness(ServerPace(1.0)),
+        EngineHooks(lambda host: host, VirtualClock(), random.Random(1)),
+        output,
+    )
+    return engine, output
+
+
+def test_what_is_added_later_is_not_fetched_twice() -> None:
+    """Neither what waits or was fetched, nor a redirect's target that was met before."""
+    pages: dict[str, Page] = {
+        "http://a.org/1": "one",
+        "http://a.org/2": "two",
+        "http://a.org/moved": (301, {"Location": "/1"}),
+    }
+    engine, output = engine_of_one_list(["http://a.org/1", "http://a.org/2"], redirect_max=3)
+    web, clock = SmallWeb(pages), VirtualClock()
+    first = engine.next_request(0.0)
+    assert isinstance(first, ReadyRequest)
+    engine.add("http://a.org/1", DUE, 0.0)  # its robots.txt is under way
+    engine.add("http://a.org/3", DUE, 0.0)
+    engine.handle(first, web.answer(first, 0.0)[0], 0.1)
+    run_virtual(engine, web.answer, 1, clock)
+    for url in ("http://a.org/2", "http://a.org/3", "http://a.org/moved"):
+        engine.add(url, DUE, clock.now)
+    run_virtual(engine, web.answer, 1, clock)
+    pages_asked = {url: times for url, times in web.asked.items() if "robots" not in url}
+    assert pages_asked == dict.fromkeys([*pages, "http://a.org/3"], 1)
+    assert engine.counters["already_fetched_here"] == 3
+    assert engine.counters["redirects_dropped.already_fetched"] == 1
+    assert len(output.records) == 4
+
+
+def test_urls_are_only_forgotten_while_nothing_waits() -> None:
+    engine, _ = engine_of_one_list(["http://a.org/1"])
+    engine.add("http://a.org/2", DUE, 0.0)
+    with pytest.raises(RuntimeError, match="must not be forgotten"):
+        engine.forget_seen()
+    run_virtual(engine, SmallWeb({}).answer, 1, VirtualClock())
+    engine.forget_seen()
+    engine.add("http://a.org/1", DUE, 10.0)
+    assert engine.queues.waiting == 1
+
+
+def test_hosts_that_failed_are_brought_out_at_the_end() -> None:
+    done = fetch(SmallWeb({"http://a.org/": (503, {"Retry-After": "900"})}), ["http://a.org/"])
+    assert [(each.host, each.reason) for each in done.output.host_troubles] == [
+        ("a.org", "failures")
+    ]

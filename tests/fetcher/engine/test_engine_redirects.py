@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from crawl.fetcher.frontier.seen import Seen
+from crawl.fetcher.frontier.seen_urls import SeenUrls
+from crawl.fetcher.values.item import FollowedUrl
+from crawl.fetcher.values.output_port import MemoryOutput
+from crawl.fetcher.values.record import FetchRecord
 from crawl.model.status import Status
 from crawl.rules.redirect import RedirectRules
 from tests.fetcher.engine_web import gaps, host
-from tests.fetcher.small_web import DUE, SmallWeb, fetch
+from tests.fetcher.small_web import DUE, Page, SmallWeb, fetch
 
 
 def test_redirects_are_left_for_a_later_round() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         "http://a.org/old": (301, {"Location": "/new"}),
         "http://a.org/": (302, {"Location": "https://b.org/x"}),
         "http://a.org/odd": (302, {"Location": "http://["}),
@@ -30,7 +35,7 @@ def test_redirects_are_left_for_a_later_round() -> None:
 
 
 def test_redirects_followed_at_once_wait_in_the_targets_queue_under_its_rules() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         **{f"http://a.org/r{n}": (301, {"Location": f"http://b.org/p{n}"}) for n in range(4)},
         **host("b.org", 4, "User-agent: *\nDisallow: /p2\n"),
     }
@@ -43,7 +48,7 @@ def test_redirects_followed_at_once_wait_in_the_targets_queue_under_its_rules() 
 
 
 def test_redirect_loops_and_chains_end() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         "http://a.org/1": (302, {"Location": "/2"}),
         "http://a.org/2": (302, {"Location": "/1"}),
         **{f"http://c.org/{n}": (302, {"Location": f"/{n + 1}"}) for n in range(9)},
@@ -55,13 +60,13 @@ def test_redirect_loops_and_chains_end() -> None:
 
 
 def test_a_redirect_to_a_server_of_another_part_is_left_for_later() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         "http://a.org/1": (302, {"Location": "http://mine.org/x"}),
         "http://a.org/2": (302, {"Location": "http://theirs.org/x"}),
     }
     mine = {"a.org", "mine.org"}
     done = fetch(
-        SmallWeb(pages), list(pages), redirect_max=5, around={"owns": lambda key: key in mine}
+        SmallWeb(pages), list(pages), redirect_max=5, hooks={"owns_server": lambda key: key in mine}
     )
     assert done.begun("http://mine.org/x") != []
     assert done.statuses["http://theirs.org/x"] is Status.LINKED
@@ -69,18 +74,18 @@ def test_a_redirect_to_a_server_of_another_part_is_left_for_later() -> None:
 
 
 def test_a_redirect_that_leads_where_links_are_ignored_is_dropped() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         "http://a.org/1": (302, {"Location": "http://b.org/1"}),
         "http://a.org/2": (302, {"Location": "/3"}),
     }
     rules = RedirectRules(ignore_external=True)
-    done = fetch(SmallWeb(pages), list(pages), around={"astray": rules.why_dropped})
+    done = fetch(SmallWeb(pages), list(pages), hooks={"why_redirect_dropped": rules.why_dropped})
     assert done.engine.counters["redirects_dropped.external"] == 1
     assert done.engine.counters["redirects_left_for_later"] == 1
 
 
 def test_the_target_of_a_redirect_that_is_not_served_is_left_for_later() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         "http://a.org/1": (302, {"Location": "http://b.org/x"}),
         "http://b.org/robots.txt": (503, {"Retry-After": "9999"}),
     }
@@ -90,36 +95,54 @@ def test_the_target_of_a_redirect_that_is_not_served_is_left_for_later() -> None
 
 
 def test_when_memory_is_full_targets_are_left_for_later_instead_of_fetched_twice() -> None:
-    pages: dict[str, object] = {
+    pages: dict[str, Page] = {
         "http://a.org/0": (302, {"Location": "http://a.org/there"}),
         "http://a.org/there": "x",
     }
     done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
     assert done.statuses["http://a.org/there"] is Status.FETCH_SUCCESS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("crawl.fetcher.engine.engine.Seen", lambda: Seen(1))
+        patch.setattr("crawl.fetcher.engine.engine.SeenUrls", lambda: SeenUrls(1))
         done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
     assert done.statuses["http://a.org/there"] is Status.LINKED
     assert done.engine.counters["redirects_left_for_later"] == 1
 
 
-def test_what_is_followed_is_told_in_the_same_breath_as_its_record() -> None:
+class InOrder(MemoryOutput):
+    """Notes in which order records and followed URLs come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.order: list[str | tuple[str, tuple[str, ...], int]] = []
+
+    def add(self, record: FetchRecord) -> None:
+        self.order.append(record.url)
+
+    def add_followed(self, followed: FollowedUrl) -> None:
+        self.order.append((followed.url, followed.came_by, followed.depth))
+
+    def commit_point(self, now: float) -> None:
+        self.order.append("commit")
+
+
+def test_a_followed_target_is_brought_out_before_the_next_commit_point() -> None:
     """And a redirect is no link: its target is as deep as its source."""
-    told: list[str | tuple[str, tuple[str, ...], int]] = []
+    output = InOrder()
     web = SmallWeb({"http://a.org/": (302, {"location": "/b"}), "http://a.org/b": "fine"})
     fetched = fetch(
         web,
         [],
         redirect_max=2,
-        prepare=lambda engine: engine.follow([("http://a.org/", DUE)], 2),
-        around={
-            "emit": lambda record: told.append(record.url),
-            "followed": lambda item: told.append((item.url, item.came_by, item.depth)),
-        },
+        prepare=lambda engine: engine.follow_links([("http://a.org/", DUE)], 2),
+        output=output,
     )
-    assert told == [
+    brought_out = [entry for entry, _ in itertools.groupby(output.order)]
+    assert brought_out == [
+        "commit",
         "http://a.org/",
         ("http://a.org/b", ("http://a.org/",), 2),
+        "commit",
         "http://a.org/b",
+        "commit",
     ]
     assert fetched.engine.counters["redirects_followed"] == 1

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from crawl.fetcher.engine.engine import FetchEngine, Work
+from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.hosts import HostTrouble, troubles_table
-from tests.fetcher.small_web import REFUSED, Fetched, SmallWeb, fetch
+from tests.fetcher.small_web import REFUSED, Answered, Fetched, Page, SmallWeb, fetch
 
 HUNG = Failure("", FailureKind.FIRST_BYTE_TIMEOUT)
 UNKNOWN = Failure("", FailureKind.UNKNOWN_HOST)
@@ -18,7 +18,7 @@ BEGUN_MS = 1_800_000_000_000
 
 
 def troubles(done: Fetched) -> dict[str, HostTrouble]:
-    return {trouble.host: trouble for trouble in done.engine.troubles.found()}
+    return {trouble.host: trouble for trouble in done.engine.troubles.all_hosts()}
 
 
 def wait_s(trouble: HostTrouble) -> float:
@@ -43,11 +43,12 @@ def test_dead_hosts_do_not_hold_a_round_in_which_others_were_fetched() -> None:
 
 def test_they_are_asked_again_while_others_are_being_fetched() -> None:
     slow = [f"http://slow.org/{n}" for n in range(400)]
-    web = SmallWeb(
-        dict.fromkeys(slow, "text")
-        | {"http://late.org/robots.txt": lambda times: "" if times > 2 else (503, {})}
-        | {"http://late.org/": "here"}
-    )
+
+    def fails_twice(times: int) -> Answered:
+        return "" if times > 2 else (503, {})
+
+    late: dict[str, Page] = {"http://late.org/robots.txt": fails_twice, "http://late.org/": "here"}
+    web = SmallWeb(late | dict.fromkeys(slow, "text"))
     done = fetch(web, ["http://late.org/", *slow], tail_wait_s=60.0)
     assert web.asked["http://late.org/robots.txt"] == 3
     assert "http://late.org/" in done.statuses
@@ -87,7 +88,7 @@ def test_without_a_bound_they_are_waited_for() -> None:
     assert troubles(done)["dead.org"].gave_up
 
 
-def test_a_pause_that_is_owed_at_the_end_is_told() -> None:
+def test_a_pause_that_is_owed_at_the_end_is_brought_out() -> None:
     web = SmallWeb({"http://busy.org/": (429, {"Retry-After": "600"})})
     (trouble,) = troubles(fetch(web, ["http://busy.org/"], tail_wait_s=60.0)).values()
     assert (trouble.reason, trouble.gave_up) == ("failures", False)
@@ -126,12 +127,12 @@ def test_a_live_scheme_of_the_host_is_fetched_though_the_other_is_dead() -> None
     assert set(done.statuses) == {"https://x.org/1", "https://x.org/2"}
 
 
-def test_all_hosts_of_a_closed_queue_are_told() -> None:
+def test_all_hosts_of_a_closed_queue_are_brought_out() -> None:
     """By domain: a.x.org failed too often, b.x.org shares its queue."""
     pages = {f"http://a.x.org/{n}": HUNG for n in range(6)}
     around = {"key_of": lambda host: "x.org"}
     urls = [*pages, "http://b.x.org/1", "http://b.x.org/2"]
-    done = fetch(SmallWeb(pages), urls, around=around, tail_wait_s=60.0, threads=1, depth=5)
+    done = fetch(SmallWeb(pages), urls, hooks=around, tail_wait_s=60.0, threads=1, depth=5)
     assert set(troubles(done)) >= {"a.x.org"}
     assert done.engine.counters["handed_back.too_many_failures"] >= 1
 
@@ -160,10 +161,10 @@ class SeenWaiting(SmallWeb):
     engine: FetchEngine | None = None
     seen: dict[str, str] = field(default_factory=dict)
 
-    def answer(self, work: Work, now: float) -> tuple[Response | Failure, float]:
+    def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         assert self.engine is not None
-        waits = self.engine.queues.outlook(now).waits
-        self.seen.update({wait.host: wait.why for wait in waits})
+        waits = self.engine.queues.stats(now).waits
+        self.seen.update({wait.host: wait.reason for wait in waits})
         return super().answer(work, now)
 
 
@@ -189,7 +190,7 @@ def test_while_it_waits_the_queues_say_for_whom_and_why() -> None:
 
 @pytest.mark.parametrize("asked", ["9" * 30, "1e300", "Fri, 31 Dec 9999 23:59:59 GMT"])
 def test_no_pause_is_too_long_to_be_stored(asked: str) -> None:
-    pages = {
+    pages: dict[str, Page] = {
         "http://a.org/": (503, {"Retry-After": asked}),
         "http://b.org/robots.txt": (503, {"Retry-After": asked}),
         "http://c.org/robots.txt": f"User-agent: *\nCrawl-delay: {asked}",

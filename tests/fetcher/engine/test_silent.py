@@ -24,7 +24,7 @@ def silent_web(pages: dict[str, Page], *silent: str) -> SmallWeb:
 
 
 def troubles(done: Fetched) -> dict[str, HostTrouble]:
-    return {trouble.host: trouble for trouble in done.engine.troubles.found()}
+    return {trouble.host: trouble for trouble in done.engine.troubles.all_hosts()}
 
 
 def quick(web: SmallWeb, urls: list[str], **settings: object) -> Fetched:
@@ -55,7 +55,9 @@ def test_their_servers_were_asked_and_have_their_pause() -> None:
     done = quick(silent_web(dict.fromkeys(LIVE, "text"), "dead0.org"), [DEAD[0], *LIVE])
     (sent,) = [each for each in done.run.sent if each.host == "dead0.org"]
     assert (sent.begun, sent.ended) == (0.0, done.run.seconds)
-    (left,) = [each for each in done.engine.queues.left(sent.ended) if each.key == "dead0.org"]
+    (left,) = [
+        each for each in done.engine.queues.server_states(sent.ended) if each.key == "dead0.org"
+    ]
     assert left.pause_s == pytest.approx(0.5)
 
 
@@ -67,7 +69,7 @@ def test_a_server_that_refuses_shows_that_the_network_works() -> None:
     assert done.engine.counters["handed_back.robots_deferred"] == 1
 
 
-def test_where_nobody_has_answered_they_are_waited_for() -> None:
+def test_where_none_has_answered_they_are_waited_for() -> None:
     pages: dict[str, Page] = {"http://slow.org/": "text"}
     web = SmallWeb(pages, lambda url: 8.0)
     done = quick(web, ["http://slow.org/"])
@@ -79,7 +81,7 @@ def test_where_nobody_has_answered_they_are_waited_for() -> None:
     "settings",
     [
         {"tail_silence_s": math.inf},
-        {"around": {"needs_time": lambda host: host == "slow.org"}},
+        {"hooks": {"is_slow_host": lambda host: host == "slow.org"}},
         {"delay_s": 9.0},
     ],
     ids=["never", "known to be slow", "a usual pause that is longer"],

@@ -1,41 +1,41 @@
 from __future__ import annotations
 
-from crawl.fetcher.frontier.queues import HostQueues, Nothing, Outlook, Wait
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.frontier.queues import HostQueues, Idle, LongWait, QueueStats
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from tests.fetcher.queued import item, taken
 
 
 def test_a_server_is_asked_again_after_its_pause_and_not_before() -> None:
-    queues = HostQueues(Politeness(Pace(5.0)))
+    queues = HostQueues(Politeness(ServerPace(5.0)))
     for each in (item("a.org"), item("a.org")):
         assert queues.put(each) == ""
     first = taken(queues, 0.0)
-    assert queues.take(0.0) == Nothing(None)
+    assert queues.take(0.0) == Idle(None)
     queues.release(first, 1.0, asked=True)
-    assert queues.take(5.9) == Nothing(6.0)
+    assert queues.take(5.9) == Idle(6.0)
     assert taken(queues, 6.0).host == "a.org"
     assert (queues.waiting, queues.in_progress) == (0, 1)
 
 
 def test_servers_are_served_by_the_moment_they_are_ready() -> None:
-    queues = HostQueues(Politeness(Pace(0.0)))
+    queues = HostQueues(Politeness(ServerPace(0.0)))
     for name, moment in (("late", 9.0), ("soon", 3.0), ("middle", 6.0)):
         queues.queue(name).wait_until(moment)
         queues.put(item(name))
-    assert queues.take(0.0) == Nothing(3.0)
+    assert queues.take(0.0) == Idle(3.0)
     assert [taken(queues, 10.0).host for _ in range(3)] == ["soon", "middle", "late"]
 
 
 def test_a_pause_given_while_waiting_is_kept() -> None:
-    queues = HostQueues(Politeness(Pace(0.0)))
+    queues = HostQueues(Politeness(ServerPace(0.0)))
     queues.put(item("a.org"))
     queues.queue("a.org").wait_until(50.0)
-    assert queues.take(10.0) == Nothing(50.0)
+    assert queues.take(10.0) == Idle(50.0)
     assert taken(queues, 50.0).host == "a.org"
 
 
-def test_whoever_asks_next_keeps_the_pauses_of_those_before() -> None:
-    before = HostQueues(Politeness(Pace(5.0), max_exceptions=3))
+def test_the_next_engine_keeps_the_pauses_of_the_one_before() -> None:
+    before = HostQueues(Politeness(ServerPace(5.0), max_exceptions=3))
     for host in ("asked.org", "failed.org", "closed.org", "idle.org"):
         before.put(item(host))
         before.release(taken(before, 0.0), 100.0 if host == "asked.org" else 1.0, asked=True)
@@ -43,11 +43,11 @@ def test_whoever_asks_next_keeps_the_pauses_of_those_before() -> None:
     before.drain(before.queue("closed.org"), "too_many_failures")
     before.forget_idle(102.0)
 
-    after = HostQueues(Politeness(Pace(5.0)))
-    after.go_on_from(before.left(102.0), now=7.0)
+    after = HostQueues(Politeness(ServerPace(5.0)))
+    after.keep_pauses(before.server_states(102.0), now=7.0)
     assert after.put(item("closed.org")) == "too_many_failures"
     after.put(item("asked.org"))
-    assert after.take(9.9) == Nothing(10.0), "three seconds of its pause are left"
+    assert after.take(9.9) == Idle(10.0), "three seconds of its pause are left"
     assert taken(after, 10.0).host == "asked.org"
     assert after.queue("failed.org").exceptions == 2
     after.put(item("idle.org"))
@@ -55,7 +55,7 @@ def test_whoever_asks_next_keeps_the_pauses_of_those_before() -> None:
 
 
 def test_a_closed_queue_says_why_also_after_it_was_forgotten() -> None:
-    queues = HostQueues(Politeness(Pace(0.0)))
+    queues = HostQueues(Politeness(ServerPace(0.0)))
     queues.put(item("a.org"))
     queue = queues.queue("a.org")
     queue.exceptions = 3
@@ -71,7 +71,7 @@ def test_a_closed_queue_says_why_also_after_it_was_forgotten() -> None:
 
 
 def test_a_queue_that_is_closed_for_a_time_is_opened_after_it() -> None:
-    queues = HostQueues(Politeness(Pace(0.0)))
+    queues = HostQueues(Politeness(ServerPace(0.0)))
     for host, until in (("a.org", 30.0), ("b.org", 40.0)):
         queues.queue(host).exceptions = 3
         queues.drain(queues.queue(host), "too_many_failures", until)
@@ -89,7 +89,7 @@ def test_a_queue_that_is_closed_for_a_time_is_opened_after_it() -> None:
 
 def test_a_queue_made_anew_is_not_mistaken_for_the_forgotten_one() -> None:
     """The forgotten one may still stand in the heap, where its drained items put it."""
-    queues = HostQueues(Politeness(Pace(0.0)))
+    queues = HostQueues(Politeness(ServerPace(0.0)))
     queues.put(item("a.org"))
     queues.drain(queues.queue("a.org"))
     queues.forget_idle(0.0)
@@ -99,12 +99,12 @@ def test_a_queue_made_anew_is_not_mistaken_for_the_forgotten_one() -> None:
 
 
 def test_only_what_has_no_more_to_do_or_to_wait_for_is_forgotten() -> None:
-    queues = HostQueues(Politeness(Pace(5.0)))
+    queues = HostQueues(Politeness(ServerPace(5.0)))
     queues.queue("idle")
     queues.queue("pausing").wait_until(7.0)
-    queues.queue("held").held = 1
-    queues.queue("own pace").pace = Pace(1.0)
-    queues.queue("robots pace").slow_down(Pace(9.0), 9.0)
+    queues.queue("held").awaited_rules = 1
+    queues.queue("own pace").pace = ServerPace(1.0)
+    queues.queue("robots pace").slow_down(ServerPace(9.0), 9.0)
     queues.put(item("busy"))
     busy = taken(queues, 0.0)
     queues.put(item("waiting"))
@@ -116,30 +116,30 @@ def test_only_what_has_no_more_to_do_or_to_wait_for_is_forgotten() -> None:
     assert {queue.key for queue in queues} == kept - {"pausing"}
 
 
-def test_the_longest_chain_is_told() -> None:
-    queues = HostQueues(Politeness(Pace(5.0), hosts={"fast": Pace(2.0, at_once=4)}))
-    assert queues.outlook(0.0) == Outlook(0, 0, 0.0)
+def test_the_longest_chain_is_in_the_stats() -> None:
+    queues = HostQueues(Politeness(ServerPace(5.0), hosts={"fast": ServerPace(2.0, at_once=4)}))
+    assert queues.stats(0.0) == QueueStats(0, 0, 0.0)
     for host, urls in (("a.org", 4), ("fast", 9)):
         for _ in range(urls):
             queues.put(item(host))
-    assert queues.outlook(0.0) == Outlook(2, 0, 15.0)
+    assert queues.stats(0.0) == QueueStats(2, 0, 15.0)
     queues.queue("fast").wait_until(20.0)
-    waits = (Wait("fast", "crawl delay", 20.0),)
-    assert queues.outlook(0.0) == Outlook(1, 1, 20.0 + 8 * 2.0 / 4, waits=waits)
-    assert not isinstance(queues.take(0.0), Nothing)
-    assert queues.outlook(0.0).ready == 0
-    assert queues.outlook(0.0).waiting == 2
+    waits = (LongWait("fast", "crawl delay", 20.0),)
+    assert queues.stats(0.0) == QueueStats(1, 1, 20.0 + 8 * 2.0 / 4, waits=waits)
+    assert not isinstance(queues.take(0.0), Idle)
+    assert queues.stats(0.0).ready == 0
+    assert queues.stats(0.0).waiting == 2
 
 
-def test_it_is_told_why_hosts_wait() -> None:
-    queues = HostQueues(Politeness(Pace(5.0)))
+def test_the_stats_have_the_reasons_why_hosts_wait() -> None:
+    queues = HostQueues(Politeness(ServerPace(5.0)))
     for host in ("failed", "held", "pausing", "ready"):
         queues.put(item(host))
     queues.queue("failed").exceptions = 2
     queues.queue("failed").wait_until(60.0)
-    queues.queue("held").held = 1
+    queues.queue("held").awaited_rules = 1
     queues.queue("pausing").wait_until(3.0)
-    outlook = queues.outlook(0.0)
-    assert (outlook.ready, outlook.waiting) == (1, 3)
-    assert (outlook.awaiting_robots, outlook.backed_off) == (1, 1)
-    assert queues.outlook(61.0).backed_off == 0
+    stats = queues.stats(0.0)
+    assert (stats.ready, stats.waiting) == (1, 3)
+    assert (stats.awaiting_robots, stats.backed_off) == (1, 1)
+    assert queues.stats(61.0).backed_off == 0

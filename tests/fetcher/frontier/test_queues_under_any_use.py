@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from crawl.fetcher.frontier.queues import HostQueues, Nothing
+from crawl.fetcher.frontier.queues import HostQueues, Idle
 from crawl.fetcher.values.item import FetchItem, Purpose
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from tests.examples import scaled
 from tests.fetcher.queued import item
 
@@ -28,7 +28,7 @@ class Servers(RuleBasedStateMachine):
         self.at_once = at_once
         self.by_group = by_group
         self.ip_delay = IP_DELAY if spaced else 0.0
-        self.queues = HostQueues(Politeness(Pace(DELAY, at_once), ip_delay_s=self.ip_delay))
+        self.queues = HostQueues(Politeness(ServerPace(DELAY, at_once), ip_delay_s=self.ip_delay))
         for host, address in ADDRESSES.items():
             self.queues.set_address(host, address)
         self.key_of = {host: f"k{n // 2 if by_group else n}" for n, host in enumerate(HOSTS)}
@@ -41,7 +41,7 @@ class Servers(RuleBasedStateMachine):
         self.closed: set[str] = set()
 
     @rule(host=st.sampled_from(HOSTS), robots=st.booleans(), first=st.booleans())
-    def line_up(self, host: str, robots: bool, first: bool) -> None:
+    def enqueue(self, host: str, robots: bool, first: bool) -> None:
         key = self.key_of[host]
         if host in ADDRESSES:
             self.queues.set_address(host, ADDRESSES[host])
@@ -59,7 +59,7 @@ class Servers(RuleBasedStateMachine):
     @rule()
     def take(self) -> None:
         found = self.queues.take(self.now)
-        if isinstance(found, Nothing):
+        if isinstance(found, Idle):
             assert found.until is None or found.until > self.now
             self._nobody_could_be_asked()
             return
@@ -105,7 +105,7 @@ class Servers(RuleBasedStateMachine):
     @rule(host=st.sampled_from(HOSTS), held=st.integers(0, 1))
     def hold(self, host: str, held: int) -> None:
         queue = self.queues.queue(self.key_of[host])
-        queue.held = held
+        queue.awaited_rules = held
         self.queues.offer(queue)
 
     @rule(host=st.sampled_from(HOSTS), close=st.booleans())
@@ -126,13 +126,13 @@ class Servers(RuleBasedStateMachine):
     def serve_all(self) -> None:
         """Nothing is stuck: with time, everything that is not held comes out."""
         for queue in self.queues:
-            queue.held = 0
+            queue.awaited_rules = 0
             self.queues.offer(queue)
         while self.under_way:
             self.release(0, asked=False)
         while self.queues.waiting:
             found = self.queues.take(self.now)
-            if isinstance(found, Nothing):
+            if isinstance(found, Idle):
                 assert found.until is not None
                 self.now = found.until
                 continue
@@ -168,7 +168,7 @@ TestServers.settings = settings(max_examples=scaled(150), stateful_step_count=60
 
 @pytest.mark.parametrize("rounds", [1, 200])
 def test_the_heap_does_not_grow_with_use(rounds: int) -> None:
-    queues = HostQueues(Politeness(Pace(1.0)))
+    queues = HostQueues(Politeness(ServerPace(1.0)))
     now = 0.0
     for _ in range(rounds):
         for host in HOSTS:

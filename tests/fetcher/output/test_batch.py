@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.fetcher.output.batch import Batch, packed_notes
+from crawl.fetcher.output.batch import Batch, pack_notes
+from crawl.fetcher.output.chunk_files import GROUP_ROWS
 from crawl.fetcher.output.note import Note
-from crawl.fetcher.output.output import batch as batches
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.contents import contents_of
@@ -61,19 +61,20 @@ def test_a_small_batch_after_a_large_one_keeps_no_more_memory_than_it_needs() ->
     small.add(record("v", bytes(10_000)))
     (chunk,) = small.packed({}).tables[CONTENT]["content"].chunks
     bodies = chunk.buffers()[2]
+    assert bodies is not None
     assert (bodies.parent or bodies).size == 10_000
     assert small.next().contents.room < 20_000
 
 
 def test_notes_are_packed_by_the_batch_with_their_own_counts() -> None:
-    rows = batches.GROUP_ROWS
+    rows = GROUP_ROWS
     notes = [
         Note([record(f"u{n}", b"x")], [], {"records": 1, "robots": n % 2}) for n in range(rows + 3)
     ]
-    first, second = packed_notes(notes, kept)
+    first, second = pack_notes(notes, kept)
     assert [each.tables[FETCH].num_rows for each in (first, second)] == [rows, 3]
     assert [each.counters["records"] for each in (first, second)] == [rows, 3]
     assert first.counters["robots"] + second.counters["robots"] == sum(
         n % 2 for n in range(rows + 3)
     )
-    assert list(packed_notes([], kept)) == []
+    assert list(pack_notes([], kept)) == []

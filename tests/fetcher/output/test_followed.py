@@ -5,68 +5,73 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.fetcher.output.followed import FOLLOWED, not_listed, still_waiting, write_followed
-from crawl.fetcher.output.output import ChunkSize
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.output.followed import not_listed, unfetched_followed, write_followed
+from crawl.fetcher.output.segment_output import ChunkSize
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import Status
 from crawl.storage.bucketed import write_bucketed
-from crawl.storage.chunks import Chunk
+from crawl.storage.chunks import FOLLOWED, Chunk
 from crawl.storage.folder import Folder
 from crawl.storage.segments import FETCH, GENERATE
 from tests.fetcher.outputs import Made, record
 from tests.fetcher.small_web import DUE
 
-TARGET = Followed("http://b.org/", "b.org", DUE, ("http://a.org/",), "http://a.org/")
-LINK = Followed("http://a.org/link", "a.org", DUE, depth=2)
+TARGET = FollowedUrl("http://b.org/", "b.org", DUE, ("http://a.org/",), "http://a.org/")
+LINK = FollowedUrl("http://a.org/link", "a.org", DUE, depth=2)
 URLS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=20)
 DATUMS = st.builds(
     CrawlDatum,
     st.just(Status.DB_UNFETCHED),
-    *(st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 2**30), st.integers(0, 9)),
+    st.integers(0, 2**40),
+    st.integers(0, 2**40),
+    st.integers(0, 2**30),
+    st.integers(0, 9),
     st.floats(-10, 10, width=32),
     st.none() | st.binary(min_size=1, max_size=16),
     st.dictionaries(URLS, URLS, max_size=2),
 )
 MADE = st.builds(
-    Followed, URLS, URLS, DATUMS, st.lists(URLS, max_size=3).map(tuple), URLS, st.integers(0, 99)
+    FollowedUrl, URLS, URLS, DATUMS, st.lists(URLS, max_size=3).map(tuple), URLS, st.integers(0, 99)
 )
 
 
-def chunk_of(segment: Folder, followed: list[Followed], *records: tuple[str, Status]) -> Chunk:
+def chunk_of(segment: Folder, followed: list[FollowedUrl], *records: tuple[str, Status]) -> Chunk:
     rows = to_table((url, "a.org", CrawlDatum(status, 0)) for url, status in records)
     pieces = {FETCH: write_bucketed(segment.child(FETCH), f"{len(followed)}.parquet", rows, 2)}
     return Chunk(pieces, followed=write_followed(segment, 3, followed))
 
 
 @given(st.lists(MADE, min_size=1, max_size=5, unique_by=lambda each: each.url))
-def test_what_is_stored_is_found_as_it_was(followed: list[Followed]) -> None:
+def test_what_is_stored_is_found_as_it_was(followed: list[FollowedUrl]) -> None:
     segment = Folder("memory://followed")
     piece = write_followed(segment, 3, followed)
     assert piece.rows == len(followed) and piece.bytes > 0
-    assert still_waiting(segment, [Chunk(followed=piece)], set()) == followed
+    assert unfetched_followed(segment, [Chunk(followed=piece)], set()) == followed
 
 
 def test_a_record_settles_it(tmp_path: Path) -> None:
     segment = Folder(str(tmp_path))
     open_one = chunk_of(segment, [TARGET], ("http://a.org/", Status.FETCH_REDIR_TEMP))
-    assert still_waiting(segment, [open_one, Chunk()], {"http://a.org/"}) == [TARGET]
-    assert still_waiting(segment, [open_one], {"http://a.org/", TARGET.url}) == []
+    assert unfetched_followed(segment, [open_one, Chunk()], {"http://a.org/"}) == [TARGET]
+    assert unfetched_followed(segment, [open_one], {"http://a.org/", TARGET.url}) == []
 
 
 def test_a_target_that_is_left_for_later_is_settled_and_a_link_is_not(tmp_path: Path) -> None:
     segment = Folder(str(tmp_path))
     linked = [(TARGET.url, Status.LINKED), (LINK.url, Status.LINKED)]
-    assert still_waiting(segment, [chunk_of(segment, [TARGET, LINK], *linked)], set()) == [LINK]
+    assert unfetched_followed(segment, [chunk_of(segment, [TARGET, LINK], *linked)], set()) == [
+        LINK
+    ]
 
 
 def test_the_first_of_several_counts(tmp_path: Path) -> None:
     segment = Folder(str(tmp_path))
-    other = Followed(TARGET.url, "b.org", DUE, ("http://c.org/",))
+    other = FollowedUrl(TARGET.url, "b.org", DUE, ("http://c.org/",))
     chunks = [Chunk(followed=write_followed(segment, 3, each)) for each in ([TARGET], [other])]
-    assert still_waiting(segment, chunks, set()) == [TARGET]
+    assert unfetched_followed(segment, chunks, set()) == [TARGET]
 
 
 def test_a_link_that_the_list_names_is_left_to_the_list(tmp_path: Path) -> None:
@@ -74,7 +79,7 @@ def test_a_link_that_the_list_names_is_left_to_the_list(tmp_path: Path) -> None:
     rows = to_table((each.url, each.host, DUE) for each in (TARGET, LINK))
     write_bucketed(folder, "part.parquet", rows, 2)
     assert not_listed([TARGET, LINK], folder, ["part.parquet"]) == [TARGET]
-    other = Followed("http://a.org/other", "a.org", DUE, depth=1)
+    other = FollowedUrl("http://a.org/other", "a.org", DUE, depth=1)
     assert not_listed([other], folder, ["part.parquet"]) == [other]
 
 
@@ -85,31 +90,33 @@ def made(tmp_path: Path, **size: int) -> Made:
 def test_it_is_noted_with_the_answer_that_led_to_it(tmp_path: Path) -> None:
     here = made(tmp_path)
     here.output.add(record(1))
-    here.output.follow(TARGET)
+    here.output.add_followed(TARGET)
     here.tick()
     here.add(record(2))
     here.settle()
-    left = here.output._journal.left(lambda name: False)
+    left = here.output._journal.uncommitted_notes(lambda name: False)
     notes = [note for notes in left.values() for note in notes]
     (noted,) = [note for note in notes if note.followed]
     assert noted.followed == [TARGET] and record(1) in noted.records
     again = Made(tmp_path, ChunkSize())
-    assert again.output.take_over(set(), set())
-    assert still_waiting(again.segment, again.marked(), set()) == [TARGET]
+    assert again.output.commit_leftovers(set(), set())
+    assert unfetched_followed(again.segment, again.marked(), set()) == [TARGET]
     again.output.close()
     here.output._thread.shutdown()
-    here.output._noting.close()
+    here.output._journal_writer.close()
 
 
 def test_it_is_committed_with_the_answer_that_led_to_it(tmp_path: Path) -> None:
     here = made(tmp_path, records=2)
     for number in range(7):  # answers that come together are ticked once
         here.output.add(record(number))
-        here.output.follow(Followed(f"http://b.org/{number}", "b.org", DUE, (f"{number}",)))
+        here.output.add_followed(
+            FollowedUrl(f"http://b.org/{number}", "b.org", DUE, (f"{number}",))
+        )
     here.tick()
     here.output.close()
     for chunk, urls in zip(here.marked(), here.committed(), strict=True):
-        led_to = still_waiting(here.segment, [chunk], set())
+        led_to = unfetched_followed(here.segment, [chunk], set())
         assert [f"http://a.org/{each.came_by[0]}" for each in led_to] == sorted(urls)
     assert len(here.marked()) > 1
     assert len(here.segment.names(FOLLOWED)) == len(here.marked())

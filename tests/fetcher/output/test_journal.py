@@ -9,8 +9,8 @@ import pytest
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.output.journal import Journal, Notes
-from crawl.fetcher.output.note import Note, pieces
+from crawl.fetcher.output.journal import ChunkJournal, Journal
+from crawl.fetcher.output.note import Note, encode_note
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
 from tests.fetcher.outputs import record
@@ -25,12 +25,12 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
     return Folder(str(tmp_path) if request.param == "disk" else f"memory://{uuid.uuid4().hex}")
 
 
-def begun(folder: Folder, token: str = "0123456789", told: Counters | None = None) -> Notes:
+def begun(folder: Folder, token: str = "0123456789", told: Counters | None = None) -> ChunkJournal:
     return Journal(folder, 3, token).begin(told or Counters())
 
 
 def left(folder: Folder, contained: tuple[str, ...] = ()) -> list[Note]:
-    found = Journal(folder, 3, "another").left(contained.__contains__)
+    found = Journal(folder, 3, "another").uncommitted_notes(contained.__contains__)
     return [note for notes in found.values() for note in notes]
 
 
@@ -46,7 +46,7 @@ def test_notes_are_read_as_they_were_written_while_more_may_come(folder: Folder)
         Note(PAGES, [], {"records": 2, "bytes": 500}),
         Note(PAGES[:1], [ROBOTS], {"requests": 1}),
     ]
-    assert Journal(folder, 4, "another").left(lambda name: False) == {}
+    assert Journal(folder, 4, "another").uncommitted_notes(lambda name: False) == {}
 
 
 def test_on_a_disk_the_notes_of_a_chunk_are_one_file(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_what_a_chunk_contains_and_what_is_deleted_is_not_left(folder: Folder) -
         notes.write(PAGES, [], Counters())
         ended.append(notes.end())
     journal.delete(ended[0])
-    found = Journal(folder, 3, "another").left(ended[1].__contains__)
+    found = Journal(folder, 3, "another").uncommitted_notes(ended[1].__contains__)
     assert [list(found)] == ended[2:]
     journal.clear()
     assert left(folder) == []
@@ -101,7 +101,7 @@ def test_a_note_that_its_writer_died_in_is_none(folder: Folder, kept: int) -> No
     name = notes.end()[-1]
     place = folder.child("crawl_fetch/journal/part-00003")
     data = place.read(name) or b""
-    last = b"".join(pieces(Note(PAGES, [], {"number": 1})))
+    last = b"".join(encode_note(Note(PAGES, [], {"number": 1})))
     assert len(last) > kept
     place.write(name, data[: len(data) - len(last) + kept])
     assert [note.records for note in left(folder)] == [PAGES] * 2
@@ -114,13 +114,13 @@ class Full(io.BytesIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_disk_that_is_full_is_told_and_nothing_more_noted(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_nothing_more_is_noted(tmp_path: Path) -> None:
     folder = Folder(str(tmp_path))
     notes = begun(folder)
     notes.write(PAGES, [], Counters())
-    grows, notes._grows = notes._grows, Full()
+    grows, notes._growing_file = notes._growing_file, Full()
     with pytest.raises(StorageError, match=r"part-00003/01234567-000001.notes: .*No space left"):
         notes.write(PAGES, [], Counters())
-    notes._grows = grows
+    notes._growing_file = grows
     notes.write(PAGES, [], Counters())
     assert len(left(folder)) == 1

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.fetcher.reporting.host_summary import MOST_HOSTS, Hosts, HostSummary
+from crawl.fetcher.reporting.host_summary import MOST_HOSTS, HostSummaries, HostSummary
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.status import Status
@@ -16,21 +16,21 @@ def record(host: str, status: Status, body: bytes = b"") -> FetchRecord:
 
 
 def test_records_add_up_by_host() -> None:
-    hosts = Hosts()
-    hosts.take(record("a.org", Status.FETCH_SUCCESS, b"12345"))
-    hosts.take(record("a.org", Status.FETCH_RETRY))
-    hosts.take(record("b.org", Status.FETCH_GONE))
-    hosts.take(record("c.org", Status.LINKED))
+    hosts = HostSummaries()
+    hosts.observe(record("a.org", Status.FETCH_SUCCESS, b"12345"))
+    hosts.observe(record("a.org", Status.FETCH_RETRY))
+    hosts.observe(record("b.org", Status.FETCH_GONE))
+    hosts.observe(record("c.org", Status.LINKED))
     assert hosts.largest() == [
         HostSummary("a.org", pages=2, failed=1, bytes=5, response_ms=10),
         HostSummary("b.org", pages=1, gone=1, response_ms=5),
     ]
 
 
-def test_only_the_largest_are_told() -> None:
-    hosts = Hosts()
+def test_only_the_largest_are_reported() -> None:
+    hosts = HostSummaries()
     for n in range(MOST_HOSTS + 10):
         for _ in range(1 + (n == 55)):
-            hosts.take(record(f"h{n}.org", Status.FETCH_SUCCESS))
+            hosts.observe(record(f"h{n}.org", Status.FETCH_SUCCESS))
     assert len(hosts.largest()) == MOST_HOSTS
     assert hosts.largest()[0].host == "h55.org"

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.fetcher.engine.engine import FetchEngine
-from crawl.fetcher.reporting.watch import followed_of, settled_of
+from crawl.fetcher.reporting.task_monitor import followed_count, settled_count
 from crawl.fetcher.values.record import FetchRecord
 from tests.examples import scaled
-from tests.fetcher.small_web import REFUSED, Page, SmallWeb, fetch
+from tests.fetcher.small_web import REFUSED, CallbackOutput, Page, SmallWeb, fetch
 
 _URLS = [f"http://{host}.org/p{number}" for host in "abc" for number in range(4)]
 _pages = st.one_of(
@@ -43,7 +43,7 @@ def test_done_is_never_more_than_there_is(
 
     def check(record: FetchRecord | None = None) -> None:
         counters = engines[0].counters
-        assert settled_of(counters) <= len(listed) + followed_of(counters)
+        assert settled_count(counters) <= len(listed) + followed_count(counters)
 
     more: dict[str, Any] = {"redirect_max": redirect_max, "threads": 2, "depth": depth}
     done = fetch(
@@ -51,22 +51,22 @@ def test_done_is_never_more_than_there_is(
         listed,
         deadline=deadline,
         politeness={"max_exceptions": 2},
-        around={"emit": check},
+        output=CallbackOutput(check),
         prepare=engines.append,
         **more,
     )
     counters = done.engine.counters
-    assert settled_of(counters) == len(listed) + followed_of(counters), dict(counters)
+    assert settled_count(counters) == len(listed) + followed_count(counters), dict(counters)
 
 
 def test_what_another_task_goes_on_with_is_not_done() -> None:
     counters = {"records": 5, "handed_back.interrupted": 3, "handed_back.robots_elsewhere": 2}
-    assert settled_of(counters) == 5
-    assert settled_of(counters | {"handed_back.time_limit": 4, "no_host": 1}) == 10
+    assert settled_count(counters) == 5
+    assert settled_count(counters | {"handed_back.time_limit": 4, "no_host": 1}) == 10
 
 
 def test_redirects_that_are_left_for_later_are_no_urls_of_this_fetch() -> None:
     pages: dict[str, Page] = {"http://a.org/1": (302, {"location": "http://a.org/2"})}
     done = fetch(SmallWeb(pages), ["http://a.org/1"], redirect_max=0)
     assert done.engine.counters["records"] == 2
-    assert settled_of(done.engine.counters) == 1
+    assert settled_count(done.engine.counters) == 1

@@ -151,7 +151,7 @@ def test_what_a_server_says_is_kept_only_so_far() -> None:
     assert len(failed(FailureKind.OTHER, long).datum.metadata["_pst_"]) < 1_100
 
 
-def test_the_url_that_stands_for_the_page_is_told() -> None:
+def test_the_representative_url_is_recorded() -> None:
     answer = Response(URL, 200)
     record = record_of(item(representative="http://a.org/"), outcome_of(answer), NOW, answer)
     assert record.datum.metadata["_repr_"] == "http://a.org/"

@@ -1,113 +1,99 @@
-"""Rules before pages: who asks for a robots.txt, who waits for it, and what its answer means.
+"""The engine's part that knows robots.txt: who asks for it, who waits for it, and what its
+answer means.
 
-The engine's part that knows robots.txt. A page whose authority's rules are not known waits
-at the head of its queue, which is held; the robots.txt is a request like any other, in its
-own server's queue.
+A page whose authority's rules are not known waits at the head of its queue, whose pages are
+held back; the robots.txt is a request like any other, in its own server's queue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from crawl.clock import Clock
-from crawl.counters import Counters
-from crawl.fetcher.engine.host_troubles import HostTroubles
+from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.frontier.robots_cache import RobotsCache
 from crawl.fetcher.values.item import FetchItem, Purpose
 from crawl.fetcher.values.outcome import outcome_of
 from crawl.fetcher.values.politeness import Politeness
-from crawl.fetcher.values.record import FetchRecord, content_of, record_of
-from crawl.fetcher.values.settings import FetchSettings
+from crawl.fetcher.values.record import content_of, record_of
+from crawl.fetcher.values.settings import FetchSettings, is_at_or_below
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.content import Content
-from crawl.model.datum import CrawlDatum
-from crawl.robots.answer import Deferred, rules_from
+from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
 from crawl.urls.parse import host_of, resolve
 
 _REDIRECTS = (301, 302, 303, 307, 308)
-_NOWHERE = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
-ELSEWHERE = "robots_elsewhere"
-"""Why pages are handed back whose rules a server of another part tells."""
+_NO_SUCH_HOST = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
+ROBOTS_ON_OTHER_PART = "robots_elsewhere"
+"""Why pages are returned whose robots.txt is on a server of another part."""
 _NO_ROBOTS = allow_all(Basis.EXEMPT)
-"""Of schemes that have no robots.txt, and of hosts that need not be asked."""
+"""The rules of schemes that have no robots.txt, and of hosts that need not be asked."""
 
 
-class Fetching(Protocol):
-    """What this part asks of the engine."""
-
-    queues: HostQueues
-    counters: Counters
-    troubles: HostTroubles
-    stopped: str
-
-    def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None: ...
-
-    def line_up(self, item: FetchItem, *, first: bool = False) -> None: ...
-
-    def hand_back(self, items: list[FetchItem], reason: str) -> None: ...
-
-    def emit(self, record: FetchRecord) -> None: ...
-
-
-class RobotsLine:
-    """The rules of all authorities, known or asked for."""
+class RobotsHandler:
+    """Has pages wait for the rules of their authority, and asks for them."""
 
     def __init__(
         self,
-        fetching: Fetching,
+        engine: EngineCore,
         settings: FetchSettings,
         politeness: Politeness,
         clock: Clock,
         *,
         deadline: float | None = None,
         archive: Callable[[Content], None] | None = None,
-        elsewhere: Callable[[str], bool] = lambda key: False,
+        is_other_parts_server: Callable[[str], bool] = lambda key: False,
     ) -> None:
-        self._fetching = fetching
+        self._engine = engine
         self._settings = settings
         self._politeness = politeness
         self._clock = clock
         self._deadline = deadline
         self._archive = archive
-        self._elsewhere = elsewhere
-        self._cache = RobotsCache(settings.robots_expire_s, settings.leave_alone_s)
+        self._is_other_parts_server = is_other_parts_server
+        self._cache = RobotsCache(
+            settings.robots_expire_s,
+            settings.leave_alone_s,
+            failure_expire_s=settings.robots_defer_s,
+            max_authorities=settings.robots_cache_size,
+            waiting_authorities=self._waiting_authorities,
+        )
 
     def rules_of(self, item: FetchItem, now: float) -> RobotRules | None:
         """The rules that a page is under; None while they are not known."""
         # by the authority, which is spelt as the standard spells it whatever the URL looks like
         if not item.authority.startswith(("http://", "https://")):
             return _NO_ROBOTS
-        if self._settings.robots_exempt and self._is_exempt(item.host):
+        exempt = self._settings.robots_exempt
+        if exempt and is_at_or_below(item.host, exempt):
             return _NO_ROBOTS
         return self._cache.rules_of(item.authority, now)
 
     def wait_for_rules(self, item: FetchItem) -> None:
-        """Puts the page back to wait for its authority's rules, and asks for them; hands it
-        back where they cannot be had."""
-        # as of this moment: whoever is asked one URL at a time is ahead of it, and would wait
+        """Puts the page back to wait for its authority's rules, and asks for them; returns it
+        unfetched where they cannot be had."""
+        # as of this moment: a driver of one URL at a time is ahead of it, and would wait
         refusal = self._cache.refusal(item.authority, self._clock.monotonic())
         if refusal:
-            self._fetching.hand_back([item], refusal)
+            self._engine.return_unfetched([item], refusal)
             return
         asker = self._cache.asker_of(item.authority)
         if asker is not None:
             # asked for by another queue: the host was at another address then
-            self._fetching.line_up(replace(item, key=asker), first=True)
+            self._engine.enqueue(replace(item, key=asker), first=True)
             return
-        self._fetching.line_up(item, first=True)
+        self._engine.enqueue(item, first=True)
         self._ask(item)
 
     def set_pace(self, item: FetchItem) -> None:
-        """The queue's pace as known rules of the item's authority ask for it: the queue may
-        have been forgotten since they were learnt."""
+        """Gives the queue the pace that known rules of the item's authority ask for: the queue
+        may have been forgotten since they were learnt."""
         asked_for = self._cache.delays.get(item.authority)
         if asked_for is not None:
-            self._slow_down(self._fetching.queues.queue(item.key), asked_for)
+            self._slow_down(self._engine.queues.queue(item.key), asked_for)
 
     def refusal(self, item: FetchItem) -> str:
         """Why the page cannot be asked for: its rules could not be had; else empty."""
@@ -119,19 +105,19 @@ class RobotsLine:
         """Whether its rules could not be had, and are asked for again later."""
         return self._cache.is_failing(authority)
 
-    def strays(self) -> list[str]:
-        """The authorities whose rules are told by a server of another part."""
-        return self._cache.refused_for(ELSEWHERE)
+    def cross_part_authorities(self) -> list[str]:
+        """The authorities whose robots.txt is on a server of another part."""
+        return self._cache.refused_for(ROBOTS_ON_OTHER_PART)
 
     def give_up(
         self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0
     ) -> None:
-        """Nobody will ask for these rules for now: their pages must not wait for them, and
-        those of other hosts in the queue go on."""
+        """Stops asking for these rules for now: their pages must not wait for them, and those
+        of other hosts in the queue go on."""
         origin = self._origin_queue(authority)
         now = self._clock.monotonic()
-        if reason != ELSEWHERE:
-            self._fetching.troubles.give_up(
+        if reason != ROBOTS_ON_OTHER_PART:
+            self._engine.troubles.give_up(
                 host_of(f"{authority}/") or "",
                 reason,
                 now,
@@ -139,54 +125,50 @@ class RobotsLine:
                 self._settings.robots_defer_s,
             )
         self._cache.refuse(authority, reason, now, pause_s)
-        origin.held -= 1
-        for page in self._fetching.queues.drain(origin):
+        origin.awaited_rules -= 1
+        for page in self._engine.queues.drain(origin):
             if page.purpose is Purpose.PAGE and page.authority == authority:
-                self._fetching.hand_back([page], reason)
+                self._engine.return_unfetched([page], reason)
             else:
-                self._fetching.line_up(page)
+                self._engine.enqueue(page)
 
     def handle(self, item: FetchItem, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request for a robots.txt."""
-        self._fetching.counters["robots_requests"] += 1
+        self._engine.counters["robots_requests"] += 1
         if self._archive is not None and isinstance(answer, Response):
             self._archive(content_of(answer, self._clock.now_ms()))
-        if self._fetching.stopped:
+        if self._engine.stopped:
             return  # nobody waits for them any more
         origin = self._origin_queue(item.robots_for)
         if self._follow(item, answer):
             return
-        if isinstance(answer, Failure) and answer.kind in _NOWHERE:
-            self._nowhere(item, origin, answer)
+        if isinstance(answer, Failure) and answer.kind in _NO_SUCH_HOST:
+            self._give_up_host(item, origin, answer)
             return
-        verdict = rules_from(answer, self._settings.robots, self._clock.now_ms())
+        verdict = rules_from_answer(answer, self._settings.robots, self._clock.now_ms())
         if isinstance(verdict, Deferred):
-            self._fetching.counters[verdict.reason] += 1
+            self._engine.counters[verdict.reason] += 1
             self._defer(item, origin, verdict, now)
             return
-        self._cache.learn(item.robots_for, verdict, now)
-        self._fetching.troubles.answered(host_of(f"{item.robots_for}/") or "")
-        self._keep_pace_of(item, verdict, now)
-        origin.held -= 1
+        self._engine.troubles.answered(host_of(f"{item.robots_for}/") or "")
+        self._slow_down_target(item, verdict, now)
+        origin.awaited_rules -= 1
         if verdict.crawl_delay_s is not None:
             kept = self._slow_down(origin, verdict.crawl_delay_s)
             if kept and item.key == origin.key:
                 origin.wait_until(now + origin.pace.delay_s)
-        self._fetching.queues.offer(origin)
+        self._cache.learn(item.robots_for, verdict, now, host_ready_at=origin.ready_at)
+        self._engine.queues.offer(origin)
 
-    def _is_exempt(self, host: str) -> bool:
-        exempt = self._settings.robots_exempt
-        while exempt and host:
-            if host in exempt:
-                return True
-            host = host.partition(".")[2]
-        return False
+    def _waiting_authorities(self) -> set[str]:
+        """The authorities whose pages wait in a queue."""
+        return {page.authority for queue in self._engine.queues for page in queue.pages}
 
     def _ask(self, item: FetchItem) -> None:
         """Holds the queue's pages back until the authority's rules are known."""
         self._cache.ask(item.authority, item.key)
-        self._fetching.queues.queue(item.key).held += 1
-        self._fetching.line_up(
+        self._engine.queues.queue(item.key).awaited_rules += 1
+        self._engine.enqueue(
             FetchItem(
                 url=f"{item.authority}/robots.txt",
                 host=item.host,
@@ -198,11 +180,11 @@ class RobotsLine:
             )
         )
 
-    def _keep_pace_of(self, item: FetchItem, rules: RobotRules, now: float) -> None:
-        """Another host's robots.txt, reached by a redirect, tells that host's pace too."""
+    def _slow_down_target(self, item: FetchItem, rules: RobotRules, now: float) -> None:
+        """Keeps to the Crawl-delay of another host whose own robots.txt a redirect led to."""
         is_its_own = item.url == f"{item.authority}/robots.txt"
         if item.came_by and is_its_own and rules.crawl_delay_s is not None:
-            queue = self._fetching.queues.queue(item.key)
+            queue = self._engine.queues.queue(item.key)
             if self._slow_down(queue, rules.crawl_delay_s):
                 queue.wait_until(now + queue.pace.delay_s)
 
@@ -215,26 +197,26 @@ class RobotsLine:
 
     def _origin_queue(self, authority: str) -> HostQueue:
         """The queue whose pages wait for these rules."""
-        return self._fetching.queues.queue(self._cache.asker_of(authority) or "")
+        return self._engine.queues.queue(self._cache.asker_of(authority) or "")
 
-    def _nowhere(self, item: FetchItem, origin: HostQueue, answer: Failure) -> None:
-        """There is no such host, or none that may be asked: its pages share that fate, and
-        no more requests are tried."""
+    def _give_up_host(self, item: FetchItem, origin: HostQueue, answer: Failure) -> None:
+        """Records all pages of a host that does not exist, or must not be asked, as failed in
+        the same way; no more requests are tried."""
         outcome = outcome_of(answer)
         if answer.kind is FailureKind.UNKNOWN_HOST:
             now, base_s = self._clock.monotonic(), self._settings.robots_defer_s
             host = host_of(f"{item.robots_for}/") or ""
-            self._fetching.troubles.give_up(host, answer.kind.value, now, now, base_s)
+            self._engine.troubles.give_up(host, answer.kind.value, now, now, base_s)
         self._cache.give_up(item.robots_for)
-        origin.held -= 1
+        origin.awaited_rules -= 1
         now_ms = self._clock.now_ms()
-        for page in self._fetching.queues.drain(origin):
+        for page in self._engine.queues.drain(origin):
             if page.purpose is Purpose.PAGE and page.authority == item.robots_for:
-                self._fetching.counters[outcome.label] += 1
-                self._fetching.counters[f"answers.{answer.kind}"] += 1
-                self._fetching.emit(record_of(page, outcome, now_ms, answer))
+                self._engine.counters[outcome.label] += 1
+                self._engine.counters[f"answers.{answer.kind}"] += 1
+                self._engine.emit(record_of(page, outcome, now_ms, answer))
             else:
-                self._fetching.line_up(page)
+                self._engine.enqueue(page)
 
     def _follow(self, item: FetchItem, answer: Response | Failure) -> bool:
         """Asks for the robots.txt that this one redirects to, in that server's queue; says
@@ -247,16 +229,16 @@ class RobotsLine:
             return False
         if not target.startswith(("http://", "https://")):
             return False
-        found = self._fetching.item_of(target, item.datum)
+        found = self._engine.item_of(target, item.datum)
         if found is None:
             return False
-        if self._elsewhere(found.key):
+        if self._is_other_parts_server(found.key):
             # two tasks that ask one server know nothing of each other's pauses, and without
-            # the file nobody knows what is allowed: the host has its turn when all are done
-            self._fetching.counters["robots_elsewhere"] += 1
-            self.give_up(item.robots_for, ELSEWHERE)
+            # the file nobody knows what is allowed: the host is fetched when all others are done
+            self._engine.counters["robots_elsewhere"] += 1
+            self.give_up(item.robots_for, ROBOTS_ON_OTHER_PART)
             return True
-        self._fetching.line_up(
+        self._engine.enqueue(
             replace(
                 found,
                 purpose=Purpose.ROBOTS,
@@ -267,7 +249,7 @@ class RobotsLine:
         return True
 
     def _defer(self, item: FetchItem, origin: HostQueue, verdict: Deferred, now: float) -> None:
-        """The rules cannot be had now: ask again later, or leave the host for this run."""
+        """Asks again later for rules that cannot be had now, or leaves the host for this run."""
         tries = self._cache.failed(item.robots_for)
         pause = max(verdict.retry_after_s or 0.0, self._settings.robots_defer_s)
         late = self._deadline is not None and now + pause >= self._deadline
@@ -278,14 +260,14 @@ class RobotsLine:
             self.give_up(item.robots_for, pause_s=asked_for)
             return
         origin.wait_until(now + pause, "robots.txt unavailable")
-        self._fetching.troubles.pause(
+        self._engine.troubles.pause(
             host_of(f"{item.robots_for}/") or "",
             "robots_deferred",
             now,
             now + pause,
             self._settings.robots_defer_s,
         )
-        again = replace(
+        retry = replace(
             item,
             url=f"{item.robots_for}/robots.txt",
             authority=item.robots_for,
@@ -293,4 +275,4 @@ class RobotsLine:
             key=origin.key,
             came_by=(),
         )
-        self._fetching.line_up(again, first=True)
+        self._engine.enqueue(retry, first=True)

@@ -11,9 +11,9 @@ import pytest
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.output.chunk_files import ChunkFiles
-from crawl.fetcher.output.journal import Journal, Notes
-from crawl.fetcher.output.output import ChunkSize
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.output.journal import ChunkJournal, Journal
+from crawl.fetcher.output.segment_output import ChunkSize
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.status import Status
@@ -22,7 +22,7 @@ from tests.fetcher.outputs import Made, record, url_of
 from tests.fetcher.small_web import DUE
 
 
-def test_what_waits_is_noted_and_whoever_goes_on_commits_it(tmp_path: Path) -> None:
+def test_what_waits_is_noted_and_a_resuming_task_commits_it(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize(journal_seconds=1.0))
     made.add(record(1, b"one"), record(2))
     made.clock.advance(0.9)
@@ -36,14 +36,14 @@ def test_what_waits_is_noted_and_whoever_goes_on_commits_it(tmp_path: Path) -> N
 
     after = Made(tmp_path, ChunkSize())
     fetched: set[str] = set()
-    assert after.output.take_over(fetched, set())
+    assert after.output.commit_leftovers(fetched, set())
     assert fetched == {url_of(number) for number in (1, 2, 3)}
     assert after.committed() == [[url_of(1), url_of(2), url_of(3)]]
     (chunk,) = ChunkLog(after.segment, 2).committed()
     assert chunk.counters == {"records": 3}
     assert made.read("content", chunk.pieces["content"].path) == [url_of(1)]
     assert after.files() == []
-    assert not after.output.take_over(fetched, set(chunk.notes))
+    assert not after.output.commit_leftovers(fetched, set(chunk.notes))
 
 
 def test_on_a_disk_every_answer_is_noted_as_it_comes(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_on_a_disk_every_answer_is_noted_as_it_comes(tmp_path: Path) -> None:
     assert len(made.files()) == 1
 
 
-def test_elsewhere_answers_are_noted_every_second() -> None:
+def test_on_a_store_answers_are_noted_every_second() -> None:
     made = Made(f"memory://{uuid.uuid4().hex}", ChunkSize())
     for number in range(4):
         made.add(record(number))
@@ -76,20 +76,20 @@ def test_answers_that_come_while_one_is_noted_are_noted_together_without_another
 ) -> None:
     """Nobody calls for it: no others may come for long."""
     met, may_go_on = Event(), Event()
-    write = Notes.write
+    write = ChunkJournal.write
 
     def slow(
-        self: Notes,
+        self: ChunkJournal,
         records: list[FetchRecord],
         archived: list[Content],
         total: Counters,
-        followed: list[Followed],
+        followed: list[FollowedUrl],
     ) -> None:
         met.set()
         assert may_go_on.wait(60)
         write(self, records, archived, total, followed)
 
-    monkeypatch.setattr(Notes, "write", slow)
+    monkeypatch.setattr(ChunkJournal, "write", slow)
     made = Made(tmp_path, ChunkSize())
     made.add(record(0))
     assert met.wait(60)
@@ -116,10 +116,10 @@ def test_answers_are_noted_while_a_chunk_is_written(
     made = Made(tmp_path, ChunkSize(records=2))
     for number in range(3):
         made.add(record(number))
-        noting = made.output._noting._work
+        noting = made.output._journal_writer._work
         assert noting is not None
         noting.result()
-    left = Journal(made.segment, 2, "another").left(lambda name: False)
+    left = Journal(made.segment, 2, "another").uncommitted_notes(lambda name: False)
     noted = [each.url for notes in left.values() for note in notes for each in note.records]
     assert noted == [url_of(number) for number in range(3)]
     may_go_on.set()
@@ -127,19 +127,17 @@ def test_answers_are_noted_while_a_chunk_is_written(
     assert made.notes() == [[url_of(2)]]
 
 
-def test_what_keeps_answers_from_being_noted_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_the_journal_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(
-        self: Notes,
+        self: ChunkJournal,
         records: list[FetchRecord],
         archived: list[Content],
         total: Counters,
-        followed: list[Followed],
+        followed: list[FollowedUrl],
     ) -> None:
         raise StorageError("no space left")
 
-    monkeypatch.setattr(Notes, "write", full)
+    monkeypatch.setattr(ChunkJournal, "write", full)
     made = Made(tmp_path, ChunkSize())
     made.add(record(1))
     with pytest.raises(StorageError, match="no space left"):
@@ -150,12 +148,12 @@ def test_what_keeps_answers_from_being_noted_is_told(
 
 def test_many_notes_are_taken_over_in_batches(tmp_path: Path) -> None:
     made = Made(tmp_path, ChunkSize())
-    notes = made.output._filling.notes
+    notes = made.output._chunk.journal
     for number in range(600):
         notes.write([record(number, b"x")], [], Counters(records=number + 1))
     after = Made(tmp_path, ChunkSize())
     fetched: set[str] = set()
-    assert after.output.take_over(fetched, set())
+    assert after.output.commit_leftovers(fetched, set())
     assert len(fetched) == 600
     (chunk,) = after.marked()
     assert chunk.counters == {"records": 600}
@@ -202,7 +200,7 @@ def test_a_note_that_a_chunk_contains_is_not_taken_again(tmp_path: Path) -> None
     path.write_bytes(data)
     after = Made(tmp_path, ChunkSize())
     (chunk,) = after.log.committed()
-    assert not after.output.take_over({url_of(1)}, set(chunk.notes))
+    assert not after.output.commit_leftovers({url_of(1)}, set(chunk.notes))
     assert len(after.committed()) == 1
 
 
@@ -212,7 +210,7 @@ def test_nothing_of_a_note_with_a_page_that_has_a_record_is_taken(tmp_path: Path
     made.settle()
     after = Made(tmp_path, ChunkSize())
     fetched = {url_of(2)}
-    assert not after.output.take_over(fetched, set())
+    assert not after.output.commit_leftovers(fetched, set())
     assert fetched == {url_of(2)}
     assert after.committed() == []
     assert after.files() == []
@@ -224,7 +222,7 @@ def test_targets_left_for_later_are_no_pages_of_a_note(tmp_path: Path) -> None:
     made.add(record(1), FetchRecord(url_of(2), "a.org", target))
     made.settle()
     fetched = {url_of(2)}
-    assert Made(tmp_path, ChunkSize()).output.take_over(fetched, set())
+    assert Made(tmp_path, ChunkSize()).output.commit_leftovers(fetched, set())
     assert fetched == {url_of(1), url_of(2)}
 
 

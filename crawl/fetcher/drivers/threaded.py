@@ -1,10 +1,11 @@
 """Runs the engine in real time with threads that sleep until there is something to do.
 
-One lock guards the engine; the network is asked outside it. Of the threads that wait, one
-wakes at the moment when the next server is ready, the others when a request ends. Where the
-protocol can have many requests under way in one thread, one does, and the others only ask
-hosts that must be looked up first: twice the pages a second, for threads in their dozens
-spend more on waiting for the interpreter than on pages.
+One lock guards the engine; requests are sent outside it. Of the threads that wait, one wakes
+at the moment when the next server is ready, the others when a request ends. Where the
+protocol can have many requests under way in one thread, one thread does, and the others only
+send what would block it, such as a request to a host that must be looked up first. That is
+twice the pages a second: dozens of threads spend more on waiting for the interpreter than on
+pages.
 """
 
 from __future__ import annotations
@@ -16,41 +17,42 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawl.clock import Clock
-from crawl.fetcher.engine.engine import FetchEngine, Work
-from crawl.fetcher.frontier.queues import Nothing
+from crawl.fetcher.engine.engine import CRASHED, FetchEngine, ReadyRequest
+from crawl.fetcher.frontier.queues import Idle
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response, Transfers
 
 _TICK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
-    """A fetch slower than this is not worth its end."""
+class ThroughputFloor:
+    """The least throughput: a fetch that stays below it is ended."""
 
     pages_per_s: float
     patience: int
-    """Looks below the floor, one after the other, that are put up with."""
+    """How many looks in a row may find it below."""
     after_s: float
+    """When the first look is taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bandwidth:
-    """A width of the line to keep to: threads are sent to work or to rest by it."""
+class BandwidthTarget:
+    """A bandwidth to keep to by the number of threads that work."""
 
     kbit_per_s: float
     every_s: float
-    most_threads: int
+    max_threads: int
 
     def threads_for(self, measured_kbit_per_s: float, busy: float, allowed: int) -> int:
-        """How many threads may work next, given what as many as were busy have used."""
+        """How many threads may work next, given the bandwidth that the busy ones have used."""
         if measured_kbit_per_s <= 0 or busy <= 0:
-            return min(allowed + 1, self.most_threads)
+            return min(allowed + 1, self.max_threads)
         wanted = round(self.kbit_per_s / (measured_kbit_per_s / busy))
-        return max(1, min(wanted, self.most_threads))
+        return max(1, min(wanted, self.max_threads))
 
 
-class Crew:
-    """Threads over one engine."""
+class ThreadedDriver:
+    """Runs one engine with threads."""
 
     def __init__(
         self,
@@ -59,76 +61,80 @@ class Crew:
         threads: int,
         clock: Clock,
         *,
-        floor: Floor | None = None,
-        bandwidth: Bandwidth | None = None,
+        floor: ThroughputFloor | None = None,
+        bandwidth: BandwidthTarget | None = None,
         hang_s: float = math.inf,
-        watch: Callable[[FetchEngine, int], str] = lambda engine, busy: "",
+        monitor: Callable[[FetchEngine, int], str] = lambda engine, busy: "",
         transfers: Transfers | None = None,
     ) -> None:
-        """`watch` is called now and then with the number of busy threads; a word that it
+        """`monitor` is called now and then with the number of busy threads; a text that it
         returns is the reason to stop. Threads whose requests do not end for `hang_s` are
-        left behind. With `transfers` one thread has all requests under way but those that
-        would block it, which the others `fetch`; it is closed at the end."""
+        abandoned. With `transfers` one thread has all requests under way but those that
+        would block it, which the others `fetch`; `transfers` is closed at the end."""
         self._engine = engine
         self._fetch = fetch
         self._clock = clock
         self._allowed = threads
-        self._threads = threads if bandwidth is None else max(threads, bandwidth.most_threads)
+        self._threads = threads if bandwidth is None else max(threads, bandwidth.max_threads)
         self._floor = floor
         self._bandwidth = bandwidth
         self._hang_s = hang_s
-        self._watch = watch
+        self._monitor = monitor
         self._transfers = transfers
-        self._left: deque[Work] = deque()
-        """What would block the driver."""
-        self._driven = transfers is not None
-        self._turn = threading.Condition()
+        self._blocking: deque[ReadyRequest] = deque()
+        """Requests that would block the thread with the transfers."""
+        self._is_transferring = transfers is not None
+        self._lock = threading.Condition()
+        """Guards the engine and all that follows."""
         self._wakes_at = math.inf
         self._busy = 0
         self._abandoned = False
-        self._done = False
+        self._is_engine_done = False
         """The engine wants nothing more: what is under way then was given up."""
         self._fault: BaseException | None = None
 
     def run(self) -> None:
         """Works until the engine is done; raises what a thread of ours died of."""
-        members = [
+        threads = [
             threading.Thread(target=self._work, name=f"fetcher-{number}", daemon=True)
             for number in range(self._threads)
         ]
         if self._transfers is not None:
             driver = threading.Thread(
-                target=self._drive, args=[self._transfers], name="fetcher-driver", daemon=True
+                target=self._run_transfers,
+                args=[self._transfers],
+                name="fetcher-transfers",
+                daemon=True,
             )
-            members.insert(0, driver)
-        for member in members:
-            member.start()
+            threads.insert(0, driver)
+        for thread in threads:
+            thread.start()
         try:
-            self._look_after(members)
+            self._supervise(threads)
         except BaseException:
             self.stop("interrupted")
-            for member in members:
-                member.join()
+            for thread in threads:
+                thread.join()
             raise
         if self._fault is not None:
             raise self._fault
 
     def stop(self, reason: str) -> None:
         """Takes nothing more; requests under way are finished."""
-        with self._turn:
+        with self._lock:
             self._engine.stop(reason)
-            self._turn.notify_all()
-        self._wake_driver()
+            self._lock.notify_all()
+        self._wake_transfers()
 
-    def _look_after(self, members: list[threading.Thread]) -> None:
+    def _supervise(self, threads: list[threading.Thread]) -> None:
         begun = self._clock.monotonic()
         pages, slow = 0, 0
         moved, requests = begun, 0
         measured_at, measured_bytes = begun, 0
-        while any(member.is_alive() for member in members):
-            _first_alive(members).join(_TICK_S)
-            with self._turn:
-                reason = self._watch(self._engine, self._busy)
+        while any(thread.is_alive() for thread in threads):
+            _first_alive(threads).join(_TICK_S)
+            with self._lock:
+                reason = self._monitor(self._engine, self._busy)
                 now_pages = self._engine.counters["records"]
                 now_requests = self._engine.counters["requests"]
                 now_bytes = self._engine.counters["bytes"]
@@ -137,17 +143,17 @@ class Crew:
             if now_requests != requests or not busy:
                 moved, requests = now, now_requests
             if now - moved > self._hang_s:
-                self._leave_behind(busy)
+                self._abandon_hung(busy)
                 return
-            if self._done and busy and self._fault is None:
-                self._leave_given_up(members)
+            if self._is_engine_done and busy and self._fault is None:
+                self._abandon_given_up(threads)
                 break
             if self._bandwidth is not None and now - measured_at >= self._bandwidth.every_s:
                 used = (now_bytes - measured_bytes) * 8 / 1000 / (now - measured_at)
                 measured_at, measured_bytes = now, now_bytes
-                with self._turn:
+                with self._lock:
                     self._allowed = self._bandwidth.threads_for(used, busy, self._allowed)
-                    self._turn.notify_all()
+                    self._lock.notify_all()
             if not reason and self._floor is not None:
                 is_time = now - begun > self._floor.after_s
                 is_slow = (now_pages - pages) / _TICK_S < self._floor.pages_per_s
@@ -156,141 +162,141 @@ class Crew:
             pages = now_pages
             if reason:
                 self.stop(reason)
-        # a list of few pages may have been done before anybody looked
-        self._watch(self._engine, 0)
+        # a list of few pages may have been done before the first look
+        self._monitor(self._engine, 0)
 
-    def _leave_behind(self, busy: int) -> None:
-        """Ends without the threads that hang; their URLs are handed back."""
-        with self._turn:
+    def _abandon_hung(self, busy: int) -> None:
+        """Ends without the threads that hang; their URLs are returned unfetched."""
+        with self._lock:
             self._engine.counters["hung_threads"] += busy
             self._engine.counters["handed_back.hung"] += busy
             self._engine.stop("hung")
             self._abandoned = True
-            self._turn.notify_all()
+            self._lock.notify_all()
 
-    def _leave_given_up(self, members: list[threading.Thread]) -> None:
+    def _abandon_given_up(self, threads: list[threading.Thread]) -> None:
         """Ends without the threads whose requests the engine has given up."""
-        with self._turn:
+        with self._lock:
             self._abandoned = True
-            self._turn.notify_all()
+            self._lock.notify_all()
         if self._transfers is not None:
-            members[0].join()  # closes its requests, which takes no time
+            threads[0].join()  # closes its requests, which takes no time
 
     def _work(self) -> None:
         try:
             while (work := self._next()) is not None:
                 answer = self._ask(work.request)
-                with self._turn:
+                with self._lock:
                     if self._abandoned:
                         return
                     self._busy -= 1
                     now = self._clock.monotonic()
                     self._engine.handle(work, answer, now)
-                    self._engine.settle(now)
-                    self._turn.notify()
-                self._wake_driver()
+                    self._engine.commit_point(now)
+                    self._lock.notify()
+                self._wake_transfers()
         except BaseException as fault:
-            self._die_of(fault)
+            self._crash(fault)
 
-    def _die_of(self, fault: BaseException) -> None:
-        with self._turn:
+    def _crash(self, fault: BaseException) -> None:
+        with self._lock:
             self._fault = self._fault or fault
             try:
-                self._engine.stop("crashed")
+                self._engine.stop(CRASHED)
             finally:
-                self._turn.notify_all()
+                self._lock.notify_all()
 
-    def _drive(self, transfers: Transfers) -> None:
+    def _run_transfers(self, transfers: Transfers) -> None:
         """Has requests under way until the engine is done."""
         try:
             while (seconds := self._begin(transfers)) is not None:
                 ended = transfers.advance(seconds)
                 if not ended:
                     continue
-                with self._turn:
+                with self._lock:
                     if self._abandoned:
                         return
                     now = self._clock.monotonic()
                     self._busy -= len(ended)
                     for work, answer in ended:
-                        assert isinstance(work, Work)
+                        assert isinstance(work, ReadyRequest)
                         self._engine.handle(work, answer, now)
-                    self._engine.settle(now)
+                    self._engine.commit_point(now)
         except BaseException as fault:
-            self._die_of(fault)
+            self._crash(fault)
         finally:
-            with self._turn:
-                self._driven = False
-                self._turn.notify_all()
+            with self._lock:
+                self._is_transferring = False
+                self._lock.notify_all()
             transfers.close()
 
     def _begin(self, transfers: Transfers) -> float | None:
         """Begins all requests that may be sent now; how long to wait for the next, or None
         where there is none."""
-        with self._turn:
+        with self._lock:
             while not self._abandoned and self._fault is None:
                 if self._busy >= self._allowed and not self._engine.stopped:
                     return _TICK_S
                 now = self._clock.monotonic()
-                found = self._engine.next_work(now)
+                found = self._engine.next_request(now)
                 if found is None:
-                    self._done = True
+                    self._is_engine_done = True
                     return None
-                if isinstance(found, Nothing):
+                if isinstance(found, Idle):
                     return _TICK_S if found.until is None else min(_TICK_S, found.until - now)
                 self._busy += 1
                 if not self._has_begun(transfers, found):
-                    self._left.append(found)
-                    self._turn.notify()
+                    self._blocking.append(found)
+                    self._lock.notify()
             return None
 
-    def _has_begun(self, transfers: Transfers, work: Work) -> bool:
+    def _has_begun(self, transfers: Transfers, work: ReadyRequest) -> bool:
         try:
             return transfers.begin(work.request, work)
         except Exception:
-            return False  # whoever fetches it will meet the fault, and tell it
+            return False  # the thread that fetches it will meet the fault, and report it
 
-    def _next_left(self) -> Work | None:
-        """What the driver left to a thread."""
-        while self._driven and not self._left:
-            self._turn.wait()
-        return self._left.popleft() if self._left and not self._abandoned else None
+    def _next_blocking(self) -> ReadyRequest | None:
+        """A request that would block the thread with the transfers."""
+        while self._is_transferring and not self._blocking:
+            self._lock.wait()
+        return self._blocking.popleft() if self._blocking and not self._abandoned else None
 
-    def _wake_driver(self) -> None:
+    def _wake_transfers(self) -> None:
         if self._transfers is None:
             return
-        with self._turn:
-            if self._driven:
+        with self._lock:
+            if self._is_transferring:
                 self._transfers.wake()
 
-    def _next(self) -> Work | None:
-        with self._turn:
+    def _next(self) -> ReadyRequest | None:
+        with self._lock:
             if self._transfers is not None:
-                return self._next_left()
+                return self._next_blocking()
             while self._fault is None and not self._abandoned:
                 if self._busy >= self._allowed and not self._engine.stopped:
-                    self._turn.wait()
+                    self._lock.wait()
                     continue
                 now = self._clock.monotonic()
-                found = self._engine.next_work(now)
-                if isinstance(found, Work):
+                found = self._engine.next_request(now)
+                if isinstance(found, ReadyRequest):
                     self._busy += 1
-                    self._turn.notify()  # somebody else may find more
+                    self._lock.notify()  # another thread may find more
                     return found
                 if found is None:
-                    self._done = True
-                    self._turn.notify_all()
+                    self._is_engine_done = True
+                    self._lock.notify_all()
                     return None
                 self._sleep(found, now)
         return None
 
-    def _sleep(self, nothing: Nothing, now: float) -> None:
-        until = nothing.until
+    def _sleep(self, idle: Idle, now: float) -> None:
+        until = idle.until
         if until is None or until >= self._wakes_at:
-            self._turn.wait()  # another thread wakes early enough, or a request will end
+            self._lock.wait()  # another thread wakes early enough, or a request will end
             return
         self._wakes_at = until
-        self._turn.wait(until - now)
+        self._lock.wait(until - now)
         if self._wakes_at == until:
             self._wakes_at = math.inf
 
@@ -304,5 +310,5 @@ class Crew:
             return Failure(request.url, FailureKind.OTHER, text, sent=now)
 
 
-def _first_alive(members: list[threading.Thread]) -> threading.Thread:
-    return next((member for member in members if member.is_alive()), members[0])
+def _first_alive(threads: list[threading.Thread]) -> threading.Thread:
+    return next((thread for thread in threads if thread.is_alive()), threads[0])

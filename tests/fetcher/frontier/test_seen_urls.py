@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from crawl.fetcher.frontier.seen import Seen
+from crawl.fetcher.frontier.seen_urls import SeenUrls
 
 
 def test_a_url_is_new_once() -> None:
-    seen = Seen()
+    seen = SeenUrls()
     assert [seen.is_new(url) for url in ("a", "b", "a", "b", "c")] == [
         True,
         True,
@@ -16,11 +16,9 @@ def test_a_url_is_new_once() -> None:
 
 
 def test_a_full_one_forgets_nothing_and_takes_in_no_more() -> None:
-    seen = Seen(2)
+    seen = SeenUrls(2)
     assert seen.is_new("a")
-    assert not seen.is_full
-    assert seen.is_new("b")
-    assert seen.is_full
+    assert [seen.is_full, seen.is_new("b"), seen.is_full] == [False, True, True]
     assert seen.is_new("c")
     assert seen.is_new("c")
     assert not seen.is_new("a")

@@ -1,6 +1,6 @@
-"""A task and the world: tells others how far it is, and hears whether it is to end.
+"""Reports the progress of a task, and finds out whether the task has to end.
 
-SEGMENT/crawl_fetch/progress/part-00003.json   what it last told
+SEGMENT/crawl_fetch/progress/part-00003.json   the last progress report of the task
 SEGMENT/crawl_fetch/STOP                       asks all tasks to end in good order
 """
 
@@ -21,10 +21,10 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.engine.engine import FetchEngine
-from crawl.fetcher.engine.robots_line import ELSEWHERE
-from crawl.fetcher.frontier.pauses import pauses_in, pauses_of
-from crawl.fetcher.frontier.queues import Left, Wait
-from crawl.fetcher.output.output import Output
+from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
+from crawl.fetcher.frontier.pauses import current_pauses, read_pauses
+from crawl.fetcher.frontier.queues import LongWait, ServerState
+from crawl.fetcher.output.segment_output import SegmentOutput
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PROGRESS_INTERVAL
@@ -33,23 +33,23 @@ from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
 
 STOP = "crawl_fetch/STOP"
-"""Ctrl-C, heard on all machines."""
+"""A Ctrl-C that tasks on all machines notice."""
 PROGRESS = "crawl_fetch/progress"
 INTERRUPTED = "interrupted"
 SUPERSEDED = "superseded"
-"""Another task has claimed the part: this one was given up for dead."""
+"""Another task has claimed the part, because this one was taken for dead."""
 
 _WITHOUT_RECORD = ("handed_back", "outlinks_not_served", "no_host", "already_fetched_here")
 """Counters, or families of them, of URLs that were queued and have no record."""
-_GONE_ON_WITH = (ELSEWHERE, INTERRUPTED, SUPERSEDED, "crashed")
-"""Why another task of the same fetch will ask for them."""
+_RESUMED = (ROBOTS_ON_OTHER_PART, INTERRUPTED, SUPERSEDED, "crashed")
+"""Reasons for which another task of the same fetch will ask for them."""
 
-_HEARS_WITHIN_S = 1.0
-"""At the most, beside the interval: a crew looks up twice a second."""
+_NOTICES_WITHIN_S = 1.0
+"""At the most, beside the interval: a driver calls the monitor twice a second."""
 
 
-_LONGEST_HOST = 80
-"""Characters of a host's name that people are told."""
+_MAX_HOST_CHARS = 80
+"""Characters of a host's name that are reported."""
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def _sleep(seconds: float) -> None:
     threading.Event().wait(seconds)
 
 
-def take_over(
+def claim_part(
     log: ChunkLog,
     segment: Folder,
     part: int,
@@ -66,28 +66,30 @@ def take_over(
     clock: Clock,
     sleep: Callable[[float], None] = _sleep,
 ) -> None:
-    """Claims the part. Where another task was at work on it until just now, waits until
-    that one has heard of it, should it live, and its servers have had their pause."""
+    """Claims the part. Where another task was at work on it until just now, waits until that
+    one has noticed, should it live, and its servers have had their pause."""
     claimed_ms = log.claim(clock.now_ms())
     if claimed_ms is None:
         return
-    seen_ms = max(claimed_ms, _told_ms(segment, part))
+    alive_ms = max(claimed_ms, _reported_ms(segment, part))
     pause_s = _usual_pause_s(config)
-    left_s = pause_s - (clock.now_ms() - seen_ms) / 1000
+    left_s = pause_s - (clock.now_ms() - alive_ms) / 1000
     if left_s > 0:
         sleep(min(left_s, pause_s))  # another machine's clock may be ahead
 
 
 def _usual_pause_s(config: Config) -> float:
-    return config[FETCHER_PROGRESS_INTERVAL] + _HEARS_WITHIN_S + Politeness.of(config).usual.delay_s
+    return (
+        config[FETCHER_PROGRESS_INTERVAL] + _NOTICES_WITHIN_S + Politeness.of(config).usual.delay_s
+    )
 
 
-def paused_before(segment: Folder, part: int, now_ms: int) -> list[Left]:
-    """Servers that the task before this one had to leave alone when it last told of them."""
-    return pauses_in(segment.read(_progress_file(part)), now_ms)
+def pauses_of_previous_task(segment: Folder, part: int, now_ms: int) -> list[ServerState]:
+    """The servers that the task before this one had to leave alone by its last report."""
+    return read_pauses(segment.read(_progress_file(part)), now_ms)
 
 
-def _told_ms(segment: Folder, part: int) -> int:
+def _reported_ms(segment: Folder, part: int) -> int:
     raw = segment.read(_progress_file(part))
     try:
         return int(json.loads(raw)["told_ms"]) if raw else 0
@@ -99,43 +101,50 @@ def _progress_file(part: int) -> str:
     return f"{PROGRESS}/part-{part:05d}.json"
 
 
-Watch = Callable[[FetchEngine, int], str]
+Monitor = Callable[[FetchEngine, int], str]
 
 
 @contextmanager
-def watching(
+def monitor_task(
     segment: Folder,
     file: PartFile,
     log: ChunkLog,
-    output: Output,
+    output: SegmentOutput,
     config: Config,
     clock: Clock,
     done: int,
     times: RequestTimes | None = None,
     *,
     followed: int = 0,
-) -> Iterator[Watch]:
-    """What a crew calls now and then; `done` URLs had a record before it began, `followed`
-    of them are not on the list. At the end a last word is told."""
+) -> Iterator[Monitor]:
+    """Yields the monitor that a driver calls now and then; `done` URLs had a record before it
+    began, `followed` of them are not on the list. At the end a last report is written."""
     with ThreadPoolExecutor(1) as messenger:
-        watch = _Watch(
-            *(segment, file, log, output, config, clock, done, messenger),
+        monitor = _TaskMonitor(
+            segment,
+            file,
+            log,
+            output,
+            config,
+            clock,
+            done,
+            messenger,
             times or RequestTimes(),
             followed,
         )
         try:
-            yield watch
+            yield monitor
         finally:
-            watch.end()
+            monitor.end()
 
 
-class _Watch:
+class _TaskMonitor:
     def __init__(
         self,
         segment: Folder,
         file: PartFile,
         log: ChunkLog,
-        output: Output,
+        output: SegmentOutput,
         config: Config,
         clock: Clock,
         done: int,
@@ -163,7 +172,7 @@ class _Watch:
         """Called under the engine's lock: the store, which may be slow, is asked by another
         thread, and its answer is taken at the next call."""
         self._engine = engine
-        self._output.tick(self._clock.monotonic())
+        self._output.commit_point(self._clock.monotonic())
         if self._answer is not None:
             if not self._answer.done():
                 return ""
@@ -173,82 +182,83 @@ class _Watch:
         now = self._clock.monotonic()
         if now >= self._next:
             self._next = now + self._interval_s
-            self._answer = self._messenger.submit(self._exchange, self._told(engine, busy, now))
+            self._answer = self._messenger.submit(self._exchange, self._progress(engine, busy, now))
         return ""
 
     def end(self) -> None:
-        """Tells a last time, when nothing is under way any more."""
+        """Writes a last report, when nothing is under way any more."""
         if self._engine is not None:
             now = self._clock.monotonic()
             rates = {"pages_per_s": 0.0, "kb_per_s": 0.0}  # nothing is fetched any more
-            last = {**self._told(self._engine, 0, now), **rates, "ended": True}
+            last = {**self._progress(self._engine, 0, now), **rates, "ended": True}
             self._messenger.submit(self._exchange, last)
 
-    def _told(self, engine: FetchEngine, busy: int, now: float) -> dict[str, Any]:
+    def _progress(self, engine: FetchEngine, busy: int, now: float) -> dict[str, Any]:
         pages, amount = engine.counters["records"], engine.counters["bytes"]
         then, pages_then, amount_then = self._last
         self._last = (now, pages, amount)
         spent = max(now - then, 1e-3)
-        outlook = engine.queues.outlook(now)
-        followed = self._followed + followed_of(engine.counters)
+        stats = engine.queues.stats(now)
+        followed = self._followed + followed_count(engine.counters)
         return {
             "part": self._file.part,
             "urls": self._file.rows,
             "followed": followed,
             # a thread that hangs counts as a URL, and may have asked for a robots.txt
-            "done": min(self._done + settled_of(engine.counters), self._file.rows + followed),
+            "done": min(self._done + settled_count(engine.counters), self._file.rows + followed),
             "pages_per_s": round((pages - pages_then) / spent, 1),
             "kb_per_s": round((amount - amount_then) / spent / 1000, 1),
             "busy_threads": busy,
             "waiting": engine.queues.waiting,
             "queues": len(engine.queues),
-            "queues_ready": outlook.ready,
-            "queues_waiting": outlook.waiting,
-            "queues_awaiting_robots": outlook.awaiting_robots,
-            "queues_backed_off": outlook.backed_off,
-            "longest_queue_s": round(outlook.serial_s, 1),
-            "waits": [self._wait(wait, now) for wait in outlook.waits],
+            "queues_ready": stats.ready,
+            "queues_waiting": stats.waiting,
+            "queues_awaiting_robots": stats.awaiting_robots,
+            "queues_backed_off": stats.backed_off,
+            "longest_queue_s": round(stats.serial_s, 1),
+            "waits": [self._long_wait(wait, now) for wait in stats.waits],
             "errors": _errors(engine.counters),
             "counters": {**engine.counters, **self._output.parse_counters},
             "request_times": {"counts": list(self._times.counts), "ms": self._times.total_ms},
             "memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT,
-            "paused": pauses_of(engine.queues, now, self._usual_pause_s),
+            "paused": current_pauses(engine.queues, now, self._usual_pause_s),
             "run": self._log.token,
             "told_ms": self._clock.now_ms(),
         }
 
-    def _wait(self, wait: Wait, now: float) -> dict[str, Any]:
+    def _long_wait(self, wait: LongWait, now: float) -> dict[str, Any]:
         until_ms = self._clock.now_ms() + round((wait.until - now) * 1000)
-        return {"host": wait.host[:_LONGEST_HOST], "why": wait.why, "until_ms": until_ms}
+        return {"host": wait.host[:_MAX_HOST_CHARS], "why": wait.reason, "until_ms": until_ms}
 
-    def _exchange(self, told: dict[str, Any]) -> str:
+    def _exchange(self, progress: dict[str, Any]) -> str:
+        """Writes the report; returns why the task has to end, if it has."""
         try:
             if not self._log.is_ours():
                 _log.warning("another task has claimed this part: this one ends")
                 return SUPERSEDED
-            self._segment.write(_progress_file(self._file.part), json.dumps(told).encode())
+            self._segment.write(_progress_file(self._file.part), json.dumps(progress).encode())
             return INTERRUPTED if self._segment.exists(STOP) else ""
         except StorageError as error:
-            _log.warning("cannot tell how far the part is: %s", error)
-            return ""  # a passing fault of the store: what is fetched will tell a lasting one
+            _log.warning("cannot write the progress of the part: %s", error)
+            return ""  # a passing fault of the store: a lasting one shows when pages are written
 
 
-def followed_of(counters: Mapping[str, int]) -> int:
-    """URLs that were not on the list and were queued all the same."""
+def followed_count(counters: Mapping[str, int]) -> int:
+    """How many URLs were queued that were not on the list."""
     return sum(
         counters.get(name, 0)
         for name in ("redirects_followed", "outlinks_followed", "followed_again")
     )
 
 
-def settled_of(counters: Mapping[str, int]) -> int:
-    """URLs, of the list or followed, of which this task wants nothing more: they have a
-    record, or are left for later. A redirect's target that was not queued has a record but
-    is none of them."""
+def settled_count(counters: Mapping[str, int]) -> int:
+    """How many URLs, of the list or followed, this task is done with: they have a record, or
+    are left for later. A redirect's target that was not queued has a record but is none of
+    them."""
     settled = counters.get("records", 0) - counters.get("redirects_left_for_later", 0)
     for name, count in counters.items():
         family, _, reason = name.partition(".")
-        if family in _WITHOUT_RECORD and reason not in _GONE_ON_WITH:
+        if family in _WITHOUT_RECORD and reason not in _RESUMED:
             settled += count
     return settled
 

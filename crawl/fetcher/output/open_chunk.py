@@ -1,12 +1,12 @@
-"""A chunk while it is filled: when it is full, and whether it is filled so quickly that its
-answers need not be noted."""
+"""A chunk that is being filled: when it is full, and whether it is filled so quickly that its
+answers need not be noted in the journal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from crawl.config import Config
-from crawl.fetcher.output.journal import Notes
+from crawl.fetcher.output.journal import ChunkJournal
 from crawl.fetcher.values.settings import (
     FETCHER_CHECKPOINT_BYTES,
     FETCHER_CHECKPOINT_RECORDS,
@@ -18,11 +18,11 @@ SOON_S = 1.0
 """How long answers may wait to be committed rather than noted."""
 _QUICK_ROWS = 2_000
 _QUICK_BYTES = 64 << 20
-"""A second: one commit of them costs far less than their notes."""
+"""So many in a second: one commit of them costs far less than their notes."""
 QUICK_COMMIT_S = 0.25
-"""Where it takes longer the fetch would wait for it most of the time."""
-_JUDGED_S = 0.5
-"""What comes at once may be all that comes."""
+"""Where a commit takes longer, the fetch would wait for it most of the time."""
+_MIN_AGE_S = 0.5
+"""The rate is taken over this at the least: what comes at once may be all that comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class ChunkSize:
 
 
 @dataclass(slots=True)
-class Filling:
-    """The chunk that is being filled, as the fetch sees it."""
+class OpenChunk:
+    """What the chunk that is being filled has gathered so far."""
 
-    notes: Notes
+    journal: ChunkJournal
     rows: int = 0
     bytes: int = 0
     begun: float | None = None
@@ -58,6 +58,6 @@ class Filling:
         return self.rows >= size.records or self.bytes >= size.bytes
 
     def is_quick(self, age: float) -> bool:
-        """Whether it has gathered so much for its age."""
-        seconds = max(_JUDGED_S, age)
+        """Whether answers come so quickly that a commit each second costs less than their notes."""
+        seconds = max(_MIN_AGE_S, age)
         return self.rows >= _QUICK_ROWS * seconds or self.bytes >= _QUICK_BYTES * seconds

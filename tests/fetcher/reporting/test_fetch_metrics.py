@@ -1,4 +1,4 @@
-"""The figures of a fetch by what its tasks told: also where tasks die and are tried again."""
+"""Metrics of a fetch by the reports of its tasks, also where tasks die and are tried again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from crawl.fetcher.reporting.measures import FetchFigures, count_event, is_measured
-from crawl.fetcher.reporting.watch import PROGRESS, settled_of
+from crawl.fetcher.reporting.fetch_metrics import FetchMetrics, count_event, is_measured
+from crawl.fetcher.reporting.task_monitor import PROGRESS, settled_count
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
 from crawl.telemetry import metrics
@@ -29,13 +29,13 @@ class Fetch:
         self.segment = Folder(str(folder))
         self.meter = Meter()
         self.clock = ManualClock(NOW)
-        self.figures = FetchFigures(self.segment, PARTS, self.meter, self.clock)
+        self.figures = FetchMetrics(self.segment, PARTS, self.meter, self.clock)
 
-    def tell(self, part: int, run: str, counters: dict[str, int], **more: Any) -> None:
-        told = {
+    def report(self, part: int, run: str, counters: dict[str, int], **more: Any) -> None:
+        report = {
             "part": part,
             "urls": PARTS[part].rows,
-            "done": settled_of(counters),
+            "done": settled_count(counters),
             "counters": counters,
             "request_times": {"counts": NO_TIMES, "ms": 0},
             "run": run,
@@ -43,7 +43,7 @@ class Fetch:
             **more,
         }
         name = f"{PROGRESS}/part-{part:05d}.json"
-        self.segment.write(name, json.dumps(told).encode())
+        self.segment.write(name, json.dumps(report).encode())
 
     def value(self, metric: Metric, **labels: str) -> float | None:
         return self.meter.value(metric, **labels)
@@ -56,13 +56,13 @@ def fetch(tmp_path: Path) -> Fetch:
 
 def test_parts_are_added_up_and_nothing_is_counted_twice(fetch: Fetch) -> None:
     fetch.figures.begin()
-    fetch.tell(0, "a", {"requests": 10, "fetch_success": 8, "answers.http_200": 8})
-    fetch.tell(1, "b", {"requests": 5})
-    fetch.figures.look()
-    fetch.figures.look()
+    fetch.report(0, "a", {"requests": 10, "fetch_success": 8, "answers.http_200": 8})
+    fetch.report(1, "b", {"requests": 5})
+    fetch.figures.poll()
+    fetch.figures.poll()
     assert fetch.value(metrics.FETCH_REQUESTS) == 15
-    fetch.tell(0, "a", {"requests": 12, "fetch_success": 9, "answers.http_200": 9})
-    fetch.figures.look()
+    fetch.report(0, "a", {"requests": 12, "fetch_success": 9, "answers.http_200": 9})
+    fetch.figures.poll()
     assert fetch.value(metrics.FETCH_REQUESTS) == 17
     assert fetch.value(metrics.FETCH_PAGES, status="fetch_success") == 9
     answers = {"answer": "http_200", "protocol_status": "success"}
@@ -71,28 +71,28 @@ def test_parts_are_added_up_and_nothing_is_counted_twice(fetch: Fetch) -> None:
 
 def test_a_task_that_is_tried_again_counts_from_zero(fetch: Fetch) -> None:
     fetch.figures.begin()
-    fetch.tell(0, "a", {"requests": 10})
-    fetch.figures.look()
-    fetch.tell(0, "second", {"requests": 4})
-    fetch.figures.look()
+    fetch.report(0, "a", {"requests": 10})
+    fetch.figures.poll()
+    fetch.report(0, "second", {"requests": 4})
+    fetch.figures.poll()
     assert fetch.value(metrics.FETCH_REQUESTS) == 14
 
 
-def test_what_a_fetch_before_told_is_not_this_ones(fetch: Fetch) -> None:
-    fetch.tell(0, "before", {"requests": 99}, busy_threads=7)
+def test_reports_of_an_earlier_fetch_are_not_counted(fetch: Fetch) -> None:
+    fetch.report(0, "before", {"requests": 99}, busy_threads=7)
     fetch.figures.begin()
-    fetch.figures.look()
+    fetch.figures.poll()
     assert fetch.value(metrics.FETCH_REQUESTS) == 0
     assert fetch.value(metrics.FETCH_THREADS_BUSY) == 0
-    fetch.tell(0, "now", {"requests": 1}, busy_threads=2)
-    fetch.figures.look()
+    fetch.report(0, "now", {"requests": 1}, busy_threads=2)
+    fetch.figures.poll()
     assert fetch.value(metrics.FETCH_REQUESTS) == 1
     assert fetch.value(metrics.FETCH_THREADS_BUSY) == 2
 
 
 def test_hosts_are_in_one_state_each(fetch: Fetch) -> None:
     fetch.figures.begin()
-    fetch.tell(
+    fetch.report(
         0,
         "a",
         {"queues_closed": 2},
@@ -101,7 +101,7 @@ def test_hosts_are_in_one_state_each(fetch: Fetch) -> None:
         queues_awaiting_robots=4,
         queues_backed_off=1,
     )
-    fetch.figures.look()
+    fetch.figures.poll()
     found = {
         state: fetch.value(metrics.FETCH_QUEUES, state=state)
         for state in ("ready", "waiting", "awaiting_robots", "backed_off", "blocked")
@@ -117,21 +117,21 @@ def test_hosts_are_in_one_state_each(fetch: Fetch) -> None:
     assert fetch.value(metrics.FETCH_QUEUES, state="waiting") == 0
 
 
-def test_urls_left_counts_parts_that_have_told_nothing_yet(fetch: Fetch) -> None:
+def test_urls_left_counts_parts_without_a_report(fetch: Fetch) -> None:
     fetch.figures.begin()
     assert fetch.value(metrics.FETCH_URLS_LEFT) == 150
-    fetch.tell(0, "a", {"records": 30, "handed_back.time_limit": 20, "no_host": 1})
-    fetch.figures.look()
+    fetch.report(0, "a", {"records": 30, "handed_back.time_limit": 20, "no_host": 1})
+    fetch.figures.poll()
     assert fetch.value(metrics.FETCH_URLS_LEFT) == 49 + 50
 
 
-def test_the_most_silent_part_is_told_unless_it_has_ended(fetch: Fetch) -> None:
+def test_the_longest_silence_is_measured_unless_its_part_has_ended(fetch: Fetch) -> None:
     fetch.figures.begin()
-    fetch.tell(0, "a", {}, ended=True)
+    fetch.report(0, "a", {}, ended=True)
     fetch.clock.advance(100)
-    fetch.tell(1, "b", {})
+    fetch.report(1, "b", {})
     fetch.clock.advance(7)
-    fetch.figures.look()
+    fetch.figures.poll()
     assert fetch.value(metrics.FETCH_SILENCE) == 7
     assert fetch.value(metrics.FETCH_PARTS, state="ended") == 1
 
@@ -139,10 +139,10 @@ def test_the_most_silent_part_is_told_unless_it_has_ended(fetch: Fetch) -> None:
 def test_request_times_are_added_by_their_bounds(fetch: Fetch) -> None:
     fetch.figures.begin()
     first = [1, *NO_TIMES[1:]]
-    fetch.tell(0, "a", {}, request_times={"counts": first, "ms": 4})
-    fetch.figures.look()
-    fetch.tell(0, "a", {}, request_times={"counts": [3, *NO_TIMES[2:], 1], "ms": 70_004})
-    fetch.figures.look()
+    fetch.report(0, "a", {}, request_times={"counts": first, "ms": 4})
+    fetch.figures.poll()
+    fetch.report(0, "a", {}, request_times={"counts": [3, *NO_TIMES[2:], 1], "ms": 70_004})
+    fetch.figures.poll()
     (sample,) = dict(fetch.meter.samples())[FETCH_REQUEST_SECONDS]
     assert sample.spread is not None
     assert sample.spread.counts == [3, *NO_TIMES[2:], 1]
@@ -153,7 +153,7 @@ def test_request_times_are_added_by_their_bounds(fetch: Fetch) -> None:
 def test_what_is_being_written_harms_nobody(fetch: Fetch, torn: bytes) -> None:
     fetch.figures.begin()
     fetch.segment.write(f"{PROGRESS}/part-00000.json", torn)
-    fetch.figures.look()
+    fetch.figures.poll()
     assert fetch.value(metrics.FETCH_REQUESTS) == 0
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from crawl.interfaces.protocol import Failure, FailureKind
-from crawl.model.content import Content
 from crawl.model.status import Status
 from tests.fetcher.engine_web import gaps, host, urls_of
-from tests.fetcher.small_web import REFUSED, SmallWeb, fetch
+from tests.fetcher.small_web import REFUSED, Answered, Page, SmallWeb, fetch
 
 
 @pytest.mark.parametrize("url", ["HTTP://a.org/p", "http://A.org/p", "hTTps://a.org/p"])
@@ -37,7 +36,10 @@ def test_crawl_delay_is_kept_and_one_that_is_too_long_defers() -> None:
 
 
 def test_robots_that_fails_is_asked_again_later_and_then_given_up() -> None:
-    pages = host("flaky.org", 2, lambda n: (503, {}) if n < 3 else "User-agent: *\nAllow: /\n")
+    def fails_twice(times: int) -> Answered:
+        return (503, {}) if times < 3 else "User-agent: *\nAllow: /\n"
+
+    pages = host("flaky.org", 2, fails_twice)
     pages |= host("dead.org", 2, (500, {})) | host("deaf.org", 2, REFUSED)
     done = fetch(SmallWeb(pages), urls_of(pages), robots_defer_s=100.0, robots_defer_retries=3)
     assert set(done.statuses) == {"http://flaky.org/p0", "http://flaky.org/p1"}
@@ -79,18 +81,18 @@ def test_a_robots_redirect_to_a_server_of_another_part_is_not_followed() -> None
     pages = host("a.org", 2, (301, {"Location": "http://www.a.org/robots.txt"}))
     pages |= {"http://www.a.org/robots.txt": "User-agent: *\nDisallow: /"}
     pages |= host("b.org", 1)
-    asked_elsewhere = {"elsewhere": lambda key: key == "www.a.org"}
-    done = fetch(SmallWeb(pages), [*urls_of(pages)], around=asked_elsewhere)
+    asked_elsewhere = {"is_other_parts_server": lambda key: key == "www.a.org"}
+    done = fetch(SmallWeb(pages), [*urls_of(pages)], hooks=asked_elsewhere)
     assert "http://www.a.org/robots.txt" not in {each.url for each in done.run.sent}
     assert done.statuses == {"http://b.org/p0": Status.FETCH_SUCCESS}
     assert done.engine.counters["handed_back.robots_elsewhere"] == 2
     assert done.engine.counters["robots_elsewhere"] == 1
-    assert done.engine.strays == ["http://a.org"]
+    assert done.engine.cross_part_authorities == ["http://a.org"]
 
 
-def test_another_hosts_robots_reached_by_a_redirect_tells_its_pace_too() -> None:
+def test_the_crawl_delay_of_another_host_reached_by_a_redirect_is_kept() -> None:
     slow = "User-agent: *\nCrawl-delay: 9\n"
-    pages: dict[str, object] = {"http://slow.org/robots.txt": slow}
+    pages: dict[str, Page] = {"http://slow.org/robots.txt": slow}
     for name in ("a.org", "b.org"):
         pages |= host(name, 1, (301, {"Location": "http://slow.org/robots.txt"}))
     listed = [url for url in urls_of(pages) if "slow" not in url]
@@ -101,19 +103,18 @@ def test_another_hosts_robots_reached_by_a_redirect_tells_its_pace_too() -> None
 
 
 def test_answers_to_robots_requests_are_archived_where_wanted() -> None:
-    kept: list[Content] = []
     pages = host("a.org", 1, (302, {"Location": "/rules.txt", "X": "1"}))
     pages["http://a.org/rules.txt"] = "User-agent: *\nDisallow: /x"
     pages["http://b.org/robots.txt"] = REFUSED
     done = fetch(
         SmallWeb(pages),
         ["http://a.org/p0", "http://b.org/"],
-        around={"archive": kept.append},
+        store_robots=True,
         robots_defer_retries=0,
     )
-    assert [(each.url, each.code, each.status) for each in kept] == [
+    assert [(each.url, each.code, each.status) for each in done.output.archived] == [
         ("http://a.org/robots.txt", 302, 0),
         ("http://a.org/rules.txt", 200, 0),
     ]
-    assert kept[1].body == b"User-agent: *\nDisallow: /x"
+    assert done.output.archived[1].body == b"User-agent: *\nDisallow: /x"
     assert done.engine.counters["records"] == len(done.records) == 1

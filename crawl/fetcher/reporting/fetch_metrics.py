@@ -1,8 +1,8 @@
-"""The figures of a running fetch for the driver's metrics: by what its tasks last told
-(watch.py), so that no worker needs a port and any store will do.
+"""Feeds the Spark driver's metrics from the progress reports of a fetch's tasks
+(task_monitor.py), so that no worker needs a port and any store will do.
 
 A task that is tried again counts from zero: what is added is what each run of a part has
-told beyond what it had told before.
+counted since its last report.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import CrawlError
-from crawl.fetcher.reporting.watch import PROGRESS
+from crawl.fetcher.reporting.task_monitor import PROGRESS
 from crawl.fetcher.values.outcome import BY_CLASS, BY_CODE, BY_FAILURE
 from crawl.interfaces.protocol import FailureKind
 from crawl.model.status import Status
@@ -47,23 +47,23 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def measured(segment: Folder, parts: Sequence[PartFile], clock: Clock) -> Iterator[None]:
-    """Around the tasks of a fetch: has the process's meter know how far they are."""
+def fetch_metrics(segment: Folder, parts: Sequence[PartFile], clock: Clock) -> Iterator[None]:
+    """Keeps the process's meter up to date while the tasks of a fetch run."""
     meter = ambient.meter()
     if meter is None:
         yield
         return
-    figures = FetchFigures(segment, parts, meter, clock)
-    figures.begin()
+    metrics_of_fetch = FetchMetrics(segment, parts, meter, clock)
+    metrics_of_fetch.begin()
     try:
-        with repeating(figures.look, ambient.settings().interval_s, "fetch-metrics"):
+        with repeating(metrics_of_fetch.poll, ambient.settings().interval_s, "fetch-metrics"):
             yield
     finally:
-        figures.end()
+        metrics_of_fetch.end()
 
 
-class FetchFigures:
-    """All parts of one fetch."""
+class FetchMetrics:
+    """The metrics of one fetch, over all its parts."""
 
     def __init__(
         self, segment: Folder, parts: Sequence[PartFile], meter: Meter, clock: Clock
@@ -73,13 +73,13 @@ class FetchFigures:
         self._meter = meter
         self._clock = clock
         self._known: dict[str, tuple[Counters, list[int], int]] = {}
-        """By run of a part: what it has told."""
+        """What each run of a part has reported."""
         self._before: set[str] = set()
-        """Runs of a fetch before this one."""
+        """Runs that belong to an earlier fetch."""
 
     def begin(self) -> None:
-        """What there is now was told by a fetch before; figures that count begin at zero."""
-        self._before = {str(told.get("run")) for told in self._read()}
+        """Begins all counters at zero; reports that are there by now are of an earlier fetch."""
+        self._before = {str(report.get("run")) for report in self._read()}
         meter = self._meter
         for metric in _PLAIN.values():
             meter.add(metric, 0)
@@ -88,19 +88,19 @@ class FetchFigures:
         meter.set(metrics.FETCH_PARTS, len(self._parts), state="listed")
         meter.set(metrics.FETCH_URLS_LEFT, sum(part.rows for part in self._parts))
 
-    def look(self) -> None:
-        """Takes in what the parts have told."""
+    def poll(self) -> None:
+        """Takes in the reports of the parts."""
         try:
-            heard = [told for told in self._read() if str(told.get("run")) not in self._before]
-            for told in heard:
-                self._count(told)
-            self._stand(heard)
+            reports = [each for each in self._read() if str(each.get("run")) not in self._before]
+            for report in reports:
+                self._count(report)
+            self._set_gauges(reports)
         except Exception:
-            # a fetch must not suffer from being looked at
-            _log.warning("the figures of the fetch cannot be read", exc_info=True)
+            # a fetch must not suffer from being measured
+            _log.warning("the metrics of the fetch cannot be read", exc_info=True)
 
     def end(self) -> None:
-        """Nothing is under way any more, also where tasks died without a last word."""
+        """Sets to zero what is under way, also where tasks died without a last report."""
         for metric in (
             metrics.FETCH_THREADS_BUSY,
             metrics.FETCH_URLS_WAITING,
@@ -113,21 +113,21 @@ class FetchFigures:
 
     def _read(self) -> list[dict[str, Any]]:
         with ThreadPoolExecutor(min(_READERS, max(1, len(self._parts)))) as readers:
-            found = list(readers.map(self._told_by, self._parts))
-        return [told for told in found if told is not None]
+            found = list(readers.map(self._report_of, self._parts))
+        return [report for report in found if report is not None]
 
-    def _told_by(self, part: PartFile) -> dict[str, Any] | None:
+    def _report_of(self, part: PartFile) -> dict[str, Any] | None:
         try:
             raw = self._segment.read(f"{PROGRESS}/part-{part.part:05d}.json")
-            told = json.loads(raw) if raw else None
+            report = json.loads(raw) if raw else None
         except (CrawlError, ValueError):
             return None  # being written at this moment, or a passing fault of the store
-        return told if isinstance(told, dict) and "told_ms" in told else None
+        return report if isinstance(report, dict) and "told_ms" in report else None
 
-    def _count(self, told: dict[str, Any]) -> None:
-        run = str(told.get("run"))
-        counters = Counters(told.get("counters", {}))
-        times = told.get("request_times", {})
+    def _count(self, report: dict[str, Any]) -> None:
+        run = str(report.get("run"))
+        counters = Counters(report.get("counters", {}))
+        times = report.get("request_times", {})
         counts, spent = list(times.get("counts", [])), int(times.get("ms", 0))
         was, counts_were, spent_was = self._known.get(run, (Counters(), [0] * len(counts), 0))
         self._known[run] = (counters, counts, spent)
@@ -138,49 +138,52 @@ class FetchFigures:
             new = [now - then for now, then in zip(counts, counts_were, strict=True)]
             self._meter.merge(metrics.FETCH_REQUEST_SECONDS, new, (spent - spent_was) / 1000)
 
-    def _stand(self, heard: list[dict[str, Any]]) -> None:
+    def _set_gauges(self, reports: list[dict[str, Any]]) -> None:
         meter = self._meter
 
         def total(name: str) -> float:
-            return float(sum(told.get(name, 0) for told in heard))
+            return float(sum(report.get(name, 0) for report in reports))
 
         meter.set(metrics.FETCH_THREADS_BUSY, total("busy_threads"))
         meter.set(metrics.FETCH_URLS_WAITING, total("waiting"))
         robots, backed_off = total("queues_awaiting_robots"), total("queues_backed_off")
-        closed = sum(told.get("counters", {}).get("queues_closed", 0) for told in heard)
+        closed = sum(report.get("counters", {}).get("queues_closed", 0) for report in reports)
         states = (
             total("queues_ready"),
             total("queues_waiting") - robots - backed_off,
-            *(robots, backed_off, closed),
+            robots,
+            backed_off,
+            closed,
         )
         for state, count in zip(_QUEUE_STATES, states, strict=True):
             meter.set(metrics.FETCH_QUEUES, count, state=state)
-        silent = len(self._parts) - len(heard)
-        unheard = sum(part.rows for part in self._parts) - total("urls") if silent else 0
-        meter.set(metrics.FETCH_URLS_LEFT, max(0, unheard) + sum(map(_left, heard)))
-        meter.set(metrics.FETCH_PARTS, len(heard), state="told")
-        meter.set(metrics.FETCH_PARTS, sum(bool(t.get("ended")) for t in heard), state="ended")
+        are_all_reported = len(reports) == len(self._parts)
+        listed = sum(part.rows for part in self._parts)
+        unreported = 0 if are_all_reported else listed - total("urls")
+        meter.set(metrics.FETCH_URLS_LEFT, max(0, unreported) + sum(map(_urls_left, reports)))
+        meter.set(metrics.FETCH_PARTS, len(reports), state="told")
+        meter.set(metrics.FETCH_PARTS, sum(bool(t.get("ended")) for t in reports), state="ended")
         meter.set(
             metrics.FETCH_LONGEST_QUEUE,
-            max((float(told.get("longest_queue_s", 0)) for told in heard), default=0.0),
+            max((float(report.get("longest_queue_s", 0)) for report in reports), default=0.0),
         )
         now = self._clock.now_ms()
-        waits = [now - int(told["told_ms"]) for told in heard if not told.get("ended")]
+        waits = [now - int(report["told_ms"]) for report in reports if not report.get("ended")]
         meter.set(metrics.FETCH_SILENCE, max(0, *waits, 0) / 1000)
         meter.set(
             metrics.FETCH_WORKER_MEMORY,
-            max((float(told.get("memory_bytes", 0)) for told in heard), default=0.0),
+            max((float(report.get("memory_bytes", 0)) for report in reports), default=0.0),
         )
 
 
-def _left(told: dict[str, Any]) -> int:
-    """URLs of a part, of its list or followed, that are neither recorded nor handed back."""
-    total = int(told.get("urls", 0)) + int(told.get("followed", 0))
-    return max(0, total - int(told.get("done", 0)))
+def _urls_left(report: dict[str, Any]) -> int:
+    """URLs of a part, of its list or followed, that are neither recorded nor returned."""
+    total = int(report.get("urls", 0)) + int(report.get("followed", 0))
+    return max(0, total - int(report.get("done", 0)))
 
 
 def count_event(meter: Meter, name: str, count: int) -> None:
-    """A counter of the engine, or of the parse on the way, as a metric; there is none for some."""
+    """Adds a counter of the engine, or of the inline parse, to its metric; some have none."""
     if name in _PLAIN:
         meter.add(_PLAIN[name], count)
     elif name in _STATUSES:

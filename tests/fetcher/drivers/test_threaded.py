@@ -5,19 +5,18 @@ import random
 import threading
 import time
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.fetcher.drivers.crew import Bandwidth, Crew
+from crawl.fetcher.drivers.threaded import BandwidthTarget, ThreadedDriver
 from crawl.fetcher.engine.engine import FetchEngine
-from crawl.fetcher.values.politeness import Pace, Politeness
+from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.protocol import Failure, Request, Response
-from tests.fetcher.small_web import DUE
+from tests.fetcher.small_web import DUE, CallbackOutput
 
 CLOCK = SystemClock()
 
@@ -41,16 +40,22 @@ class LiveServer:
         return Response(request.url, code, body=b"x", sent=begun)
 
 
-def crew(
+class FullDisk(list[FetchRecord]):
+    def append(self, record: FetchRecord) -> None:
+        raise OSError("disk full")
+
+
+def driver_of(
     urls: list[str], server: LiveServer, records: list[FetchRecord], threads: int, delay_s: float
-) -> tuple[Crew, FetchEngine]:
+) -> tuple[ThreadedDriver, FetchEngine]:
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=threads),
-        Politeness(Pace(delay_s)),
-        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+        Politeness(ServerPace(delay_s)),
+        EngineHooks(lambda host: host, CLOCK, random.Random(1)),
+        CallbackOutput(records.append),
     )
-    return Crew(engine, server.fetch, threads, CLOCK), engine
+    return ThreadedDriver(engine, server.fetch, threads, CLOCK), engine
 
 
 class Records(list[FetchRecord]):
@@ -66,7 +71,7 @@ class Records(list[FetchRecord]):
         if len(self) == self._count:
             self._has_so_many.set()
 
-    def then_stop(self, working: Crew) -> None:
+    def then_stop(self, working: ThreadedDriver) -> None:
         """By a thread of its own, as a signal or a file would."""
 
         def stop() -> None:
@@ -79,7 +84,7 @@ class Records(list[FetchRecord]):
 def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
     server, records = LiveServer(), list[FetchRecord]()
     urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
-    working, _ = crew(urls, server, records, threads=16, delay_s=0.003)
+    working, _ = driver_of(urls, server, records, threads=16, delay_s=0.003)
     working.run()
     assert sorted(record.url for record in records) == sorted(urls)
     for times in server.asked.values():
@@ -89,21 +94,21 @@ def test_threads_fetch_all_and_never_meet_at_one_server() -> None:
 
 
 def test_a_fetch_is_looked_at_however_soon_it_is_done() -> None:
-    _, engine = crew([], LiveServer(), [], threads=1, delay_s=0.0)
+    _, engine = driver_of([], LiveServer(), [], threads=1, delay_s=0.0)
     seen: list[FetchEngine] = []
 
-    def watch(engine: FetchEngine, busy: int) -> str:
+    def monitor(engine: FetchEngine, busy: int) -> str:
         seen.append(engine)
         return ""
 
-    Crew(engine, LiveServer().fetch, 1, CLOCK, watch=watch).run()
+    ThreadedDriver(engine, LiveServer().fetch, 1, CLOCK, monitor=monitor).run()
     assert seen and seen[0] is engine
 
 
 def test_a_protocol_that_raises_costs_one_url() -> None:
     server, records = LiveServer(), list[FetchRecord]()
     urls = ["http://a.org/1", "http://a.org/crash", "http://a.org/2"]
-    working, engine = crew(urls, server, records, threads=2, delay_s=0.0)
+    working, engine = driver_of(urls, server, records, threads=2, delay_s=0.0)
     working.run()
     assert engine.counters["fetch_success"] == 2
     assert engine.counters["answers.other"] == 1
@@ -112,7 +117,7 @@ def test_a_protocol_that_raises_costs_one_url() -> None:
 def test_a_stop_finishes_what_is_under_way_and_hands_back_the_rest() -> None:
     server, records = LiveServer(), Records(20)
     urls = [f"http://h{n % 5}.org/p{n}" for n in range(5000)]
-    working, engine = crew(urls, server, records, threads=4, delay_s=0.001)
+    working, engine = driver_of(urls, server, records, threads=4, delay_s=0.001)
     records.then_stop(working)
     working.run()
     assert 0 < len(records) < 5000
@@ -122,11 +127,7 @@ def test_a_stop_finishes_what_is_under_way_and_hands_back_the_rest() -> None:
 def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
     server = LiveServer()
 
-    class Full(list[FetchRecord]):
-        def append(self, record: FetchRecord) -> None:
-            raise OSError("disk full")
-
-    working, _ = crew(["http://a.org/1"] * 3, server, Full(), threads=3, delay_s=0.0)
+    working, _ = driver_of(["http://a.org/1"] * 3, server, FullDisk(), threads=3, delay_s=0.0)
     with pytest.raises(OSError, match="disk full"):
         working.run()
 
@@ -138,13 +139,13 @@ def test_a_fault_of_ours_is_raised_and_ends_all_threads() -> None:
 def test_a_bandwidth_target_sends_threads_to_work_or_to_rest(
     measured: float, busy: int, allowed: int, expected: int
 ) -> None:
-    target = Bandwidth(kbit_per_s=500.0, every_s=30.0, most_threads=25)
+    target = BandwidthTarget(kbit_per_s=500.0, every_s=30.0, max_threads=25)
     assert target.threads_for(measured, busy, allowed) == expected
 
 
 def test_threads_that_hang_are_left_behind() -> None:
     server, records = LiveServer(), list[FetchRecord]()
-    _, engine = crew(["http://a.org/1", "http://b.org/1"], server, records, 2, 0.0)
+    _, engine = driver_of(["http://a.org/1", "http://b.org/1"], server, records, 2, 0.0)
     forever = threading.Event()
 
     def fetch(request: Request) -> Response | Failure:
@@ -152,7 +153,7 @@ def test_threads_that_hang_are_left_behind() -> None:
             forever.wait()
         return server.fetch(request)
 
-    Crew(engine, fetch, 2, CLOCK, hang_s=0.3).run()
+    ThreadedDriver(engine, fetch, 2, CLOCK, hang_s=0.3).run()
     assert [record.url for record in records] == ["http://a.org/1"]
     assert engine.counters["hung_threads"] == 1
     forever.set()
@@ -199,24 +200,25 @@ class SlowTransfers:
         self.closed = True
 
 
-def driven_crew(
+def driver_with_transfers(
     urls: list[str], records: list[FetchRecord], delay_s: float
-) -> tuple[Crew, FetchEngine, SlowTransfers]:
+) -> tuple[ThreadedDriver, FetchEngine, SlowTransfers]:
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=8),
-        Politeness(Pace(delay_s)),
-        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+        Politeness(ServerPace(delay_s)),
+        EngineHooks(lambda host: host, CLOCK, random.Random(1)),
+        CallbackOutput(records.append),
     )
     server = LiveServer()
     transfers = SlowTransfers(server)
-    return Crew(engine, server.fetch, 8, CLOCK, transfers=transfers), engine, transfers
+    return ThreadedDriver(engine, server.fetch, 8, CLOCK, transfers=transfers), engine, transfers
 
 
 def test_one_thread_drives_and_the_others_ask_what_would_block_it() -> None:
     records = list[FetchRecord]()
     urls = [f"http://h{n % 20}.org/p{n}" for n in range(400)]
-    working, _, transfers = driven_crew(urls, records, 0.003)
+    working, _, transfers = driver_with_transfers(urls, records, 0.003)
     working.run()
     assert sorted(record.url for record in records) == sorted(urls)
     assert len(transfers.threads) == 1
@@ -230,7 +232,7 @@ def test_one_thread_drives_and_the_others_ask_what_would_block_it() -> None:
 def test_a_driver_that_raises_costs_one_url() -> None:
     records = list[FetchRecord]()
     urls = ["http://h2.org/1", "http://h2.org/crash", "http://h2.org/2"]
-    working, engine, _ = driven_crew(urls, records, 0.0)
+    working, engine, _ = driver_with_transfers(urls, records, 0.0)
     working.run()
     assert engine.counters["fetch_success"] == 2
     assert engine.counters["answers.other"] == 1
@@ -239,7 +241,7 @@ def test_a_driver_that_raises_costs_one_url() -> None:
 def test_a_stopped_driver_finishes_what_is_under_way() -> None:
     records = Records(20)
     urls = [f"http://h{n % 6}.org/p{n}" for n in range(5000)]
-    working, engine, transfers = driven_crew(urls, records, 0.001)
+    working, engine, transfers = driver_with_transfers(urls, records, 0.001)
     records.then_stop(working)
     working.run()
     assert transfers.closed
@@ -258,8 +260,9 @@ def test_requests_that_were_given_up_are_not_waited_for(driven: bool, blocking: 
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
         FetchSettings(threads=4, tail_wait_s=60.0, tail_silence_s=0.1),
-        Politeness(Pace(0.01)),
-        Surroundings(lambda host: host, records.append, CLOCK, random.Random(1)),
+        Politeness(ServerPace(0.01)),
+        EngineHooks(lambda host: host, CLOCK, random.Random(1)),
+        CallbackOutput(records.append),
     )
 
     def fetch(request: Request) -> Response | Failure:
@@ -277,7 +280,7 @@ def test_requests_that_were_given_up_are_not_waited_for(driven: bool, blocking: 
 
     transfers = SomeSilent(server) if driven else None
     try:
-        Crew(engine, fetch, 4, CLOCK, transfers=transfers).run()
+        ThreadedDriver(engine, fetch, 4, CLOCK, transfers=transfers).run()
         assert sorted(record.url for record in records) == urls[2:]
         assert engine.counters["handed_back.robots_unanswered"] == 2
         assert engine.counters["hung_threads"] == 0
@@ -287,12 +290,8 @@ def test_requests_that_were_given_up_are_not_waited_for(driven: bool, blocking: 
 
 
 def test_a_fault_of_ours_ends_the_driver() -> None:
-    def break_down(record: FetchRecord) -> None:
-        raise OSError("the disk is full")
-
-    records = list[FetchRecord]()
-    working, _, transfers = driven_crew([f"http://h{n}.org/" for n in range(6)], records, 0.0)
-    working._engine._around = replace(working._engine._around, emit=break_down)
-    with pytest.raises(OSError, match="disk is full"):
+    urls = [f"http://h{n}.org/" for n in range(6)]
+    working, _, transfers = driver_with_transfers(urls, FullDisk(), 0.0)
+    with pytest.raises(OSError, match="disk full"):
         working.run()
     assert transfers.closed

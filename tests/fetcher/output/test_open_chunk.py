@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from crawl.counters import Counters
-from crawl.fetcher.output.filling import ChunkSize, Filling
 from crawl.fetcher.output.journal import Journal
+from crawl.fetcher.output.open_chunk import ChunkSize, OpenChunk
 from crawl.storage.folder import Folder
 
 SIZE = ChunkSize(records=5_000, bytes=64 << 20)
 
 
-def filled(rows: int, size: int) -> Filling:
+def filled(rows: int, size: int) -> OpenChunk:
     notes = Journal(Folder("memory://filling"), 0, "me").begin(Counters())
-    return Filling(notes, rows, rows * size)
+    return OpenChunk(notes, rows, rows * size)
 
 
 @pytest.mark.parametrize(

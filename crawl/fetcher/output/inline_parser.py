@@ -1,17 +1,17 @@
-"""Pages are parsed on their way to disk (`fetcher.parse`), and links to follow are found."""
+"""Parses pages on their way to disk (`fetcher.parse`), and finds links to follow."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.fetcher.values.item import Followed
-from crawl.interfaces.scoring import Target
+from crawl.fetcher.values.item import FoundLinks
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
@@ -20,31 +20,16 @@ from crawl.parsing.plan import Parsing
 from crawl.parsing.sandbox import Sandbox
 from crawl.rules.follow import Following
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT
-from crawl.urls.parse import host_of
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Links of one page, to be followed to a depth."""
-
-    depth: int
-    targets: list[Target]
-
-    def as_followed(self) -> Iterator[Followed]:
-        """As they are stored."""
-        for url, datum in self.targets:
-            unfetched = replace(datum, status=Status.DB_UNFETCHED)
-            yield Followed(url, host_of(url) or "", unfetched, depth=self.depth)
-
-
-class ParseLine:
-    """The parser of one task. `parse` is called by one thread, `found` by another."""
+class InlineParser:
+    """The parser of one task. `parse` is called by one thread, `found_links` by another."""
 
     def __init__(self, parsing: Parsing, following: Following) -> None:
         self._sandbox = Sandbox(parsing)
         self._sandbox.start()  # it loads while the first pages are fetched
         self._following = following
-        self._found: deque[Found] = deque()
+        self._found: deque[FoundLinks] = deque()
 
     @property
     def follows(self) -> bool:
@@ -52,13 +37,13 @@ class ParseLine:
 
     def parse(
         self, tables: Mapping[str, pa.Table], depths: Mapping[str, int] | None = None
-    ) -> tuple[dict[str, pa.Table], Counters, list[Found]]:
-        """The tables of a batch with those that its parse adds, its counts, and the links to
-        follow that were found; `depths` tells how deep each page is whose links may be."""
+    ) -> tuple[dict[str, pa.Table], Counters, list[FoundLinks]]:
+        """Returns the tables of a batch with those that its parse adds, its counts, and the links
+        to follow that were found; `depths` has the depth of each page whose links may be."""
         if CONTENT not in tables:
             return dict(tables), Counters(), []
         pages = tables[CONTENT]
-        good = pc.equal(pages["status"], int(Status.FETCH_SUCCESS))
+        good = pc.equal(pages["status"], pa.scalar(int(Status.FETCH_SUCCESS)))
         if not pc.all(good).as_py():  # else nothing need be copied
             pages = pages.filter(good)
         batch = self._sandbox.parse_table(pages)
@@ -71,8 +56,8 @@ class ParseLine:
         }
         return {**tables, **parsed}, batch.counters, found
 
-    def found(self) -> Iterator[Found]:
-        """Links found since the last call."""
+    def found_links(self) -> Iterator[FoundLinks]:
+        """Yields links that were found since the last call."""
         while self._found:
             yield self._found.popleft()
 
@@ -83,12 +68,12 @@ class ParseLine:
     def close(self) -> None:
         self._sandbox.close()
 
-    def _find(self, batch: ParsedBatch, depths: Mapping[str, int]) -> list[Found]:
+    def _find(self, batch: ParsedBatch, depths: Mapping[str, int]) -> list[FoundLinks]:
         chosen: list[tuple[int, list[str]]] = []
         rows = batch.parse_data
-        for url, links in zip(
-            rows["url"].to_pylist(), _targets(rows["outlinks"].combine_chunks()), strict=True
-        ):
+        urls = cast(list[str], rows["url"].to_pylist())
+        outlinks = cast("pa.ListArray[Any]", rows["outlinks"].combine_chunks())
+        for url, links in zip(urls, _targets(outlinks), strict=True):
             depth = depths.get(url, self._following.depth) + 1
             targets = self._following.chosen(url, depth, links)
             if targets:
@@ -96,14 +81,17 @@ class ParseLine:
         datums = _linked(batch.crawl_parse, {url for _, urls in chosen for url in urls})
         # a link's share is added when the CrawlDb is updated, as to any other page
         return [
-            Found(depth, [(url, replace(datums[url], score=0.0)) for url in urls if url in datums])
+            FoundLinks(
+                depth, [(url, replace(datums[url], score=0.0)) for url in urls if url in datums]
+            )
             for depth, urls in chosen
         ]
 
 
-def _targets(outlinks: pa.ListArray) -> Iterator[list[str]]:
+def _targets(outlinks: pa.ListArray[Any]) -> Iterator[list[str]]:
     ends = outlinks.value_lengths().to_pylist()
-    urls = outlinks.flatten().field("url").to_pylist()
+    links = cast(pa.StructArray, outlinks.flatten())
+    urls = cast(list[str], links.field("url").to_pylist())
     start = 0
     for count in ends:
         yield urls[start : start + (count or 0)]
@@ -115,7 +103,7 @@ def _linked(crawl_parse: pa.Table, urls: set[str]) -> dict[str, CrawlDatum]:
     if not urls:
         return {}
     wanted = pc.and_(
-        pc.equal(crawl_parse["status"], int(Status.LINKED)),
+        pc.equal(crawl_parse["status"], pa.scalar(int(Status.LINKED))),
         pc.is_in(crawl_parse["url"], pa.array(urls, pa.string())),
     )
     return dict(to_records(crawl_parse.filter(wanted)))

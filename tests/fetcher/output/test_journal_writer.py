@@ -7,16 +7,16 @@ import pytest
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.output.journal import Notes
-from crawl.fetcher.output.noting import Answers, Noting
-from crawl.fetcher.values.item import Followed
+from crawl.fetcher.output.journal import ChunkJournal
+from crawl.fetcher.output.journal_writer import JournalWriter, PendingNote
+from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.storage.folder import Folder
 from tests.fetcher.outputs import record
 
 
-class Held(Notes):
+class Held(ChunkJournal):
     """Notes that are written when the test lets them."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Held(Notes):
         records: Sequence[FetchRecord],
         archived: Sequence[Content],
         total: Counters,
-        followed: Sequence[Followed] = (),
+        followed: Sequence[FollowedUrl] = (),
     ) -> None:
         self.begun.set()
         assert self.may_go_on.wait(60)
@@ -37,8 +37,8 @@ class Held(Notes):
 
 
 def test_answers_may_grow_until_somebody_notes_them() -> None:
-    noting, notes = Noting(), Held()
-    first, second, third = (Answers(notes, [record(number)]) for number in range(3))
+    noting, notes = JournalWriter(), Held()
+    first, second, third = (PendingNote(notes, [record(number)]) for number in range(3))
     noting.put(first)
     assert notes.begun.wait(60)
     assert not noting.take_back(first)
@@ -59,10 +59,10 @@ def test_answers_may_grow_until_somebody_notes_them() -> None:
 
 
 def test_what_waits_at_the_end_is_not_noted() -> None:
-    noting, notes = Noting(), Held()
-    noting.put(Answers(notes, [record(1)]))
+    noting, notes = JournalWriter(), Held()
+    noting.put(PendingNote(notes, [record(1)]))
     assert notes.begun.wait(60)
-    noting.put(Answers(notes, [record(2)]))
+    noting.put(PendingNote(notes, [record(2)]))
     noting._closed.set()
     notes.may_go_on.set()
     noting.close()
@@ -75,18 +75,18 @@ class Broken(Held):
         records: Sequence[FetchRecord],
         archived: Sequence[Content],
         total: Counters,
-        followed: Sequence[Followed] = (),
+        followed: Sequence[FollowedUrl] = (),
     ) -> None:
         raise StorageError("no space left")
 
 
-def test_a_fault_is_told_to_all_who_come_after() -> None:
-    noting = Noting()
-    noting.put(Answers(Broken(), [record(1)]))
+def test_a_fault_is_raised_for_all_later_notes() -> None:
+    noting = JournalWriter()
+    noting.put(PendingNote(Broken(), [record(1)]))
     assert noting._work is not None
     with pytest.raises(StorageError, match="no space left"):
         noting._work.result()
     for number in (2, 3):
         with pytest.raises(StorageError, match="no space left"):
-            noting.put(Answers(Broken(), [record(number)]))
+            noting.put(PendingNote(Broken(), [record(number)]))
     noting.close()

@@ -1,0 +1,268 @@
+"""Fetches one part of a fetch list from its file to files: the work of one task.
+
+What another attempt at the same part has committed is not fetched again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, field
+from threading import Event
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import FETCHER_THREADS_FETCH
+from crawl.counters import Counters
+from crawl.fetcher.drivers.protocols import Protocols
+from crawl.fetcher.drivers.threaded import BandwidthTarget, ThreadedDriver, ThroughputFloor
+from crawl.fetcher.engine.engine import FetchEngine
+from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.gc_threshold import raised_gc_threshold
+from crawl.fetcher.output.followed import not_listed, unfetched_followed
+from crawl.fetcher.output.inline_parser import InlineParser
+from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput, pages_of
+from crawl.fetcher.reporting.host_summary import HostSummaries, HostSummary
+from crawl.fetcher.reporting.page_spans import page_span_observers
+from crawl.fetcher.reporting.request_times import RequestTimes
+from crawl.fetcher.reporting.task_monitor import (
+    INTERRUPTED,
+    PROGRESS,
+    STOP,
+    claim_part,
+    monitor_task,
+    pauses_of_previous_task,
+)
+from crawl.fetcher.task_hooks import hooks_for_task
+from crawl.fetcher.task_spec import FetchTaskSpec
+from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.settings import (
+    FETCHER_BANDWIDTH_CHECK,
+    FETCHER_BANDWIDTH_TARGET,
+    FETCHER_HANG,
+    FETCHER_MAX_THREADS,
+    FETCHER_STORE_CONTENT,
+    FETCHER_THROUGHPUT_CHECK_AFTER,
+    FETCHER_THROUGHPUT_RETRIES,
+    FETCHER_THROUGHPUT_THRESHOLD,
+    FetchSettings,
+    following_of,
+)
+from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
+from crawl.model.hosts import HostTrouble
+from crawl.model.records import to_records
+from crawl.storage.chunks import Chunk, ChunkLog
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import each_group, open_table
+from crawl.storage.segments import FETCH, GENERATE, PartFile
+from crawl.urls.parse import authority_of
+
+__all__ = ["INTERRUPTED", "PROGRESS", "STOP", "FetchTaskResult", "FetchTaskSpec", "fetch_part"]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchTaskResult:
+    """What became of a part."""
+
+    part: int
+    chunks: list[Chunk]
+    counters: Counters
+    finished: bool
+    """False where it was interrupted and can be resumed."""
+    latencies_ms: list[int]
+    """A sample, for percentiles."""
+    hosts: list[HostSummary] = field(default_factory=list)
+    """Those with the most pages in this run."""
+    cross_part_authorities: list[str] = field(default_factory=list)
+    """Authorities whose pages wait until all parts are done (`CrossPartHosts`)."""
+    servers: list[ServerState] = field(default_factory=list)
+    """The pauses and failures of its servers at the end."""
+    troubles: list[HostTrouble] = field(default_factory=list)
+    """Hosts that failed."""
+
+
+def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
+    """Fetches what is not fetched yet, and commits it piece by piece."""
+    clock, config = spec.clock, spec.config
+    log = ChunkLog(spec.segment, file.part)
+    finished = log.finished()
+    if finished is not None:
+        return FetchTaskResult(
+            file.part,
+            log.committed(),
+            Counters(finished["counters"]),
+            True,
+            [],
+            cross_part_authorities=finished.get("strays", []),
+            servers=[ServerState(*each) for each in finished.get("left", [])],
+            troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
+        )
+    claim_part(log, spec.segment, file.part, config, clock)
+    paused = pauses_of_previous_task(spec.segment, file.part, clock.now_ms())
+    chunks = log.committed()
+    fetched = _fetched_urls(spec.segment, chunks)
+    plugin_faults = Counters()
+    """Met in the thread that writes."""
+    times, hosts = RequestTimes(), HostSummaries()
+    protocols = Protocols(spec.protocols, config)
+    output = SegmentOutput(
+        spec.segment,
+        file.part,
+        log,
+        ChunkSize.of(config),
+        spec.buckets,
+        observers=(times.observe, hosts.observe, *page_span_observers(clock)),
+        before_parse=lambda url, datum: _kept_for_parse(spec, url, datum, plugin_faults),
+        parser=None if spec.parsing is None else InlineParser(spec.parsing, following_of(config)),
+        keep_content=config[FETCHER_STORE_CONTENT],
+    )
+    if output.commit_leftovers(fetched, {name for chunk in chunks for name in chunk.notes}):
+        chunks = log.committed()
+    engine = FetchEngine(
+        _listed(spec, file, fetched),
+        FetchSettings.of(config),
+        Politeness.of(config),
+        hooks_for_task(spec, file, fetched, protocols.resolver),
+        output,
+        deadline=_deadline(spec.deadline_ms, clock),
+    )
+    if spec.cross_part is not None:
+        # an address has no queue of its own whose pause could be known
+        Event().wait(Politeness.of(config).ip_delay_s)
+        engine.queues.keep_pauses(spec.cross_part.servers, clock.monotonic())
+    engine.queues.keep_pauses(paused, clock.monotonic())
+    lists = [each.path for each in spec.lists_of(file)]
+    waiting = unfetched_followed(spec.segment, chunks, fetched)
+    engine.resume(not_listed(waiting, spec.segment.child(GENERATE), lists))
+    with monitor_task(
+        spec.segment,
+        file,
+        log,
+        output,
+        config,
+        clock,
+        len(fetched),
+        times,
+        followed=_followed_before(spec, file, fetched),
+    ) as monitor:
+        driver = ThreadedDriver(
+            engine,
+            protocols.fetch,
+            config[FETCHER_THREADS_FETCH],
+            clock,
+            floor=_floor(config),
+            bandwidth=_bandwidth(config),
+            hang_s=config[FETCHER_HANG],
+            monitor=monitor,
+            transfers=protocols.transfers(),
+        )
+        try:
+            with raised_gc_threshold():
+                driver.run()
+            engine.finish()
+            output.close()
+        finally:
+            protocols.close()
+    is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
+    counters = _total(chunks) + engine.counters + output.parse_counters + plugin_faults
+    authorities = engine.cross_part_authorities
+    servers = engine.queues.server_states(clock.monotonic()) if authorities else []
+    if is_finished:
+        output.finish()
+        log.finish(
+            {
+                "counters": dict(counters),
+                "strays": authorities,
+                "left": [astuple(each) for each in servers],
+                "troubles": [astuple(each) for each in output.host_troubles],
+            }
+        )
+    return FetchTaskResult(
+        file.part,
+        log.committed(),
+        counters,
+        is_finished,
+        times.sample,
+        hosts.largest(),
+        authorities,
+        servers,
+        output.host_troubles,
+    )
+
+
+def _kept_for_parse(
+    spec: FetchTaskSpec, url: str, datum: CrawlDatum, faults: Counters
+) -> dict[str, str]:
+    """What of a page's record the parse wants to know."""
+    kept = spec.scoring.before_parse(url, datum, faults)
+    depth = datum.metadata.get(SITEMAP_DEPTH_KEY)
+    return kept if depth is None else {**kept, SITEMAP_DEPTH_KEY: depth}
+
+
+def _total(chunks: list[Chunk]) -> Counters:
+    total = Counters()
+    for chunk in chunks:
+        total.update(chunk.counters)
+    # URLs without a record are met again by the task that resumes, and counted then
+    for name in list(total):
+        if name.startswith("handed_back.") or name == "no_host":
+            del total[name]
+    return total
+
+
+def _fetched_urls(segment: Folder, chunks: list[Chunk]) -> set[str]:
+    """The URLs that have a record already, beside targets left for a later round."""
+    found: set[str] = set()
+    for path in [chunk.pieces[FETCH].path for chunk in chunks if FETCH in chunk.pieces]:
+        with open_table(segment.child(FETCH), path) as source:
+            for rows in each_group(source, ["url", "status"]):
+                found |= pages_of(rows)
+    return found
+
+
+def _listed(
+    spec: FetchTaskSpec, file: PartFile, fetched: set[str]
+) -> Iterator[tuple[str, CrawlDatum]]:
+    """The URLs of the task's lists that have no record yet, read as they are used."""
+    cross_part = spec.cross_part
+    for each in spec.lists_of(file):
+        with open_table(spec.segment.child(GENERATE), each.path) as source:
+            for rows in each_group(source):
+                for url, datum in to_records(rows):
+                    if url in fetched:
+                        continue
+                    if cross_part is None or authority_of(url) in cross_part.authorities:
+                        yield url, datum
+
+
+def _followed_before(spec: FetchTaskSpec, file: PartFile, fetched: set[str]) -> int:
+    """How many URLs have a record of a task before this one and are not on the list."""
+    if not fetched:
+        return 0
+    listed = 0
+    for each in spec.lists_of(file):
+        with open_table(spec.segment.child(GENERATE), each.path) as source:
+            for rows in each_group(source, ["url"]):
+                listed += sum(url in fetched for url in rows["url"].to_pylist())
+    return len(fetched) - listed
+
+
+def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:
+    if deadline_ms is None:
+        return None
+    return clock.monotonic() + (deadline_ms - clock.now_ms()) / 1000
+
+
+def _floor(config: Config) -> ThroughputFloor | None:
+    pages = config[FETCHER_THROUGHPUT_THRESHOLD]
+    if pages < 0:
+        return None
+    return ThroughputFloor(
+        pages, config[FETCHER_THROUGHPUT_RETRIES], config[FETCHER_THROUGHPUT_CHECK_AFTER] * 60
+    )
+
+
+def _bandwidth(config: Config) -> BandwidthTarget | None:
+    target = config[FETCHER_BANDWIDTH_TARGET]
+    if target < 0:
+        return None
+    return BandwidthTarget(target, config[FETCHER_BANDWIDTH_CHECK], config[FETCHER_MAX_THREADS])

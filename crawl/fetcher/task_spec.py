@@ -1,0 +1,63 @@
+"""What a fetch task is given: plain values that can be pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from crawl.clock import Clock, SystemClock
+from crawl.config import Config
+from crawl.fetcher.frontier.queues import ServerState
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.registry import Resolved
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.parsing.plan import Parsing
+from crawl.storage.folder import Folder
+from crawl.storage.segments import PartFile
+
+
+@dataclass(frozen=True, slots=True)
+class CrossPartHosts:
+    """Hosts of all parts whose robots.txt is on a server of another part. One task fetches
+    them at the end, when nobody else asks that server."""
+
+    authorities: frozenset[str]
+    servers: tuple[ServerState, ...]
+    """The pauses and failures of the servers that the other tasks asked."""
+
+
+def cross_part_number(lists: Iterable[PartFile]) -> int:
+    """The part number of the task for `CrossPartHosts`: the one after all others."""
+    return max((file.part for file in lists), default=-1) + 1
+
+
+@dataclass(frozen=True)
+class FetchTaskSpec:
+    """What every task of one fetch has in common."""
+
+    segment: Folder
+    config: Config
+    protocols: tuple[Resolved, ...]
+    normalizers: NormalizerChain
+    filters: FilterChain
+    scoring: ScoringChain
+    buckets: int
+    """Of the CrawlDb that the records will be merged into."""
+    lists: tuple[PartFile, ...]
+    """All parts of the fetch list: servers of others are not this task's to ask."""
+    deadline_ms: int | None
+    """When the job's time is up, by the wall clock: a task that is tried again has no more."""
+    cross_part: CrossPartHosts | None = None
+    """What this task fetches when all others are done; all servers are its own to ask then."""
+    parsing: Parsing | None = None
+    """How pages are parsed while they are fetched; None where they are not."""
+    list_normalizers: NormalizerChain | None = None
+    list_filters: FilterChain | None = None
+    """For the URLs of the list; None where they are taken as they are."""
+    clock: Clock = field(default_factory=SystemClock)
+    is_slow_host: Callable[[str], bool] | None = None
+    """Whether a host is known to be slow; None where there is no CrawlDb."""
+
+    def lists_of(self, file: PartFile) -> Sequence[PartFile]:
+        """The fetch lists that the task for a part reads."""
+        return [file] if self.cross_part is None else self.lists
