@@ -7,12 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.merge import Combine, merge_sorted, sorted_unique, write_bucket
+from crawl.buckets.bucket_files import BucketTarget, write_bucket
+from crawl.buckets.merge import (
+    Combine,
+    KeyGroups,
+    keep_stored,
+    merge_sorted,
+    replace_stored,
+    sorted_unique,
+)
 from crawl.buckets.moved import Moving, old_rows
 from crawl.buckets.seeds import SEEDED
 from crawl.config import Config
 from crawl.config.properties import (
-    CRAWLDB_ROW_GROUP_SIZE,
     DB_FETCH_INTERVAL_DEFAULT,
     DB_SCORE_INJECTED,
 )
@@ -29,7 +36,7 @@ class Merging:
 
     config: Config
     moving: Moving
-    place: str
+    target: BucketTarget
     on_known: OnKnown
 
 
@@ -56,15 +63,14 @@ def merge_bucket(merging: Merging, work: BucketWork) -> BucketDone:
     """Writes the bucket anew: old records, moved records and seeds."""
     counters = Counters()
     seeds = read_split(merging.moving.scratch, work.seeds, work.bucket, SEEDED)
-    seeds, repeated = sorted_unique(seeds, rank="sequence")
+    key = merging.target.table.key
+    seeds, repeated = sorted_unique(seeds, key, rank="sequence")
     counters["urls_repeated_in_seeds"] += repeated
     counters["urls_injected_unique"] += seeds.num_rows
     rows = old_rows(merging.moving, work.base, work.bucket, work.moved, counters)
-    rows = merge_sorted(rows, seeds.drop_columns(["sequence"]), _combine(merging, counters))
-    file = write_bucket(
-        *(merging.moving.crawldb, merging.place, work.bucket, rows),
-        merging.config[CRAWLDB_ROW_GROUP_SIZE],
-    )
+    seeds = seeds.drop_columns(["sequence"])
+    rows = merge_sorted(rows, seeds, _combine(merging, counters), key)
+    file = write_bucket(merging.target, work.bucket, rows)
     counters["urls_new"] = counters["urls_injected_unique"] - counters["urls_merged"]
     return BucketDone(work.bucket, file, counters)
 
@@ -73,12 +79,13 @@ def _combine(merging: Merging, counters: Counters) -> Combine:
     # as the table stores it: 0.1 in 32 bits is not 0.1
     default_score = float(np.float32(merging.config[DB_SCORE_INJECTED]))
 
-    def combine(old: pa.Table, new: pa.Table) -> pa.Table:
-        counters["urls_merged"] += old.num_rows
+    def combine(groups: KeyGroups) -> pa.Table:
+        counters["urls_merged"] += len(groups)
         if merging.on_known is OnKnown.KEEP:
-            return old
+            return keep_stored(groups)
         if merging.on_known is OnKnown.OVERWRITE:
-            return new
+            return replace_stored(groups)
+        old, new = groups.first(), groups.last()
         return to_table(
             (
                 url,

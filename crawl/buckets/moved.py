@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.merge import merge_sorted, sorted_unique
+from crawl.buckets.merge import KeyGroups, keep_stored, merge_sorted, sorted_unique
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.model.status import Status
@@ -87,14 +87,14 @@ def old_rows(
 ) -> Iterator[pa.Table]:
     """A bucket's old records in order of URL, those that moved into it included."""
     arrived = read_split(moving.scratch, moved, bucket, CRAWLDB.schema)
-    arrived, collapsed = sorted_unique(arrived, rank="fetch_time")
+    arrived, collapsed = sorted_unique(arrived, CRAWLDB.key, rank="fetch_time")
     counters["urls_moved_onto_known"] += collapsed
 
-    def keep_old(old: pa.Table, new: pa.Table) -> pa.Table:
-        counters["urls_moved_onto_known"] += old.num_rows
-        return old
+    def keep_old(groups: KeyGroups) -> pa.Table:
+        counters["urls_moved_onto_known"] += len(groups)
+        return keep_stored(groups)
 
-    return merge_sorted(_staying(moving, base, counters), arrived, keep_old)
+    return merge_sorted(_staying(moving, base, counters), arrived, keep_old, CRAWLDB.key)
 
 
 def _staying(moving: Moving, base: BucketFile | None, counters: Counters) -> Iterator[pa.Table]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 
+from crawl.buckets.bucket_files import BucketTarget
 from crawl.buckets.inject import BucketWork, Merging, merge_bucket
 from crawl.buckets.moved import Again, Moving, find_moved
 from crawl.buckets.runner import Runner
@@ -17,6 +18,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
     CRAWLDB_BUCKETS,
+    CRAWLDB_ROW_GROUP_SIZE,
     CRAWLDB_SNAPSHOTS_KEEP,
     DB_INJECTOR_OVERWRITE,
     DB_INJECTOR_UPDATE,
@@ -28,6 +30,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.inject import OnKnown
@@ -112,7 +115,10 @@ def run(
             purge_gone=config[DB_UPDATE_PURGE_404],
             again=Again(normalizers, filters) if options.filter_normalize_all else None,
         )
-        merging = Merging(config, moving, transaction.place, on_known)
+        target = BucketTarget(
+            CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
+        )
+        merging = Merging(config, moving, target, on_known)
         seeds = [piece.file for piece in read if piece.file is not None]
         files = _merge(runner, transaction, merging, seeds, report, clock)
         report.finished_ms = clock.now_ms()

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
+from crawl.buckets.bucket_files import BucketTarget
+from crawl.buckets.hosts import hosts_target
 from crawl.buckets.moved import Again, Moving, find_moved
 from crawl.buckets.runner import Runner
 from crawl.buckets.updatedb.bucket import BucketUpdate, BucketUpdating, update_bucket
@@ -38,6 +40,7 @@ from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.same_pages import SamePages
@@ -193,15 +196,15 @@ def run(
         job = BucketUpdating(
             updating=updating,
             moving=moving,
-            place=transaction.place,
-            group_rows=config[CRAWLDB_ROW_GROUP_SIZE],
+            target=BucketTarget(
+                CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
+            ),
             max_inlinks=config[DB_UPDATE_MAX_INLINKS],
             purge_gone=config[DB_UPDATE_PURGE_404],
             purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
             marks=marks_of(chosen.segments),
             hosts=HostUpdating(
-                crawldb=transaction.folder,
-                place=transaction.place,
+                target=hosts_target(transaction.folder, transaction.place),
                 buckets=moving.buckets,
                 longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
                 same_pages=SamePages(

@@ -7,7 +7,6 @@ record goes through the rules. In memory are one row group and the bucket's delt
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.merge import write_bucket
+from crawl.buckets.bucket_files import BucketTarget, write_bucket
+from crawl.buckets.merge import overlaps
 from crawl.buckets.moved import Moving, old_rows
 from crawl.buckets.updatedb.delta import Delta
 from crawl.buckets.updatedb.hosts import HostUpdating, NewPages, update_hosts
@@ -44,8 +44,7 @@ class BucketUpdating:
 
     updating: Updating
     moving: Moving
-    place: str
-    group_rows: int
+    target: BucketTarget
     max_inlinks: int
     purge_gone: bool
     purge_orphans: bool
@@ -99,7 +98,7 @@ def update_bucket(job: BucketUpdating, work: BucketUpdate) -> BucketUpdated:
     told = arrange(rows, job.max_inlinks, counters)
     old = old_rows(moving, work.base, work.bucket, work.moved, counters)
     merge = _Merge(job, told, counters)
-    file = write_bucket(moving.crawldb, job.place, work.bucket, merge.merge(old), job.group_rows)
+    file = write_bucket(job.target, work.bucket, merge.merge(old))
     hosts = _hosts(job, work, rows, merge.new_pages, counters)
     return BucketUpdated(work.bucket, file, +counters, hosts)
 
@@ -126,17 +125,12 @@ class _Merge:
         self.new_pages: NewPages = {}
 
     def merge(self, groups: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        urls = self._told.urls
-        done = 0
-        for group in groups:
-            if group.num_rows == 0:
+        for group, first, end in overlaps(groups, [self._told.urls], CRAWLDB.key):
+            if group is not None:
+                yield self._group(group.combine_chunks(), first, end)
                 continue
-            last = group["url"][-1].as_py().encode()
-            upto = bisect_right(urls, last, lo=done, key=lambda url: url.as_py().encode())
-            yield self._group(group.combine_chunks(), done, upto)
-            done = upto
-        for first in range(done, len(urls), _REST_ROWS):
-            yield self._new(np.arange(first, min(first + _REST_ROWS, len(urls))))
+            for start in range(first, end, _REST_ROWS):
+                yield self._new(np.arange(start, min(start + _REST_ROWS, end)))
 
     def _group(self, group: pa.Table, first: int, end: int) -> pa.Table:
         """The old records of a row group, with what is told of URLs `first` to `end`."""

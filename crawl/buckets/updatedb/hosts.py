@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.bucket_files import BucketTarget
 from crawl.buckets.hosts import read_hosts, write_hosts
 from crawl.counters import Counters
 from crawl.model.hosts import HostState, HostTrouble, to_troubles
@@ -45,8 +46,7 @@ class TroublesFile:
 class HostUpdating:
     """What every task needs to know."""
 
-    crawldb: Folder
-    place: str
+    target: BucketTarget
     buckets: int
     longest_ms: int
     same_pages: SamePages
@@ -66,7 +66,7 @@ def update_hosts(
     troubles = _troubles(job, bucket)
     if base is None and not troubles and not pages:
         return None
-    states = read_hosts(job.crawldb, base)
+    states = read_hosts(job.target.folder, base)
     answers = _answers(told)
     new = dict(states)
     last_answer: dict[str, int] = {}
@@ -91,7 +91,7 @@ def update_hosts(
     new = {host: state for host, state in new.items() if state != HostState(host)}
     if new == states:
         return base
-    return write_hosts(job.crawldb, job.place, bucket, new.values())
+    return write_hosts(job.target, bucket, new.values())
 
 
 def _troubles(job: HostUpdating, bucket: int) -> dict[tuple[str, int], HostTrouble]:
