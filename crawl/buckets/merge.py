@@ -163,7 +163,8 @@ def _sort_indices(rows: pa.Table, names: Sequence[str]) -> pa.UInt64Array:
 def _as_array(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
     if column.num_chunks == 1:
         return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    empty: pa.Array[Any] = pa.array([], column.type)
+    return pa.concat_arrays([*column.chunks, empty])
 
 
 def sort_by_key(rows: pa.Table, key: Sequence[str]) -> pa.Table:

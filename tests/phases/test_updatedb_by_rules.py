@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def expected(
             for each in told:
                 if each.fetch_time >= latest:
                     heard, latest = _heard(each, parsed), each.fetch_time
-        links.sort(key=lambda each: -each.score)
+        links.sort(key=lambda each: (-each.score, "\0".join(chain(*each.metadata.items()))))
         outcome = updated(
             url, records.get(url), replace(heard, inlinks=links), updating, Counters()
         )
@@ -130,7 +131,7 @@ def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
 @given(
     records=st.dictionaries(URLS, datums(*DB_STATUSES), max_size=25),
     segments=SEGMENTS,
-    chain=st.sampled_from(CHAINS),
+    scoring=st.sampled_from(CHAINS),
     additions=st.booleans(),
     shape=st.tuples(st.integers(1, 6), st.integers(1, 9), st.integers(1, 6)),
     gathers=st.booleans(),
@@ -139,7 +140,7 @@ def test_it_does_what_the_rules_say(
     tmp_path_factory: pytest.TempPathFactory,
     records: dict[str, CrawlDatum],
     segments: list[tuple[list[tuple[str, CrawlDatum]], list[tuple[str, CrawlDatum]] | None]],
-    chain: str,
+    scoring: str,
     additions: bool,
     shape: tuple[int, int, int],
     gathers: bool,
@@ -150,7 +151,7 @@ def test_it_does_what_the_rules_say(
     names = [f"2026010{number}000000" for number in range(len(segments))]
     for name, (fetch, parse) in zip(names, segments, strict=True):
         make_segment(directory, name, fetch, parse, buckets=written_for, files=1)
-    config = Config.of({"scoring.filter.order": chain, "crawldb.row.group.size": group_rows})
+    config = Config.of({"scoring.filter.order": scoring, "crawldb.row.group.size": group_rows})
     with pytest.MonkeyPatch.context() as patch:
         if gathers:
             patch.setattr(updatedb, "_FEW_OPENINGS", -1)
