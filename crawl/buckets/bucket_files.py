@@ -90,10 +90,10 @@ class HasBase(Protocol):
     def base(self) -> BucketFile | None: ...
 
 
-BucketWork = TypeVar("BucketWork", bound=HasBase | BucketFile)
+BucketTask = TypeVar("BucketWork", bound=HasBase | BucketFile)
 
 
-def largest_first(tasks: Iterable[BucketWork]) -> list[BucketWork]:
+def largest_first(tasks: Iterable[BucketTask]) -> list[BucketTask]:
     """The order in which to start tasks, or to read files: by the rows of their bucket, so
     that the longest does not begin last."""
 

@@ -39,7 +39,7 @@ class DumpFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecordFilter:
     """Which records to dump; every condition that is set must hold."""
 
     status: Status | None = None
@@ -66,25 +66,25 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Dumping:
+class DumpJob:
     """What every task needs to know."""
 
     crawldb: Folder
     scratch: Folder | None
     output: Folder
     format: DumpFormat
-    wanted: Wanted
+    wanted: RecordFilter
 
 
 @dataclass(frozen=True, slots=True)
-class BucketDump:
+class DumpTask:
     """A bucket; `matching` is None where there is no `--expr`."""
 
     base: BucketFile
     matching: list[SplitFile] | None
 
 
-def dump_bucket(dumping: Dumping, work: BucketDump) -> int:
+def dump_bucket(dumping: DumpJob, work: DumpTask) -> int:
     """Writes the bucket's wanted records; returns how many."""
     tables = _wanted(dumping, work)
     first = next(tables, None)
@@ -108,7 +108,7 @@ def dump_bucket(dumping: Dumping, work: BucketDump) -> int:
     return rows
 
 
-def _wanted(dumping: Dumping, work: BucketDump) -> Iterator[pa.Table]:
+def _wanted(dumping: DumpJob, work: DumpTask) -> Iterator[pa.Table]:
     matching = None
     if work.matching is not None:
         assert dumping.scratch is not None

@@ -16,7 +16,7 @@ from crawl.buckets.merge import (
     replace_stored,
     sorted_unique,
 )
-from crawl.buckets.moved import Moving, old_rows
+from crawl.buckets.renormalize import StoredRecords, stored_rows
 from crawl.buckets.seeds import SEEDED
 from crawl.config import Config
 from crawl.config.properties import (
@@ -25,23 +25,23 @@ from crawl.config.properties import (
 )
 from crawl.counters import Counters
 from crawl.model.records import to_records, to_table
-from crawl.rules.inject import OnKnown, updated
+from crawl.rules.inject import OnKnown, update_known
 from crawl.storage.manifest import BucketFile
 from crawl.storage.split import SplitFile, read_split
 
 
 @dataclass(frozen=True)
-class Merging:
+class InjectMergeJob:
     """What every task of the step needs to know."""
 
     config: Config
-    moving: Moving
+    moving: StoredRecords
     target: BucketTarget
     on_known: OnKnown
 
 
 @dataclass(frozen=True, slots=True)
-class BucketWork:
+class InjectMergeTask:
     """One bucket: its present file, and the split files with rows for it."""
 
     bucket: int
@@ -51,7 +51,7 @@ class BucketWork:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketDone:
+class InjectMergeTaskResult:
     """The bucket's new file; None where no row is left."""
 
     bucket: int
@@ -59,7 +59,7 @@ class BucketDone:
     counters: Counters
 
 
-def merge_bucket(merging: Merging, work: BucketWork) -> BucketDone:
+def merge_bucket(merging: InjectMergeJob, work: InjectMergeTask) -> InjectMergeTaskResult:
     """Writes the bucket anew: old records, moved records and seeds."""
     counters = Counters()
     seeds = read_split(merging.moving.scratch, work.seeds, work.bucket, SEEDED)
@@ -67,15 +67,15 @@ def merge_bucket(merging: Merging, work: BucketWork) -> BucketDone:
     seeds, repeated = sorted_unique(seeds, key, rank="sequence")
     counters["urls_repeated_in_seeds"] += repeated
     counters["urls_injected_unique"] += seeds.num_rows
-    rows = old_rows(merging.moving, work.base, work.bucket, work.moved, counters)
+    rows = stored_rows(merging.moving, work.base, work.bucket, work.moved, counters)
     seeds = seeds.drop_columns(["sequence"])
     rows = merge_sorted(rows, seeds, _combine(merging, counters), key)
     file = write_bucket(merging.target, work.bucket, rows)
     counters["urls_new"] = counters["urls_injected_unique"] - counters["urls_merged"]
-    return BucketDone(work.bucket, file, counters)
+    return InjectMergeTaskResult(work.bucket, file, counters)
 
 
-def _combine(merging: Merging, counters: Counters) -> Combine:
+def _combine(merging: InjectMergeJob, counters: Counters) -> Combine:
     # as the table stores it: 0.1 in 32 bits is not 0.1
     default_score = float(np.float32(merging.config[DB_SCORE_INJECTED]))
 
@@ -90,7 +90,7 @@ def _combine(merging: Merging, counters: Counters) -> Combine:
             (
                 url,
                 host,
-                updated(
+                update_known(
                     was,
                     seed,
                     default_score=default_score,

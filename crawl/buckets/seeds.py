@@ -42,7 +42,7 @@ _FILE_SHIFT = 40
 
 
 @dataclass(frozen=True)
-class SeedReading:
+class ReadSeedsJob:
     """What every task of the step needs to know."""
 
     config: Config
@@ -55,7 +55,7 @@ class SeedReading:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedsRead:
+class ReadSeedsTaskResult:
     """What one piece came to."""
 
     file: SplitFile | None
@@ -74,7 +74,7 @@ class _Batch:
     """By row, the seeds whose line says more than a URL."""
 
 
-def read_seeds(reading: SeedReading, piece: SeedPiece) -> SeedsRead:
+def read_seeds(reading: ReadSeedsJob, piece: SeedPiece) -> ReadSeedsTaskResult:
     """Every line of the piece becomes a row or a counted reason."""
     counters = Counters()
     samples = Samples(reading.config[REPORT_SAMPLES])
@@ -88,7 +88,7 @@ def read_seeds(reading: SeedReading, piece: SeedPiece) -> SeedsRead:
     if rows.num_rows:
         destinations = buckets_of(rows["host"], reading.buckets)
         file = write_split(reading.scratch, scratch_name("seeds"), rows, destinations)
-    return SeedsRead(file, counters, samples.by_reason)
+    return ReadSeedsTaskResult(file, counters, samples.by_reason)
 
 
 def _parsed(
@@ -145,7 +145,7 @@ def _malformed(reason: str, text: str | bytes, counters: Counters, samples: Samp
 
 
 def _rows(
-    reading: SeedReading,
+    reading: ReadSeedsJob,
     batch: _Batch,
     counters: Counters,
     samples: Samples,
@@ -181,7 +181,7 @@ def _rows(
 
 
 def _columns(
-    reading: SeedReading,
+    reading: ReadSeedsJob,
     batch: _Batch,
     chosen: npt.NDArray[np.int64],
     urls: pa.Array,
@@ -216,7 +216,7 @@ def _columns(
     return pa.Table.from_arrays(arrays, schema=SEEDED)
 
 
-def _scored(reading: SeedReading, rows: pa.Table, counters: Counters) -> pa.Table:
+def _scored(reading: ReadSeedsJob, rows: pa.Table, counters: Counters) -> pa.Table:
     """The rows after scoring's word on seeds, asked only if it has one."""
     if not reading.scoring.changes_injected:
         return rows

@@ -12,23 +12,23 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from crawl.buckets.generate.balance import balance_parts
-from crawl.buckets.generate.cutoff import TAKE_ALL, bracket, settle
+from crawl.buckets.generate.cutoff import TAKE_ALL, bracket, settle_cuts
 from crawl.buckets.generate.lists import (
-    BucketSelected,
-    Collected,
-    Collecting,
-    Dealing,
-    ListWork,
-    Marking,
+    CollectJob,
+    CollectTaskResult,
+    DealTask,
+    ListTask,
+    MarkJob,
+    SelectedBucket,
     collect_bucket,
     deal_bucket,
     mark_bucket,
     write_list,
 )
-from crawl.buckets.generate.scan import BucketScan, Scanning, Selection, scan_bucket
+from crawl.buckets.generate.scan import ScanJob, ScanTask, Selection, scan_bucket
 from crawl.buckets.generate.selection import selection_of
 from crawl.buckets.generate.shards import (
-    Ranking,
+    RankJob,
     Shard,
     assign_shard,
     look_inside_shard,
@@ -84,7 +84,7 @@ class GenerateOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GenerateResult:
     """The new segments, oldest name first; none where nothing was due."""
 
     segments: tuple[str, ...]
@@ -119,7 +119,7 @@ def run(
     *,
     resolver: Resolver,
     matching: Matching | None = None,
-) -> Generated:
+) -> GenerateResult:
     """Selects URLs and publishes segments with their fetch lists."""
     started = clock.now_ms()
     selection = _selection(config, options, started)
@@ -129,7 +129,7 @@ def run(
         crawl_dir.segments.sweep_unfinished()
         job = _Job(runner, crawl_dir, config, options, clock, transaction, report, selection)
         segments = job.generate(resolver, matching)
-        return Generated(tuple(segments), report, transaction.lock.took_over)
+        return GenerateResult(tuple(segments), report, transaction.lock.took_over)
 
 
 def _segments_wanted(config: Config, options: GenerateOptions) -> int:
@@ -182,7 +182,7 @@ class _Job:
                 matches = destinations_of(matching(base, self.transaction.scratch))
         listed = destinations_of(self._listed(base))
         work = [
-            BucketScan(
+            ScanTask(
                 file,
                 None if matches is None else matches.get(file.bucket, []),
                 base.hosts_of(file.bucket),
@@ -190,7 +190,7 @@ class _Job:
             )
             for file in sorted(base.files, key=lambda file: -file.rows)
         ]
-        scanning = Scanning(
+        scanning = ScanJob(
             self.selection, self.transaction.folder, self.transaction.scratch, base.buckets
         )
         with timed(self.report, "scan", self.clock):
@@ -241,7 +241,7 @@ class _Job:
                     found = self.runner.run(
                         partial(look_inside_shard, self._ranking, limits), shards, "generate: cut"
                     )
-                    cuts = settle(found, top_n)
+                    cuts = settle_cuts(found, top_n)
                 shards = [
                     replace(shard, cuts=[*shard.cuts, cut])
                     for shard, cut in zip(shards, cuts, strict=True)
@@ -249,10 +249,10 @@ class _Job:
         return shards
 
     @property
-    def _ranking(self) -> Ranking:
-        return Ranking(self.transaction.scratch, self.config[GENERATE_MAX_COUNT])
+    def _ranking(self) -> RankJob:
+        return RankJob(self.transaction.scratch, self.config[GENERATE_MAX_COUNT])
 
-    def _assign(self, base: Snapshot, shards: list[Shard]) -> list[BucketSelected]:
+    def _assign(self, base: Snapshot, shards: list[Shard]) -> list[SelectedBucket]:
         with timed(self.report, "assign", self.clock):
             assigned = self.runner.run(
                 partial(assign_shard, self._ranking), shards, "generate: assign"
@@ -261,13 +261,15 @@ class _Job:
             self.report.counters += shard.counters
         rows_of = destinations_of([shard.file for shard in assigned if shard.file is not None])
         return [
-            BucketSelected(file, rows_of[file.bucket])
+            SelectedBucket(file, rows_of[file.bucket])
             for file in sorted(base.files, key=lambda file: -file.rows)
             if file.bucket in rows_of
         ]
 
-    def _collect(self, selected: list[BucketSelected], resolver: Resolver) -> list[Collected]:
-        collecting = Collecting(
+    def _collect(
+        self, selected: list[SelectedBucket], resolver: Resolver
+    ) -> list[CollectTaskResult]:
+        collecting = CollectJob(
             crawldb=self.transaction.folder,
             scratch=self.transaction.scratch,
             now_ms=self.report.started_ms,
@@ -283,7 +285,7 @@ class _Job:
             self.report.counters += bucket.counters
         return collected
 
-    def _list(self, collected: list[Collected]) -> list[tuple[str, PartManifest]]:
+    def _list(self, collected: list[CollectTaskResult]) -> list[tuple[str, PartManifest]]:
         """Deals the selected records to parts and writes the fetch lists."""
         count = 1 + max(int(bucket.chains.segment.max()) for bucket in collected)
         names = self.crawl_dir.segments.new_names(self.report.started_ms, count)
@@ -298,7 +300,7 @@ class _Job:
         self.report.counters["segments_generated"] = count
         self.report.details["segments"] = balance.predictions
         dealing = [
-            Dealing(bucket.path, bucket.chains.segment, bucket.chains.chain, part)
+            DealTask(bucket.path, bucket.chains.segment, bucket.chains.chain, part)
             for bucket, part in zip(collected, balance.part_of, strict=True)
         ]
         scratch = self.transaction.scratch
@@ -306,7 +308,7 @@ class _Job:
             dealt = self.runner.run(partial(deal_bucket, scratch), dealing, "generate: deal")
         files_of = destinations_of(dealt)
         work = [
-            ListWork(
+            ListTask(
                 self.crawl_dir.segments.segment(names[destination // parts]).part_folder(GENERATE),
                 destination % parts,
                 destination,
@@ -334,13 +336,13 @@ class _Job:
     def _publish(
         self,
         base: Snapshot,
-        selected: list[BucketSelected],
+        selected: list[SelectedBucket],
         manifests: list[tuple[str, PartManifest]],
     ) -> list[str]:
         segments = self.crawl_dir.segments
         marks = None
         if self.config[GENERATE_UPDATE_CRAWLDB]:
-            marking = Marking(
+            marking = MarkJob(
                 self.transaction.folder,
                 self.transaction.scratch,
                 self.transaction.place,

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.buckets.bucket_files import BucketTarget
-from crawl.buckets.inject import BucketWork, Merging, merge_bucket
-from crawl.buckets.moved import Again, Moving, find_moved
+from crawl.buckets.inject import InjectMergeJob, InjectMergeTask, merge_bucket
+from crawl.buckets.renormalize import Renormalization, StoredRecords, find_renormalized
 from crawl.buckets.runner import Runner
-from crawl.buckets.seeds import SeedReading, read_seeds
+from crawl.buckets.seeds import ReadSeedsJob, read_seeds
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
@@ -55,7 +55,7 @@ class InjectOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Injected:
+class InjectResult:
     """The published state and what was done."""
 
     snapshot: Snapshot
@@ -82,7 +82,7 @@ def _plugins(
 @observed("inject")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InjectOptions, clock: Clock
-) -> Injected:
+) -> InjectResult:
     """Injects the seeds and publishes a new snapshot of the CrawlDb; raises NothingToDo, and
     publishes nothing, where not one of them is usable."""
     on_known = _on_known(config, options)
@@ -97,7 +97,7 @@ def run(
     with crawl_dir.writing_crawldb("inject", config, clock, force=options.force) as transaction:
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
-        reading = SeedReading(
+        reading = ReadSeedsJob(
             config, normalizers, filters, scoring, report.started_ms, buckets, transaction.scratch
         )
         with timed(report, "read", clock):
@@ -108,24 +108,24 @@ def run(
         if not report.counters["urls_injected"] and not options.filter_normalize_all:
             raise NothingToDo(_no_seed(report))
 
-        moving = Moving(
+        moving = StoredRecords(
             crawldb=transaction.folder,
             scratch=transaction.scratch,
             buckets=buckets,
             purge_gone=config[DB_UPDATE_PURGE_404],
-            again=Again(normalizers, filters) if options.filter_normalize_all else None,
+            again=Renormalization(normalizers, filters) if options.filter_normalize_all else None,
         )
         target = BucketTarget(
             CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
         )
-        merging = Merging(config, moving, target, on_known)
+        merging = InjectMergeJob(config, moving, target, on_known)
         seeds = [piece.file for piece in read if piece.file is not None]
         files = _merge(runner, transaction, merging, seeds, report, clock)
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
         )
-        return Injected(snapshot, report, transaction.lock.took_over)
+        return InjectResult(snapshot, report, transaction.lock.took_over)
 
 
 def _no_seed(report: Report) -> str:
@@ -157,7 +157,7 @@ def _on_known(config: Config, options: InjectOptions) -> OnKnown:
 def _merge(
     runner: Runner,
     transaction: Transaction,
-    merging: Merging,
+    merging: InjectMergeJob,
     seeds: list[SplitFile],
     report: Report,
     clock: Clock,
@@ -169,7 +169,9 @@ def _merge(
     if merging.moving.again is not None:
         with timed(report, "moved", clock):
             found = runner.run(
-                partial(find_moved, merging.moving), _largest_first(old), "inject: normalise again"
+                partial(find_renormalized, merging.moving),
+                _largest_first(old),
+                "inject: normalise again",
             )
         moved = [file for file in found if file is not None]
     seeds_of, moved_of = destinations_of(seeds), destinations_of(moved)
@@ -177,7 +179,7 @@ def _merge(
     if merging.moving.purge_gone or merging.moving.again is not None:
         touched |= set(old)
     work = [
-        BucketWork(bucket, old.get(bucket), seeds_of.get(bucket, []), moved_of.get(bucket, []))
+        InjectMergeTask(bucket, old.get(bucket), seeds_of.get(bucket, []), moved_of.get(bucket, []))
         for bucket in touched
     ]
     work.sort(key=lambda bucket: -(bucket.base.rows if bucket.base else 0))

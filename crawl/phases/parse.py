@@ -57,7 +57,7 @@ class ParseOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParseResult:
     """The segment's new state."""
 
     segment: str
@@ -115,7 +115,7 @@ def _has_content(segment: Segment) -> bool:
 @observed("parse")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: ParseOptions, clock: Clock
-) -> Parsed:
+) -> ParseResult:
     """Parses the segment and publishes what came of it."""
     segment = choose(crawl_dir, options.segment, reparse=options.reparse)
     note(segment=segment.name)
@@ -145,7 +145,7 @@ def run(
         lock.verify()
         publish(segment, parts, report, clock)
         segment.folder.delete(PROGRESS)
-        return Parsed(segment.name, report, lock.took_over)
+        return ParseResult(segment.name, report, lock.took_over)
 
 
 def _parse_group(task: PartParsing, group: tuple[int, tuple[PartFile, ...]]) -> PartParsed:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from crawl.buckets.dump import BucketDump, Dumping, dump_bucket
+from crawl.buckets.dump import DumpJob, DumpTask, dump_bucket
 from crawl.buckets.runner import Runner
-from crawl.buckets.stats import Stats, bucket_stats
-from crawl.buckets.top import Scored, best_of, top_of_bucket
+from crawl.buckets.stats import CrawlDbStats, bucket_stats
+from crawl.buckets.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -18,14 +18,16 @@ SUCCESS = "_SUCCESS"
 """Written last: a dump without it is not whole."""
 
 
-def stats(runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, *, by_host: bool) -> Stats:
+def stats(
+    runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, *, by_host: bool
+) -> CrawlDbStats:
     """The statistics of a snapshot."""
     found = runner.run(
         partial(bucket_stats, crawl_dir.crawldb.folder, by_host),
         _largest_first(snapshot),
         "readdb: statistics",
     )
-    total = Stats()
+    total = CrawlDbStats()
     for bucket in found:
         total.add(bucket)
     return total
@@ -33,7 +35,7 @@ def stats(runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, *, by_host: b
 
 def top(
     runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, most: int, least: float
-) -> list[Scored]:
+) -> list[ScoredUrl]:
     """The `most` URLs with the highest scores, best first."""
     found = runner.run(
         partial(top_of_bucket, crawl_dir.crawldb.folder, most, least),
@@ -46,13 +48,13 @@ def top(
 def dump(
     runner: Runner,
     snapshot: Snapshot,
-    dumping: Dumping,
+    dumping: DumpJob,
     matching: list[SplitFile] | None,
 ) -> int:
     """Writes the wanted records into a folder that has room; returns how many."""
     rows_of = None if matching is None else destinations_of(matching)
     work = [
-        BucketDump(file, None if rows_of is None else rows_of.get(file.bucket, []))
+        DumpTask(file, None if rows_of is None else rows_of.get(file.bucket, []))
         for file in _largest_first(snapshot)
     ]
     rows = sum(runner.run(partial(dump_bucket, dumping), work, "readdb: dump"))

@@ -13,7 +13,7 @@ from crawl.storage.manifest import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class GarbageResult:
     """What a garbage collection did."""
 
     forgotten: tuple[int, ...]
@@ -48,7 +48,7 @@ def roll_back(
 
 def collect_garbage(
     crawl_dir: CrawlDir, config: Config, clock: Clock, keep: int | None, *, force: bool
-) -> Collected:
+) -> GarbageResult:
     """Keeps the newest snapshots of the CrawlDb and of every other dataset, as many as asked
     for or configured, and deletes the files that none of them names."""
     crawl_dir.require_crawldb()
@@ -61,4 +61,4 @@ def collect_garbage(
         with crawl_dir.writing(dataset, "gc", config, clock, force=force) as other:
             other.keep_newest(newest)
         swept += other.swept
-    return Collected(forgotten, kept, swept, transaction.lock.took_over)
+    return GarbageResult(forgotten, kept, swept, transaction.lock.took_over)

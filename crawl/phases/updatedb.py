@@ -13,12 +13,12 @@ from functools import partial
 
 from crawl.buckets.bucket_files import BucketTarget
 from crawl.buckets.hosts import hosts_target
-from crawl.buckets.moved import Again, Moving, find_moved
+from crawl.buckets.renormalize import Renormalization, StoredRecords, find_renormalized
 from crawl.buckets.runner import Runner
-from crawl.buckets.updatedb.bucket import BucketUpdate, BucketUpdating, update_bucket
-from crawl.buckets.updatedb.delta import Delta, DeltaFile, Gathering, bundles, gather
-from crawl.buckets.updatedb.hosts import HostUpdating, TroublesFile
-from crawl.buckets.updatedb.reserved import marks_of
+from crawl.buckets.updatedb.bucket import UpdateDbJob, UpdateDbTask, update_bucket
+from crawl.buckets.updatedb.delta import BucketDelta, DeltaFile, GatherJob, bundles, gather
+from crawl.buckets.updatedb.hosts import HostTroublesFile, HostUpdateJob
+from crawl.buckets.updatedb.reservations import finished_marks
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
@@ -43,8 +43,8 @@ from crawl.model.report import Report
 from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
-from crawl.rules.same_pages import SamePages
-from crawl.rules.updatedb import Updating
+from crawl.rules.same_pages import SamePagesRule
+from crawl.rules.updatedb import UpdateRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
@@ -59,7 +59,7 @@ _FEW_OPENINGS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateOptions:
+class UpdateDbOptions:
     """What the command line says; None where the configuration decides."""
 
     segments: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class UpdateOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class DbUpdated:
+class UpdateDbResult:
     """The published state and what was done."""
 
     snapshot: Snapshot
@@ -84,7 +84,7 @@ class DbUpdated:
 
 
 @dataclass(slots=True)
-class Chosen:
+class ChosenSegments:
     """The segments to apply, oldest first, and lines to tell about others."""
 
     segments: list[Segment] = field(default_factory=list)
@@ -97,13 +97,13 @@ def applied(crawl_dir: CrawlDir) -> frozenset[str]:
     return frozenset(snapshot.applied if snapshot else ())
 
 
-def check(config: Config, options: UpdateOptions | None = None) -> None:
+def check(config: Config, options: UpdateDbOptions | None = None) -> None:
     """Raises what is wrong with the settings, before anything is started."""
-    Updating.of(config, 0)
-    _again(config, options or UpdateOptions())
+    UpdateRules.of(config, 0)
+    _again(config, options or UpdateDbOptions())
 
 
-def choose(crawl_dir: CrawlDir, options: UpdateOptions) -> Chosen:
+def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
     """The named segments, or every one that is parsed and not in the CrawlDb yet; raises
     UsageError where there is none, or a named one cannot be meant."""
     snapshot = crawl_dir.crawldb.current()
@@ -116,8 +116,8 @@ def choose(crawl_dir: CrawlDir, options: UpdateOptions) -> Chosen:
 
 def _named(
     crawl_dir: CrawlDir, names: Iterable[str], inside: dict[str, int], *, force: bool
-) -> Chosen:
-    chosen = Chosen()
+) -> ChosenSegments:
+    chosen = ChosenSegments()
     for name in names:
         segment = crawl_dir.segments.segment(name)
         if not segment.is_done(FETCH):
@@ -137,8 +137,8 @@ def _named(
     return chosen
 
 
-def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> Chosen:
-    chosen = Chosen()
+def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> ChosenSegments:
+    chosen = ChosenSegments()
     for segment in crawl_dir.segments.generated():
         if segment.name in inside or not segment.is_done(FETCH):
             continue
@@ -172,12 +172,12 @@ def _unfinished(crawl_dir: CrawlDir, segment: Segment) -> str:
 
 @observed("updatedb")
 def run(
-    runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateOptions, clock: Clock
-) -> DbUpdated:
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateDbOptions, clock: Clock
+) -> UpdateDbResult:
     """Applies the segments and publishes a new snapshot of the CrawlDb."""
     report = Report("updatedb", clock.now_ms(), config.digest(), asdict(options))
     allowed = config[DB_UPDATE_ADDITIONS_ALLOWED]
-    updating = Updating.of(
+    updating = UpdateRules.of(
         config,
         report.started_ms,
         additions=allowed if options.additions is None else options.additions,
@@ -187,13 +187,13 @@ def run(
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
         note(segment=" ".join(segment.name for segment in chosen.segments))
         base = transaction.base
-        moving = Moving(
+        moving = StoredRecords(
             crawldb=transaction.folder,
             scratch=transaction.scratch,
             buckets=base.buckets if base else config[CRAWLDB_BUCKETS],
             again=again,
         )
-        job = BucketUpdating(
+        job = UpdateDbJob(
             updating=updating,
             moving=moving,
             target=BucketTarget(
@@ -202,12 +202,12 @@ def run(
             max_inlinks=config[DB_UPDATE_MAX_INLINKS],
             purge_gone=config[DB_UPDATE_PURGE_404],
             purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
-            marks=marks_of(chosen.segments),
-            hosts=HostUpdating(
+            marks=finished_marks(chosen.segments),
+            hosts=HostUpdateJob(
                 target=hosts_target(transaction.folder, transaction.place),
                 buckets=moving.buckets,
                 longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
-                same_pages=SamePages(
+                same_pages=SamePagesRule(
                     config[DB_HOST_SAME_PAGES],
                     round(config[DB_HOST_SAME_PAGES_WAIT] * 1000),
                     round(config[DB_HOST_WAIT_MAX] * 1000),
@@ -228,15 +228,17 @@ def run(
             applying=names,
             hosts=hosts,
         )
-        return DbUpdated(snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over)
+        return UpdateDbResult(
+            snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over
+        )
 
 
-def _again(config: Config, options: UpdateOptions) -> Again | None:
+def _again(config: Config, options: UpdateDbOptions) -> Renormalization | None:
     normalizes = config[CRAWLDB_URL_NORMALIZERS] if options.normalize is None else options.normalize
     filters = config[CRAWLDB_URL_FILTERS] if options.filter is None else options.filter
     if not normalizes and not filters:
         return None
-    return Again(
+    return Renormalization(
         NormalizerChain.from_config(config, Scope.CRAWLDB) if normalizes else None,
         FilterChain.from_config(config) if filters else None,
     )
@@ -261,10 +263,10 @@ def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
     return found
 
 
-def _troubles_files(segments: list[Segment]) -> list[TroublesFile]:
+def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
     """What the fetches of the segments tell of hosts that failed."""
     return [
-        TroublesFile(segment.part_folder(FETCH_HOSTS), file.path, number)
+        HostTroublesFile(segment.part_folder(FETCH_HOSTS), file.path, number)
         for number, segment in enumerate(segments)
         if (manifest := segment.manifest(FETCH_HOSTS)) is not None
         for file in manifest.files
@@ -279,7 +281,7 @@ class _Step:
     runner: Runner
     report: Report
     clock: Clock
-    moving: Moving
+    moving: StoredRecords
 
     def moved(self, base: Snapshot | None) -> list[SplitFile]:
         """Old records whose URL is no longer in normal form, under the one that is."""
@@ -289,27 +291,27 @@ class _Step:
         work = sorted(base.files, key=lambda file: -file.rows)
         with timed(self.report, "moved", self.clock):
             found = self.runner.run(
-                partial(find_moved, self.moving), work, "updatedb: normalise again"
+                partial(find_renormalized, self.moving), work, "updatedb: normalise again"
             )
         return [file for file in found if file is not None]
 
-    def delta(self, files: list[DeltaFile]) -> Delta:
+    def delta(self, files: list[DeltaFile]) -> BucketDelta:
         moving = self.moving
         openings = len(files) * moving.buckets
         worth = _FEW_OPENINGS + sum(file.rows for file in files) // _ROWS_AN_OPENING
         if moving.again is None and openings <= worth:
-            return Delta(files=files)
-        gathering = Gathering(moving.scratch, moving.buckets, moving.again)
+            return BucketDelta(files=files)
+        gathering = GatherJob(moving.scratch, moving.buckets, moving.again)
         with timed(self.report, "gather", self.clock):
             gathered = self.runner.run(
                 partial(gather, gathering), list(bundles(files)), "updatedb: gather"
             )
         for bundle in gathered:
             self.report.counters += bundle.counters
-        return Delta(gathered=[bundle.file for bundle in gathered if bundle.file is not None])
+        return BucketDelta(gathered=[bundle.file for bundle in gathered if bundle.file is not None])
 
     def merge(
-        self, transaction: Transaction, job: BucketUpdating, moved: list[SplitFile], delta: Delta
+        self, transaction: Transaction, job: UpdateDbJob, moved: list[SplitFile], delta: BucketDelta
     ) -> tuple[list[BucketFile], list[BucketFile]]:
         """The files of all buckets, and of their hosts; those of which nothing was told stay
         as they are."""
@@ -318,10 +320,10 @@ class _Step:
         hosts = {file.bucket: file for file in base.hosts} if base else {}
         moved_of, gathered_of = destinations_of(moved), destinations_of(delta.gathered)
         work = [
-            BucketUpdate(
+            UpdateDbTask(
                 bucket,
                 old.get(bucket),
-                Delta(delta.files, gathered_of.get(bucket, [])),
+                BucketDelta(delta.files, gathered_of.get(bucket, [])),
                 moved_of.get(bucket, []),
                 hosts.get(bucket),
             )

@@ -15,7 +15,7 @@ _EXACT_TERMS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class HostPace:
     """One request at a time to a host, and a pause after each."""
 
     delay_s: float

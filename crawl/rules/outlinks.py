@@ -98,7 +98,7 @@ class OutlinkRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptLinks:
     """The links that were kept, page by page in document order."""
 
     owner: _Integers
@@ -111,12 +111,12 @@ class Kept:
     """Of the URLs; empty for none."""
 
 
-def keep(
+def keep_links(
     pages: Sequence[tuple[str, Sequence[Outlink]]],
     rules: OutlinkRules,
     counters: Counters,
     exempts: Exempts = lambda source, target: False,
-) -> Kept:
+) -> KeptLinks:
     """The links to keep of each page (its URL and links); every drop is counted."""
     sources = pa.array([url for url, _ in pages], pa.string())
     scanned = np.zeros(len(pages), np.int64)
@@ -154,7 +154,7 @@ def _good(
     rules: OutlinkRules,
     dropped: Counters,
     exempts: Exempts,
-) -> Kept:
+) -> KeptLinks:
     """What is good of some links of some pages; the same URL may come twice."""
     links: list[Outlink] = []
     counts: list[int] = []
@@ -219,7 +219,7 @@ def _good(
     drop("self", _mask(pc.equal(targets, sources.take(pa.array(owner)))))
     rows = np.flatnonzero(alive)
     chosen = pa.array(code_of[rows])
-    return Kept(owner[rows], position[rows], normal.take(chosen), hosts.take(chosen))
+    return KeptLinks(owner[rows], position[rows], normal.take(chosen), hosts.take(chosen))
 
 
 def _by_place(
@@ -288,25 +288,25 @@ def _spread(
     return answer
 
 
-def _none() -> Kept:
+def _none() -> KeptLinks:
     nothing = np.zeros(0, np.int64)
-    return Kept(nothing, nothing, pa.array([], pa.string()), pa.array([], pa.string()))
+    return KeptLinks(nothing, nothing, pa.array([], pa.string()), pa.array([], pa.string()))
 
 
-def _taken(kept: Kept, rows: _Integers) -> Kept:
+def _taken(kept: KeptLinks, rows: _Integers) -> KeptLinks:
     chosen = pa.array(rows)
-    return Kept(
+    return KeptLinks(
         kept.owner[rows], kept.position[rows], kept.urls.take(chosen), kept.hosts.take(chosen)
     )
 
 
-def _joined(one: Kept, other: Kept) -> Kept:
+def _joined(one: KeptLinks, other: KeptLinks) -> KeptLinks:
     """Both, in the order of pages and of their links."""
     if not len(one.owner):
         return other
     owner = np.concatenate([one.owner, other.owner])
     position = np.concatenate([one.position, other.position])
-    both = Kept(
+    both = KeptLinks(
         owner,
         position,
         pa.concat_arrays([one.urls, other.urls]),
@@ -315,7 +315,7 @@ def _joined(one: Kept, other: Kept) -> Kept:
     return _taken(both, np.lexsort((position, owner)))
 
 
-def _distinct(kept: Kept) -> _Integers:
+def _distinct(kept: KeptLinks) -> _Integers:
     """The first row of each URL of each page, in their order."""
     if not len(kept.owner):
         return np.zeros(0, np.int64)

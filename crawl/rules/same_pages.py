@@ -21,7 +21,7 @@ _WORTH_KNOWING = 10
 
 
 @dataclass(frozen=True, slots=True)
-class SamePages:
+class SamePagesRule:
     """From when on a host is slowed, and by how much."""
 
     least: int
@@ -31,7 +31,7 @@ class SamePages:
 
 
 def after_pages(
-    state: HostState, signatures: Mapping[bytes, int], at: int, rule: SamePages
+    state: HostState, signatures: Mapping[bytes, int], at: int, rule: SamePagesRule
 ) -> HostState:
     """The host's state after so many new pages with each signature, the last of them fetched
     at a moment."""

@@ -8,7 +8,7 @@ Nutch's on purpose where that one surprises its users:
 - interval and retries are the CrawlDb's, not those of the day when the list was made;
 - what the last answer said (its code, type, ETag …) is replaced whole, not overlaid;
 - a link to a URL does not lift generate's mark from it, for it is still on a list; but the
-  end of that list does, where the URL was handed back (buckets/updatedb/reserved.py).
+  end of that list does, where the URL was handed back (buckets/updatedb/reservations.py).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Event(Enum):
     """The CrawlDb knows it, and nothing tells of it."""
 
 
-class Visit(Enum):
+class NextVisit(Enum):
     """Which method of the schedule sets the next visit."""
 
     FIRST = "initialize"
@@ -66,7 +66,7 @@ class Visit(Enum):
     SAME = "none: as it was"
 
 
-class Keep(Enum):
+class KeptSignature(Enum):
     """Whose signature the record keeps."""
 
     NEW = "this fetch's"
@@ -75,35 +75,37 @@ class Keep(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Transition:
     """A line of the table."""
 
     status: Status | None
     """None: as it was."""
-    visit: Visit
+    visit: NextVisit
     change: PageChange
     """What the schedule hears of the page's change."""
-    signature: Keep
+    signature: KeptSignature
 
 
 _UNKNOWN, _YES, _NO = PageChange.UNKNOWN, PageChange.MODIFIED, PageChange.NOTMODIFIED
 
+_Visit, _Keep = NextVisit, KeptSignature
+
 # fmt: off
-TABLE: Mapping[Event, Turn] = {
-    # what happened            becomes                  next visit      changed   signature
-    Event.CHANGED:       Turn(Status.DB_FETCHED,       Visit.FETCHED,  _YES,     Keep.NEW),
-    Event.UNCHANGED:     Turn(Status.DB_NOTMODIFIED,   Visit.FETCHED,  _NO,      Keep.OLD),
-    Event.FETCHED:       Turn(Status.DB_FETCHED,       Visit.FETCHED,  _UNKNOWN, Keep.LAST),
-    Event.NOT_MODIFIED:  Turn(Status.DB_NOTMODIFIED,   Visit.FETCHED,  _NO,      Keep.OLD),
-    Event.MOVED_FOR_NOW: Turn(Status.DB_REDIR_TEMP,    Visit.FETCHED,  _UNKNOWN, Keep.NEW),
-    Event.MOVED:         Turn(Status.DB_REDIR_PERM,    Visit.FETCHED,  _UNKNOWN, Keep.NEW),
-    Event.FAILED:        Turn(Status.DB_UNFETCHED,     Visit.RETRY,    _UNKNOWN, Keep.OLD),
-    Event.GIVEN_UP:      Turn(Status.DB_GONE,          Visit.GONE,     _UNKNOWN, Keep.OLD),
-    Event.GONE:          Turn(Status.DB_GONE,          Visit.GONE,     _UNKNOWN, Keep.OLD),
-    Event.UNPARSABLE:    Turn(Status.DB_PARSE_FAILED,  Visit.GONE,     _UNKNOWN, Keep.OLD),
-    Event.FOUND:         Turn(Status.DB_UNFETCHED,     Visit.FIRST,    _UNKNOWN, Keep.NEW),
-    Event.LINKED:        Turn(None,                    Visit.SAME,     _UNKNOWN, Keep.OLD),
-    Event.SILENCE:       Turn(None,                    Visit.SAME,     _UNKNOWN, Keep.OLD),
+TRANSITIONS: Mapping[Event, Transition] = {
+    # what happened                  becomes                  next visit       changed   signature
+    Event.CHANGED:       Transition(Status.DB_FETCHED,       _Visit.FETCHED,  _YES,     _Keep.NEW),
+    Event.UNCHANGED:     Transition(Status.DB_NOTMODIFIED,   _Visit.FETCHED,  _NO,      _Keep.OLD),
+    Event.FETCHED:       Transition(Status.DB_FETCHED,       _Visit.FETCHED,  _UNKNOWN, _Keep.LAST),
+    Event.NOT_MODIFIED:  Transition(Status.DB_NOTMODIFIED,   _Visit.FETCHED,  _NO,      _Keep.OLD),
+    Event.MOVED_FOR_NOW: Transition(Status.DB_REDIR_TEMP,    _Visit.FETCHED,  _UNKNOWN, _Keep.NEW),
+    Event.MOVED:         Transition(Status.DB_REDIR_PERM,    _Visit.FETCHED,  _UNKNOWN, _Keep.NEW),
+    Event.FAILED:        Transition(Status.DB_UNFETCHED,     _Visit.RETRY,    _UNKNOWN, _Keep.OLD),
+    Event.GIVEN_UP:      Transition(Status.DB_GONE,          _Visit.GONE,     _UNKNOWN, _Keep.OLD),
+    Event.GONE:          Transition(Status.DB_GONE,          _Visit.GONE,     _UNKNOWN, _Keep.OLD),
+    Event.UNPARSABLE:    Transition(Status.DB_PARSE_FAILED,  _Visit.GONE,     _UNKNOWN, _Keep.OLD),
+    Event.FOUND:         Transition(Status.DB_UNFETCHED,     _Visit.FIRST,    _UNKNOWN, _Keep.NEW),
+    Event.LINKED:        Transition(None,                    _Visit.SAME,     _UNKNOWN, _Keep.OLD),
+    Event.SILENCE:       Transition(None,                    _Visit.SAME,     _UNKNOWN, _Keep.OLD),
 }
 # fmt: on
 
@@ -121,7 +123,7 @@ _STILL_UNPARSED = (Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY, Status.PARSE_FA
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class UrlUpdate:
     """What the segments tell of one URL."""
 
     fetch: CrawlDatum | None = None
@@ -142,7 +144,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Updating:
+class UpdateRules:
     """What decides, beside what is known and heard."""
 
     schedule: ActiveSchedule
@@ -153,7 +155,7 @@ class Updating:
     now: int
 
     @classmethod
-    def of(cls, config: Config, now: int, *, additions: bool = True) -> Updating:
+    def of(cls, config: Config, now: int, *, additions: bool = True) -> UpdateRules:
         return cls(
             ActiveSchedule.from_config(config),
             ScoringChain.from_config(config),
@@ -165,7 +167,7 @@ class Updating:
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
+class UpdateOutcome:
     """What becomes of the URL: its new record, or None and why it is dropped."""
 
     datum: CrawlDatum | None
@@ -173,11 +175,11 @@ class Updated:
     """The event in a word, or why the URL is dropped."""
 
 
-NOT_ALLOWED = Updated(None, "dropped.additions_not_allowed")
-NEVER_FETCHED = Updated(None, "dropped.neither_fetched_nor_linked")
+NOT_ALLOWED = UpdateOutcome(None, "dropped.additions_not_allowed")
+NEVER_FETCHED = UpdateOutcome(None, "dropped.neither_fetched_nor_linked")
 
 
-def event_of(old: CrawlDatum | None, heard: Heard, retry_max: int) -> Event | None:
+def event_of(old: CrawlDatum | None, heard: UrlUpdate, retry_max: int) -> Event | None:
     """What happened; None where a URL that nobody knows was neither fetched nor linked."""
     fetch = heard.fetch
     if fetch is None:
@@ -197,9 +199,9 @@ def event_of(old: CrawlDatum | None, heard: Heard, retry_max: int) -> Event | No
     return Event.UNCHANGED if before == after else Event.CHANGED
 
 
-def updated(
-    url: str, old: CrawlDatum | None, heard: Heard, updating: Updating, counters: Counters
-) -> Updated:
+def update_record(
+    url: str, old: CrawlDatum | None, heard: UrlUpdate, updating: UpdateRules, counters: Counters
+) -> UpdateOutcome:
     """What becomes of a URL; plugins' faults are counted."""
     event = event_of(old, heard, updating.retry_max)
     if event is None:
@@ -210,7 +212,7 @@ def updated(
     if event is Event.SILENCE:
         assert old is not None
         datum = updating.scoring.orphaned_score(url, old, now, counters)
-        return Updated(datum, event.value)
+        return UpdateOutcome(datum, event.value)
     if event is Event.LINKED:
         assert old is not None
         datum = old
@@ -218,13 +220,13 @@ def updated(
         datum = _found(url, heard.inlinks[0], updating, counters)
     else:
         assert heard.fetch is not None
-        datum = _visited(url, old, heard, heard.fetch, TABLE[event], updating, counters)
+        datum = _visited(url, old, heard, heard.fetch, TRANSITIONS[event], updating, counters)
     datum = updating.scoring.update_score(url, old, datum, heard.inlinks, now, counters)
-    return Updated(datum, event.value)
+    return UpdateOutcome(datum, event.value)
 
 
-def _found(url: str, link: CrawlDatum, updating: Updating, counters: Counters) -> CrawlDatum:
-    status = TABLE[Event.FOUND].status
+def _found(url: str, link: CrawlDatum, updating: UpdateRules, counters: Counters) -> CrawlDatum:
+    status = TRANSITIONS[Event.FOUND].status
     assert status is not None
     datum = replace(
         link,
@@ -240,10 +242,10 @@ def _found(url: str, link: CrawlDatum, updating: Updating, counters: Counters) -
 def _visited(
     url: str,
     old: CrawlDatum | None,
-    heard: Heard,
+    heard: UrlUpdate,
     fetch: CrawlDatum,
-    turn: Turn,
-    updating: Updating,
+    turn: Transition,
+    updating: UpdateRules,
     counters: Counters,
 ) -> CrawlDatum:
     known = fetch if old is None else old
@@ -265,9 +267,9 @@ def _visited(
     schedule = updating.schedule
     if datum.fetch_interval <= 0:  # a document inside a page: nobody gave it one
         datum = schedule.initialize(url, datum, updating.now, counters)
-    if turn.visit is Visit.RETRY:
+    if turn.visit is NextVisit.RETRY:
         return schedule.after_retry(url, datum, fetched=fetched, counters=counters)
-    if turn.visit is Visit.GONE:
+    if turn.visit is NextVisit.GONE:
         if fetch.status is Status.FETCH_RETRY:
             datum = replace(datum, retries=min(_retries(old) + 1, updating.retry_max))
         return schedule.after_gone(url, datum, fetched=fetched, counters=counters)
@@ -295,15 +297,15 @@ def _retries(old: CrawlDatum | None) -> int:
     return 0 if old is None else old.retries
 
 
-def _signature(old: CrawlDatum | None, heard: Heard, keep: Keep) -> bytes | None:
+def _signature(old: CrawlDatum | None, heard: UrlUpdate, keep: KeptSignature) -> bytes | None:
     before = None if old is None else old.signature
-    if keep is Keep.OLD:
+    if keep is KeptSignature.OLD:
         return before
     after = heard.new_signature
-    return before if after is None and keep is Keep.LAST else after
+    return before if after is None and keep is KeptSignature.LAST else after
 
 
-def _metadata(old: CrawlDatum | None, heard: Heard, fetch: CrawlDatum) -> Mapping[str, str]:
+def _metadata(old: CrawlDatum | None, heard: UrlUpdate, fetch: CrawlDatum) -> Mapping[str, str]:
     metadata = dict(fetch.metadata)
     if old is not None:
         for key, value in old.metadata.items():

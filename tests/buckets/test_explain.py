@@ -13,7 +13,7 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
-from tests.buckets.segments_made import link, make_segment
+from tests.buckets.made_segments import link, make_segment
 from tests.phases.made import DAY, NOW, datum, make_crawldb
 
 URL = "http://a.org/x"

@@ -17,7 +17,7 @@ from crawl.phases.fetch import FetchOptions
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Web
 from tests.phases.webs import web_config
@@ -51,7 +51,7 @@ def commands(config: Config, seeds: str) -> dict[str, Callable[[CrawlDir], objec
         "generate": generated,
         "fetch": lambda crawl: fetch.run(RUNNER, crawl, config, FetchOptions(), clock),
         "parse": lambda crawl: parse.run(RUNNER, crawl, config, ParseOptions(), clock),
-        "updatedb": lambda crawl: updatedb.run(RUNNER, crawl, config, UpdateOptions(), clock),
+        "updatedb": lambda crawl: updatedb.run(RUNNER, crawl, config, UpdateDbOptions(), clock),
     }
 
 

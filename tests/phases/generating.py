@@ -7,7 +7,7 @@ from typing import Any
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.phases import generate
-from crawl.phases.generate import Generated, GenerateOptions
+from crawl.phases.generate import GenerateOptions, GenerateResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from tests.phases.made import (
@@ -21,7 +21,7 @@ def run(
     resolver: Any = None,
     clock: ManualClock | None = None,
     **options: Any,
-) -> Generated:
+) -> GenerateResult:
     return generate.run(
         InProcess(),
         directory,

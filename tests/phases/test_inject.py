@@ -14,7 +14,7 @@ from crawl.errors import ConfigError, NothingToDo, PluginError, StorageError, Us
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.phases import inject
-from crawl.phases.inject import Injected, InjectOptions
+from crawl.phases.inject import InjectOptions, InjectResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from tests.phases.made import DAY, NOW, datum, make_crawldb, records_of
@@ -42,7 +42,7 @@ class Crawl:
         files: dict[str, str] | None = None,
         now: int = NOW,
         **options: Any,
-    ) -> Injected:
+    ) -> InjectResult:
         config = Config.of({**OPEN, **(settings or {})}, {"open.txt": "+.", **(files or {})})
         chosen = InjectOptions((self.seeds(*lines),), **options)
         return inject.run(InProcess(), self.directory, config, chosen, ManualClock(now))

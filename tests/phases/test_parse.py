@@ -11,7 +11,7 @@ from crawl.errors import Locked, NoSnapshot, PluginError, UsageError
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.phases import parse
-from crawl.phases.parse import Parsed, ParseOptions, grouped
+from crawl.phases.parse import ParseOptions, ParseResult, grouped
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import acquire
@@ -42,7 +42,7 @@ def pages(count: int, start: int = 0) -> list[Content]:
     ]
 
 
-def run(directory: CrawlDir, runner: InProcess | None = None, **changes: object) -> Parsed:
+def run(directory: CrawlDir, runner: InProcess | None = None, **changes: object) -> ParseResult:
     options = {name: changes.pop(name) for name in list(changes) if name in _OPTIONS}
     return parse.run(
         runner or InProcess(),

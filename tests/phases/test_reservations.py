@@ -14,7 +14,7 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.phases import generate, updatedb
 from crawl.phases.generate import GenerateOptions
-from crawl.phases.updatedb import DbUpdated, UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from crawl.testing.clock import ManualClock
@@ -47,8 +47,8 @@ def fetch(
     segment.write_report(FETCH, Report("fetch", NOW, "", counters=counters))
 
 
-def update(directory: CrawlDir, *names: str, force: bool = False) -> DbUpdated:
-    options = UpdateOptions(names, force=force)
+def update(directory: CrawlDir, *names: str, force: bool = False) -> UpdateDbResult:
+    options = UpdateDbOptions(names, force=force)
     return updatedb.run(InProcess(), directory, Config(), options, ManualClock(NOW + 1000))
 
 

@@ -20,8 +20,8 @@ from crawl.model.answer_keys import CODE_KEY
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import DB_STATUSES, Status
 from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateOptions
-from crawl.rules.updatedb import Heard, Updating, updated
+from crawl.phases.updatedb import UpdateDbOptions
+from crawl.rules.updatedb import UpdateRules, UrlUpdate, update_record
 from crawl.testing.clock import ManualClock
 from tests.phases.made import DAY, NOW, make_crawldb, make_segment, records_of
 
@@ -82,13 +82,13 @@ SEGMENTS = st.lists(
 def expected(
     records: Mapping[str, CrawlDatum],
     segments: list[tuple[list[tuple[str, CrawlDatum]], list[tuple[str, CrawlDatum]] | None]],
-    updating: Updating,
+    updating: UpdateRules,
 ) -> dict[str, CrawlDatum]:
     """updatedb as one would write it for a small crawl."""
     result = {}
     urls = {url for fetch, parse in segments for url, _ in [*fetch, *(parse or [])]}
     for url in urls | records.keys():
-        heard, latest = Heard(), -1
+        heard, latest = UrlUpdate(), -1
         links: list[CrawlDatum] = []
         for fetch, parse in segments:
             links += [
@@ -101,7 +101,7 @@ def expected(
                 if each.fetch_time >= latest:
                     heard, latest = _heard(each, parsed), each.fetch_time
         links.sort(key=lambda each: (-each.score, "\0".join(chain(*each.metadata.items()))))
-        outcome = updated(
+        outcome = update_record(
             url, records.get(url), replace(heard, inlinks=links), updating, Counters()
         )
         if outcome.datum is not None:
@@ -113,8 +113,8 @@ def _link(each: CrawlDatum) -> bool:
     return each.status is Status.LINKED
 
 
-def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
-    heard = Heard(fetch)
+def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> UrlUpdate:
+    heard = UrlUpdate(fetch)
     said = [each for each in parsed if each.status is not Status.FETCH_SUCCESS]
     of_the_answer = [each for each in said if each.fetch_time == fetch.fetch_time]
     for each in sorted(of_the_answer or said, key=lambda each: each.fetch_time):
@@ -159,10 +159,10 @@ def test_it_does_what_the_rules_say(
             InProcess(),
             directory,
             config,
-            UpdateOptions(tuple(names), additions=additions),
+            UpdateDbOptions(tuple(names), additions=additions),
             ManualClock(NOW),
         )
-    wanted = expected(records, segments, Updating.of(config, NOW, additions=additions))
+    wanted = expected(records, segments, UpdateRules.of(config, NOW, additions=additions))
     assert records_of(directory) == {
         url: replace(each, score=float(np.float32(each.score))) for url, each in wanted.items()
     }

@@ -12,7 +12,7 @@ from crawl.model.answer_keys import CODE_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases import updatedb
-from crawl.phases.updatedb import DbUpdated, UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
 from crawl.testing.clock import ManualClock
 from tests.phases.made import DAY, NOW, Told, datum, make_crawldb, make_segment, records_of
 
@@ -47,9 +47,9 @@ class Crawl:
         settings: dict[str, object] | None = None,
         files: dict[str, str] | None = None,
         **options: Any,
-    ) -> DbUpdated:
+    ) -> UpdateDbResult:
         config = Config.of(settings or {}, files or {})
-        chosen = UpdateOptions(segments, **options)
+        chosen = UpdateDbOptions(segments, **options)
         return updatedb.run(InProcess(), self.directory, config, chosen, ManualClock(NOW))
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crawl.buckets.generate.lists import Chains
-from crawl.rules.balance import chain_seconds, deal_sites, loads, makespan
+from crawl.rules.balance import chain_seconds, deal_sites, makespan, part_loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def balance_parts(
         seconds = chain_seconds(total, mean_delay, latency_s)
         dealt = deal_sites(seconds, site[mine][first], parts)
         part_of[mine] = number * parts + dealt[place]
-        described = loads(dealt, total, seconds, parts, threads=threads, latency_s=latency_s)
+        described = part_loads(dealt, total, seconds, parts, threads=threads, latency_s=latency_s)
         longest = int(np.argmax(seconds))
         predictions.append(
             {

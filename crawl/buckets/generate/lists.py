@@ -42,7 +42,7 @@ _NAMED_CHAINS = 5
 
 
 @dataclass(frozen=True)
-class Collecting:
+class CollectJob:
     """What every task of the step needs to know."""
 
     crawldb: Folder
@@ -54,7 +54,7 @@ class Collecting:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketSelected:
+class SelectedBucket:
     """A bucket and the split files that name its selected rows."""
 
     base: BucketFile
@@ -76,7 +76,7 @@ class Chains:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectTaskResult:
     """A bucket's selected records in a file of their own."""
 
     path: str
@@ -85,7 +85,7 @@ class Collected:
     counters: Counters
 
 
-def collect_bucket(collecting: Collecting, work: BucketSelected) -> Collected:
+def collect_bucket(collecting: CollectJob, work: SelectedBucket) -> CollectTaskResult:
     counters = Counters()
     rows, segments = _assigned(collecting.scratch, work)
     tables = []
@@ -110,7 +110,7 @@ def collect_bucket(collecting: Collecting, work: BucketSelected) -> Collected:
     )
     path = scratch_name("selected")
     write_rows(collecting.scratch, path, selected)
-    return Collected(
+    return CollectTaskResult(
         path, selected.num_rows, _count(collecting, selected, segments, chain, names), counters
     )
 
@@ -131,7 +131,7 @@ def _marked(
 
 
 def _assigned(
-    scratch: Folder, work: BucketSelected
+    scratch: Folder, work: SelectedBucket
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int16]]:
     """The selected rows of a bucket in order, with their segments."""
     table = read_split(scratch, work.assigned, work.base.bucket, ASSIGNED)
@@ -141,7 +141,7 @@ def _assigned(
 
 
 def _chains(
-    collecting: Collecting, hosts: pa.ChunkedArray, counters: Counters
+    collecting: CollectJob, hosts: pa.ChunkedArray, counters: Counters
 ) -> tuple[dict[int, str], npt.NDArray[np.uint64]]:
     """The chain of each row, worked out once for each host."""
     codes = encoded(hosts)
@@ -167,7 +167,7 @@ def _chains(
 
 
 def _count(
-    collecting: Collecting,
+    collecting: CollectJob,
     selected: pa.Table,
     segments: npt.NDArray[np.int16],
     chain: npt.NDArray[np.uint64],
@@ -201,7 +201,7 @@ def _count(
     )
 
 
-def _delays(collecting: Collecting, selected: pa.Table) -> npt.NDArray[np.float64]:
+def _delays(collecting: CollectJob, selected: pa.Table) -> npt.NDArray[np.float64]:
     """Seconds between requests, for each row; a record may bear its host's own."""
     metadata = selected["metadata"].combine_chunks()
     usual = np.full(selected.num_rows, collecting.delay_s)
@@ -215,7 +215,7 @@ def _delays(collecting: Collecting, selected: pa.Table) -> npt.NDArray[np.float6
 
 
 @dataclass(frozen=True, slots=True)
-class Dealing:
+class DealTask:
     """A bucket's selected records and the part that each of its chains goes to."""
 
     path: str
@@ -225,7 +225,7 @@ class Dealing:
     """Numbered through all segments: segment · parts + part."""
 
 
-def deal_bucket(scratch: Folder, dealing: Dealing) -> SplitFile:
+def deal_bucket(scratch: Folder, dealing: DealTask) -> SplitFile:
     selected = read_rows(scratch, dealing.path)
     segment = selected["segment"].to_numpy()
     chain = selected["chain"].to_numpy()
@@ -240,7 +240,7 @@ def deal_bucket(scratch: Folder, dealing: Dealing) -> SplitFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ListWork:
+class ListTask:
     """One part of one segment's fetch list."""
 
     folder: Folder
@@ -250,7 +250,7 @@ class ListWork:
     files: list[SplitFile]
 
 
-def write_list(scratch: Folder, group_rows: int, work: ListWork) -> PartFile:
+def write_list(scratch: Folder, group_rows: int, work: ListTask) -> PartFile:
     """Writes the part's file, shuffled so that hosts take turns."""
     rows = read_split(scratch, work.files, work.destination, CRAWL_GENERATE.schema)
     order = np.random.default_rng(work.destination).permutation(rows.num_rows)
@@ -261,7 +261,7 @@ def write_list(scratch: Folder, group_rows: int, work: ListWork) -> PartFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Marking:
+class MarkJob:
     """What every task of the marking step needs to know."""
 
     crawldb: Folder
@@ -271,7 +271,7 @@ class Marking:
     group_rows: int
 
 
-def mark_bucket(marking: Marking, work: BucketSelected) -> BucketFile:
+def mark_bucket(marking: MarkJob, work: SelectedBucket) -> BucketFile:
     """Writes the bucket anew with the generate time in its selected records."""
     rows, segments = _assigned(marking.scratch, work)
     name = f"{marking.place}/{attempt_name(f'part-{work.base.bucket:05d}')}"

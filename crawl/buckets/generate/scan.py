@@ -86,7 +86,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Scanning:
+class ScanJob:
     """What every task of the step needs to know."""
 
     selection: Selection
@@ -96,7 +96,7 @@ class Scanning:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketScan:
+class ScanTask:
     """One bucket to scan; `matching` is None where there is no `--expr`."""
 
     base: BucketFile
@@ -107,7 +107,7 @@ class BucketScan:
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class ScanTaskResult:
     """A bucket's candidates by shard, and the reasons of the rest."""
 
     file: SplitFile | None
@@ -116,7 +116,7 @@ class Scanned:
     """When the first of the hosts that are left out may be asked again."""
 
 
-def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
+def scan_bucket(scanning: ScanJob, work: ScanTask) -> ScanTaskResult:
     selection = scanning.selection
     counters = Counters()
     listed = read_split(scanning.scratch, work.listed, work.base.bucket, LISTED)["url"]
@@ -158,7 +158,7 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
             slowed.append(gate.slowed(rows)[alive_rows])
     counters["hosts_waiting"] += len(gate.waiting)
     if not found:
-        return Scanned(None, +counters, gate.next_ms)
+        return ScanTaskResult(None, +counters, gate.next_ms)
     every, destinations = pa.concat_tables(found), np.concatenate(shards)
     keys = every["key"].to_numpy()
     is_best = best_of_tried(np.concatenate(probed), keys)
@@ -170,7 +170,7 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
         every, destinations = every.filter(pa.array(stays)), destinations[stays]
     candidates, destinations = _prune(selection, every, destinations, counters)
     file = write_split(scanning.scratch, scratch_name("candidates"), candidates, destinations)
-    return Scanned(file, +counters, gate.next_ms)
+    return ScanTaskResult(file, +counters, gate.next_ms)
 
 
 def gate_of(selection: Selection, crawldb: Folder, hosts: BucketFile | None) -> HostGate:

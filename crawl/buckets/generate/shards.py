@@ -8,7 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.buckets.generate.cutoff import Bracket, Inside, Summary, inside, summarize
+from crawl.buckets.generate.cutoff import (
+    Bracket,
+    BracketKeys,
+    KeySummary,
+    keys_in_bracket,
+    summarize,
+)
 from crawl.buckets.generate.ranking import NOT_TAKEN, Cut, Keys, assign, eligible_keys, within_cap
 from crawl.buckets.generate.scan import BELOW_TOP_N, CANDIDATES, PER_HOST_OVERFLOW
 from crawl.counters import Counters
@@ -28,7 +34,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankJob:
     """What every task of these steps needs to know."""
 
     scratch: Folder
@@ -37,22 +43,22 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class AssignTaskResult:
     """Rows by bucket with their segment, and the reasons of those left over."""
 
     file: SplitFile | None
     counters: Counters
 
 
-def summarize_shard(ranking: Ranking, step: int, shard: Shard) -> Summary:
+def summarize_shard(ranking: RankJob, step: int, shard: Shard) -> KeySummary:
     return summarize(_eligible(ranking, shard), step)
 
 
-def look_inside_shard(ranking: Ranking, limits: Bracket, shard: Shard) -> Inside:
-    return inside(_eligible(ranking, shard), limits)
+def look_inside_shard(ranking: RankJob, limits: Bracket, shard: Shard) -> BracketKeys:
+    return keys_in_bracket(_eligible(ranking, shard), limits)
 
 
-def assign_shard(ranking: Ranking, shard: Shard) -> Assigned:
+def assign_shard(ranking: RankJob, shard: Shard) -> AssignTaskResult:
     candidates = read_split(ranking.scratch, shard.files, shard.number, CANDIDATES)
     keys, groups = _arrays(candidates)
     taken = assign(keys, groups, ranking.cap, shard.cuts)
@@ -64,7 +70,7 @@ def assign_shard(ranking: Ranking, shard: Shard) -> Assigned:
     counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
     counters[BELOW_TOP_N] += int(np.count_nonzero(possible & ~chosen))
     if not chosen.any():
-        return Assigned(None, counters)
+        return AssignTaskResult(None, counters)
     table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED)
     file = write_split(
         ranking.scratch,
@@ -72,10 +78,10 @@ def assign_shard(ranking: Ranking, shard: Shard) -> Assigned:
         table,
         candidates["bucket"].to_numpy()[chosen],
     )
-    return Assigned(file, counters)
+    return AssignTaskResult(file, counters)
 
 
-def _eligible(ranking: Ranking, shard: Shard) -> Keys:
+def _eligible(ranking: RankJob, shard: Shard) -> Keys:
     keys, groups = _arrays(read_split(ranking.scratch, shard.files, shard.number, CANDIDATES))
     return eligible_keys(keys, groups, ranking.cap, shard.cuts)
 

@@ -19,18 +19,18 @@ import pyarrow.compute as pc
 
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.buckets.merge import overlaps
-from crawl.buckets.moved import Moving, old_rows
-from crawl.buckets.updatedb.delta import Delta
-from crawl.buckets.updatedb.hosts import HostUpdating, NewPages, update_hosts
-from crawl.buckets.updatedb.reserved import bears_any, released
-from crawl.buckets.updatedb.told import Rows, Told, arrange
+from crawl.buckets.renormalize import StoredRecords, stored_rows
+from crawl.buckets.updatedb.delta import BucketDelta
+from crawl.buckets.updatedb.hosts import HostUpdateJob, NewPages, update_hosts
+from crawl.buckets.updatedb.reservations import has_reserved, lift_reservations
+from crawl.buckets.updatedb.url_updates import Rows, UrlUpdates, arrange_updates
 from crawl.counters import Counters
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.metadata import without_entry
 from crawl.model.records import to_records, to_table
 from crawl.model.status import DB_STATUSES, Status
 from crawl.model.tables import CRAWLDB
-from crawl.rules.updatedb import NOT_ALLOWED, Event, Heard, Updating, updated
+from crawl.rules.updatedb import NOT_ALLOWED, Event, UpdateRules, UrlUpdate, update_record
 from crawl.storage.manifest import BucketFile
 from crawl.storage.split import SplitFile
 
@@ -39,18 +39,18 @@ _REST_ROWS = 65_536
 
 
 @dataclass(frozen=True)
-class BucketUpdating:
+class UpdateDbJob:
     """What every task needs to know."""
 
-    updating: Updating
-    moving: Moving
+    updating: UpdateRules
+    moving: StoredRecords
     target: BucketTarget
     max_inlinks: int
     purge_gone: bool
     purge_orphans: bool
     marks: frozenset[str] = frozenset()
     """Of reservations that are over (see `reserved`)."""
-    hosts: HostUpdating | None = None
+    hosts: HostUpdateJob | None = None
 
     @property
     def asks_every_record(self) -> bool:
@@ -64,18 +64,18 @@ class BucketUpdating:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketUpdate:
+class UpdateDbTask:
     """One bucket: its present file, and where rows for it are."""
 
     bucket: int
     base: BucketFile | None
-    delta: Delta
+    delta: BucketDelta
     moved: Sequence[SplitFile] = ()
     hosts: BucketFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class BucketUpdated:
+class UpdateDbTaskResult:
     """The bucket's file, which may be the one before; None where no row is left. And that of
     its hosts."""
 
@@ -85,26 +85,28 @@ class BucketUpdated:
     hosts: BucketFile | None = None
 
 
-def update_bucket(job: BucketUpdating, work: BucketUpdate) -> BucketUpdated:
+def update_bucket(job: UpdateDbJob, work: UpdateDbTask) -> UpdateDbTaskResult:
     """Writes the bucket anew, if anything is told of its URLs."""
     counters = Counters()
     moving = job.moving
     rows = work.delta.read(moving.scratch, work.bucket, moving.buckets)
     if rows.num_rows == 0 and not work.moved and not job.asks_every_record:
-        reserved = job.marks and work.base and bears_any(moving.crawldb, work.base.path, job.marks)
+        reserved = (
+            job.marks and work.base and has_reserved(moving.crawldb, work.base.path, job.marks)
+        )
         if not reserved:
             hosts = _hosts(job, work, rows, {}, counters)
-            return BucketUpdated(work.bucket, work.base, +counters, hosts)
-    told = arrange(rows, job.max_inlinks, counters)
-    old = old_rows(moving, work.base, work.bucket, work.moved, counters)
+            return UpdateDbTaskResult(work.bucket, work.base, +counters, hosts)
+    told = arrange_updates(rows, job.max_inlinks, counters)
+    old = stored_rows(moving, work.base, work.bucket, work.moved, counters)
     merge = _Merge(job, told, counters)
     file = write_bucket(job.target, work.bucket, merge.merge(old))
     hosts = _hosts(job, work, rows, merge.new_pages, counters)
-    return BucketUpdated(work.bucket, file, +counters, hosts)
+    return UpdateDbTaskResult(work.bucket, file, +counters, hosts)
 
 
 def _hosts(
-    job: BucketUpdating, work: BucketUpdate, rows: pa.Table, pages: NewPages, counters: Counters
+    job: UpdateDbJob, work: UpdateDbTask, rows: pa.Table, pages: NewPages, counters: Counters
 ) -> BucketFile | None:
     if job.hosts is None:
         return work.hosts
@@ -114,7 +116,7 @@ def _hosts(
 class _Merge:
     """What is told meets the old records, a row group at a time."""
 
-    def __init__(self, job: BucketUpdating, told: Told, counters: Counters) -> None:
+    def __init__(self, job: UpdateDbJob, told: UrlUpdates, counters: Counters) -> None:
         self._job = job
         self._told = told
         self._counters = counters
@@ -138,7 +140,7 @@ class _Merge:
         told_of[told_of < first] = -1
         group, told_of = self._purged(group, told_of)
         fetched = (told_of >= 0) & (_at(self._told.fetch, told_of) >= 0)
-        group = released(group, fetched, self._job.marks, self._counters)
+        group = lift_reservations(group, fetched, self._job.marks, self._counters)
         known = np.flatnonzero(told_of >= 0)
         urls = told_of[known]
         is_new = np.ones(end - first, dtype=np.bool_)
@@ -151,7 +153,7 @@ class _Merge:
         visited = self._by_row(group, known[by_row], self._told.heard(urls[by_row]))
         self._note_new_pages(urls[by_row & group["signature"].is_null().to_numpy()[known]])
         orphans = self._silent(group, told_of < 0)
-        forgotten = self._by_row(group, orphans, repeat(Heard(), len(orphans)))
+        forgotten = self._by_row(group, orphans, repeat(UrlUpdate(), len(orphans)))
         replaced = np.zeros(group.num_rows, dtype=np.bool_)
         replaced[known[by_row]] = True
         replaced[orphans] = True
@@ -187,7 +189,7 @@ class _Merge:
         self._count(Event.LINKED.value, linked["status"])
         return _with_scores(group, scores)
 
-    def _by_row(self, group: pa.Table, rows: Rows, heard: Iterable[Heard]) -> pa.Table:
+    def _by_row(self, group: pa.Table, rows: Rows, heard: Iterable[UrlUpdate]) -> pa.Table:
         """The new records of old ones, by the rules."""
         chosen = group.take(pa.array(rows))
         return self._ruled(to_records(chosen), chosen["host"].to_pylist(), heard)
@@ -255,12 +257,12 @@ class _Merge:
         self,
         records: Iterable[tuple[str, CrawlDatum | None]],
         hosts: list[str],
-        heard: Iterable[Heard],
+        heard: Iterable[UrlUpdate],
     ) -> pa.Table:
         """The records that the rules make."""
         made: list[tuple[str, str, CrawlDatum]] = []
         for (url, old), host, said in zip(records, hosts, heard, strict=True):
-            outcome = updated(url, old, said, self._updating, self._counters)
+            outcome = update_record(url, old, said, self._updating, self._counters)
             self._counters[outcome.reason] += 1
             if outcome.datum is not None:
                 made.append((url, host, outcome.datum))

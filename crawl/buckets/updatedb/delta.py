@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.moved import Again, with_urls
+from crawl.buckets.renormalize import Renormalization, with_urls
 from crawl.counters import Counters
 from crawl.errors import UsageError
 from crawl.model.tables import CRAWLDB
@@ -46,7 +46,7 @@ class DeltaFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class BucketDelta:
     """Where the rows for the buckets are: in files as they were written, or gathered."""
 
     files: Sequence[DeltaFile] = ()
@@ -70,17 +70,17 @@ class Delta:
 
 
 @dataclass(frozen=True)
-class Gathering:
+class GatherJob:
     """What every task of the step needs to know."""
 
     scratch: Folder
     buckets: int
-    again: Again | None
+    again: Renormalization | None
     """How URLs are normalised and filtered."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatherTaskResult:
     """The rows of some files, split by bucket; None where no row is left."""
 
     file: SplitFile | None
@@ -101,7 +101,7 @@ def bundles(files: Iterable[DeltaFile]) -> Iterator[list[DeltaFile]]:
         yield bundle
 
 
-def gather(gathering: Gathering, files: Sequence[DeltaFile]) -> Gathered:
+def gather(gathering: GatherJob, files: Sequence[DeltaFile]) -> GatherTaskResult:
     """Reads the files and writes their rows anew, split by bucket."""
     counters = Counters()
     rows = [DELTA.empty_table()]
@@ -112,13 +112,13 @@ def gather(gathering: Gathering, files: Sequence[DeltaFile]) -> Gathered:
                 rows.append(_again(gathering.again, group, counters))
     table = pa.concat_tables(rows)
     if table.num_rows == 0:
-        return Gathered(None, counters)
+        return GatherTaskResult(None, counters)
     destinations = buckets_of(table["host"], gathering.buckets)
     split = write_split(gathering.scratch, scratch_name("delta"), table, destinations)
-    return Gathered(split, counters)
+    return GatherTaskResult(split, counters)
 
 
-def _again(again: Again | None, rows: pa.Table, counters: Counters) -> pa.Table:
+def _again(again: Renormalization | None, rows: pa.Table, counters: Counters) -> pa.Table:
     if again is None or rows.num_rows == 0:
         return rows
     urls, kept = again.of(rows["url"].combine_chunks(), counters)

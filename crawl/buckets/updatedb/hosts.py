@@ -18,7 +18,7 @@ from crawl.counters import Counters
 from crawl.model.hosts import HostState, HostTrouble, to_troubles
 from crawl.model.status import Status
 from crawl.rules.host_wait import after_segment
-from crawl.rules.same_pages import SamePages, after_pages
+from crawl.rules.same_pages import SamePagesRule, after_pages
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
@@ -33,7 +33,7 @@ NewPages = dict[str, Counter[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class TroublesFile:
+class HostTroublesFile:
     """A file of a segment's fetch_hosts."""
 
     folder: Folder
@@ -43,18 +43,18 @@ class TroublesFile:
 
 
 @dataclass(frozen=True, slots=True)
-class HostUpdating:
+class HostUpdateJob:
     """What every task needs to know."""
 
     target: BucketTarget
     buckets: int
     longest_ms: int
-    same_pages: SamePages
-    troubles: Sequence[TroublesFile] = ()
+    same_pages: SamePagesRule
+    troubles: Sequence[HostTroublesFile] = ()
 
 
 def update_hosts(
-    job: HostUpdating,
+    job: HostUpdateJob,
     bucket: int,
     base: BucketFile | None,
     told: pa.Table,
@@ -94,7 +94,7 @@ def update_hosts(
     return write_hosts(job.target, bucket, new.values())
 
 
-def _troubles(job: HostUpdating, bucket: int) -> dict[tuple[str, int], HostTrouble]:
+def _troubles(job: HostUpdateJob, bucket: int) -> dict[tuple[str, int], HostTrouble]:
     """By host and segment."""
     return {
         (trouble.host, file.segment): trouble

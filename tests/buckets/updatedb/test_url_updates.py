@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from crawl.buckets.updatedb.delta import DELTA
-from crawl.buckets.updatedb.told import Told, arrange
+from crawl.buckets.updatedb.url_updates import UrlUpdates, arrange_updates
 from crawl.counters import Counters
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import Status
-from crawl.rules.updatedb import Heard
+from crawl.rules.updatedb import UrlUpdate
 
 Row = tuple[str, int, CrawlDatum]
 
@@ -28,12 +28,12 @@ def row(url: str, origin: int, status: Status, **fields: Any) -> Row:
     return url, origin, CrawlDatum(status, **{"fetch_time": 1, **fields})
 
 
-def arranged(*rows: Row, most: int = 100) -> tuple[Told, Counters]:
+def arranged(*rows: Row, most: int = 100) -> tuple[UrlUpdates, Counters]:
     counters = Counters()
-    return arrange(delta(*rows), most, counters), +counters
+    return arrange_updates(delta(*rows), most, counters), +counters
 
 
-def heard(told: Told) -> dict[str, Heard]:
+def heard(told: UrlUpdates) -> dict[str, UrlUpdate]:
     urls = told.urls.to_pylist()
     assert urls == sorted(set(urls))
     return dict(zip(urls, told.heard(np.arange(len(urls))), strict=True))
@@ -56,8 +56,8 @@ def test_the_latest_fetch_counts_and_what_its_own_parse_says() -> None:
     ]
     told, counters = arranged(*rows)
     found = heard(told)
-    assert found["b"] == Heard(rows[0][2], None, {"k": "v"}, False, [])
-    assert found["a"] == Heard(rows[6][2], None, {}, False, [])
+    assert found["b"] == UrlUpdate(rows[0][2], None, {"k": "v"}, False, [])
+    assert found["a"] == UrlUpdate(rows[6][2], None, {}, False, [])
     assert counters == {"fetches_superseded": 2}
 
 
@@ -75,8 +75,8 @@ def test_of_two_answers_in_one_segment_the_parse_of_the_later_one_counts() -> No
     ]
     for order in (rows, rows[::-1]):
         found = heard(arranged(*order)[0])
-        assert found["a"] == Heard(rows[1][2], b"feed", {}, False, [])
-        assert found["b"] == Heard(rows[6][2], b"later", {}, False, [])
+        assert found["a"] == UrlUpdate(rows[1][2], b"feed", {}, False, [])
+        assert found["b"] == UrlUpdate(rows[6][2], b"later", {}, False, [])
 
 
 def test_a_failed_parse_is_a_fetch_only_where_the_fetch_says_so() -> None:

@@ -17,7 +17,7 @@ from crawl.interfaces.scoring import Links
 from crawl.model.metadata import has_any
 from crawl.model.records import dicts, to_records
 from crawl.model.status import Status
-from crawl.rules.updatedb import Heard
+from crawl.rules.updatedb import UrlUpdate
 from crawl.storage.layout import encoded
 
 Rows = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ _TELLING = [*_FETCHES, int(Status.SIGNATURE), int(Status.LINKED), int(Status.PAR
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UrlUpdates:
     """URLs of which a fetch or links are told, sorted; the rows behind each."""
 
     rows: pa.Table
@@ -65,12 +65,12 @@ class Told:
         rows = np.where(self.fetch[urls] >= 0, self.fetch[urls], links)
         return self.rows["host"].chunk(0).take(pa.array(rows))
 
-    def heard(self, urls: Rows) -> Iterator[Heard]:
+    def heard(self, urls: Rows) -> Iterator[UrlUpdate]:
         """What was heard of each of these URLs, record by record."""
         for first in range(0, len(urls), _AT_ONCE):
             yield from self._heard(urls[first : first + _AT_ONCE])
 
-    def _heard(self, urls: Rows) -> Iterator[Heard]:
+    def _heard(self, urls: Rows) -> Iterator[UrlUpdate]:
         fetch = self.fetch[urls]
         fetches = to_records(self.rows.take(pa.array(fetch[fetch >= 0])))
         counts = self.link_counts(urls)
@@ -85,7 +85,7 @@ class Told:
             counts.tolist(),
             strict=True,
         ):
-            yield Heard(
+            yield UrlUpdate(
                 next(fetches)[1] if is_fetch else None,
                 signature,
                 metadata,
@@ -108,7 +108,7 @@ _AT_ONCE = 1024
 """URLs whose records are made at a time: those are far larger than the rows."""
 
 
-def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
+def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> UrlUpdates:
     """Puts a bucket's delta (see `delta.DELTA`) in order."""
     rows = rows.combine_chunks() if rows.num_rows else _one_empty_chunk(rows)
     codes = encoded(rows["url"])
@@ -136,7 +136,7 @@ def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
     failure = of_parse(is_failure)
     said = of_parse(status == Status.PARSE_METADATA)
     link_rows, link_counts = _links(rows, owner, status, max_inlinks, len(urls), counters)
-    told = Told(
+    told = UrlUpdates(
         rows,
         urls,
         fetch,
@@ -189,14 +189,14 @@ def _links(
     return found, counts
 
 
-def _without_lone(told: Told, link_counts: Rows, counters: Counters) -> Told:
+def _without_lone(told: UrlUpdates, link_counts: Rows, counters: Counters) -> UrlUpdates:
     """Leaves out URLs of which only a parse is told: it says nothing without its fetch."""
     is_told = (told.fetch >= 0) | (link_counts > 0)
     lone = len(is_told) - int(np.count_nonzero(is_told))
     counters["parses_without_fetch"] += lone
     if not lone:
         return told
-    return Told(
+    return UrlUpdates(
         told.rows,
         told.urls.filter(pa.array(is_told)),
         told.fetch[is_told],

@@ -26,7 +26,7 @@ _WITHOUT_RECORD = ("handed_back.", "no_host", "already_fetched_here")
 """The fetch's counters of URLs on its list that have no record."""
 
 
-def marks_of(segments: Iterable[Segment]) -> frozenset[str]:
+def finished_marks(segments: Iterable[Segment]) -> frozenset[str]:
     """The times of lists that are done with, and of which something was handed back."""
     found = set()
     for segment in segments:
@@ -50,7 +50,7 @@ def _mark_of(segment: Segment) -> set[str]:
     return set()
 
 
-def bears_any(crawldb: Folder, path: str, marks: frozenset[str]) -> bool:
+def has_reserved(crawldb: Folder, path: str, marks: frozenset[str]) -> bool:
     """Whether a bucket's file has a record with one of the marks: most have none, and need
     not be written anew."""
     with open_table(crawldb, path) as source:
@@ -60,7 +60,7 @@ def bears_any(crawldb: Folder, path: str, marks: frozenset[str]) -> bool:
         )
 
 
-def released(
+def lift_reservations(
     group: pa.Table, fetched: npt.NDArray[np.bool_], marks: frozenset[str], counters: Counters
 ) -> pa.Table:
     """Old records without their mark where the list is done with and they were not fetched;

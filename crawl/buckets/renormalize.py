@@ -27,7 +27,7 @@ from crawl.urls.hosts import hosts_of
 
 
 @dataclass(frozen=True)
-class Again:
+class Renormalization:
     """Today's normal form and filters, for URLs that passed yesterday's."""
 
     normalizers: NormalizerChain | None
@@ -45,17 +45,17 @@ class Again:
 
 
 @dataclass(frozen=True)
-class Moving:
+class StoredRecords:
     """Where old records are, and what is asked of them."""
 
     crawldb: Folder
     scratch: Folder
     buckets: int
     purge_gone: bool = False
-    again: Again | None = None
+    again: Renormalization | None = None
 
 
-def find_moved(moving: Moving, base: BucketFile) -> SplitFile | None:
+def find_renormalized(moving: StoredRecords, base: BucketFile) -> SplitFile | None:
     """The old records of a bucket whose URL changes when it is normalised again."""
     assert moving.again is not None
     moved = [CRAWLDB.schema.empty_table()]
@@ -78,8 +78,8 @@ def with_urls(rows: pa.Table, urls: pa.Array) -> pa.Table:
     return rows.set_column(1, CRAWLDB.schema.field("host"), pc.fill_null(hosts_of(urls), ""))
 
 
-def old_rows(
-    moving: Moving,
+def stored_rows(
+    moving: StoredRecords,
     base: BucketFile | None,
     bucket: int,
     moved: Sequence[SplitFile],
@@ -97,7 +97,9 @@ def old_rows(
     return merge_sorted(_staying(moving, base, counters), arrived, keep_old, CRAWLDB.key)
 
 
-def _staying(moving: Moving, base: BucketFile | None, counters: Counters) -> Iterator[pa.Table]:
+def _staying(
+    moving: StoredRecords, base: BucketFile | None, counters: Counters
+) -> Iterator[pa.Table]:
     if base is None:
         return
     with open_table(moving.crawldb, base.path) as source:
@@ -113,7 +115,7 @@ def _staying(moving: Moving, base: BucketFile | None, counters: Counters) -> Ite
             yield group
 
 
-def _without_gone(moving: Moving, group: pa.Table, counters: Counters) -> pa.Table:
+def _without_gone(moving: StoredRecords, group: pa.Table, counters: Counters) -> pa.Table:
     if not moving.purge_gone:
         return group
     gone = pc.equal(group["status"], int(Status.DB_GONE))

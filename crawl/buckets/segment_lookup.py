@@ -32,7 +32,7 @@ _LINK_COLUMNS = ["url", "outlinks.list.element.url", "outlinks.list.element.anch
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class SegmentEntry:
     """What one part of a segment says of the URL."""
 
     segment: str
@@ -54,7 +54,7 @@ class Inlink:
     anchor: str
 
 
-def mentions_in(segment: Segment, url: str, buckets: int) -> Iterator[Mention]:
+def find_in_segment(segment: Segment, url: str, buckets: int) -> Iterator[SegmentEntry]:
     """Every part of the segment that speaks of the URL, in the order of a round; `buckets`
     are the CrawlDb's."""
     for part in (GENERATE, FETCH, CONTENT, PARSE_DATA, PARSE):
@@ -63,7 +63,7 @@ def mentions_in(segment: Segment, url: str, buckets: int) -> Iterator[Mention]:
             yield found
 
 
-def inlinks_in(segment: Segment, url: str, most: int) -> list[Inlink]:
+def find_inlinks(segment: Segment, url: str, most: int) -> list[Inlink]:
     """The first pages of the segment, up to so many, that have kept a link to the URL."""
     manifest = segment.manifest(PARSE_DATA)
     found: list[Inlink] = []
@@ -91,7 +91,7 @@ def _links_to(url: str, pages: pa.Table, segment: str) -> list[Inlink]:
     ]
 
 
-def _found(segment: Segment, part: str, url: str, buckets: int) -> Mention | None:
+def _found(segment: Segment, part: str, url: str, buckets: int) -> SegmentEntry | None:
     manifest = segment.manifest(part)
     if manifest is None:
         return None
@@ -109,20 +109,20 @@ def _found(segment: Segment, part: str, url: str, buckets: int) -> Mention | Non
     for path in paths:
         rows = _rows(folder, path, url, columns)
         if rows.num_rows:
-            return Mention(segment.name, part, facts=_facts(rows.slice(0, 1)))
+            return SegmentEntry(segment.name, part, facts=_facts(rows.slice(0, 1)))
     return None
 
 
-def _of_records(segment: str, part: str, tables: list[pa.Table]) -> Mention | None:
+def _of_records(segment: str, part: str, tables: list[pa.Table]) -> SegmentEntry | None:
     records = [datum for table in tables for _, datum in to_records(table)]
     if not records:
         return None
     linked = [datum for datum in records if datum.status is Status.LINKED]
     if part != PARSE:
-        return Mention(segment, part, tuple(records))
+        return SegmentEntry(segment, part, tuple(records))
     best = [max(linked, key=lambda datum: datum.score)] if linked else []
     others = [datum for datum in records if datum.status is not Status.LINKED]
-    return Mention(segment, part, (*others, *best), links=len(linked))
+    return SegmentEntry(segment, part, (*others, *best), links=len(linked))
 
 
 def _facts(row: pa.Table) -> dict[str, Any]:

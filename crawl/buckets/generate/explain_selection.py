@@ -154,7 +154,7 @@ def _host_waits(selection: Selection, host: HostState | None) -> GenerateStep:
     until = waits_until(host, selection.longest_wait_ms)
     is_over = until <= selection.now_ms
     word = "was" if is_over else "is"
-    told = f"{trouble_told(host)}; {word} left out until {moment(until)} (db.host.wait.max)"
+    told = f"{describe_trouble(host)}; {word} left out until {moment(until)} (db.host.wait.max)"
     return GenerateStep(HOST_WAITS, is_over, told)
 
 
@@ -169,7 +169,7 @@ def _same_pages(selection: Selection, host: HostState | None, datum: CrawlDatum)
     return GenerateStep(SAME_PAGES, None if is_over else False, f"{told}; {until}")
 
 
-def trouble_told(host: HostState) -> str:
+def describe_trouble(host: HostState) -> str:
     """What is the matter with a host, in a few words."""
     last = f"{host.reason}, last {moment(host.last)}"
     if not host.failures:
@@ -191,9 +191,7 @@ def _probed(
     if not is_candidate:
         return GenerateStep(HOST_PROBED, None, "not counted: rejected before")
     rank, candidates = _rank(selection, row["url"][0].as_py(), host.host, crawldb, bucket)
-    told = (
-        f"{trouble_told(host)}: one URL is tried first; this is number {rank:,} of {candidates:,}"
-    )
+    told = f"{describe_trouble(host)}: one URL is tried first; this is number {rank:,} of {candidates:,}"
     return GenerateStep(HOST_PROBED, rank == 1, told)
 
 
