@@ -7,7 +7,7 @@ else, and stay in order: so a table grows without a shuffle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -83,6 +83,13 @@ def split_bucket(target: BucketTarget, buckets: int, base: BucketFile) -> list[B
     ]
 
 
+def stored_groups(folder: Folder, base: BucketFile | None) -> Iterator[pa.Table]:
+    """The row groups of a bucket's present file, one by one; none where it has no file."""
+    if base is not None:
+        with open_table(folder, base.path) as source:
+            yield from each_group(source)
+
+
 class HasBase(Protocol):
     """A task that rewrites a bucket; None where it has no file yet."""
 
@@ -90,7 +97,7 @@ class HasBase(Protocol):
     def base(self) -> BucketFile | None: ...
 
 
-BucketTask = TypeVar("BucketWork", bound=HasBase | BucketFile)
+BucketTask = TypeVar("BucketTask", bound=HasBase | BucketFile)
 
 
 def largest_first(tasks: Iterable[BucketTask]) -> list[BucketTask]:

@@ -24,6 +24,7 @@ from crawl.config.properties import (
     DB_SCORE_INJECTED,
 )
 from crawl.counters import Counters
+from crawl.model.arrow import strings
 from crawl.model.records import to_records, to_table
 from crawl.rules.inject import OnKnown, update_known
 from crawl.storage.manifest import BucketFile
@@ -35,7 +36,7 @@ class InjectMergeJob:
     """What every task of the step needs to know."""
 
     config: Config
-    moving: StoredRecords
+    stored: StoredRecords
     target: BucketTarget
     on_known: OnKnown
 
@@ -59,31 +60,31 @@ class InjectMergeTaskResult:
     counters: Counters
 
 
-def merge_bucket(merging: InjectMergeJob, work: InjectMergeTask) -> InjectMergeTaskResult:
+def merge_bucket(job: InjectMergeJob, task: InjectMergeTask) -> InjectMergeTaskResult:
     """Writes the bucket anew: old records, moved records and seeds."""
     counters = Counters()
-    seeds = read_split(merging.moving.scratch, work.seeds, work.bucket, SEEDED)
-    key = merging.target.table.key
+    seeds = read_split(job.stored.scratch, task.seeds, task.bucket, SEEDED)
+    key = job.target.table.key
     seeds, repeated = sorted_unique(seeds, key, rank="sequence")
     counters["urls_repeated_in_seeds"] += repeated
     counters["urls_injected_unique"] += seeds.num_rows
-    rows = stored_rows(merging.moving, work.base, work.bucket, work.moved, counters)
+    rows = stored_rows(job.stored, task.base, task.bucket, task.moved, counters)
     seeds = seeds.drop_columns(["sequence"])
-    rows = merge_sorted(rows, seeds, _combine(merging, counters), key)
-    file = write_bucket(merging.target, work.bucket, rows)
+    rows = merge_sorted(rows, seeds, _combine(job, counters), key)
+    file = write_bucket(job.target, task.bucket, rows)
     counters["urls_new"] = counters["urls_injected_unique"] - counters["urls_merged"]
-    return InjectMergeTaskResult(work.bucket, file, counters)
+    return InjectMergeTaskResult(task.bucket, file, counters)
 
 
-def _combine(merging: InjectMergeJob, counters: Counters) -> Combine:
+def _combine(job: InjectMergeJob, counters: Counters) -> Combine:
     # as the table stores it: 0.1 in 32 bits is not 0.1
-    default_score = float(np.float32(merging.config[DB_SCORE_INJECTED]))
+    default_score = float(np.float32(job.config[DB_SCORE_INJECTED]))
 
     def combine(groups: KeyGroups) -> pa.Table:
         counters["urls_merged"] += len(groups)
-        if merging.on_known is OnKnown.KEEP:
+        if job.on_known is OnKnown.KEEP:
             return keep_stored(groups)
-        if merging.on_known is OnKnown.OVERWRITE:
+        if job.on_known is OnKnown.OVERWRITE:
             return replace_stored(groups)
         old, new = groups.first(), groups.last()
         return to_table(
@@ -94,11 +95,11 @@ def _combine(merging: InjectMergeJob, counters: Counters) -> Combine:
                     was,
                     seed,
                     default_score=default_score,
-                    default_interval=int(merging.config[DB_FETCH_INTERVAL_DEFAULT]),
+                    default_interval=int(job.config[DB_FETCH_INTERVAL_DEFAULT]),
                 ),
             )
             for (url, was), (_, seed), host in zip(
-                to_records(old), to_records(new), old["host"].to_pylist(), strict=True
+                to_records(old), to_records(new), strings(old["host"]), strict=True
             )
         )
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.model.arrow import Column, as_array
+
 RowNumbers = npt.NDArray[np.int64]
-_Column: TypeAlias = "pa.ChunkedArray[Any] | pa.Array[Any]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def merge_sorted(
 
 
 def overlaps(
-    base: Iterable[pa.Table], columns: Sequence[_Column], key: Sequence[str]
+    base: Iterable[pa.Table], columns: Sequence[Column], key: Sequence[str]
 ) -> Iterator[tuple[pa.Table | None, int, int]]:
     """Each row group of a sorted bucket, and which rows (first, end) of sorted key columns
     belong before its last row or beside it; at the end None and those behind all groups."""
@@ -109,7 +110,7 @@ def overlaps(
         yield None, done, count
 
 
-def _sort_key(columns: Sequence[_Column], row: int) -> tuple[Any, ...]:
+def _sort_key(columns: Sequence[Column], row: int) -> tuple[Any, ...]:
     """A row's key as Python orders it like Arrow: text by its bytes."""
     values = (column[row].as_py() for column in columns)
     return tuple(value.encode() if isinstance(value, str) else value for value in values)
@@ -117,7 +118,7 @@ def _sort_key(columns: Sequence[_Column], row: int) -> tuple[Any, ...]:
 
 def _combined(rows: pa.Table, combine: Combine, key: Sequence[str]) -> pa.Table:
     """The rows in the order of the key, with one row a key."""
-    columns = [_as_array(rows[name]) for name in key]
+    columns = [as_array(rows[name]) for name in key]
     # a stable sort: the stored row comes right before the new ones of its key
     order = _sort_order(columns)
     repeats = _repeats([column.take(order) for column in columns])
@@ -136,7 +137,7 @@ def _combined(rows: pa.Table, combine: Combine, key: Sequence[str]) -> pa.Table:
 
 def repeats_before(rows: pa.Table, key: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Of sorted rows: whether each but the first has the key of the one before it."""
-    return _repeats([_as_array(rows[name]) for name in key])
+    return _repeats([as_array(rows[name]) for name in key])
 
 
 def _repeats(columns: Sequence[pa.Array[Any]]) -> npt.NDArray[np.bool_]:
@@ -160,16 +161,9 @@ def _sort_indices(rows: pa.Table, names: Sequence[str]) -> pa.UInt64Array:
     return pc.sort_indices(rows, [(name, "ascending") for name in names])
 
 
-def _as_array(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    empty: pa.Array[Any] = pa.array([], column.type)
-    return pa.concat_arrays([*column.chunks, empty])
-
-
 def sort_by_key(rows: pa.Table, key: Sequence[str]) -> pa.Table:
     """The rows in the order of the key; those of one key keep theirs."""
-    return rows.take(_sort_order([_as_array(rows[name]) for name in key]))
+    return rows.take(_sort_order([as_array(rows[name]) for name in key]))
 
 
 def sorted_unique(rows: pa.Table, key: Sequence[str], rank: str) -> tuple[pa.Table, int]:

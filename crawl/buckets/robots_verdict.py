@@ -30,7 +30,7 @@ class RobotsVerdict:
 
     allowed: bool | None
     """None where nobody has asked."""
-    told: str
+    detail: str
     """One line for people."""
     crawl_delay_s: float | None = None
 
@@ -53,8 +53,8 @@ def ask_verdict(url: str, config: Config, means: Means) -> RobotsVerdict:
     """The host's own word; one polite request, or a few where it redirects."""
     rules = rules_for(url, config, means)
     if isinstance(rules, Deferred):
-        detail = f" ({rules.detail})" if rules.detail else ""
-        return RobotsVerdict(False, f"cannot be had for now: {rules.reason}{detail}")
+        why = f" ({rules.detail})" if rules.detail else ""
+        return RobotsVerdict(False, f"cannot be had for now: {rules.reason}{why}")
     allowed = rules.allows(url)
-    told = f"{'allowed' if allowed else 'not allowed'} ({rules.basis})"
-    return RobotsVerdict(allowed, told, rules.crawl_delay_s)
+    detail = f"{'allowed' if allowed else 'not allowed'} ({rules.basis})"
+    return RobotsVerdict(allowed, detail, rules.crawl_delay_s)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from crawl.buckets.lookup import may_hold
+from crawl.model.arrow import as_array, equals, strings
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
@@ -77,15 +78,15 @@ def find_inlinks(segment: Segment, url: str, most: int) -> list[Inlink]:
 
 
 def _links_to(url: str, pages: pa.Table, segment: str) -> list[Inlink]:
-    outlinks = pages["outlinks"].combine_chunks()
-    links = outlinks.flatten()
-    hits = pc.equal(links.field("url"), url)
+    outlinks = cast("pa.ListArray[Any]", as_array(pages["outlinks"]))
+    links = cast("pa.StructArray", outlinks.flatten())
+    hits = equals(links.field("url"), url)
     owners = pc.list_parent_indices(outlinks).filter(hits)
     return [
         Inlink(segment, source, anchor)
         for source, anchor in zip(
-            pages["url"].take(owners).to_pylist(),
-            links.field("anchor").filter(hits).to_pylist(),
+            strings(pages["url"].take(owners)),
+            strings(links.field("anchor").filter(hits)),
             strict=True,
         )
     ]
@@ -146,7 +147,7 @@ def _bucket_rows(folder: Folder, path: str, url: str, bucket: int, buckets: int)
     if pc.index(urls, pa.scalar(url)).as_py() < 0:
         return CRAWLDB.schema.empty_table()
     rows = read_bucket(folder, path, bucket, buckets)
-    return rows.filter(pc.equal(rows["url"], url))
+    return rows.filter(equals(rows["url"], url))
 
 
 def _rows(folder: Folder, path: str, url: str, columns: list[str] | None = None) -> pa.Table:
@@ -155,16 +156,9 @@ def _rows(folder: Folder, path: str, url: str, columns: list[str] | None = None)
         place = source.schema_arrow.get_field_index("url")
         found = [read_groups(source, [], columns)]
         for group in range(source.num_row_groups):
-            if not _may_hold(source.metadata.row_group(group).column(place), url):
+            if not may_hold(source.metadata.row_group(group).column(place), url):
                 continue
-            hits = pc.equal(read_groups(source, [group], ["url"])["url"], url)
+            hits = equals(read_groups(source, [group], ["url"])["url"], url)
             if pc.any(hits).as_py():
                 found.append(read_groups(source, [group], columns).filter(hits))
         return pa.concat_tables(found)
-
-
-def _may_hold(column: pq.ColumnChunkMetaData, url: str) -> bool:
-    statistics = column.statistics
-    if statistics is None or not statistics.has_min_max:
-        return True
-    return bool(statistics.min.encode() <= url.encode() <= statistics.max.encode())

@@ -7,18 +7,17 @@ is the caller's `Combine`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from crawl.buckets.bucket_files import BucketTarget, write_bucket
+from crawl.buckets.bucket_files import BucketTarget, stored_groups, write_bucket
 from crawl.buckets.merge import Combine, merge_sorted, sort_by_key
 from crawl.model.tables import Table
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table
 from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 
 
@@ -69,10 +68,3 @@ def merge_delta(job: MergeJob, task: MergeTask) -> MergeTaskResult:
     )
     file = write_bucket(job.target, task.bucket, rows)
     return MergeTaskResult(task.bucket, file, new.num_rows)
-
-
-def stored_groups(folder: Folder, base: BucketFile | None) -> Iterator[pa.Table]:
-    """The row groups of a bucket's present file, one by one; none where it has no file."""
-    if base is not None:
-        with open_table(folder, base.path) as source:
-            yield from each_group(source)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crawl.model.arrow import strings
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
@@ -26,7 +27,7 @@ def top_of_bucket(crawldb: Folder, most: int, least: float, file: BucketFile) ->
             best = np.flatnonzero(score >= least)
             if len(best) > most:
                 best = best[np.argpartition(-score[best], most - 1)[:most]]
-            urls = rows["url"].take(best).to_pylist()
+            urls = strings(rows["url"].take(best))
             found += [
                 ScoredUrl(float(score[row]), url) for row, url in zip(best, urls, strict=True)
             ]

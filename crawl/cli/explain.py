@@ -78,7 +78,7 @@ def _show(found: Explanation, robots: RobotsVerdict) -> None:
     echo(f"  next            {printable(found.prospect)}")
     delay = "" if robots.crawl_delay_s is None else f", Crawl-delay {robots.crawl_delay_s:g} s"
     hint = "; --robots asks" if robots.allowed is None else ""
-    echo(f"  robots.txt      {printable(robots.told)}{delay}{hint}")
+    echo(f"  robots.txt      {printable(robots.detail)}{delay}{hint}")
     if any(past.record is not None for past in found.history):
         _table(
             "CrawlDb by snapshot",

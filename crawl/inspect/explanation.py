@@ -20,7 +20,11 @@ def explanation_values(found: Explanation, robots: RobotsVerdict) -> dict[str, A
         "known": found.is_known,
         "record": _record(found.url, found.record),
         "next": found.prospect,
-        "robots": asdict(robots),
+        "robots": {
+            "allowed": robots.allowed,
+            "told": robots.detail,
+            "crawl_delay_s": robots.crawl_delay_s,
+        },
         "history": [
             {
                 "snapshot": past.snapshot,

@@ -1,6 +1,6 @@
 """generate: the due URLs with the highest scores become fetch lists of new segments.
 
-The steps are told in crawl/buckets/generate; here they are put together: what every
+The steps are described in crawl/buckets/generate; here they are put together: what every
 step needs, the cuts that all shards settle together, the balance between parts, and the
 publication of segments (and marks, on request) as one.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
+from crawl.buckets.bucket_files import BucketTarget, largest_first
 from crawl.buckets.generate.balance import balance_parts
 from crawl.buckets.generate.cutoff import TAKE_ALL, bracket, settle_cuts
 from crawl.buckets.generate.lists import (
@@ -51,6 +52,7 @@ from crawl.config.properties import (
 )
 from crawl.errors import NoSnapshot
 from crawl.model.report import Report
+from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
@@ -181,20 +183,20 @@ class _Job:
             with timed(self.report, "expr", self.clock):
                 matches = destinations_of(matching(base, self.transaction.scratch))
         listed = destinations_of(self._listed(base))
-        work = [
+        tasks = [
             ScanTask(
                 file,
                 None if matches is None else matches.get(file.bucket, []),
                 base.hosts_of(file.bucket),
                 listed.get(file.bucket, []),
             )
-            for file in sorted(base.files, key=lambda file: -file.rows)
+            for file in largest_first(base.files)
         ]
-        scanning = ScanJob(
+        job = ScanJob(
             self.selection, self.transaction.folder, self.transaction.scratch, base.buckets
         )
         with timed(self.report, "scan", self.clock):
-            scanned = self.runner.run(partial(scan_bucket, scanning), work, "generate: scan")
+            scanned = self.runner.run(partial(scan_bucket, job), tasks, "generate: scan")
         for bucket in scanned:
             self.report.counters += bucket.counters
         waits = [bucket.next_host_ms for bucket in scanned if bucket.next_host_ms is not None]
@@ -262,14 +264,14 @@ class _Job:
         rows_of = destinations_of([shard.file for shard in assigned if shard.file is not None])
         return [
             SelectedBucket(file, rows_of[file.bucket])
-            for file in sorted(base.files, key=lambda file: -file.rows)
+            for file in largest_first(base.files)
             if file.bucket in rows_of
         ]
 
     def _collect(
         self, selected: list[SelectedBucket], resolver: Resolver
     ) -> list[CollectTaskResult]:
-        collecting = CollectJob(
+        job = CollectJob(
             crawldb=self.transaction.folder,
             scratch=self.transaction.scratch,
             now_ms=self.report.started_ms,
@@ -278,9 +280,7 @@ class _Job:
             delay_s=self.config[FETCHER_SERVER_DELAY],
         )
         with timed(self.report, "collect", self.clock):
-            collected = self.runner.run(
-                partial(collect_bucket, collecting), selected, "generate: collect"
-            )
+            collected = self.runner.run(partial(collect_bucket, job), selected, "generate: collect")
         for bucket in collected:
             self.report.counters += bucket.counters
         return collected
@@ -299,15 +299,15 @@ class _Job:
         )
         self.report.counters["segments_generated"] = count
         self.report.details["segments"] = balance.predictions
-        dealing = [
+        deal_tasks = [
             DealTask(bucket.path, bucket.chains.segment, bucket.chains.chain, part)
             for bucket, part in zip(collected, balance.part_of, strict=True)
         ]
         scratch = self.transaction.scratch
         with timed(self.report, "deal", self.clock):
-            dealt = self.runner.run(partial(deal_bucket, scratch), dealing, "generate: deal")
+            dealt = self.runner.run(partial(deal_bucket, scratch), deal_tasks, "generate: deal")
         files_of = destinations_of(dealt)
-        work = [
+        tasks = [
             ListTask(
                 self.crawl_dir.segments.segment(names[destination // parts]).part_folder(GENERATE),
                 destination % parts,
@@ -319,7 +319,7 @@ class _Job:
         with timed(self.report, "list", self.clock):
             written = self.runner.run(
                 partial(write_list, scratch, self.config[CRAWLDB_ROW_GROUP_SIZE]),
-                work,
+                tasks,
                 "generate: write fetch lists",
             )
         created = self.clock.now_ms()
@@ -327,7 +327,7 @@ class _Job:
         for number, name in enumerate(names):
             files = [
                 file
-                for file, task in zip(written, work, strict=True)
+                for file, task in zip(written, tasks, strict=True)
                 if task.destination // parts == number
             ]
             manifests.append((name, PartManifest(tuple(files), created)))
@@ -342,15 +342,15 @@ class _Job:
         segments = self.crawl_dir.segments
         marks = None
         if self.config[GENERATE_UPDATE_CRAWLDB]:
-            marking = MarkJob(
+            target = BucketTarget(
+                CRAWLDB,
                 self.transaction.folder,
-                self.transaction.scratch,
                 self.transaction.place,
-                self.report.started_ms,
                 self.config[CRAWLDB_ROW_GROUP_SIZE],
             )
+            job = MarkJob(target, self.transaction.scratch, self.report.started_ms)
             with timed(self.report, "mark", self.clock):
-                marks = self.runner.run(partial(mark_bucket, marking), selected, "generate: mark")
+                marks = self.runner.run(partial(mark_bucket, job), selected, "generate: mark")
         self.report.finished_ms = self.clock.now_ms()
         for name, _ in manifests:
             segments.segment(name).write_report(GENERATE, self.report)

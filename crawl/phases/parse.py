@@ -14,7 +14,7 @@ from functools import partial
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
+from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
 from crawl.model.report import Report
@@ -22,9 +22,8 @@ from crawl.parsing.part import PartParsed, PartParsing, parse_part
 from crawl.parsing.plan import Parsing
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
-from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import Folder
-from crawl.storage.lock import held
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -123,14 +122,7 @@ def run(
     parsing = Parsing.from_config(
         config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls
     )
-    with held(
-        segment.folder,
-        "parse",
-        clock,
-        stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
-        heartbeat_s=config[LOCK_HEARTBEAT],
-        force=options.force,
-    ) as lock:
+    with locked(segment.folder, "parse", config, clock, force=options.force) as lock:
         choose(crawl_dir, segment.name, reparse=options.reparse)  # nobody was quicker
         snapshot = crawl_dir.crawldb.current()
         buckets = config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets

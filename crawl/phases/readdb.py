@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from crawl.buckets.bucket_files import largest_first
 from crawl.buckets.dump import DumpJob, DumpTask, dump_bucket
 from crawl.buckets.runner import Runner
 from crawl.buckets.stats import CrawlDbStats, bucket_stats
@@ -11,7 +12,7 @@ from crawl.buckets.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import Snapshot
 from crawl.storage.split import SplitFile, destinations_of
 
 SUCCESS = "_SUCCESS"
@@ -24,7 +25,7 @@ def stats(
     """The statistics of a snapshot."""
     found = runner.run(
         partial(bucket_stats, crawl_dir.crawldb.folder, by_host),
-        _largest_first(snapshot),
+        largest_first(snapshot.files),
         "readdb: statistics",
     )
     total = CrawlDbStats()
@@ -39,7 +40,7 @@ def top(
     """The `most` URLs with the highest scores, best first."""
     found = runner.run(
         partial(top_of_bucket, crawl_dir.crawldb.folder, most, least),
-        _largest_first(snapshot),
+        largest_first(snapshot.files),
         "readdb: top",
     )
     return best_of([entry for bucket in found for entry in bucket], most)
@@ -48,17 +49,17 @@ def top(
 def dump(
     runner: Runner,
     snapshot: Snapshot,
-    dumping: DumpJob,
+    job: DumpJob,
     matching: list[SplitFile] | None,
 ) -> int:
     """Writes the wanted records into a folder that has room; returns how many."""
     rows_of = None if matching is None else destinations_of(matching)
-    work = [
+    tasks = [
         DumpTask(file, None if rows_of is None else rows_of.get(file.bucket, []))
-        for file in _largest_first(snapshot)
+        for file in largest_first(snapshot.files)
     ]
-    rows = sum(runner.run(partial(dump_bucket, dumping), work, "readdb: dump"))
-    dumping.output.write(SUCCESS, b"")
+    rows = sum(runner.run(partial(dump_bucket, job), tasks, "readdb: dump"))
+    job.output.write(SUCCESS, b"")
     return rows
 
 
@@ -73,7 +74,3 @@ def make_room(output: Folder, *, force: bool) -> None:
         raise UsageError(f"{output.address} is not empty: {advice}")
     for name in names:
         output.delete(name)
-
-
-def _largest_first(snapshot: Snapshot) -> list[BucketFile]:
-    return sorted(snapshot.files, key=lambda file: -file.rows)

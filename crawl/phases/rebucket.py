@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from crawl.buckets.bucket_files import BucketTarget, split_bucket
+from crawl.buckets.bucket_files import BucketTarget, largest_first, split_bucket
 from crawl.buckets.hosts import hosts_target
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
@@ -48,9 +48,9 @@ def run(
             CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
         )
         target_of_hosts = hosts_target(transaction.folder, transaction.place)
-        work = sorted(base.files, key=lambda file: -file.rows)
+        files = largest_first(base.files)
         with timed(report, "split", clock):
-            split = runner.run(partial(split_bucket, target, buckets), work, "rebucket: split")
+            split = runner.run(partial(split_bucket, target, buckets), files, "rebucket: split")
             hosts = [
                 file for each in base.hosts for file in split_bucket(target_of_hosts, buckets, each)
             ]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
-from crawl.buckets.bucket_files import BucketTarget
+from crawl.buckets.bucket_files import BucketTarget, largest_first
 from crawl.buckets.hosts import hosts_target
 from crawl.buckets.renormalize import Renormalization, StoredRecords, find_renormalized
 from crawl.buckets.runner import Runner
@@ -100,7 +100,7 @@ def applied(crawl_dir: CrawlDir) -> frozenset[str]:
 def check(config: Config, options: UpdateDbOptions | None = None) -> None:
     """Raises what is wrong with the settings, before anything is started."""
     UpdateRules.of(config, 0)
-    _again(config, options or UpdateDbOptions())
+    _renormalization(config, options or UpdateDbOptions())
 
 
 def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
@@ -177,25 +177,25 @@ def run(
     """Applies the segments and publishes a new snapshot of the CrawlDb."""
     report = Report("updatedb", clock.now_ms(), config.digest(), asdict(options))
     allowed = config[DB_UPDATE_ADDITIONS_ALLOWED]
-    updating = UpdateRules.of(
+    rules = UpdateRules.of(
         config,
         report.started_ms,
         additions=allowed if options.additions is None else options.additions,
     )
-    again = _again(config, options)
+    renormalization = _renormalization(config, options)
     with crawl_dir.writing_crawldb("updatedb", config, clock, force=options.force) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
         note(segment=" ".join(segment.name for segment in chosen.segments))
         base = transaction.base
-        moving = StoredRecords(
+        stored = StoredRecords(
             crawldb=transaction.folder,
             scratch=transaction.scratch,
             buckets=base.buckets if base else config[CRAWLDB_BUCKETS],
-            again=again,
+            renormalization=renormalization,
         )
         job = UpdateDbJob(
-            updating=updating,
-            moving=moving,
+            rules=rules,
+            stored=stored,
             target=BucketTarget(
                 CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
             ),
@@ -205,7 +205,7 @@ def run(
             marks=finished_marks(chosen.segments),
             hosts=HostUpdateJob(
                 target=hosts_target(transaction.folder, transaction.place),
-                buckets=moving.buckets,
+                buckets=stored.buckets,
                 longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
                 same_pages=SamePagesRule(
                     config[DB_HOST_SAME_PAGES],
@@ -215,7 +215,7 @@ def run(
                 troubles=_troubles_files(chosen.segments),
             ),
         )
-        step = _Step(runner, report, clock, moving)
+        step = _Step(runner, report, clock, stored)
         files = _delta_files(chosen.segments, report)
         merged, hosts = step.merge(transaction, job, step.moved(base), step.delta(files))
         report.finished_ms = clock.now_ms()
@@ -223,7 +223,7 @@ def run(
         snapshot = transaction.publish(
             merged,
             report,
-            buckets=moving.buckets,
+            buckets=stored.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             applying=names,
             hosts=hosts,
@@ -233,7 +233,7 @@ def run(
         )
 
 
-def _again(config: Config, options: UpdateDbOptions) -> Renormalization | None:
+def _renormalization(config: Config, options: UpdateDbOptions) -> Renormalization | None:
     normalizes = config[CRAWLDB_URL_NORMALIZERS] if options.normalize is None else options.normalize
     filters = config[CRAWLDB_URL_FILTERS] if options.filter is None else options.filter
     if not normalizes and not filters:
@@ -247,7 +247,7 @@ def _again(config: Config, options: UpdateDbOptions) -> Renormalization | None:
 def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
     """Every file to be applied, oldest segment first; the report tells of them."""
     found: list[DeltaFile] = []
-    told = []
+    described = []
     for number, segment in enumerate(segments):
         rows = {FETCH: 0, PARSE: 0}
         for place, part in enumerate((FETCH, PARSE)):
@@ -256,10 +256,10 @@ def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
             for file in manifest.files if manifest else ():
                 found.append(DeltaFile(folder, file.path, file.rows, 2 * number + place))
                 rows[part] += file.rows
-        told.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
+        described.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
         report.counters["fetch_records"] += rows[FETCH]
         report.counters["parse_records"] += rows[PARSE]
-    report.details["segments"] = told
+    report.details["segments"] = described
     return found
 
 
@@ -281,30 +281,30 @@ class _Step:
     runner: Runner
     report: Report
     clock: Clock
-    moving: StoredRecords
+    stored: StoredRecords
 
     def moved(self, base: Snapshot | None) -> list[SplitFile]:
         """Old records whose URL is no longer in normal form, under the one that is."""
-        again = self.moving.again
-        if base is None or again is None or again.normalizers is None:
+        renormalization = self.stored.renormalization
+        if base is None or renormalization is None or renormalization.normalizers is None:
             return []
-        work = sorted(base.files, key=lambda file: -file.rows)
+        tasks = largest_first(base.files)
         with timed(self.report, "moved", self.clock):
             found = self.runner.run(
-                partial(find_renormalized, self.moving), work, "updatedb: normalise again"
+                partial(find_renormalized, self.stored), tasks, "updatedb: normalise again"
             )
         return [file for file in found if file is not None]
 
     def delta(self, files: list[DeltaFile]) -> BucketDelta:
-        moving = self.moving
-        openings = len(files) * moving.buckets
+        stored = self.stored
+        openings = len(files) * stored.buckets
         worth = _FEW_OPENINGS + sum(file.rows for file in files) // _ROWS_AN_OPENING
-        if moving.again is None and openings <= worth:
+        if stored.renormalization is None and openings <= worth:
             return BucketDelta(files=files)
-        gathering = GatherJob(moving.scratch, moving.buckets, moving.again)
+        gather_job = GatherJob(stored.scratch, stored.buckets, stored.renormalization)
         with timed(self.report, "gather", self.clock):
             gathered = self.runner.run(
-                partial(gather, gathering), list(bundles(files)), "updatedb: gather"
+                partial(gather, gather_job), list(bundles(files)), "updatedb: gather"
             )
         for bundle in gathered:
             self.report.counters += bundle.counters
@@ -313,13 +313,13 @@ class _Step:
     def merge(
         self, transaction: Transaction, job: UpdateDbJob, moved: list[SplitFile], delta: BucketDelta
     ) -> tuple[list[BucketFile], list[BucketFile]]:
-        """The files of all buckets, and of their hosts; those of which nothing was told stay
+        """The files of all buckets, and of their hosts; those that no segment mentions stay
         as they are."""
         base = transaction.base
         old = {file.bucket: file for file in base.files} if base else {}
         hosts = {file.bucket: file for file in base.hosts} if base else {}
         moved_of, gathered_of = destinations_of(moved), destinations_of(delta.gathered)
-        work = [
+        tasks = [
             UpdateDbTask(
                 bucket,
                 old.get(bucket),
@@ -327,11 +327,12 @@ class _Step:
                 moved_of.get(bucket, []),
                 hosts.get(bucket),
             )
-            for bucket in range(job.moving.buckets)
+            for bucket in range(job.stored.buckets)
         ]
-        work.sort(key=lambda bucket: -(bucket.base.rows if bucket.base else 0))
         with timed(self.report, "merge", self.clock):
-            done = self.runner.run(partial(update_bucket, job), work, "updatedb: merge")
+            done = self.runner.run(
+                partial(update_bucket, job), largest_first(tasks), "updatedb: merge"
+            )
         for bucket in done:
             self.report.counters += bucket.counters
         done = sorted(done, key=lambda each: each.bucket)

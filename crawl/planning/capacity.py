@@ -217,7 +217,7 @@ def updatedb(demand: Demand, costs: Costs) -> PhaseWork:
     cpu_us = demand.urls * costs.updatedb_record_us + pages * costs.updatedb_page_us
     cpu_us += pages * demand.links * costs.updatedb_link_us + buckets * costs.updatedb_task_us
     base = demand.urls * costs.disk_record
-    told = pages * costs.disk_fetched + _parsed_bytes(demand, costs)
+    segment_bytes = pages * costs.disk_fetched + _parsed_bytes(demand, costs)
     bundles = rows / ROWS_A_BUNDLE
     openings = 2 * _chunks(demand) + bundles * buckets
     return PhaseWork(
@@ -225,10 +225,10 @@ def updatedb(demand: Demand, costs: Costs) -> PhaseWork:
         cpu_us / 1e6,
         tasks=buckets,
         task_bytes=_bucket_bytes(demand, costs),
-        read_bytes=base + 2 * told,
-        written_bytes=base + told,
-        puts=_puts(buckets + bundles, base + told),
-        gets=_gets(buckets + openings, base + 2 * told),
+        read_bytes=base + 2 * segment_bytes,
+        written_bytes=base + segment_bytes,
+        puts=_puts(buckets + bundles, base + segment_bytes),
+        gets=_gets(buckets + openings, base + 2 * segment_bytes),
     )
 
 

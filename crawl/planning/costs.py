@@ -96,8 +96,8 @@ def read_measured(text: str, origin: str) -> dict[str, MeasuredCost]:
         for key, given in keys.items():
             name = f"{section}_{key}"
             if name not in wanted:
-                told = nearest(name, wanted)
-                raise ConfigError(f"{origin}: there is no figure {section}.{key}{told}")
+                hint = nearest(name, wanted)
+                raise ConfigError(f"{origin}: there is no figure {section}.{key}{hint}")
             found[name] = _measured(given, f"{origin}: {section}.{key}")
     for name in wanted:
         if name not in found:
@@ -126,6 +126,6 @@ def write_costs(found: Mapping[str, MeasuredCost], heading: str) -> str:
             unit = UNITS.get(section, UNITS["us"])
             lines += ["", f"# {unit}", f"[{section}]"]
         each = found[field.name]
-        told = each.measured.replace("\\", "\\\\").replace('"', '\\"')
-        lines.append(f'{key} = {{ value = {each.value:.5g}, measured = "{told}" }}')
+        measured = each.measured.replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'{key} = {{ value = {each.value:.5g}, measured = "{measured}" }}')
     return "\n".join(lines) + "\n"

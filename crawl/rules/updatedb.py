@@ -1,4 +1,4 @@
-"""updatedb's state machine: one URL's record and what was heard of it, and what it becomes.
+"""updatedb's state machine: one URL's record and the segments' update of it, and what it becomes.
 
 `event_of` says in a word what happened, `TABLE` what follows from it. It differs from
 Nutch's on purpose where that one surprises its users:
@@ -76,7 +76,7 @@ class KeptSignature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A line of the table."""
+    """What follows from an event: a line of the table."""
 
     status: Status | None
     """None: as it was."""
@@ -124,7 +124,7 @@ _STILL_UNPARSED = (Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY, Status.PARSE_FA
 
 @dataclass(frozen=True, slots=True)
 class UrlUpdate:
-    """What the segments tell of one URL."""
+    """What the segments say of one URL."""
 
     fetch: CrawlDatum | None = None
     """The latest fetch; `fetch_time` is when it was."""
@@ -145,7 +145,7 @@ class UrlUpdate:
 
 @dataclass(frozen=True, slots=True)
 class UpdateRules:
-    """What decides, beside what is known and heard."""
+    """What decides beside the record and its update: settings, plugins and the moment."""
 
     schedule: ActiveSchedule
     scoring: ScoringChain
@@ -179,11 +179,11 @@ NOT_ALLOWED = UpdateOutcome(None, "dropped.additions_not_allowed")
 NEVER_FETCHED = UpdateOutcome(None, "dropped.neither_fetched_nor_linked")
 
 
-def event_of(old: CrawlDatum | None, heard: UrlUpdate, retry_max: int) -> Event | None:
+def event_of(old: CrawlDatum | None, update: UrlUpdate, retry_max: int) -> Event | None:
     """What happened; None where a URL that nobody knows was neither fetched nor linked."""
-    fetch = heard.fetch
+    fetch = update.fetch
     if fetch is None:
-        if heard.inlinks:
+        if update.inlinks:
             return Event.FOUND if old is None else Event.LINKED
         return None if old is None else Event.SILENCE
     if fetch.status is Status.FETCH_RETRY:
@@ -191,41 +191,41 @@ def event_of(old: CrawlDatum | None, heard: UrlUpdate, retry_max: int) -> Event 
         return Event.FAILED if tries < retry_max else Event.GIVEN_UP
     if fetch.status is not Status.FETCH_SUCCESS:
         return _BY_FETCH[fetch.status]
-    if heard.parse_failed:
+    if update.parse_failed:
         return Event.UNPARSABLE
-    before, after = old.signature if old is not None else None, heard.new_signature
+    before, after = old.signature if old is not None else None, update.new_signature
     if before is None or after is None:
         return Event.FETCHED
     return Event.UNCHANGED if before == after else Event.CHANGED
 
 
 def update_record(
-    url: str, old: CrawlDatum | None, heard: UrlUpdate, updating: UpdateRules, counters: Counters
+    url: str, old: CrawlDatum | None, update: UrlUpdate, rules: UpdateRules, counters: Counters
 ) -> UpdateOutcome:
     """What becomes of a URL; plugins' faults are counted."""
-    event = event_of(old, heard, updating.retry_max)
+    event = event_of(old, update, rules.retry_max)
     if event is None:
         return NEVER_FETCHED
-    if old is None and not updating.additions:
+    if old is None and not rules.additions:
         return NOT_ALLOWED
-    now = updating.now
+    now = rules.now
     if event is Event.SILENCE:
         assert old is not None
-        datum = updating.scoring.orphaned_score(url, old, now, counters)
+        datum = rules.scoring.orphaned_score(url, old, now, counters)
         return UpdateOutcome(datum, event.value)
     if event is Event.LINKED:
         assert old is not None
         datum = old
     elif event is Event.FOUND:
-        datum = _found(url, heard.inlinks[0], updating, counters)
+        datum = _found(url, update.inlinks[0], rules, counters)
     else:
-        assert heard.fetch is not None
-        datum = _visited(url, old, heard, heard.fetch, TRANSITIONS[event], updating, counters)
-    datum = updating.scoring.update_score(url, old, datum, heard.inlinks, now, counters)
+        assert update.fetch is not None
+        datum = _visited(url, old, update, update.fetch, TRANSITIONS[event], rules, counters)
+    datum = rules.scoring.update_score(url, old, datum, update.inlinks, now, counters)
     return UpdateOutcome(datum, event.value)
 
 
-def _found(url: str, link: CrawlDatum, updating: UpdateRules, counters: Counters) -> CrawlDatum:
+def _found(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -> CrawlDatum:
     status = TRANSITIONS[Event.FOUND].status
     assert status is not None
     datum = replace(
@@ -235,24 +235,24 @@ def _found(url: str, link: CrawlDatum, updating: UpdateRules, counters: Counters
         signature=None,
         metadata=_without(GENERATE_TIME_KEY, link.metadata),
     )
-    datum = updating.schedule.initialize(url, datum, updating.now, counters)
-    return updating.scoring.initial_score(url, datum, counters)
+    datum = rules.schedule.initialize(url, datum, rules.now, counters)
+    return rules.scoring.initial_score(url, datum, counters)
 
 
 def _visited(
     url: str,
     old: CrawlDatum | None,
-    heard: UrlUpdate,
+    update: UrlUpdate,
     fetch: CrawlDatum,
-    turn: Transition,
-    updating: UpdateRules,
+    transition: Transition,
+    rules: UpdateRules,
     counters: Counters,
 ) -> CrawlDatum:
     known = fetch if old is None else old
     before = 0 if old is None else old.modified_time
     modified = fetch.modified_time or before
     fetched = fetch.fetch_time
-    status = turn.status
+    status = transition.status
     assert status is not None
     datum = CrawlDatum(
         status,
@@ -261,17 +261,17 @@ def _visited(
         known.fetch_interval,
         _retries(old),
         known.score,
-        _signature(old, heard, turn.signature),
-        _metadata(old, heard, fetch),
+        _signature(old, update, transition.signature),
+        _metadata(old, update, fetch),
     )
-    schedule = updating.schedule
+    schedule = rules.schedule
     if datum.fetch_interval <= 0:  # a document inside a page: nobody gave it one
-        datum = schedule.initialize(url, datum, updating.now, counters)
-    if turn.visit is NextVisit.RETRY:
+        datum = schedule.initialize(url, datum, rules.now, counters)
+    if transition.visit is NextVisit.RETRY:
         return schedule.after_retry(url, datum, fetched=fetched, counters=counters)
-    if turn.visit is NextVisit.GONE:
+    if transition.visit is NextVisit.GONE:
         if fetch.status is Status.FETCH_RETRY:
-            datum = replace(datum, retries=min(_retries(old) + 1, updating.retry_max))
+            datum = replace(datum, retries=min(_retries(old) + 1, rules.retry_max))
         return schedule.after_gone(url, datum, fetched=fetched, counters=counters)
     datum = schedule.after_fetch(
         url,
@@ -279,14 +279,14 @@ def _visited(
         previous_modified=before,
         fetched=fetched,
         modified=modified,
-        change=turn.change,
+        change=transition.change,
         counters=counters,
     )
-    if turn.change is PageChange.NOTMODIFIED and datum.modified_time != before:
+    if transition.change is PageChange.NOTMODIFIED and datum.modified_time != before:
         datum = replace(datum, modified_time=before)
-    if datum.fetch_interval > updating.max_interval:
+    if datum.fetch_interval > rules.max_interval:
         counters["refetch_forced"] += 1
-        datum = schedule.force_refetch(url, datum, updating.now, asap=False, counters=counters)
+        datum = schedule.force_refetch(url, datum, rules.now, asap=False, counters=counters)
         # or the server would say that nothing has changed
         datum = replace(datum, metadata=_without(ETAG_KEY, datum.metadata))
     return datum
@@ -297,15 +297,15 @@ def _retries(old: CrawlDatum | None) -> int:
     return 0 if old is None else old.retries
 
 
-def _signature(old: CrawlDatum | None, heard: UrlUpdate, keep: KeptSignature) -> bytes | None:
+def _signature(old: CrawlDatum | None, update: UrlUpdate, keep: KeptSignature) -> bytes | None:
     before = None if old is None else old.signature
     if keep is KeptSignature.OLD:
         return before
-    after = heard.new_signature
+    after = update.new_signature
     return before if after is None and keep is KeptSignature.LAST else after
 
 
-def _metadata(old: CrawlDatum | None, heard: UrlUpdate, fetch: CrawlDatum) -> Mapping[str, str]:
+def _metadata(old: CrawlDatum | None, update: UrlUpdate, fetch: CrawlDatum) -> Mapping[str, str]:
     metadata = dict(fetch.metadata)
     if old is not None:
         for key, value in old.metadata.items():
@@ -315,7 +315,7 @@ def _metadata(old: CrawlDatum | None, heard: UrlUpdate, fetch: CrawlDatum) -> Ma
     if fetch.status not in _STILL_UNPARSED:
         metadata.pop(PARSE_STATUS_KEY, None)  # an earlier parse's
     if fetch.status is Status.FETCH_SUCCESS:
-        metadata.update(heard.parse_metadata)
+        metadata.update(update.parse_metadata)
     return metadata
 
 

@@ -25,10 +25,10 @@ def test_what_segments_remember() -> None:
 
 def test_what_the_host_says_now() -> None:
     who = Curious({"http://a.org/robots.txt": "User-agent: *\nDisallow: /x\nCrawl-delay: 3"})
-    word = ask_verdict("http://a.org/x", who.config(), who.means())
-    assert word == RobotsVerdict(False, "not allowed (robots_file)", 3.0)
+    verdict = ask_verdict("http://a.org/x", who.config(), who.means())
+    assert verdict == RobotsVerdict(False, "not allowed (robots_file)", 3.0)
     assert ask_verdict("http://a.org/y", who.config(), who.means()).allowed is True
     broken = Curious({"http://a.org/robots.txt": REFUSED})
-    word = ask_verdict("http://a.org/x", broken.config(), broken.means())
-    assert word.allowed is False
-    assert word.told == "cannot be had for now: robots_unreachable (connect_refused)"
+    verdict = ask_verdict("http://a.org/x", broken.config(), broken.means())
+    assert verdict.allowed is False
+    assert verdict.detail == "cannot be had for now: robots_unreachable (connect_refused)"

@@ -8,12 +8,14 @@ whose new pages are all the same has no new URL selected for a while, and then a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.buckets.generate.ranking import Keys
+from crawl.model.arrow import strings
 from crawl.model.hosts import HostState
 from crawl.model.status import Status
 from crawl.rules.host_wait import waits_until
@@ -90,7 +92,7 @@ def _numbered(hosts: Iterable[str]) -> dict[str, int]:
     return {host: number for number, host in enumerate(sorted(hosts))}
 
 
-def _numbers(hosts: pa.ChunkedArray, numbers: Mapping[str, int]) -> npt.NDArray[np.int32]:
+def _numbers(hosts: pa.ChunkedArray[Any], numbers: Mapping[str, int]) -> npt.NDArray[np.int32]:
     if not numbers:
         return np.full(len(hosts), -1, dtype=np.int32)
     codes, names = _codes(hosts)
@@ -103,6 +105,6 @@ def _is_new(rows: pa.Table) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _codes(hosts: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], list[str]]:
+def _codes(hosts: pa.ChunkedArray[Any]) -> tuple[npt.NDArray[np.int32], list[str]]:
     column = encoded(hosts)
-    return column.indices.to_numpy(), column.dictionary.to_pylist()
+    return column.indices.to_numpy(), strings(column.dictionary)

@@ -50,21 +50,21 @@ class AssignTaskResult:
     counters: Counters
 
 
-def summarize_shard(ranking: RankJob, step: int, shard: Shard) -> KeySummary:
-    return summarize(_eligible(ranking, shard), step)
+def summarize_shard(job: RankJob, step: int, shard: Shard) -> KeySummary:
+    return summarize(_eligible(job, shard), step)
 
 
-def look_inside_shard(ranking: RankJob, limits: Bracket, shard: Shard) -> BracketKeys:
-    return keys_in_bracket(_eligible(ranking, shard), limits)
+def look_inside_shard(job: RankJob, limits: Bracket, shard: Shard) -> BracketKeys:
+    return keys_in_bracket(_eligible(job, shard), limits)
 
 
-def assign_shard(ranking: RankJob, shard: Shard) -> AssignTaskResult:
-    candidates = read_split(ranking.scratch, shard.files, shard.number, CANDIDATES)
+def assign_shard(job: RankJob, shard: Shard) -> AssignTaskResult:
+    candidates = read_split(job.scratch, shard.files, shard.number, CANDIDATES)
     keys, groups = _arrays(candidates)
-    taken = assign(keys, groups, ranking.cap, shard.cuts)
+    taken = assign(keys, groups, job.cap, shard.cuts)
     chosen = taken != NOT_TAKEN
     counters = Counters({"urls_generated": int(np.count_nonzero(chosen))})
-    possible = within_cap(keys, groups, ranking.cap * len(shard.cuts))
+    possible = within_cap(keys, groups, job.cap * len(shard.cuts))
     over = ~possible & ~chosen
     counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(over))
     counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
@@ -73,7 +73,7 @@ def assign_shard(ranking: RankJob, shard: Shard) -> AssignTaskResult:
         return AssignTaskResult(None, counters)
     table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED)
     file = write_split(
-        ranking.scratch,
+        job.scratch,
         scratch_name("assigned"),
         table,
         candidates["bucket"].to_numpy()[chosen],
@@ -81,9 +81,9 @@ def assign_shard(ranking: RankJob, shard: Shard) -> AssignTaskResult:
     return AssignTaskResult(file, counters)
 
 
-def _eligible(ranking: RankJob, shard: Shard) -> Keys:
-    keys, groups = _arrays(read_split(ranking.scratch, shard.files, shard.number, CANDIDATES))
-    return eligible_keys(keys, groups, ranking.cap, shard.cuts)
+def _eligible(job: RankJob, shard: Shard) -> Keys:
+    keys, groups = _arrays(read_split(job.scratch, shard.files, shard.number, CANDIDATES))
+    return eligible_keys(keys, groups, job.cap, shard.cuts)
 
 
 def _arrays(candidates: pa.Table) -> tuple[Keys, npt.NDArray[np.uint64]]:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from crawl.buckets.renormalize import Renormalization, with_urls
 from crawl.counters import Counters
 from crawl.errors import UsageError
+from crawl.model.arrow import count_true
 from crawl.model.tables import CRAWLDB
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
@@ -75,7 +76,7 @@ class GatherJob:
 
     scratch: Folder
     buckets: int
-    again: Renormalization | None
+    renormalization: Renormalization | None
     """How URLs are normalised and filtered."""
 
 
@@ -101,7 +102,7 @@ def bundles(files: Iterable[DeltaFile]) -> Iterator[list[DeltaFile]]:
         yield bundle
 
 
-def gather(gathering: GatherJob, files: Sequence[DeltaFile]) -> GatherTaskResult:
+def gather(job: GatherJob, files: Sequence[DeltaFile]) -> GatherTaskResult:
     """Reads the files and writes their rows anew, split by bucket."""
     counters = Counters()
     rows = [DELTA.empty_table()]
@@ -109,20 +110,22 @@ def gather(gathering: GatherJob, files: Sequence[DeltaFile]) -> GatherTaskResult
         with open_table(file.folder, file.path) as source:
             for group in each_group(source):
                 group = _with_origin(group, file.origin)
-                rows.append(_again(gathering.again, group, counters))
+                rows.append(_renormalized(job.renormalization, group, counters))
     table = pa.concat_tables(rows)
     if table.num_rows == 0:
         return GatherTaskResult(None, counters)
-    destinations = buckets_of(table["host"], gathering.buckets)
-    split = write_split(gathering.scratch, scratch_name("delta"), table, destinations)
+    destinations = buckets_of(table["host"], job.buckets)
+    split = write_split(job.scratch, scratch_name("delta"), table, destinations)
     return GatherTaskResult(split, counters)
 
 
-def _again(again: Renormalization | None, rows: pa.Table, counters: Counters) -> pa.Table:
-    if again is None or rows.num_rows == 0:
+def _renormalized(
+    renormalization: Renormalization | None, rows: pa.Table, counters: Counters
+) -> pa.Table:
+    if renormalization is None or rows.num_rows == 0:
         return rows
-    urls, kept = again.of(rows["url"].combine_chunks(), counters)
-    counters["records_filtered"] += pc.sum(pc.invert(kept)).as_py()
+    urls, kept = renormalization.of(rows["url"].combine_chunks(), counters)
+    counters["records_filtered"] += count_true(pc.invert(kept))
     return with_urls(rows.filter(kept), urls.filter(kept))
 
 

@@ -8,6 +8,7 @@ crawl_fetch, and would stay reserved for `crawl.gen.delay` though nobody fetches
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
+from crawl.model.arrow import strings
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import lookup, without_entry
 from crawl.model.tables import CRAWLDB
@@ -46,7 +48,7 @@ def _mark_of(segment: Segment) -> set[str]:
     for file in segment.require(GENERATE).files:
         with open_table(segment.part_folder(GENERATE), file.path) as source:
             for rows in source.iter_batches(1, columns=["metadata"]):
-                return set(lookup(rows.column(0), GENERATE_TIME_KEY).drop_null().to_pylist())
+                return set(strings(lookup(rows.column(0), GENERATE_TIME_KEY).drop_null()))
     return set()
 
 
@@ -72,15 +74,15 @@ def lift_reservations(
     if len(free) == 0:
         return group
     counters["reservations_lifted"] += len(free)
-    lifted = without_entry(metadata.take(pa.array(free)), GENERATE_TIME_KEY)
+    lifted = without_entry(metadata.take(free), GENERATE_TIME_KEY)
     places = np.arange(len(metadata))
     places[free] = len(metadata) + np.arange(len(free))
     column = CRAWLDB.names.index("metadata")
-    mended = pa.concat_arrays([metadata, lifted]).take(pa.array(places))
+    mended = pa.concat_arrays([metadata, lifted]).take(places)
     return group.set_column(column, CRAWLDB.schema.field("metadata"), mended)
 
 
-def _marked(metadata: pa.Array, marks: frozenset[str]) -> npt.NDArray[np.bool_]:
+def _marked(metadata: pa.Array[Any], marks: frozenset[str]) -> npt.NDArray[np.bool_]:
     values = pa.array(sorted(marks), pa.string())
     found: npt.NDArray[np.bool_] = pc.is_in(
         lookup(metadata, GENERATE_TIME_KEY), value_set=values
