@@ -221,7 +221,7 @@ def _columns(
 
 
 def _scored(job: ReadSeedsJob, rows: pa.Table, counters: Counters) -> pa.Table:
-    """The rows after scoring's word on seeds, asked only if it has one."""
+    """The rows with the scores that scoring plugins give to seeds, asked only if one does."""
     if not job.scoring.changes_injected:
         return rows
     changed = to_table(

@@ -150,7 +150,7 @@ def _parse_group(task: PartParsing, group: tuple[int, tuple[PartFile, ...]]) -> 
 
 
 class _Marks:
-    """How many pages a task has parsed, for whoever watches: an empty file with the number in
+    """How many pages a task has parsed, for progress displays: an empty file with the number in
     its name, so that a look is one listing."""
 
     def __init__(self, segment: Folder, number: int, clock: Clock | None = None) -> None:

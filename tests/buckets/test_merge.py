@@ -35,10 +35,8 @@ def test_a_merge_is_the_union_in_order(old: dict[str, int], new: dict[str, int],
     def added(groups: KeyGroups) -> pa.Table:
         was, comes = groups.first(), groups.last()
         assert was["url"].to_pylist() == comes["url"].to_pylist()
-        assert all(value < 10 for value in was["value"].to_pylist())
-        sums = [
-            a + b for a, b in zip(was["value"].to_pylist(), comes["value"].to_pylist(), strict=True)
-        ]
+        assert (was["value"].to_numpy() < 10).all()
+        sums = was["value"].to_numpy() + comes["value"].to_numpy()
         return was.set_column(1, "value", pa.array(sums, pa.int64()))
 
     merged = list(merge_sorted(groups(table(old), size), table(new), added, KEY))
@@ -86,13 +84,14 @@ def test_a_key_of_two_columns_whose_new_rows_repeat(
 
     def rows_of(pairs: Iterable[tuple[str, int]], first: int) -> pa.Table:
         numbered = [(*pair, first + place) for place, pair in enumerate(pairs)]
-        schema = pa.schema([("url", pa.string()), ("page", pa.int64()), ("row", pa.int64())])
+        types: dict[str, pa.DataType] = {"url": pa.string(), "page": pa.int64(), "row": pa.int64()}
+        schema = pa.schema(types)
         return pa.Table.from_pylist(
             [dict(zip(schema.names, row, strict=True)) for row in numbered], schema=schema
         )
 
     key = ["url", "page"]
-    forgotten = set()
+    forgotten: set[tuple[str, int]] = set()
 
     def combine(groups: KeyGroups) -> pa.Table:
         several = groups.rows.to_pylist()

@@ -114,7 +114,7 @@ def damages(root: Path, *, all_files: bool) -> list[Damage]:
     found = []
     for number, path in enumerate(files):
         if all_files or path.startswith(("crawldb/CURRENT", _newest(files))):
-            kinds = KINDS
+            kinds: tuple[str, ...] = KINDS
         else:
             kinds = (KINDS[number % len(KINDS)],)
         found += [Damage(path, kind) for kind in kinds if (root / path).stat().st_size > 60]

@@ -3,7 +3,8 @@ table can be written, merged and published like the CrawlDb."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from crawl.buckets.runner import InProcess
 from crawl.buckets.table_merge import MergeJob, write_delta
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.model.arrow import as_mask, equals
 from crawl.model.report import Report
 from crawl.model.tables import Column, Table
 from crawl.phases.table_merge import merge_table
@@ -34,7 +36,6 @@ LINKS = Table(
     bucket_by="host",
 )
 BUCKETS = 3
-Links = Mapping[str, Iterable[str]]
 
 
 def links_table(pairs: Iterable[tuple[str, str]]) -> pa.Table:
@@ -45,13 +46,13 @@ def links_table(pairs: Iterable[tuple[str, str]]) -> pa.Table:
 
 def joined(groups: KeyGroups) -> pa.Table:
     """One row a URL with the inlinks of all its rows; a URL that `-` links to is forgotten."""
-    lists = groups.rows["inlinks"].combine_chunks()
+    lists = cast("pa.ListArray[Any]", groups.rows["inlinks"].combine_chunks())
     sizes = np.add.reduceat(pc.list_value_length(lists).to_numpy(), groups.starts)
     offsets = np.append(0, np.cumsum(sizes)).astype(np.int32)
-    column = pa.ListArray.from_arrays(pa.array(offsets), lists.flatten())
+    column = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists.flatten())
     rows = groups.first().set_column(2, LINKS.schema.field("inlinks"), column)
-    forgotten = ["-" in inlinks for inlinks in column.to_pylist()]
-    return rows.filter(pc.invert(pa.array(forgotten)))
+    marks = np.add.reduceat(as_mask(equals(lists.flatten(), "-")), offsets[:-1], dtype=np.int64)
+    return rows.filter(pa.array(marks == 0))
 
 
 def add_links(address: str, pairs: Iterable[tuple[str, str]], keep: int = 2) -> None:

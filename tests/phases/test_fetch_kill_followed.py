@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from crawl.fetcher.output.followed import FOLLOWED
 from crawl.model.status import Status
+from crawl.storage.chunks import FOLLOWED
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH
 from crawl.synthetic.web import Kind, Settings, Web, WebServer, duplicates, running

@@ -202,7 +202,7 @@ NEW = seed(score=3.0, fetch_interval=7, metadata={"b": "new", "c": "new"})
     ],
 )
 def test_a_known_url(
-    tmp_path: Path, line: str, options: dict[str, bool], expected: CrawlDatum
+    tmp_path: Path, line: str, options: dict[str, Any], expected: CrawlDatum
 ) -> None:
     crawl = Crawl(tmp_path)
     other = datum(score=9.0)

@@ -8,6 +8,7 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import Locked, NoSnapshot, PluginError, UsageError
+from crawl.model.arrow import strings
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.phases import parse
@@ -87,7 +88,7 @@ def test_rows_for_the_crawldb_lie_by_its_buckets(tmp_path: Path) -> None:
     found = [
         url
         for bucket in range(4)
-        for url in read_bucket(segment.part_folder(PARSE), file.path, bucket, 4)["url"].to_pylist()
+        for url in strings(read_bucket(segment.part_folder(PARSE), file.path, bucket, 4)["url"])
     ]
     assert sorted(found) == [url for url, _ in told_to_crawldb(segment)]
 

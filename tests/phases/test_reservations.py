@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ KNOWN = {
 }
 
 
-def generated(directory: CrawlDir, later_ms: int = 0, **options: int) -> tuple[str, ...]:
+def generated(directory: CrawlDir, later_ms: int = 0, **options: Any) -> tuple[str, ...]:
     config = Config.of({"generate.update.crawldb": True, "urlfilter.order": []})
     clock, chosen = ManualClock(NOW + later_ms), GenerateOptions(**options)
     done = generate.run(InProcess(), directory, config, chosen, clock, resolver=lambda host: None)

@@ -188,7 +188,7 @@ def test_neither_parts_nor_parser_nor_when_it_is_parsed_make_a_difference(
     server: WebServer,
     usual: Crawled,
     parts: int,
-    settings: dict[str, object],
+    settings: dict[str, Any],
 ) -> None:
     """To the last bit of every record, but for how long an answer took; and of every parse."""
     found = crawled(tmp_path / "c", server, parts=parts, **settings)

@@ -14,7 +14,7 @@ from crawl.phases import rebucket, updatedb
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
-from tests.phases.made import DAY, NOW, Told, datum, make_segment, records_of
+from tests.phases.made import DAY, NOW, SegmentRows, datum, make_segment, records_of
 from tests.phases.updating import MONTH, S1, S2, S3, A, B, C, Crawl, fetched, link, signed
 
 
@@ -251,7 +251,7 @@ def test_filter_and_normalize(tmp_path: Path) -> None:
         },
         buckets=5,
     )
-    told: Told = [
+    told: SegmentRows = [
         ("http://a.org/new.gif", link()),
         ("http://A.org/./keep", link(0.5)),
         ("http://other.org/y", link(0.5)),

@@ -14,7 +14,7 @@ from crawl.model.status import Status
 from crawl.phases import updatedb
 from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
 from crawl.testing.clock import ManualClock
-from tests.phases.made import DAY, NOW, Told, datum, make_crawldb, make_segment, records_of
+from tests.phases.made import DAY, NOW, SegmentRows, datum, make_crawldb, make_segment, records_of
 
 MONTH = 30 * DAY
 
@@ -38,13 +38,15 @@ class Crawl:
     def __init__(self, folder: Path, records: Mapping[str, CrawlDatum], **shape: Any) -> None:
         self.directory = make_crawldb(str(folder / "crawl"), records, **shape)
 
-    def segment(self, name: str, fetch: Told = (), parse: Told | None = (), **how: Any) -> None:
+    def segment(
+        self, name: str, fetch: SegmentRows = (), parse: SegmentRows | None = (), **how: Any
+    ) -> None:
         make_segment(self.directory, name, fetch, parse, **how)
 
     def update(
         self,
         *segments: str,
-        settings: dict[str, object] | None = None,
+        settings: Mapping[str, object] | None = None,
         files: dict[str, str] | None = None,
         **options: Any,
     ) -> UpdateDbResult:

@@ -10,6 +10,7 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.arrow import strings
 from crawl.model.parse import Outlink
 from crawl.rules.outlinks import Exempts, OutlinkRules, keep_links
 from crawl.urls.parse import host_of
@@ -35,14 +36,14 @@ def kept(
     counters = Counters()
     outlinks = [Outlink(link) if isinstance(link, str) else link for link in links]
     found = keep_links([(PAGE, outlinks)], given or rules(), counters, exempts)
-    assert found.hosts.to_pylist() == [host_of(url) or "" for url in found.urls.to_pylist()]
+    assert found.hosts.to_pylist() == [host_of(url) or "" for url in strings(found.urls)]
     dropped = {
         name.removeprefix("outlinks_dropped."): count
         for name, count in counters.items()
         if name.startswith("outlinks_dropped.")
     }
     assert len(found.owner) + sum(dropped.values()) == len(links)
-    return found.urls.to_pylist(), dropped
+    return strings(found.urls), dropped
 
 
 def test_links_are_normalised_and_filtered_in_their_order() -> None:
@@ -141,7 +142,9 @@ def test_internal_links_by_host_and_by_domain() -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    for pages in ([], [(PAGE, [])], [(PAGE, []), ("http://b.org/", [])]):
+    none: list[Outlink] = []
+    for urls in ((), (PAGE,), (PAGE, "http://b.org/")):
+        pages = [(url, none) for url in urls]
         found = keep_links(pages, rules(), Counters())
         assert len(found.owner) == len(found.urls) == len(found.hosts) == 0
 

@@ -1,4 +1,4 @@
-"""generate's word on whole hosts: which ones are left out for now, and which are only tried.
+"""Which hosts generate leaves out for now, and of which it takes only a few URLs.
 
 A host that answered nothing is left out until its wait is over. Then one URL of it is
 selected, the best: thousands of URLs of hosts that are gone must not fill a segment. A host
