@@ -125,10 +125,16 @@ def _explain(
         on_lists = {mention.segment for mention in mentions if mention.part == GENERATE}
         unfinished = unfinished_segments(
             (segment for segment in segments if segment.name in on_lists),
-            *(current.applied, now_ms, selection.reserved_ms),
+            current.applied,
+            now_ms,
+            selection.reserved_ms,
         )
         steps = generate_steps(
-            *(selection, row, directory.crawldb.folder, bucket, hosts),
+            selection,
+            row,
+            directory.crawldb.folder,
+            bucket,
+            hosts,
             listed_in=unfinished[0].name if unfinished else "",
         )
     return Explanation(

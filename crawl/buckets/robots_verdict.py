@@ -17,8 +17,12 @@ _DENIED = ProtocolStatus.ROBOTS_DENIED.label
 _ASKED = frozenset(
     status.label
     for status in (
-        *(ProtocolStatus.SUCCESS, ProtocolStatus.NOTMODIFIED, ProtocolStatus.MOVED),
-        *(ProtocolStatus.TEMP_MOVED, ProtocolStatus.NOTFOUND, ProtocolStatus.GONE),
+        ProtocolStatus.SUCCESS,
+        ProtocolStatus.NOTMODIFIED,
+        ProtocolStatus.MOVED,
+        ProtocolStatus.TEMP_MOVED,
+        ProtocolStatus.NOTFOUND,
+        ProtocolStatus.GONE,
     )
 )
 """What only a page that was asked for can come to."""

@@ -92,8 +92,10 @@ class _PhaseObserver:
         # as text it is printed once, by whoever handles it
         if isinstance(error, Exception) and logs.is_json():
             _log.log(
-                *(logging.INFO if is_outcome else logging.ERROR, "%s ended: %s"),
-                *(self.phase, error),
+                logging.INFO if is_outcome else logging.ERROR,
+                "%s ended: %s",
+                self.phase,
+                error,
                 exc_info=not isinstance(error, CrawlError),
             )
         if self.meter is None:
@@ -109,7 +111,8 @@ class _PhaseObserver:
         counters = report.counters if isinstance(report, Report) else Counters()
         _log.info(
             "%s done in %.1f s",
-            *(self.phase, seconds),
+            self.phase,
+            seconds,
             extra={"fields": {"seconds": round(seconds, 3), "counters": dict(counters)}},
         )
         meter = self.meter

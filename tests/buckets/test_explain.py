@@ -97,7 +97,8 @@ def test_what_a_segment_has_in_store(directory: CrawlDir) -> None:
     with directory.writing_crawldb("updatedb", Config(), SystemClock()) as transaction:
         base = directory.require_crawldb()
         transaction.publish(
-            *(base.files, Report("updatedb", NOW, "")),
+            base.files,
+            Report("updatedb", NOW, ""),
             buckets=base.buckets,
             keep=3,
             applying=[FIRST],

@@ -36,7 +36,8 @@ AT_STAKE = 2 * SITES
 """What one death may have asked for again: a request a host is under way, and an answer of each
 may be on its way into the journal."""
 WEB = Settings.plain(
-    *(SITES, 50),
+    SITES,
+    50,
     odd=0.6,
     kinds=(Kind.TOUR, Kind.CHAIN, Kind.AWAY, Kind.MOVED),
     fanout=3,

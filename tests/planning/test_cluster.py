@@ -86,7 +86,11 @@ def test_a_billion_pages_a_day() -> None:
     assert found.fits
     assert 0.95 * HOURS_A_DAY <= found.hours_per_day <= HOURS_A_DAY
     assert [phase.work.phase for phase in found.phases] == [
-        *("inject", "generate", "fetch", "parse", "updatedb")
+        "inject",
+        "generate",
+        "fetch",
+        "parse",
+        "updatedb",
     ]
     assert found.phases[0].hours_per_day == 0
     assert found.max_count >= BILLION.cap

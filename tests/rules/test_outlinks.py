@@ -152,7 +152,12 @@ def test_nothing_in_nothing_out() -> None:
 _urls = st.sampled_from(
     [
         *(f"http://{host}.org/{path}" for host in "abc" for path in ("", "x", "y#z", "page")),
-        *("mailto:x", "", "http://a.org/" + "l" * 120, "HTTP://A.ORG/page", "\udfff", "file:///x"),
+        "mailto:x",
+        "",
+        "http://a.org/" + "l" * 120,
+        "HTTP://A.ORG/page",
+        "\udfff",
+        "file:///x",
     ]
 )
 _links = st.builds(Outlink, _urls, rel=st.sampled_from(["", "nofollow", "ugc nofollow", "me"]))
