@@ -34,9 +34,9 @@ class BucketTarget:
 
     table: Table
     folder: Folder
-    """The dataset's."""
+    """The dataset's folder."""
     place: str
-    """In the folder: that of the snapshot to be published (`Transaction.place`)."""
+    """The place in the folder of the snapshot to be published (`Transaction.place`)."""
     group_rows: int = DEFAULT_GROUP_ROWS
     stem: str = "part"
     """How the names of the files begin."""

@@ -54,16 +54,16 @@ class SnapshotRecord:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All there is to say."""
+    """What the crawl knows of one URL, and what would become of it."""
 
     asked: str
     url: str
     """Under which it is looked for: as asked, or in normal form if only that is known."""
     normalizing: tuple[NormalizerStep, ...]
     filtering: tuple[FilterStep, ...]
-    """Of the normal form; empty where there is none."""
+    """What each filter says of the normal form; empty where there is none."""
     history: tuple[SnapshotRecord, ...]
-    """By snapshot, the current one last."""
+    """The URL's record in each snapshot, the current one last."""
     segments: tuple[SegmentEntry, ...]
     inlinks: tuple[Inlink, ...]
     generating: tuple[GenerateStep, ...]
@@ -73,7 +73,7 @@ class Explanation:
 
     @property
     def record(self) -> CrawlDatum | None:
-        """The CrawlDb's word today."""
+        """The URL's record in the current CrawlDb."""
         return self.history[-1].record
 
     @property
@@ -90,7 +90,7 @@ def explain(
     *,
     most_inlinks: int = 5,
 ) -> Explanation:
-    """As of `now_ms`; of pages that link to it, only so many."""
+    """Explains the URL as of `now_ms`, with at most `most_inlinks` pages that link to it."""
     return directory.reading(
         lambda current: _explain(directory, current, url, config, now_ms, most_inlinks)
     )

@@ -136,7 +136,7 @@ def _combined(rows: pa.Table, combine: Combine, key: Sequence[str]) -> pa.Table:
 
 
 def repeats_before(rows: pa.Table, key: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Of sorted rows: whether each but the first has the key of the one before it."""
+    """Whether each of these sorted rows but the first has the key of the one before it."""
     return _repeats([as_array(rows[name]) for name in key])
 
 

@@ -71,9 +71,9 @@ class _Batch:
 
     sequences: npt.NDArray[np.int64]
     urls: pa.Array[Any]
-    """As given, not yet normalised."""
+    """The URLs as given, not yet normalised."""
     annotated: dict[int, Seed]
-    """By row, the seeds whose line says more than a URL."""
+    """The seeds whose line says more than a URL, by row."""
 
 
 def read_seeds(job: ReadSeedsJob, piece: SeedPiece) -> ReadSeedsTaskResult:

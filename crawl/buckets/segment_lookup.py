@@ -1,4 +1,4 @@
-"""Where segments speak of one URL: in fetch lists, among answers, parses and links.
+"""What segments hold of one URL: in fetch lists, among answers, parses and links.
 
 Only the URL column is read of rows that are not the URL's, and of tables that lie bucket by
 bucket only the URL's own bucket; page bodies are never read.
@@ -34,16 +34,16 @@ _LINK_COLUMNS = ["url", "outlinks.list.element.url", "outlinks.list.element.anch
 
 @dataclass(frozen=True, slots=True)
 class SegmentEntry:
-    """What one part of a segment says of the URL."""
+    """What one part of a segment holds of the URL."""
 
     segment: str
     part: str
     records: tuple[CrawlDatum, ...] = ()
-    """Of crawl_generate, crawl_fetch and crawl_parse; of links only the best-scored one."""
+    """Records of crawl_generate, crawl_fetch and crawl_parse; of links only the best-scored."""
     links: int = 0
-    """Of crawl_parse: how many pages link to the URL."""
+    """How many pages link to the URL, by crawl_parse."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """Of content and parse_data: columns by name."""
+    """Values of content and parse_data by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class Inlink:
 
 
 def find_in_segment(segment: Segment, url: str, buckets: int) -> Iterator[SegmentEntry]:
-    """Every part of the segment that speaks of the URL, in the order of a round; `buckets`
-    are the CrawlDb's."""
+    """What every part of the segment holds of the URL, in the order of a round; `buckets` is
+    the CrawlDb's number of them."""
     for part in (GENERATE, FETCH, CONTENT, PARSE_DATA, PARSE):
         found = _found(segment, part, url, buckets)
         if found is not None:

@@ -1,4 +1,4 @@
-"""What a phase tells beside its report: that it runs, how it ended, what it counted. One line
+"""Logs, spans and metrics of a phase: that it runs, how it ended, what it counted. One line
 above each phase's `run`, so that none is forgotten and none knows who listens.
 """
 
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
-    """For a function with arguments `runner`, `crawl_dir` and `clock`, whose result may have
+    """Wraps a function with arguments `runner`, `crawl_dir` and `clock`, whose result may have
     a `report`, a `snapshot` and segments."""
 
     def around(run: Callable[P, Done]) -> Callable[P, Done]:

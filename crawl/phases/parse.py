@@ -177,8 +177,8 @@ class _Marks:
 
 
 def pages_done(segment: Segment) -> int:
-    """By a parse that is under way; of a task that is tried again what the first attempt had
-    done counts until the second has done more."""
+    """How many pages a parse under way has done; of a task that is tried again what the first
+    attempt had done counts until the second has done more."""
     furthest: dict[str, int] = {}
     for mark in segment.folder.names(PROGRESS):
         number, _, pages = mark.partition("-")

@@ -64,7 +64,8 @@ def dump(
 
 
 def make_room(output: Folder, *, force: bool) -> None:
-    """Only a dump may be replaced: nobody's other files are ever deleted."""
+    """Empties the folder of a dump that is to be replaced; raises UsageError where there is
+    anything else: nobody's other files are ever deleted."""
     names = output.names()
     if not names:
         return

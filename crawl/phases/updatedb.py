@@ -63,7 +63,7 @@ class UpdateDbOptions:
     """What the command line says; None where the configuration decides."""
 
     segments: tuple[str, ...] = ()
-    """By name; none: every segment that is parsed and not in the CrawlDb yet."""
+    """Names of segments; none: every one that is parsed and not in the CrawlDb yet."""
     additions: bool | None = None
     filter: bool | None = None
     normalize: bool | None = None

@@ -18,7 +18,7 @@ BYTES_A_CHUNK = 64 << 20
 ROWS_A_BUNDLE = 400_000
 """Rows that updatedb splits by bucket into one file."""
 BYTES_A_PART = 50_000_000
-"""Of an object that is uploaded or read in pieces: s3fs's block."""
+"""The size of the pieces in which an object is uploaded or read: s3fs's block."""
 GETS_AN_OPENING = 3
 """Size, footer, data."""
 ROBOTS_BYTES = 2_000
@@ -96,7 +96,7 @@ class PhaseWork:
     phase: str
     cpu_s: float
     start_s: float = 0.0
-    """Of every worker, before it begins."""
+    """Seconds that every worker takes before it begins."""
     tasks: float = math.inf
     """So many can be worked on at once."""
     task_bytes: float = 0.0

@@ -12,7 +12,7 @@ from crawl.planning.costs import Costs
 MOST_NODES = 1_000_000
 HOURS_A_DAY = 24.0
 STORE_LATENCY_S = 0.03
-"""Of one request to an object store, for which a task waits."""
+"""Seconds that a task waits for one request to an object store."""
 MEMORY_FOR_TASKS = 0.8
 """The rest is the system's, Spark's and the page cache's."""
 
@@ -25,7 +25,7 @@ class Node:
     memory_bytes: float = 64e9
     bits_per_s: float = 10e9
     threads: int = 50
-    """Of a fetch task."""
+    """Threads of a fetch task."""
     use: float = 0.7
     """Share of it that does our work: the rest goes to Spark, stragglers and failures."""
 
@@ -39,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """In whatever money."""
+    """What things cost, in any currency."""
 
     node_hour: float = 0.0
     gigabyte_month: float = 0.0
@@ -52,8 +52,8 @@ class Prices:
 
 
 EXAMPLE_PRICES = Prices(0.70, 0.023, 5.0, 0.40)
-"""Of the order of what large providers ask, in dollars, for 16 cores with 64 GB on demand and
-for an object store: so that a plan tells how its costs are shared before anybody has an offer."""
+"""Prices of the order of what large providers ask, in dollars, for 16 cores with 64 GB on demand
+and for an object store: they show how the costs are shared before anybody has an offer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class PhasePlan:
     """0: it is run once, before."""
     time: PhaseTime
     cost: float
-    """Of a day; of the one run where it is run once."""
+    """The cost of a day; of the one run where it is run once."""
 
     @property
     def hours_per_day(self) -> float:
@@ -162,7 +162,7 @@ def plan(
 
 
 def hours_per_day(demand: Demand, costs: Costs, node: Node, nodes: float) -> float:
-    """Of all rounds of a day, one phase after the other."""
+    """The hours that all rounds of a day take, one phase after the other."""
     return _seconds(round_of(demand, costs), node, nodes) * demand.rounds_per_day / 3600
 
 

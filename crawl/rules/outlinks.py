@@ -107,9 +107,9 @@ class KeptLinks:
     position: _Integers
     """Its place among the page's links."""
     urls: pa.Array[Any]
-    """In normal form."""
+    """The URLs in normal form."""
     hosts: pa.Array[Any]
-    """Of the URLs; empty for none."""
+    """The URLs' hosts; empty for none."""
 
 
 def keep_links(
@@ -276,7 +276,7 @@ def _is_text(value: object) -> bool:
 
 
 def _lengths(urls: pa.Array[Any]) -> pa.Array[Any]:
-    """In bytes."""
+    """The length of each URL in bytes."""
     return pc.binary_length(cast("pa.StringArray", urls))
 
 

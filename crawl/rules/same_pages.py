@@ -22,7 +22,7 @@ _WORTH_KNOWING = 10
 
 @dataclass(frozen=True, slots=True)
 class SamePagesRule:
-    """From when on a host is slowed, and by how much."""
+    """When a host is slowed, and by how much."""
 
     least: int
     """Pages that must have been seen; 0: no host is ever slowed."""

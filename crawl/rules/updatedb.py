@@ -82,7 +82,7 @@ class Transition:
     """None: as it was."""
     visit: NextVisit
     change: PageChange
-    """What the schedule hears of the page's change."""
+    """Whether the page changed, for the schedule."""
     signature: KeptSignature
 
 
@@ -129,9 +129,9 @@ class UrlUpdate:
     fetch: CrawlDatum | None = None
     """The latest fetch; `fetch_time` is when it was."""
     signature: bytes | None = None
-    """What the parse of that fetch says: a signature, metadata, or that it failed."""
+    """The signature that the parse of that fetch made."""
     parse_metadata: Mapping[str, str] = field(default_factory=dict)
-    """Of a parse that failed: why."""
+    """Metadata of the parse; of one that failed, why."""
     parse_failed: bool = False
     inlinks: Sequence[CrawlDatum] = ()
     """Links to it, best score first."""
@@ -293,7 +293,8 @@ def _visited(
 
 
 def _retries(old: CrawlDatum | None) -> int:
-    """None of a URL that nobody knew: a redirect's target is listed with its source's."""
+    """The failed tries so far; 0 for an unknown URL, though a redirect's target is listed with
+    its source's."""
     return 0 if old is None else old.retries
 
 

@@ -14,10 +14,10 @@ from crawl.rules.balance import chain_seconds, deal_sites, makespan, part_loads
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The answer for each bucket, and what the report tells of each segment."""
+    """Where the chains of each bucket go, and what the report says of each segment."""
 
     part_of: list[npt.NDArray[np.int32]]
-    """For each bucket, for each of its chains: segment · parts + part."""
+    """The destination (segment · parts + part) of each chain, a list for each bucket."""
     predictions: list[dict[str, Any]]
 
 

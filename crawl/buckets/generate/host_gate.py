@@ -50,20 +50,20 @@ class HostGate:
         return min((self._until[host] for host in self.waiting), default=None)
 
     def waits(self, rows: pa.Table, due: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Of each row, whether its host waits; the hosts of those that are due are noted."""
+        """Whether each row's host waits; the hosts of those that are due are noted."""
         return self._left_out(rows, due, self._shut)
 
     def is_stopped(self, rows: pa.Table, due: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Of each row, whether it is a new URL of a host that must not have any for now."""
+        """Whether each row is a new URL of a host that must not have any for now."""
         return self._left_out(rows, due & _is_new(rows), self._stopped) & _is_new(rows)
 
     def probed(self, rows: pa.Table) -> npt.NDArray[np.int32]:
-        """Of each row, the number of its host, where only one URL of it is tried; else -1."""
+        """The number of each row's host, where only one URL of it is tried; else -1."""
         return _numbers(rows["host"], self._probed)
 
     def slowed(self, rows: pa.Table) -> npt.NDArray[np.int32]:
-        """Of each row, the number of its host, where it is one of new URLs of which only some
-        are tried; else -1."""
+        """The number of each row's host, where the row is one of several new URLs of which only
+        some are tried; else -1."""
         return np.where(_is_new(rows), _numbers(rows["host"], self._slowed), np.int32(-1))
 
     def _left_out(

@@ -66,7 +66,7 @@ class SelectedBucket:
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """For each (segment, chain) of a bucket: how many URLs, and their mean delay."""
+    """The serial chains of a bucket by segment: how many URLs each has, and their mean delay."""
 
     segment: npt.NDArray[np.int16]
     chain: npt.NDArray[np.uint64]

@@ -84,7 +84,7 @@ class Selection:
     most: int | None
     """No more than this many can ever be taken in all."""
     longest_wait_ms: int = 0
-    """Of a host that answers nothing."""
+    """The longest wait of a host that answers nothing; 0: hosts never wait."""
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class UpdateDbJob:
     purge_gone: bool
     purge_orphans: bool
     marks: frozenset[str] = frozenset()
-    """Of reservations that are over (see `reserved`)."""
+    """The marks of reservations that are over (see `reservations`)."""
     hosts: HostUpdateJob | None = None
 
     @property

@@ -30,7 +30,7 @@ DELTA = CRAWLDB.schema.append(pa.field("origin", pa.int32(), False))
 """A row of a segment, and which table of which segment it is from."""
 
 _MOST_BYTES = (1 << 31) - 1
-"""Of a column of one bucket: what Arrow can hold in one piece."""
+"""The most bytes of one column that Arrow can hold in one piece."""
 _ROWS_AT_ONCE = 400_000
 """Rows that a gathering task has in memory, unless one file alone has more."""
 

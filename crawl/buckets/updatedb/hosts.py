@@ -30,7 +30,7 @@ _ANSWERED = tuple(
 
 
 NewPages = dict[str, Counter[bytes]]
-"""Of pages fetched for the first time: how many of each host have which signature."""
+"""How many of a host's pages that were fetched for the first time have which signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def update_hosts(
 
 
 def _troubles(job: HostUpdateJob, bucket: int) -> dict[tuple[str, int], HostTrouble]:
-    """By host and segment."""
+    """What the fetches say of hosts that failed, by host and segment."""
     return {
         (trouble.host, file.segment): trouble
         for file in job.troubles

@@ -44,7 +44,7 @@ def finished_marks(segments: Iterable[Segment]) -> frozenset[str]:
 
 
 def _mark_of(segment: Segment) -> set[str]:
-    """All records of a list bear the same: that of any tells it."""
+    """The generate time of the segment's list, read from its first record: all have the same."""
     for file in segment.require(GENERATE).files:
         with open_table(segment.part_folder(GENERATE), file.path) as source:
             for rows in source.iter_batches(1, columns=["metadata"]):

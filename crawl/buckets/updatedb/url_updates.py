@@ -213,7 +213,7 @@ def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) ->
 
 
 def _last(rows: Rows, ranks: tuple[npt.NDArray[np.integer], ...], owner: Rows, urls: int) -> Rows:
-    """Of each URL the row that ranks highest; `ranks` from the least important on."""
+    """The row of each URL that ranks highest; `ranks` from the least important on."""
     ordered = rows[np.lexsort(tuple(rank[rows] for rank in ranks))]
     found = np.full(urls, -1, dtype=np.int64)
     found[owner[ordered]] = ordered  # of several the last stays
