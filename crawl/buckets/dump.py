@@ -39,7 +39,7 @@ class DumpFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecordFilter:
     """Which records to dump; every condition that is set must hold."""
 
     status: Status | None = None
@@ -66,41 +66,41 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Dumping:
+class DumpJob:
     """What every task needs to know."""
 
     crawldb: Folder
     scratch: Folder | None
     output: Folder
     format: DumpFormat
-    wanted: Wanted
+    wanted: RecordFilter
 
 
 @dataclass(frozen=True, slots=True)
-class BucketDump:
+class DumpTask:
     """A bucket; `matching` is None where there is no `--expr`."""
 
     base: BucketFile
     matching: list[SplitFile] | None
 
 
-def dump_bucket(dumping: Dumping, work: BucketDump) -> int:
+def dump_bucket(job: DumpJob, task: DumpTask) -> int:
     """Writes the bucket's wanted records; returns how many."""
-    tables = _wanted(dumping, work)
+    tables = _wanted(job, task)
     first = next(tables, None)
     if first is None:
         return 0
-    name = f"part-{work.base.bucket:05d}.{_SUFFIX[dumping.format]}"
-    if dumping.format is DumpFormat.PARQUET:
-        with open_writer(dumping.output, name, CRAWLDB.schema) as writer:
+    name = f"part-{task.base.bucket:05d}.{_SUFFIX[job.format]}"
+    if job.format is DumpFormat.PARQUET:
+        with open_writer(job.output, name, CRAWLDB.schema) as writer:
             writer.write(first)
             for table in tables:
                 writer.write(table)
         return writer.rows
-    render = _RENDER[dumping.format]
+    render = _RENDER[job.format]
     rows = 0
-    with dumping.output.open_write(name) as stream:
-        if dumping.format is DumpFormat.CSV:
+    with job.output.open_write(name) as stream:
+        if job.format is DumpFormat.CSV:
             stream.write(_csv_line(CSV_COLUMNS))
         for table in (first, *tables):
             rows += table.num_rows
@@ -108,21 +108,21 @@ def dump_bucket(dumping: Dumping, work: BucketDump) -> int:
     return rows
 
 
-def _wanted(dumping: Dumping, work: BucketDump) -> Iterator[pa.Table]:
+def _wanted(job: DumpJob, task: DumpTask) -> Iterator[pa.Table]:
     matching = None
-    if work.matching is not None:
-        assert dumping.scratch is not None
-        matching = read_split(dumping.scratch, work.matching, work.base.bucket, MATCHING)[
+    if task.matching is not None:
+        assert job.scratch is not None
+        matching = read_split(job.scratch, task.matching, task.base.bucket, MATCHING)[
             "row"
         ].to_numpy()
     start = 0
-    with open_table(dumping.crawldb, work.base.path) as source:
+    with open_table(job.crawldb, task.base.path) as source:
         for number, rows in enumerate(each_group(source)):
             size = rows.num_rows
             if matching is not None:
                 rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
             start += size
-            rows = dumping.wanted.of(rows, number, work.base.bucket)
+            rows = job.wanted.of(rows, number, task.base.bucket)
             if rows.num_rows:
                 yield rows
 

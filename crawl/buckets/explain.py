@@ -11,11 +11,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from crawl.buckets.generate.explain_selection import (
+    GenerateStep,
+    generate_steps,
+    moment,
+    rejection_of,
+)
 from crawl.buckets.generate.selection import selection_of
 from crawl.buckets.generate.unfinished import unfinished_segments
-from crawl.buckets.generate.why import GenerateStep, generate_steps, moment, rejection_of
 from crawl.buckets.lookup import find_record
-from crawl.buckets.mentions import Inlink, Mention, inlinks_in, mentions_in
+from crawl.buckets.segment_lookup import Inlink, SegmentEntry, find_in_segment, find_inlinks
 from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.interfaces.chain_steps import (
@@ -38,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class SnapshotRecord:
     """What one kept snapshot of the CrawlDb says of the URL."""
 
     snapshot: int
@@ -49,17 +54,17 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All there is to say."""
+    """What the crawl knows of one URL, and what would become of it."""
 
     asked: str
     url: str
     """Under which it is looked for: as asked, or in normal form if only that is known."""
     normalizing: tuple[NormalizerStep, ...]
     filtering: tuple[FilterStep, ...]
-    """Of the normal form; empty where there is none."""
-    history: tuple[Past, ...]
-    """By snapshot, the current one last."""
-    segments: tuple[Mention, ...]
+    """What each filter says of the normal form; empty where there is none."""
+    history: tuple[SnapshotRecord, ...]
+    """The URL's record in each snapshot, the current one last."""
+    segments: tuple[SegmentEntry, ...]
     inlinks: tuple[Inlink, ...]
     generating: tuple[GenerateStep, ...]
     """Empty where the CrawlDb does not know the URL."""
@@ -68,7 +73,7 @@ class Explanation:
 
     @property
     def record(self) -> CrawlDatum | None:
-        """The CrawlDb's word today."""
+        """The URL's record in the current CrawlDb."""
         return self.history[-1].record
 
     @property
@@ -85,7 +90,7 @@ def explain(
     *,
     most_inlinks: int = 5,
 ) -> Explanation:
-    """As of `now_ms`; of pages that link to it, only so many."""
+    """Explains the URL as of `now_ms`, with at most `most_inlinks` pages that link to it."""
     return directory.reading(
         lambda current: _explain(directory, current, url, config, now_ms, most_inlinks)
     )
@@ -108,7 +113,7 @@ def _explain(
     mentions = tuple(
         mention
         for segment in segments
-        for mention in mentions_in(segment, known_as, current.buckets)
+        for mention in find_in_segment(segment, known_as, current.buckets)
     )
     steps: tuple[GenerateStep, ...] = ()
     if row is not None:
@@ -120,10 +125,16 @@ def _explain(
         on_lists = {mention.segment for mention in mentions if mention.part == GENERATE}
         unfinished = unfinished_segments(
             (segment for segment in segments if segment.name in on_lists),
-            *(current.applied, now_ms, selection.reserved_ms),
+            current.applied,
+            now_ms,
+            selection.reserved_ms,
         )
         steps = generate_steps(
-            *(selection, row, directory.crawldb.folder, bucket, hosts),
+            selection,
+            row,
+            directory.crawldb.folder,
+            bucket,
+            hosts,
             listed_in=unfinished[0].name if unfinished else "",
         )
     return Explanation(
@@ -154,7 +165,9 @@ def _row_of(
     return normal or url, None
 
 
-def _history(directory: CrawlDir, current: Snapshot, url: str, row: pa.Table | None) -> list[Past]:
+def _history(
+    directory: CrawlDir, current: Snapshot, url: str, row: pa.Table | None
+) -> list[SnapshotRecord]:
     """A bucket that a phase left alone is the same file in several snapshots, and is read
     once."""
     known = {_path_of(current, url): _datum(row)}
@@ -168,7 +181,7 @@ def _history(directory: CrawlDir, current: Snapshot, url: str, row: pa.Table | N
         path = _path_of(snapshot, url)
         if path not in known:
             known[path] = _datum(find_record(directory.crawldb.folder, snapshot, url))
-        past.append(Past(number, snapshot.created_ms, snapshot.phase, known[path]))
+        past.append(SnapshotRecord(number, snapshot.created_ms, snapshot.phase, known[path]))
     return past
 
 
@@ -182,14 +195,14 @@ def _datum(row: pa.Table | None) -> CrawlDatum | None:
 
 
 def _inlinks(
-    segments: list[Segment], mentions: tuple[Mention, ...], url: str, most: int
+    segments: list[Segment], mentions: tuple[SegmentEntry, ...], url: str, most: int
 ) -> list[Inlink]:
     """The newest first; only segments that have links to the URL are looked through."""
     linking = {mention.segment for mention in mentions if mention.links}
     found: list[Inlink] = []
     for segment in reversed(segments):
         if segment.name in linking and len(found) < most:
-            found += inlinks_in(segment, url, most - len(found))
+            found += find_inlinks(segment, url, most - len(found))
     return found
 
 
@@ -197,7 +210,7 @@ def _inlinks(
 
 
 def _prospect_of_segments(
-    segments: list[Segment], mentions: tuple[Mention, ...], applied: Container[str]
+    segments: list[Segment], mentions: tuple[SegmentEntry, ...], applied: Container[str]
 ) -> str:
     """What the oldest segment whose round is not closed has in store for the URL."""
     for segment in segments:

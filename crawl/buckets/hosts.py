@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.errors import StorageError
 from crawl.model.hosts import UNANSWERED, HostState, states_table, to_states
 from crawl.model.tables import HOSTS
 from crawl.rules.host_wait import waits_until
-from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.parquet import each_group, open_table
 
 
 def read_hosts(crawldb: Folder, file: BucketFile | None) -> dict[str, HostState]:
@@ -23,17 +24,17 @@ def read_hosts(crawldb: Folder, file: BucketFile | None) -> dict[str, HostState]
         return {state.host: state for group in each_group(source) for state in to_states(group)}
 
 
+def hosts_target(crawldb: Folder, place: str) -> BucketTarget:
+    """Where new files of hosts go: beside those of the CrawlDb's buckets."""
+    return BucketTarget(HOSTS, crawldb, place, stem="hosts")
+
+
 def write_hosts(
-    crawldb: Folder, place: str, bucket: int, states: Iterable[HostState]
+    target: BucketTarget, bucket: int, states: Iterable[HostState]
 ) -> BucketFile | None:
     """The bucket's file; None where there is nothing to know."""
     ordered = sorted(states, key=lambda state: state.host.encode())
-    if not ordered:
-        return None
-    path = f"{place}/{attempt_name(f'hosts-{bucket:05d}')}"
-    with open_writer(crawldb, path, HOSTS.schema) as writer:
-        writer.write(states_table(ordered))
-    return BucketFile(bucket, path, writer.rows, crawldb.size(path) or 0)
+    return write_bucket(target, bucket, [states_table(ordered)]) if ordered else None
 
 
 def waiting_hosts(

@@ -7,34 +7,42 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.merge import Combine, merge_sorted, sorted_unique, write_bucket
-from crawl.buckets.moved import Moving, old_rows
+from crawl.buckets.bucket_files import BucketTarget, write_bucket
+from crawl.buckets.merge import (
+    Combine,
+    KeyGroups,
+    keep_stored,
+    merge_sorted,
+    replace_stored,
+    sorted_unique,
+)
+from crawl.buckets.renormalize import StoredRecords, stored_rows
 from crawl.buckets.seeds import SEEDED
 from crawl.config import Config
 from crawl.config.properties import (
-    CRAWLDB_ROW_GROUP_SIZE,
     DB_FETCH_INTERVAL_DEFAULT,
     DB_SCORE_INJECTED,
 )
 from crawl.counters import Counters
+from crawl.model.arrow import strings
 from crawl.model.records import to_records, to_table
-from crawl.rules.inject import OnKnown, updated
+from crawl.rules.inject import OnKnown, update_known
 from crawl.storage.manifest import BucketFile
 from crawl.storage.split import SplitFile, read_split
 
 
 @dataclass(frozen=True)
-class Merging:
+class InjectMergeJob:
     """What every task of the step needs to know."""
 
     config: Config
-    moving: Moving
-    place: str
+    stored: StoredRecords
+    target: BucketTarget
     on_known: OnKnown
 
 
 @dataclass(frozen=True, slots=True)
-class BucketWork:
+class InjectMergeTask:
     """One bucket: its present file, and the split files with rows for it."""
 
     bucket: int
@@ -44,7 +52,7 @@ class BucketWork:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketDone:
+class InjectMergeTaskResult:
     """The bucket's new file; None where no row is left."""
 
     bucket: int
@@ -52,46 +60,46 @@ class BucketDone:
     counters: Counters
 
 
-def merge_bucket(merging: Merging, work: BucketWork) -> BucketDone:
+def merge_bucket(job: InjectMergeJob, task: InjectMergeTask) -> InjectMergeTaskResult:
     """Writes the bucket anew: old records, moved records and seeds."""
     counters = Counters()
-    seeds = read_split(merging.moving.scratch, work.seeds, work.bucket, SEEDED)
-    seeds, repeated = sorted_unique(seeds, rank="sequence")
+    seeds = read_split(job.stored.scratch, task.seeds, task.bucket, SEEDED)
+    key = job.target.table.key
+    seeds, repeated = sorted_unique(seeds, key, rank="sequence")
     counters["urls_repeated_in_seeds"] += repeated
     counters["urls_injected_unique"] += seeds.num_rows
-    rows = old_rows(merging.moving, work.base, work.bucket, work.moved, counters)
-    rows = merge_sorted(rows, seeds.drop_columns(["sequence"]), _combine(merging, counters))
-    file = write_bucket(
-        *(merging.moving.crawldb, merging.place, work.bucket, rows),
-        merging.config[CRAWLDB_ROW_GROUP_SIZE],
-    )
+    rows = stored_rows(job.stored, task.base, task.bucket, task.moved, counters)
+    seeds = seeds.drop_columns(["sequence"])
+    rows = merge_sorted(rows, seeds, _combine(job, counters), key)
+    file = write_bucket(job.target, task.bucket, rows)
     counters["urls_new"] = counters["urls_injected_unique"] - counters["urls_merged"]
-    return BucketDone(work.bucket, file, counters)
+    return InjectMergeTaskResult(task.bucket, file, counters)
 
 
-def _combine(merging: Merging, counters: Counters) -> Combine:
+def _combine(job: InjectMergeJob, counters: Counters) -> Combine:
     # as the table stores it: 0.1 in 32 bits is not 0.1
-    default_score = float(np.float32(merging.config[DB_SCORE_INJECTED]))
+    default_score = float(np.float32(job.config[DB_SCORE_INJECTED]))
 
-    def combine(old: pa.Table, new: pa.Table) -> pa.Table:
-        counters["urls_merged"] += old.num_rows
-        if merging.on_known is OnKnown.KEEP:
-            return old
-        if merging.on_known is OnKnown.OVERWRITE:
-            return new
+    def combine(groups: KeyGroups) -> pa.Table:
+        counters["urls_merged"] += len(groups)
+        if job.on_known is OnKnown.KEEP:
+            return keep_stored(groups)
+        if job.on_known is OnKnown.OVERWRITE:
+            return replace_stored(groups)
+        old, new = groups.first(), groups.last()
         return to_table(
             (
                 url,
                 host,
-                updated(
+                update_known(
                     was,
                     seed,
                     default_score=default_score,
-                    default_interval=int(merging.config[DB_FETCH_INTERVAL_DEFAULT]),
+                    default_interval=int(job.config[DB_FETCH_INTERVAL_DEFAULT]),
                 ),
             )
             for (url, was), (_, seed), host in zip(
-                to_records(old), to_records(new), old["host"].to_pylist(), strict=True
+                to_records(old), to_records(new), strings(old["host"]), strict=True
             )
         )
 

@@ -1,4 +1,4 @@
-"""Runner: whoever can map a function over tasks. Spark is one, this process another.
+"""Runner: maps a function over tasks. Spark is one, this process another.
 
 Work on buckets asks for a Runner, so that a test or a small read needs no JVM.
 """

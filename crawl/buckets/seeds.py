@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from crawl.config.properties import (
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.model.arrow import as_mask, fill_null, strings
 from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, METADATA
@@ -42,7 +44,7 @@ _FILE_SHIFT = 40
 
 
 @dataclass(frozen=True)
-class SeedReading:
+class ReadSeedsJob:
     """What every task of the step needs to know."""
 
     config: Config
@@ -55,7 +57,7 @@ class SeedReading:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedsRead:
+class ReadSeedsTaskResult:
     """What one piece came to."""
 
     file: SplitFile | None
@@ -68,53 +70,53 @@ class _Batch:
     """Some seeds as columns."""
 
     sequences: npt.NDArray[np.int64]
-    urls: pa.Array
-    """As given, not yet normalised."""
-    told: dict[int, Seed]
-    """By row, the seeds whose line says more than a URL."""
+    urls: pa.Array[Any]
+    """The URLs as given, not yet normalised."""
+    annotated: dict[int, Seed]
+    """The seeds whose line says more than a URL, by row."""
 
 
-def read_seeds(reading: SeedReading, piece: SeedPiece) -> SeedsRead:
+def read_seeds(job: ReadSeedsJob, piece: SeedPiece) -> ReadSeedsTaskResult:
     """Every line of the piece becomes a row or a counted reason."""
     counters = Counters()
-    samples = Samples(reading.config[REPORT_SAMPLES])
-    lines = read_lines(piece, reading.config[SEED_MAX_LINE])
+    samples = Samples(job.config[REPORT_SAMPLES])
+    lines = read_lines(piece, job.config[SEED_MAX_LINE])
     tables = [
-        _rows(reading, _parsed(piece, batch, counters, samples), counters, samples)
+        _rows(job, _parsed(piece, batch, counters, samples), counters, samples)
         for batch in iter(lambda: list(islice(lines, _BATCH_LINES)), [])
     ]
     rows = pa.concat_tables([SEEDED.empty_table(), *tables])
     file = None
     if rows.num_rows:
-        destinations = buckets_of(rows["host"], reading.buckets)
-        file = write_split(reading.scratch, scratch_name("seeds"), rows, destinations)
-    return SeedsRead(file, counters, samples.by_reason)
+        destinations = buckets_of(rows["host"], job.buckets)
+        file = write_split(job.scratch, scratch_name("seeds"), rows, destinations)
+    return ReadSeedsTaskResult(file, counters, samples.by_reason)
 
 
 def _parsed(
     piece: SeedPiece, lines: list[SeedLine], counters: Counters, samples: Samples
 ) -> _Batch:
-    """The seeds on the lines: most are a bare URL, and are told apart all at once."""
+    """The seeds on the lines: most are a bare URL, and are told from the others all at once."""
     raw = pa.array([line.raw for line in lines], pa.binary())
-    is_bare = pc.fill_null(pc.match_substring_regex(raw, _BARE), False)
-    bare = np.flatnonzero(is_bare.to_numpy(zero_copy_only=False))
+    is_bare = as_mask(pc.match_substring_regex(raw, _BARE))
+    bare = np.flatnonzero(is_bare)
     counters["seed_lines"] += len(bare)
     seeds = {
         row: seed
-        for row in np.flatnonzero(~is_bare.to_numpy(zero_copy_only=False)).tolist()
+        for row in np.flatnonzero(~is_bare).tolist()
         if (seed := _seed(piece, lines[row], counters, samples)) is not None
     }
     found = np.concatenate([bare, np.fromiter(seeds, np.int64, len(seeds))])
     order = np.argsort(found)
     texts = [
-        raw.filter(is_bare).cast(pa.string()),
+        raw.filter(pa.array(is_bare)).cast(pa.string()),
         pa.array([seed.url for seed in seeds.values()], pa.string()),
     ]
     offsets = np.array([line.offset for line in lines], np.int64)
     place = {row: at for at, row in enumerate(found[order].tolist())} if seeds else {}
     return _Batch(
         offsets[found[order]] + (piece.order << _FILE_SHIFT),
-        pa.concat_arrays(texts).take(pa.array(order)),
+        pa.concat_arrays(texts).take(order),
         {place[row]: seed for row, seed in seeds.items()},
     )
 
@@ -145,68 +147,70 @@ def _malformed(reason: str, text: str | bytes, counters: Counters, samples: Samp
 
 
 def _rows(
-    reading: SeedReading,
+    job: ReadSeedsJob,
     batch: _Batch,
     counters: Counters,
     samples: Samples,
 ) -> pa.Table:
     given = urls = batch.urls
-    if reading.normalizers is not None:
-        urls = reading.normalizers.normalize_batch(given, counters)
+    if job.normalizers is not None:
+        urls = job.normalizers.normalize_batch(given, counters)
     hosts = hosts_of(urls)
     # a file: URL has no host, and that is no fault
-    hosts = pc.if_else(pc.starts_with(urls, "file:"), pc.fill_null(hosts, ""), hosts)
+    hosts = cast(
+        "pa.Array[Any]", pc.if_else(pc.starts_with(urls, "file:"), fill_null(hosts, ""), hosts)
+    )
     usable = pc.and_(pc.is_valid(urls), pc.is_valid(hosts))
-    for url in given.filter(pc.invert(usable)).to_pylist():
+    for url in strings(given.filter(pc.invert(usable))):
         _malformed(why_no_url(url), url, counters, samples)
 
-    if reading.filters is not None:
+    if job.filters is not None:
         candidates = urls.filter(usable)
-        accepted = reading.filters.filter_batch(candidates, counters)
+        accepted = job.filters.filter_batch(candidates, counters)
         rejected = candidates.filter(pc.invert(accepted))
         counters["urls_filtered"] += len(rejected)
-        for url in rejected.slice(0, samples.most).to_pylist():
+        for url in strings(rejected.slice(0, samples.most)):
             if samples.wants("urls_filtered"):
-                name, reason = reading.filters.rejection(url) or ("", "")
+                name, reason = job.filters.rejection(url) or ("", "")
                 samples.add("urls_filtered", f"{url} ({name}: {reason})")
         usable = pc.replace_with_mask(usable, usable, accepted)
 
     chosen = np.flatnonzero(usable.to_numpy(zero_copy_only=False))
     counters["urls_injected"] += len(chosen)
     return _scored(
-        reading,
-        _columns(reading, batch, chosen, urls.filter(usable), hosts.filter(usable)),
+        job,
+        _columns(job, batch, chosen, urls.filter(usable), hosts.filter(usable)),
         counters,
     )
 
 
 def _columns(
-    reading: SeedReading,
+    job: ReadSeedsJob,
     batch: _Batch,
     chosen: npt.NDArray[np.int64],
-    urls: pa.Array,
-    hosts: pa.Array,
+    urls: pa.Array[Any],
+    hosts: pa.Array[Any],
 ) -> pa.Table:
     whole = len(batch.urls)
-    scores = np.full(whole, reading.config[DB_SCORE_INJECTED])
-    intervals = np.full(whole, int(reading.config[DB_FETCH_INTERVAL_DEFAULT]))
+    scores = np.full(whole, job.config[DB_SCORE_INJECTED])
+    intervals = np.full(whole, int(job.config[DB_FETCH_INTERVAL_DEFAULT]))
     metadata: list[list[tuple[str, str]]] = [[]] * whole
-    for row, seed in batch.told.items():
+    for row, seed in batch.annotated.items():
         scores[row] = scores[row] if seed.score is None else seed.score
         if seed.fetch_interval is not None:
             intervals[row] = seed.fetch_interval
         metadata[row] = list(seed.metadata.items())
-    columns = {
+    columns: dict[str, Any] = {
         "url": urls,
         "host": hosts,
         "status": pa.repeat(int(Status.DB_UNFETCHED), len(chosen)),
-        "fetch_time": pa.repeat(reading.now_ms, len(chosen)),
+        "fetch_time": pa.repeat(job.now_ms, len(chosen)),
         "modified_time": pa.nulls(len(chosen)),
         "fetch_interval": intervals[chosen],
         "retries": pa.repeat(0, len(chosen)),
         "score": scores[chosen],
         "signature": pa.nulls(len(chosen)),
-        "metadata": pa.array(metadata, METADATA).take(pa.array(chosen)),
+        "metadata": pa.array(metadata, METADATA).take(chosen),
         "sequence": batch.sequences[chosen],
     }
     arrays = [
@@ -216,12 +220,12 @@ def _columns(
     return pa.Table.from_arrays(arrays, schema=SEEDED)
 
 
-def _scored(reading: SeedReading, rows: pa.Table, counters: Counters) -> pa.Table:
-    """The rows after scoring's word on seeds, asked only if it has one."""
-    if not reading.scoring.changes_injected:
+def _scored(job: ReadSeedsJob, rows: pa.Table, counters: Counters) -> pa.Table:
+    """The rows with the scores that scoring plugins give to seeds, asked only if one does."""
+    if not job.scoring.changes_injected:
         return rows
     changed = to_table(
-        (url, host, reading.scoring.injected_score(url, datum, counters))
-        for (url, datum), host in zip(to_records(rows), rows["host"].to_pylist(), strict=True)
+        (url, host, job.scoring.injected_score(url, datum, counters))
+        for (url, datum), host in zip(to_records(rows), strings(rows["host"]), strict=True)
     )
     return changed.append_column(SEEDED.field("sequence"), rows["sequence"])

@@ -21,7 +21,7 @@ off by at most 1/8192 of the rank for large ones."""
 
 
 @dataclass(slots=True)
-class Spread:
+class ColumnRange:
     """Least, greatest and mean of a column."""
 
     count: int = 0
@@ -36,7 +36,7 @@ class Spread:
             self.greatest = max(self.greatest, float(values.max()))
             self.total += float(values.sum(dtype=np.float64))
 
-    def add(self, other: Spread) -> None:
+    def add(self, other: ColumnRange) -> None:
         self.count += other.count
         self.least = min(self.least, other.least)
         self.greatest = max(self.greatest, other.greatest)
@@ -48,22 +48,22 @@ class Spread:
 
 
 @dataclass(slots=True)
-class Stats:
+class CrawlDbStats:
     """What is known of a bucket, or of all of them."""
 
     urls: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     retries: Counter[int] = field(default_factory=Counter)
-    score: Spread = field(default_factory=Spread)
+    score: ColumnRange = field(default_factory=ColumnRange)
     scores_nan: int = 0
-    fetch_time_ms: Spread = field(default_factory=Spread)
-    fetch_interval_s: Spread = field(default_factory=Spread)
+    fetch_time_ms: ColumnRange = field(default_factory=ColumnRange)
+    fetch_interval_s: ColumnRange = field(default_factory=ColumnRange)
     ranked_scores: list[tuple[npt.NDArray[np.float32], float]] = field(default_factory=list)
     """Scores in order, and how many rows each stands for."""
     hosts: dict[str, Counter[int]] = field(default_factory=dict)
     """Records of each host by status; only where asked for."""
 
-    def add(self, other: Stats) -> None:
+    def add(self, other: CrawlDbStats) -> None:
         self.urls += other.urls
         self.statuses += other.statuses
         self.retries += other.retries
@@ -88,9 +88,9 @@ class Stats:
         return {share: float(value) for share, value in zip(wanted, chosen, strict=True)}
 
 
-def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> Stats:
+def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> CrawlDbStats:
     """The statistics of one bucket."""
-    stats = Stats()
+    stats = CrawlDbStats()
     scores: list[npt.NDArray[np.float32]] = []
     columns = ["status", "retries", "score", "fetch_time", "fetch_interval"]
     with open_table(crawldb, file.path, host_codes=True) as source:
@@ -137,7 +137,7 @@ def _counted(values: npt.NDArray[np.integer]) -> Counter[int]:
     return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
 
 
-def _count_hosts(stats: Stats, hosts: object, status: npt.NDArray[np.int8]) -> None:
+def _count_hosts(stats: CrawlDbStats, hosts: object, status: npt.NDArray[np.int8]) -> None:
     codes = hosts.indices.to_numpy().astype(np.int64)  # type: ignore[attr-defined]
     names = hosts.dictionary  # type: ignore[attr-defined]
     pairs, counts = np.unique(codes * 256 + status, return_counts=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from crawl.buckets.dump import as_paragraph
-from crawl.buckets.explain import Explanation, Past, explain
-from crawl.buckets.generate.why import GenerateStep, moment
-from crawl.buckets.mentions import Mention
-from crawl.buckets.robots_word import RobotsWord, asked_now, remembered
+from crawl.buckets.explain import Explanation, SnapshotRecord, explain
+from crawl.buckets.generate.explain_selection import GenerateStep, moment
+from crawl.buckets.robots_verdict import RobotsVerdict, ask_verdict, last_verdict
+from crawl.buckets.segment_lookup import SegmentEntry
 from crawl.cli.lines import as_text
 from crawl.cli.network import asking
 from crawl.cli.options import crawl_dir_argument, json_option, with_config
@@ -57,10 +57,10 @@ def command(
     found = explain(
         CrawlDir(crawl_dir), as_text(url), config, SystemClock().now_ms(), most_inlinks=inlinks
     )
-    robots = remembered(found.segments)
+    robots = last_verdict(found.segments)
     if with_robots:
         with asking("explain", config) as means:
-            robots = asked_now(found.url, config, means)
+            robots = ask_verdict(found.url, config, means)
     if as_json:
         print_json(explanation_values(found, robots))
     else:
@@ -70,7 +70,7 @@ def command(
     return 0 if found.is_known else UNKNOWN
 
 
-def _show(found: Explanation, robots: RobotsWord) -> None:
+def _show(found: Explanation, robots: RobotsVerdict) -> None:
     if found.record is not None:
         echo(as_paragraph(found.url, found.record))
     else:
@@ -78,7 +78,7 @@ def _show(found: Explanation, robots: RobotsWord) -> None:
     echo(f"  next            {printable(found.prospect)}")
     delay = "" if robots.crawl_delay_s is None else f", Crawl-delay {robots.crawl_delay_s:g} s"
     hint = "; --robots asks" if robots.allowed is None else ""
-    echo(f"  robots.txt      {printable(robots.told)}{delay}{hint}")
+    echo(f"  robots.txt      {printable(robots.detail)}{delay}{hint}")
     if any(past.record is not None for past in found.history):
         _table(
             "CrawlDb by snapshot",
@@ -120,7 +120,7 @@ def _table(title: str, columns: list[str], rows: list[list[object]]) -> None:
         print_table(title, columns, rows, first=False)
 
 
-def _past(past: Past) -> list[object]:
+def _past(past: SnapshotRecord) -> list[object]:
     when: list[object] = [past.snapshot, past.phase]
     datum = past.record
     if datum is None:
@@ -147,7 +147,7 @@ def _passes(step: GenerateStep) -> str:
     return {True: "yes", False: "NO", None: "?"}[step.passes]
 
 
-def _told(mention: Mention) -> str:
+def _told(mention: SegmentEntry) -> str:
     facts = mention.facts
     if mention.part == CONTENT:
         truncated = f", truncated ({facts['truncated']})" if facts["truncated"] else ""

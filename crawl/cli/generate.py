@@ -15,7 +15,7 @@ from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import generate
-from crawl.phases.generate import Generated, GenerateOptions, Matching
+from crawl.phases.generate import GenerateOptions, GenerateResult, Matching
 from crawl.rounds import NOTHING_MORE
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -131,7 +131,7 @@ def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching
     return lambda snapshot, scratch: matching_rows(session, directory, snapshot, expr, scratch)
 
 
-def _summarize(crawl_dir: str, done: Generated) -> None:
+def _summarize(crawl_dir: str, done: GenerateResult) -> None:
     counters = done.report.counters
     rows: list[list[object]] = [["records", counters["records"]]]
     rows += [[name, counters[name]] for name in _REJECTIONS if counters[name]]

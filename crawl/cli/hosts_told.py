@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawl.buckets.generate.why import moment
+from crawl.buckets.generate.explain_selection import moment
 
 
 def hosts_wait(hosts: int, next_ms: int | None) -> str:

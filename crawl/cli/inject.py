@@ -10,7 +10,7 @@ from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import inject
-from crawl.phases.inject import Injected, InjectOptions
+from crawl.phases.inject import InjectOptions, InjectResult
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.seeds import plan_seeds
@@ -89,7 +89,7 @@ def command(
         _summarize(crawl_dir, done)
 
 
-def _summarize(crawl_dir: str, done: Injected) -> None:
+def _summarize(crawl_dir: str, done: InjectResult) -> None:
     counters = done.report.counters
     rows: list[list[object]] = [
         ["seed lines", counters["seed_lines"], ""],

@@ -14,7 +14,7 @@ from crawl.cli.unlocked import require_unlocked
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import parse
-from crawl.phases.parse import Parsed, ParseOptions
+from crawl.phases.parse import ParseOptions, ParseResult
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import CONTENT
@@ -87,7 +87,7 @@ _FAMILIES = (
 )
 
 
-def _summarize(crawl_dir: str, done: Parsed) -> None:
+def _summarize(crawl_dir: str, done: ParseResult) -> None:
     counters = done.report.counters
     print_table("parse", ["what", "count"], counted(counters, _FAMILIES))
     seconds = done.report.durations_s["parse"]

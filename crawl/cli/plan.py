@@ -35,7 +35,7 @@ from crawl.planning.cluster import (
     plan,
 )
 from crawl.planning.costs import FILE, Costs, read_costs
-from crawl.planning.host_sizes import Pace
+from crawl.planning.host_sizes import HostPace
 
 
 def _amount(*names: str, kind: Amount, **others: Any) -> Callable[[Command], Command]:
@@ -164,7 +164,7 @@ def command(
         pages_per_day=pages_per_day or urls / revisit,
         page_bytes=page_size,
         links=links,
-        pace=Pace(delay, latency),
+        pace=HostPace(delay, latency),
         skew=skew,
         revisit_days=revisit,
         rounds_per_day=rounds_per_day,
@@ -211,8 +211,8 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
             [
                 work.phase,
                 "once" if runs == 0 else f"{runs:g} a day",
-                show_time(phase.taking.seconds),
-                phase.taking.bound,
+                show_time(phase.time.seconds),
+                phase.time.bound,
                 f"{work.cpu_s / 3600:,.3g}",
                 show_bytes(work.read_bytes),
                 show_bytes(work.written_bytes),
@@ -272,6 +272,6 @@ def _conclude(demand: Demand, found: Plan, most: float | None) -> None:
         return
     remark(
         f"plan: not possible with any number of nodes: {slowest.work.phase} is bound by"
-        f" {slowest.taking.bound}; {show_count(most)} pages a day are, at"
+        f" {slowest.time.bound}; {show_count(most)} pages a day are, at"
         f" {demand.rounds_per_day:g} rounds a day"
     )

@@ -10,10 +10,10 @@ from typing import TypeVar
 import click
 import pyarrow as pa
 
-from crawl.buckets.dump import DumpFormat, Dumping, Wanted, as_paragraph, as_record
+from crawl.buckets.dump import DumpFormat, DumpJob, RecordFilter, as_paragraph, as_record
 from crawl.buckets.lookup import find_record
 from crawl.buckets.runner import Runner
-from crawl.buckets.stats import Stats, status_label
+from crawl.buckets.stats import CrawlDbStats, status_label
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.output import echo, print_json, print_table, remark
 from crawl.config import Config
@@ -152,14 +152,14 @@ def command(
             lambda snapshot: _show_url(directory, snapshot, url, config, as_json=as_json)
         )
     if dump is not None:
-        wanted = Wanted(
+        wanted = RecordFilter(
             status=Status.of_label(status) if status else None,
             regex=_regex(regex),
             min_retries=retry,
             sample=sample,
         )
         output = Folder(absolute(dump))
-        dumping = Dumping(
+        dumping = DumpJob(
             directory.crawldb.folder,
             output.child(_EXPR_SCRATCH) if expr else None,
             output,
@@ -245,7 +245,7 @@ def _show_url(
 def _dump(
     directory: CrawlDir,
     snapshot: Snapshot,
-    dumping: Dumping,
+    dumping: DumpJob,
     expr: str | None,
     spark: SparkOptions,
     config: Config,
@@ -284,7 +284,7 @@ def _show_top(
 
 
 def _show_stats(
-    stats: Stats, quantiles: dict[float, float], snapshot: Snapshot, most_hosts: int
+    stats: CrawlDbStats, quantiles: dict[float, float], snapshot: Snapshot, most_hosts: int
 ) -> None:
     rows: list[list[object]] = [["TOTAL urls", stats.urls]]
     for code, count in sorted(stats.statuses.items()):

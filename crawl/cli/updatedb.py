@@ -13,7 +13,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.status import DB_STATUSES
 from crawl.phases import updatedb
-from crawl.phases.updatedb import DbUpdated, UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
 from crawl.rules.updatedb import Event
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -67,7 +67,7 @@ def command(
     """
     directory = CrawlDir(crawl_dir)
     turn = take_turn("updatedb", directory, segments) if if_due else Turn(segments)
-    options = UpdateOptions(
+    options = UpdateDbOptions(
         turn.segments,
         additions=False if no_additions else None,
         filter=True if filters else None,
@@ -99,7 +99,7 @@ def command(
     return 0
 
 
-def _summarize(crawl_dir: str, done: DbUpdated) -> None:
+def _summarize(crawl_dir: str, done: UpdateDbResult) -> None:
     counters = done.report.counters
     happened = [
         [event.value.replace("_", " "), counters[event.value]]

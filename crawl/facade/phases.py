@@ -21,7 +21,7 @@ from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
 from crawl.phases.snapshots import collect_garbage, roll_back
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.rounds import Ending, Loop, RoundOptions, Step
 from crawl.rounds.interrupt import asks_first
 from crawl.rounds.loop import check as check_rounds
@@ -178,7 +178,7 @@ class Phases(Handle):
             >>> web.updatedb().counters["urls_new"]
         """
         with self._working():
-            options = UpdateOptions(
+            options = UpdateDbOptions(
                 _names(segments),
                 additions=additions,
                 filter=filter,

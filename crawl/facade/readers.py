@@ -9,7 +9,7 @@ from typing import Any
 from crawl.buckets.dump import as_record
 from crawl.buckets.explain import explain
 from crawl.buckets.lookup import find_record
-from crawl.buckets.robots_word import remembered
+from crawl.buckets.robots_verdict import last_verdict
 from crawl.clock import SystemClock
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.facade.base import Handle
@@ -97,7 +97,7 @@ class Readers(Handle):
         with self._working():
             now_ms = SystemClock().now_ms()
             found = explain(self._directory, url, self._config, now_ms, most_inlinks=inlinks)
-            return explanation_values(found, remembered(found.segments))
+            return explanation_values(found, last_verdict(found.segments))
 
     def snapshots(self) -> list[dict[str, Any]]:
         """The kept states of the CrawlDb, the current one last.

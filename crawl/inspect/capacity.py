@@ -37,9 +37,9 @@ def plan_values(demand: Demand, node: Node, found: Plan, most: float | None) -> 
             {
                 "phase": phase.work.phase,
                 "runs_per_day": phase.runs_per_day,
-                "seconds": round(phase.taking.seconds, 3),
+                "seconds": round(phase.time.seconds, 3),
                 "hours_per_day": round(phase.hours_per_day, 4),
-                "bound": phase.taking.bound,
+                "bound": phase.time.bound,
                 "cpu_s": round(phase.work.cpu_s, 3),
                 "web_bytes": round(phase.work.web_bytes),
                 "read_bytes": round(phase.work.read_bytes),

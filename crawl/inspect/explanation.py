@@ -7,12 +7,12 @@ from typing import Any
 
 from crawl.buckets.dump import as_record
 from crawl.buckets.explain import Explanation
-from crawl.buckets.generate.why import moment
-from crawl.buckets.robots_word import RobotsWord
+from crawl.buckets.generate.explain_selection import moment
+from crawl.buckets.robots_verdict import RobotsVerdict
 from crawl.model.datum import CrawlDatum
 
 
-def explanation_values(found: Explanation, robots: RobotsWord) -> dict[str, Any]:
+def explanation_values(found: Explanation, robots: RobotsVerdict) -> dict[str, Any]:
     """Under the keys of `crawl explain --json`."""
     return {
         "asked": found.asked,
@@ -20,7 +20,11 @@ def explanation_values(found: Explanation, robots: RobotsWord) -> dict[str, Any]
         "known": found.is_known,
         "record": _record(found.url, found.record),
         "next": found.prospect,
-        "robots": asdict(robots),
+        "robots": {
+            "allowed": robots.allowed,
+            "told": robots.detail,
+            "crawl_delay_s": robots.crawl_delay_s,
+        },
         "history": [
             {
                 "snapshot": past.snapshot,

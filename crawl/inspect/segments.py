@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from crawl.buckets.generate.explain_selection import moment
 from crawl.buckets.generate.host_gate import SAME_PAGES
-from crawl.buckets.generate.why import moment
 from crawl.buckets.hosts import left_out_until, waiting_hosts
 from crawl.clock import Clock
 from crawl.config import Config

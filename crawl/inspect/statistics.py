@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.buckets.stats import Spread, Stats, status_label
+from crawl.buckets.stats import ColumnRange, CrawlDbStats, status_label
 from crawl.clock import as_text
 from crawl.storage.manifest import Snapshot
 
 
 def statistics(
-    stats: Stats, quantiles: dict[float, float], snapshot: Snapshot, most_hosts: int
+    stats: CrawlDbStats, quantiles: dict[float, float], snapshot: Snapshot, most_hosts: int
 ) -> dict[str, Any]:
     """All of them; of hosts only the largest."""
 
-    def spread(values: Spread, *, times: bool = False) -> dict[str, object] | None:
+    def spread(values: ColumnRange, *, times: bool = False) -> dict[str, object] | None:
         if not values.count:
             return None
         return dict(zip(("min", "avg", "max"), spread_values(values, times=times), strict=True))
@@ -38,12 +38,12 @@ def statistics(
     return content
 
 
-def largest_hosts(stats: Stats, most: int) -> list[tuple[str, Any]]:
+def largest_hosts(stats: CrawlDbStats, most: int) -> list[tuple[str, Any]]:
     """The hosts with the most URLs, with their URLs by status."""
     return sorted(stats.hosts.items(), key=lambda entry: (-entry[1].total(), entry[0]))[:most]
 
 
-def spread_values(spread: Spread, *, times: bool = False) -> list[object]:
+def spread_values(spread: ColumnRange, *, times: bool = False) -> list[object]:
     """The least, mean and greatest of some values; times as texts."""
     values = [spread.least, spread.mean, spread.greatest]
     return [as_text(round(value)) for value in values] if times else list(values)

@@ -51,6 +51,11 @@ class Table:
 
     name: str
     columns: tuple[Column, ...]
+    key: tuple[str, ...] = ()
+    """The columns that name a row and by which the rows of a bucket are sorted; the first is
+    the one by which a row is looked up. None where the table is no dataset of buckets."""
+    bucket_by: str = ""
+    """The column whose value decides the bucket of a row."""
 
     @property
     def names(self) -> list[str]:
@@ -84,6 +89,8 @@ CRAWLDB = Table(
         Column("signature", pa.binary(), "digest of the page", required=False),
         Column("metadata", METADATA, "everything else, by key"),
     ),
+    key=("url",),
+    bucket_by="host",
 )
 
 CRAWL_GENERATE = Table("crawl_generate", CRAWLDB.columns)
@@ -160,6 +167,8 @@ HOSTS = Table(
         Column("slowed", pa.int32(), "rounds in a row whose new pages were all but the same"),
         Column("slow_until", TIMESTAMP, "generate takes none of its new URLs until then"),
     ),
+    key=("host",),
+    bucket_by="host",
 )
 """Beside each bucket of the CrawlDb: its hosts that are in trouble. Those that answer, and
 with pages of their own, have no row."""

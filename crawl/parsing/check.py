@@ -21,7 +21,7 @@ from crawl.model.tables import PARSE_DATA
 from crawl.parsing.plan import Parsing
 from crawl.parsing.sandbox import Sandbox
 from crawl.parsing.settings import MIME_TYPE_MAGIC
-from crawl.rules.outlinks import OutlinkRules, keep
+from crawl.rules.outlinks import OutlinkRules, keep_links
 
 MOST_LINKS = 10_000
 """Of a page; those beyond are not looked at."""
@@ -164,7 +164,7 @@ def checked_links(
     exempts: Callable[[str, str], bool] = lambda source, target: False,
 ) -> tuple[CheckedLink, ...]:
     """What the rules make of the links of a page, in their order."""
-    kept = keep([(page, links)], rules, Counters(), exempts)
+    kept = keep_links([(page, links)], rules, Counters(), exempts)
     kept_as = dict(zip(kept.position.tolist(), kept.urls.to_pylist(), strict=True))
     found = set(kept_as.values())
     checked: list[CheckedLink] = []
@@ -195,7 +195,7 @@ def _reason(
 ) -> str:
     """Asks the rules about this link alone; what they would keep then is one too many."""
     dropped = Counters()
-    alone = keep([(page, [link])], replace(rules, max_per_page=1), dropped, exempts)
+    alone = keep_links([(page, [link])], replace(rules, max_per_page=1), dropped, exempts)
     if len(alone.urls):
         return "duplicate" if alone.urls[0].as_py() in found else "limit"
     reasons = (name.removeprefix(_DROPPED) for name in dropped if name.startswith(_DROPPED))

@@ -40,7 +40,7 @@ from crawl.parsing.settings import (
     PARSER_STORE_TEXT,
 )
 from crawl.parsing.sitemap_depth import bounded
-from crawl.rules.outlinks import Kept, keep
+from crawl.rules.outlinks import KeptLinks, keep_links
 from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
 
@@ -311,7 +311,7 @@ class Pipeline:
         links: list[tuple[str, Sequence[Outlink]]] = [
             (document.parse.url, document.parse.outlinks) for document in documents
         ]
-        kept = keep(links, self._parsing.outlinks, counters, self._exempts(counters))
+        kept = keep_links(links, self._parsing.outlinks, counters, self._exempts(counters))
         counters["outlinks_kept"] += len(kept.owner)
         shares = self._shares(documents, kept, counters)
         texts = rows.parse_text(documents if self._store_text else [])
@@ -335,7 +335,7 @@ class Pipeline:
         return exempts
 
     def _shares(
-        self, documents: list[Document], kept: Kept, counters: Counters
+        self, documents: list[Document], kept: KeptLinks, counters: Counters
     ) -> list[Sequence[Target]] | None:
         """What scoring gives to each document's links; None where it has no say."""
         if not self._scoring.has_moment("distribute"):

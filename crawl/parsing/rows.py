@@ -27,12 +27,12 @@ from crawl.model.tables import (
 )
 from crawl.parsing.document import Document
 from crawl.parsing.sitemap_depth import with_depths
-from crawl.rules.outlinks import Kept
+from crawl.rules.outlinks import KeptLinks
 from crawl.rules.redirect import representative
 from crawl.urls.parse import host_of
 
 
-def parse_data(documents: Sequence[Document], kept: Kept) -> pa.Table:
+def parse_data(documents: Sequence[Document], kept: KeptLinks) -> pa.Table:
     parses = [document.parse for document in documents]
     columns = [
         _texts([parse.url for parse in parses]),
@@ -65,7 +65,7 @@ def parse_text(documents: Sequence[Document]) -> pa.Table:
 
 def crawl_parse(
     documents: Sequence[Document],
-    kept: Kept,
+    kept: KeptLinks,
     shares: Sequence[Sequence[Target]] | None,
     notes: Sequence[str],
     interval: int,
@@ -126,7 +126,7 @@ class _Given:
 
 def _linked(
     documents: Sequence[Document],
-    kept: Kept,
+    kept: KeptLinks,
     shares: Sequence[Sequence[Target]] | None,
     interval: int,
 ) -> pa.Table:
@@ -161,7 +161,7 @@ def _linked(
     return _table(columns, CRAWL_PARSE)
 
 
-def _given(kept: Kept, shares: Sequence[Sequence[Target]]) -> _Given:
+def _given(kept: KeptLinks, shares: Sequence[Sequence[Target]]) -> _Given:
     starts = np.searchsorted(kept.owner, np.arange(len(shares) + 1)).tolist()
     rows: list[int] = []
     datums: list[CrawlDatum] = []
@@ -182,7 +182,7 @@ def _given(kept: Kept, shares: Sequence[Sequence[Target]]) -> _Given:
     )
 
 
-def _outlinks(documents: Sequence[Document], kept: Kept) -> pa.Array:
+def _outlinks(documents: Sequence[Document], kept: KeptLinks) -> pa.Array:
     links = [
         documents[owner].parse.outlinks[position]
         for owner, position in zip(kept.owner.tolist(), kept.position.tolist(), strict=True)

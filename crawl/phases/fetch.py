@@ -17,7 +17,7 @@ from crawl.buckets.hosts import SlowHosts
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
+from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
@@ -44,9 +44,8 @@ from crawl.parsing.plan import Parsing
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.chunks import FOLLOWED
-from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import attempt_name
-from crawl.storage.lock import held
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import (
     CONTENT,
@@ -128,14 +127,7 @@ def run(
     segment = choose(crawl_dir, options.segment)
     note(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
-    with held(
-        segment.folder,
-        "fetch",
-        clock,
-        stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
-        heartbeat_s=config[LOCK_HEARTBEAT],
-        force=options.force,
-    ) as lock:
+    with locked(segment.folder, "fetch", config, clock, force=options.force) as lock:
         segment.folder.delete(STOP)  # of a fetch before
         if interrupted():
             segment.folder.write(STOP, b"")

@@ -1,6 +1,6 @@
 """generate: the due URLs with the highest scores become fetch lists of new segments.
 
-The steps are told in crawl/buckets/generate; here they are put together: what every
+The steps are described in crawl/buckets/generate; here they are put together: what every
 step needs, the cuts that all shards settle together, the balance between parts, and the
 publication of segments (and marks, on request) as one.
 """
@@ -11,24 +11,25 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
+from crawl.buckets.bucket_files import BucketTarget, largest_first
 from crawl.buckets.generate.balance import balance_parts
-from crawl.buckets.generate.cutoff import TAKE_ALL, bracket, settle
+from crawl.buckets.generate.cutoff import TAKE_ALL, bracket, settle_cuts
 from crawl.buckets.generate.lists import (
-    BucketSelected,
-    Collected,
-    Collecting,
-    Dealing,
-    ListWork,
-    Marking,
+    CollectJob,
+    CollectTaskResult,
+    DealTask,
+    ListTask,
+    MarkJob,
+    SelectedBucket,
     collect_bucket,
     deal_bucket,
     mark_bucket,
     write_list,
 )
-from crawl.buckets.generate.scan import BucketScan, Scanning, Selection, scan_bucket
+from crawl.buckets.generate.scan import ScanJob, ScanTask, Selection, scan_bucket
 from crawl.buckets.generate.selection import selection_of
 from crawl.buckets.generate.shards import (
-    Ranking,
+    RankJob,
     Shard,
     assign_shard,
     look_inside_shard,
@@ -51,6 +52,7 @@ from crawl.config.properties import (
 )
 from crawl.errors import NoSnapshot
 from crawl.model.report import Report
+from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
@@ -84,7 +86,7 @@ class GenerateOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GenerateResult:
     """The new segments, oldest name first; none where nothing was due."""
 
     segments: tuple[str, ...]
@@ -119,7 +121,7 @@ def run(
     *,
     resolver: Resolver,
     matching: Matching | None = None,
-) -> Generated:
+) -> GenerateResult:
     """Selects URLs and publishes segments with their fetch lists."""
     started = clock.now_ms()
     selection = _selection(config, options, started)
@@ -129,7 +131,7 @@ def run(
         crawl_dir.segments.sweep_unfinished()
         job = _Job(runner, crawl_dir, config, options, clock, transaction, report, selection)
         segments = job.generate(resolver, matching)
-        return Generated(tuple(segments), report, transaction.lock.took_over)
+        return GenerateResult(tuple(segments), report, transaction.lock.took_over)
 
 
 def _segments_wanted(config: Config, options: GenerateOptions) -> int:
@@ -181,20 +183,20 @@ class _Job:
             with timed(self.report, "expr", self.clock):
                 matches = destinations_of(matching(base, self.transaction.scratch))
         listed = destinations_of(self._listed(base))
-        work = [
-            BucketScan(
+        tasks = [
+            ScanTask(
                 file,
                 None if matches is None else matches.get(file.bucket, []),
                 base.hosts_of(file.bucket),
                 listed.get(file.bucket, []),
             )
-            for file in sorted(base.files, key=lambda file: -file.rows)
+            for file in largest_first(base.files)
         ]
-        scanning = Scanning(
+        job = ScanJob(
             self.selection, self.transaction.folder, self.transaction.scratch, base.buckets
         )
         with timed(self.report, "scan", self.clock):
-            scanned = self.runner.run(partial(scan_bucket, scanning), work, "generate: scan")
+            scanned = self.runner.run(partial(scan_bucket, job), tasks, "generate: scan")
         for bucket in scanned:
             self.report.counters += bucket.counters
         waits = [bucket.next_host_ms for bucket in scanned if bucket.next_host_ms is not None]
@@ -241,7 +243,7 @@ class _Job:
                     found = self.runner.run(
                         partial(look_inside_shard, self._ranking, limits), shards, "generate: cut"
                     )
-                    cuts = settle(found, top_n)
+                    cuts = settle_cuts(found, top_n)
                 shards = [
                     replace(shard, cuts=[*shard.cuts, cut])
                     for shard, cut in zip(shards, cuts, strict=True)
@@ -249,10 +251,10 @@ class _Job:
         return shards
 
     @property
-    def _ranking(self) -> Ranking:
-        return Ranking(self.transaction.scratch, self.config[GENERATE_MAX_COUNT])
+    def _ranking(self) -> RankJob:
+        return RankJob(self.transaction.scratch, self.config[GENERATE_MAX_COUNT])
 
-    def _assign(self, base: Snapshot, shards: list[Shard]) -> list[BucketSelected]:
+    def _assign(self, base: Snapshot, shards: list[Shard]) -> list[SelectedBucket]:
         with timed(self.report, "assign", self.clock):
             assigned = self.runner.run(
                 partial(assign_shard, self._ranking), shards, "generate: assign"
@@ -261,13 +263,15 @@ class _Job:
             self.report.counters += shard.counters
         rows_of = destinations_of([shard.file for shard in assigned if shard.file is not None])
         return [
-            BucketSelected(file, rows_of[file.bucket])
-            for file in sorted(base.files, key=lambda file: -file.rows)
+            SelectedBucket(file, rows_of[file.bucket])
+            for file in largest_first(base.files)
             if file.bucket in rows_of
         ]
 
-    def _collect(self, selected: list[BucketSelected], resolver: Resolver) -> list[Collected]:
-        collecting = Collecting(
+    def _collect(
+        self, selected: list[SelectedBucket], resolver: Resolver
+    ) -> list[CollectTaskResult]:
+        job = CollectJob(
             crawldb=self.transaction.folder,
             scratch=self.transaction.scratch,
             now_ms=self.report.started_ms,
@@ -276,14 +280,12 @@ class _Job:
             delay_s=self.config[FETCHER_SERVER_DELAY],
         )
         with timed(self.report, "collect", self.clock):
-            collected = self.runner.run(
-                partial(collect_bucket, collecting), selected, "generate: collect"
-            )
+            collected = self.runner.run(partial(collect_bucket, job), selected, "generate: collect")
         for bucket in collected:
             self.report.counters += bucket.counters
         return collected
 
-    def _list(self, collected: list[Collected]) -> list[tuple[str, PartManifest]]:
+    def _list(self, collected: list[CollectTaskResult]) -> list[tuple[str, PartManifest]]:
         """Deals the selected records to parts and writes the fetch lists."""
         count = 1 + max(int(bucket.chains.segment.max()) for bucket in collected)
         names = self.crawl_dir.segments.new_names(self.report.started_ms, count)
@@ -297,16 +299,16 @@ class _Job:
         )
         self.report.counters["segments_generated"] = count
         self.report.details["segments"] = balance.predictions
-        dealing = [
-            Dealing(bucket.path, bucket.chains.segment, bucket.chains.chain, part)
+        deal_tasks = [
+            DealTask(bucket.path, bucket.chains.segment, bucket.chains.chain, part)
             for bucket, part in zip(collected, balance.part_of, strict=True)
         ]
         scratch = self.transaction.scratch
         with timed(self.report, "deal", self.clock):
-            dealt = self.runner.run(partial(deal_bucket, scratch), dealing, "generate: deal")
+            dealt = self.runner.run(partial(deal_bucket, scratch), deal_tasks, "generate: deal")
         files_of = destinations_of(dealt)
-        work = [
-            ListWork(
+        tasks = [
+            ListTask(
                 self.crawl_dir.segments.segment(names[destination // parts]).part_folder(GENERATE),
                 destination % parts,
                 destination,
@@ -317,7 +319,7 @@ class _Job:
         with timed(self.report, "list", self.clock):
             written = self.runner.run(
                 partial(write_list, scratch, self.config[CRAWLDB_ROW_GROUP_SIZE]),
-                work,
+                tasks,
                 "generate: write fetch lists",
             )
         created = self.clock.now_ms()
@@ -325,7 +327,7 @@ class _Job:
         for number, name in enumerate(names):
             files = [
                 file
-                for file, task in zip(written, work, strict=True)
+                for file, task in zip(written, tasks, strict=True)
                 if task.destination // parts == number
             ]
             manifests.append((name, PartManifest(tuple(files), created)))
@@ -334,21 +336,21 @@ class _Job:
     def _publish(
         self,
         base: Snapshot,
-        selected: list[BucketSelected],
+        selected: list[SelectedBucket],
         manifests: list[tuple[str, PartManifest]],
     ) -> list[str]:
         segments = self.crawl_dir.segments
         marks = None
         if self.config[GENERATE_UPDATE_CRAWLDB]:
-            marking = Marking(
+            target = BucketTarget(
+                CRAWLDB,
                 self.transaction.folder,
-                self.transaction.scratch,
                 self.transaction.place,
-                self.report.started_ms,
                 self.config[CRAWLDB_ROW_GROUP_SIZE],
             )
+            job = MarkJob(target, self.transaction.scratch, self.report.started_ms)
             with timed(self.report, "mark", self.clock):
-                marks = self.runner.run(partial(mark_bucket, marking), selected, "generate: mark")
+                marks = self.runner.run(partial(mark_bucket, job), selected, "generate: mark")
         self.report.finished_ms = self.clock.now_ms()
         for name, _ in manifests:
             segments.segment(name).write_report(GENERATE, self.report)

@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from crawl.buckets.inject import BucketWork, Merging, merge_bucket
-from crawl.buckets.moved import Again, Moving, find_moved
+from crawl.buckets.bucket_files import BucketTarget, largest_first
+from crawl.buckets.inject import InjectMergeJob, InjectMergeTask, merge_bucket
+from crawl.buckets.renormalize import Renormalization, StoredRecords, find_renormalized
 from crawl.buckets.runner import Runner
-from crawl.buckets.seeds import SeedReading, read_seeds
+from crawl.buckets.seeds import ReadSeedsJob, read_seeds
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
     CRAWLDB_BUCKETS,
+    CRAWLDB_ROW_GROUP_SIZE,
     CRAWLDB_SNAPSHOTS_KEEP,
     DB_INJECTOR_OVERWRITE,
     DB_INJECTOR_UPDATE,
@@ -28,6 +30,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.inject import OnKnown
@@ -52,7 +55,7 @@ class InjectOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Injected:
+class InjectResult:
     """The published state and what was done."""
 
     snapshot: Snapshot
@@ -79,7 +82,7 @@ def _plugins(
 @observed("inject")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InjectOptions, clock: Clock
-) -> Injected:
+) -> InjectResult:
     """Injects the seeds and publishes a new snapshot of the CrawlDb; raises NothingToDo, and
     publishes nothing, where not one of them is usable."""
     on_known = _on_known(config, options)
@@ -94,32 +97,37 @@ def run(
     with crawl_dir.writing_crawldb("inject", config, clock, force=options.force) as transaction:
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
-        reading = SeedReading(
+        read_job = ReadSeedsJob(
             config, normalizers, filters, scoring, report.started_ms, buckets, transaction.scratch
         )
         with timed(report, "read", clock):
-            read = runner.run(partial(read_seeds, reading), plan.pieces, "inject: read seeds")
+            read = runner.run(partial(read_seeds, read_job), plan.pieces, "inject: read seeds")
         for piece in read:
             report.counters += piece.counters
             report.add_samples(piece.samples, config[REPORT_SAMPLES])
         if not report.counters["urls_injected"] and not options.filter_normalize_all:
             raise NothingToDo(_no_seed(report))
 
-        moving = Moving(
+        stored = StoredRecords(
             crawldb=transaction.folder,
             scratch=transaction.scratch,
             buckets=buckets,
             purge_gone=config[DB_UPDATE_PURGE_404],
-            again=Again(normalizers, filters) if options.filter_normalize_all else None,
+            renormalization=(
+                Renormalization(normalizers, filters) if options.filter_normalize_all else None
+            ),
         )
-        merging = Merging(config, moving, transaction.place, on_known)
+        target = BucketTarget(
+            CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
+        )
+        job = InjectMergeJob(config, stored, target, on_known)
         seeds = [piece.file for piece in read if piece.file is not None]
-        files = _merge(runner, transaction, merging, seeds, report, clock)
+        files = _merge(runner, transaction, job, seeds, report, clock)
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
         )
-        return Injected(snapshot, report, transaction.lock.took_over)
+        return InjectResult(snapshot, report, transaction.lock.took_over)
 
 
 def _no_seed(report: Report) -> str:
@@ -131,8 +139,10 @@ def _no_seed(report: Report) -> str:
         if count and reason.startswith(_REFUSED)
         for samples in (report.samples.get(reason, []),)
     ]
-    told = f"none of the {lines:,} seed lines is usable ({'; '.join(why)})" if lines else "no seeds"
-    return f"{told}: {' '.join(report.options['seeds'])}; nothing was injected"
+    reason = (
+        f"none of the {lines:,} seed lines is usable ({'; '.join(why)})" if lines else "no seeds"
+    )
+    return f"{reason}: {' '.join(report.options['seeds'])}; nothing was injected"
 
 
 _REFUSED = ("malformed.", "plugin_errors.", "urls_filtered")
@@ -151,7 +161,7 @@ def _on_known(config: Config, options: InjectOptions) -> OnKnown:
 def _merge(
     runner: Runner,
     transaction: Transaction,
-    merging: Merging,
+    job: InjectMergeJob,
     seeds: list[SplitFile],
     report: Report,
     clock: Clock,
@@ -160,30 +170,27 @@ def _merge(
     base = transaction.base
     old = {file.bucket: file for file in base.files} if base else {}
     moved: list[SplitFile] = []
-    if merging.moving.again is not None:
+    if job.stored.renormalization is not None:
         with timed(report, "moved", clock):
             found = runner.run(
-                partial(find_moved, merging.moving), _largest_first(old), "inject: normalise again"
+                partial(find_renormalized, job.stored),
+                largest_first(old.values()),
+                "inject: normalise again",
             )
         moved = [file for file in found if file is not None]
     seeds_of, moved_of = destinations_of(seeds), destinations_of(moved)
     touched = set(seeds_of) | set(moved_of)
-    if merging.moving.purge_gone or merging.moving.again is not None:
+    if job.stored.purge_gone or job.stored.renormalization is not None:
         touched |= set(old)
-    work = [
-        BucketWork(bucket, old.get(bucket), seeds_of.get(bucket, []), moved_of.get(bucket, []))
+    tasks = [
+        InjectMergeTask(bucket, old.get(bucket), seeds_of.get(bucket, []), moved_of.get(bucket, []))
         for bucket in touched
     ]
-    work.sort(key=lambda bucket: -(bucket.base.rows if bucket.base else 0))
     with timed(report, "merge", clock):
-        done = runner.run(partial(merge_bucket, merging), work, "inject: merge")
+        done = runner.run(partial(merge_bucket, job), largest_first(tasks), "inject: merge")
     for bucket in done:
         report.counters += bucket.counters
     written = [bucket.file for bucket in done if bucket.file is not None]
     if base is None:
         return sorted(written, key=lambda file: file.bucket)
     return base.replacing(written, touched)
-
-
-def _largest_first(files: dict[int, BucketFile]) -> list[BucketFile]:
-    return sorted(files.values(), key=lambda file: -file.rows)

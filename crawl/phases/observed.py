@@ -1,4 +1,4 @@
-"""What a phase tells beside its report: that it runs, how it ended, what it counted. One line
+"""Logs, spans and metrics of a phase: that it runs, how it ended, what it counted. One line
 above each phase's `run`, so that none is forgotten and none knows who listens.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from crawl.buckets.bucket_files import largest_first
 from crawl.buckets.runner import Runner
 from crawl.buckets.stats import count_statuses, status_label
 from crawl.clock import Clock
@@ -32,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
-    """For a function with arguments `runner`, `crawl_dir` and `clock`, whose result may have
+    """Wraps a function with arguments `runner`, `crawl_dir` and `clock`, whose result may have
     a `report`, a `snapshot` and segments."""
 
     def around(run: Callable[P, Done]) -> Callable[P, Done]:
@@ -42,19 +43,21 @@ def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
         def watched(*args: P.args, **kwargs: P.kwargs) -> Done:
             given = signature.bind(*args, **kwargs).arguments
             crawl_dir: CrawlDir = given["crawl_dir"]
-            told = _Told(phase, crawl_dir, given["runner"], given["clock"], ambient.meter())
+            observer = _PhaseObserver(
+                phase, crawl_dir, given["runner"], given["clock"], ambient.meter()
+            )
             with at(phase=phase, crawl=crawl_dir.address), ambient.span(phase) as span:
-                began = told.begin()
+                began = observer.begin()
                 try:
                     done = run(*args, **kwargs)
                 except BaseException as error:
-                    told.fail(error)
+                    observer.fail(error)
                     raise
                 span.set(segment=where().segment)
                 report = getattr(done, "report", None)
                 if isinstance(report, Report):
                     span.set(**_counts(report.counters))
-                told.succeed(done, told.clock.monotonic() - began)
+                observer.succeed(done, observer.clock.monotonic() - began)
                 return done
 
         return watched
@@ -66,7 +69,7 @@ def _counts(counters: Counters) -> dict[str, object]:
     return {f"nutria.count.{name}": count for name, count in counters.most_common(60)}
 
 
-class _Told:
+class _PhaseObserver:
     def __init__(
         self, phase: str, crawl_dir: CrawlDir, runner: Runner, clock: Clock, meter: Meter | None
     ) -> None:
@@ -86,11 +89,13 @@ class _Told:
 
     def fail(self, error: BaseException) -> None:
         is_outcome = isinstance(error, NothingToDo)
-        # as text it is told once, by whoever handles it
+        # as text it is printed once, by whoever handles it
         if isinstance(error, Exception) and logs.is_json():
             _log.log(
-                *(logging.INFO if is_outcome else logging.ERROR, "%s ended: %s"),
-                *(self.phase, error),
+                logging.INFO if is_outcome else logging.ERROR,
+                "%s ended: %s",
+                self.phase,
+                error,
                 exc_info=not isinstance(error, CrawlError),
             )
         if self.meter is None:
@@ -106,7 +111,8 @@ class _Told:
         counters = report.counters if isinstance(report, Report) else Counters()
         _log.info(
             "%s done in %.1f s",
-            *(self.phase, seconds),
+            self.phase,
+            seconds,
             extra={"fields": {"seconds": round(seconds, 3), "counters": dict(counters)}},
         )
         meter = self.meter
@@ -140,7 +146,7 @@ class _Told:
         meter.set(metrics.CRAWLDB_BYTES, snapshot.bytes)
         if not ambient.settings().counts_crawldb:
             return
-        files = sorted(snapshot.files, key=lambda file: -file.rows)
+        files = largest_first(snapshot.files)
         try:
             found = self.runner.run(
                 partial(count_statuses, self.crawl_dir.crawldb.folder),

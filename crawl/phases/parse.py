@@ -14,7 +14,7 @@ from functools import partial
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_AFTER
+from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
 from crawl.model.report import Report
@@ -22,9 +22,8 @@ from crawl.parsing.part import PartParsed, PartParsing, parse_part
 from crawl.parsing.plan import Parsing
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
-from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import Folder
-from crawl.storage.lock import held
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -57,7 +56,7 @@ class ParseOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParseResult:
     """The segment's new state."""
 
     segment: str
@@ -115,7 +114,7 @@ def _has_content(segment: Segment) -> bool:
 @observed("parse")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: ParseOptions, clock: Clock
-) -> Parsed:
+) -> ParseResult:
     """Parses the segment and publishes what came of it."""
     segment = choose(crawl_dir, options.segment, reparse=options.reparse)
     note(segment=segment.name)
@@ -123,14 +122,7 @@ def run(
     parsing = Parsing.from_config(
         config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls
     )
-    with held(
-        segment.folder,
-        "parse",
-        clock,
-        stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
-        heartbeat_s=config[LOCK_HEARTBEAT],
-        force=options.force,
-    ) as lock:
+    with locked(segment.folder, "parse", config, clock, force=options.force) as lock:
         choose(crawl_dir, segment.name, reparse=options.reparse)  # nobody was quicker
         snapshot = crawl_dir.crawldb.current()
         buckets = config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets
@@ -145,7 +137,7 @@ def run(
         lock.verify()
         publish(segment, parts, report, clock)
         segment.folder.delete(PROGRESS)
-        return Parsed(segment.name, report, lock.took_over)
+        return ParseResult(segment.name, report, lock.took_over)
 
 
 def _parse_group(task: PartParsing, group: tuple[int, tuple[PartFile, ...]]) -> PartParsed:
@@ -158,7 +150,7 @@ def _parse_group(task: PartParsing, group: tuple[int, tuple[PartFile, ...]]) -> 
 
 
 class _Marks:
-    """How many pages a task has parsed, for whoever watches: an empty file with the number in
+    """How many pages a task has parsed, for progress displays: an empty file with the number in
     its name, so that a look is one listing."""
 
     def __init__(self, segment: Folder, number: int, clock: Clock | None = None) -> None:
@@ -185,8 +177,8 @@ class _Marks:
 
 
 def pages_done(segment: Segment) -> int:
-    """By a parse that is under way; of a task that is tried again what the first attempt had
-    done counts until the second has done more."""
+    """How many pages a parse under way has done; of a task that is tried again what the first
+    attempt had done counts until the second has done more."""
     furthest: dict[str, int] = {}
     for mark in segment.folder.names(PROGRESS):
         number, _, pages = mark.partition("-")

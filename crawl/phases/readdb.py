@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from functools import partial
 
-from crawl.buckets.dump import BucketDump, Dumping, dump_bucket
+from crawl.buckets.bucket_files import largest_first
+from crawl.buckets.dump import DumpJob, DumpTask, dump_bucket
 from crawl.buckets.runner import Runner
-from crawl.buckets.stats import Stats, bucket_stats
-from crawl.buckets.top import Scored, best_of, top_of_bucket
+from crawl.buckets.stats import CrawlDbStats, bucket_stats
+from crawl.buckets.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import Snapshot
 from crawl.storage.split import SplitFile, destinations_of
 
 SUCCESS = "_SUCCESS"
 """Written last: a dump without it is not whole."""
 
 
-def stats(runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, *, by_host: bool) -> Stats:
+def stats(
+    runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, *, by_host: bool
+) -> CrawlDbStats:
     """The statistics of a snapshot."""
     found = runner.run(
         partial(bucket_stats, crawl_dir.crawldb.folder, by_host),
-        _largest_first(snapshot),
+        largest_first(snapshot.files),
         "readdb: statistics",
     )
-    total = Stats()
+    total = CrawlDbStats()
     for bucket in found:
         total.add(bucket)
     return total
@@ -33,11 +36,11 @@ def stats(runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, *, by_host: b
 
 def top(
     runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, most: int, least: float
-) -> list[Scored]:
+) -> list[ScoredUrl]:
     """The `most` URLs with the highest scores, best first."""
     found = runner.run(
         partial(top_of_bucket, crawl_dir.crawldb.folder, most, least),
-        _largest_first(snapshot),
+        largest_first(snapshot.files),
         "readdb: top",
     )
     return best_of([entry for bucket in found for entry in bucket], most)
@@ -46,22 +49,23 @@ def top(
 def dump(
     runner: Runner,
     snapshot: Snapshot,
-    dumping: Dumping,
+    job: DumpJob,
     matching: list[SplitFile] | None,
 ) -> int:
     """Writes the wanted records into a folder that has room; returns how many."""
     rows_of = None if matching is None else destinations_of(matching)
-    work = [
-        BucketDump(file, None if rows_of is None else rows_of.get(file.bucket, []))
-        for file in _largest_first(snapshot)
+    tasks = [
+        DumpTask(file, None if rows_of is None else rows_of.get(file.bucket, []))
+        for file in largest_first(snapshot.files)
     ]
-    rows = sum(runner.run(partial(dump_bucket, dumping), work, "readdb: dump"))
-    dumping.output.write(SUCCESS, b"")
+    rows = sum(runner.run(partial(dump_bucket, job), tasks, "readdb: dump"))
+    job.output.write(SUCCESS, b"")
     return rows
 
 
 def make_room(output: Folder, *, force: bool) -> None:
-    """Only a dump may be replaced: nobody's other files are ever deleted."""
+    """Empties the folder of a dump that is to be replaced; raises UsageError where there is
+    anything else: nobody's other files are ever deleted."""
     names = output.names()
     if not names:
         return
@@ -71,7 +75,3 @@ def make_room(output: Folder, *, force: bool) -> None:
         raise UsageError(f"{output.address} is not empty: {advice}")
     for name in names:
         output.delete(name)
-
-
-def _largest_first(snapshot: Snapshot) -> list[BucketFile]:
-    return sorted(snapshot.files, key=lambda file: -file.rows)

@@ -13,7 +13,7 @@ from crawl.storage.manifest import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class GarbageResult:
     """What a garbage collection did."""
 
     forgotten: tuple[int, ...]
@@ -48,13 +48,17 @@ def roll_back(
 
 def collect_garbage(
     crawl_dir: CrawlDir, config: Config, clock: Clock, keep: int | None, *, force: bool
-) -> Collected:
-    """Keeps the newest snapshots, as many as asked for or configured, and deletes the files
-    that none of them names."""
+) -> GarbageResult:
+    """Keeps the newest snapshots of the CrawlDb and of every other dataset, as many as asked
+    for or configured, and deletes the files that none of them names."""
     crawl_dir.require_crawldb()
+    newest = config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
     with crawl_dir.writing_crawldb("gc", config, clock, force=force) as transaction:
-        forgotten = transaction.keep_newest(
-            config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
-        )
+        forgotten = transaction.keep_newest(newest)
         kept = transaction.timeline.numbers
-    return Collected(forgotten, kept, transaction.swept, transaction.lock.took_over)
+    swept = transaction.swept
+    for dataset in crawl_dir.datasets()[1:]:
+        with crawl_dir.writing(dataset, "gc", config, clock, force=force) as other:
+            other.keep_newest(newest)
+        swept += other.swept
+    return GarbageResult(forgotten, kept, swept, transaction.lock.took_over)

@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
-from crawl.buckets.moved import Again, Moving, find_moved
+from crawl.buckets.bucket_files import BucketTarget, largest_first
+from crawl.buckets.hosts import hosts_target
+from crawl.buckets.renormalize import Renormalization, StoredRecords, find_renormalized
 from crawl.buckets.runner import Runner
-from crawl.buckets.updatedb.bucket import BucketUpdate, BucketUpdating, update_bucket
-from crawl.buckets.updatedb.delta import Delta, DeltaFile, Gathering, bundles, gather
-from crawl.buckets.updatedb.hosts import HostUpdating, TroublesFile
-from crawl.buckets.updatedb.reserved import marks_of
+from crawl.buckets.updatedb.bucket import UpdateDbJob, UpdateDbTask, update_bucket
+from crawl.buckets.updatedb.delta import BucketDelta, DeltaFile, GatherJob, bundles, gather
+from crawl.buckets.updatedb.hosts import HostTroublesFile, HostUpdateJob
+from crawl.buckets.updatedb.reservations import finished_marks
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
@@ -38,10 +40,11 @@ from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
-from crawl.rules.same_pages import SamePages
-from crawl.rules.updatedb import Updating
+from crawl.rules.same_pages import SamePagesRule
+from crawl.rules.updatedb import UpdateRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
@@ -56,11 +59,11 @@ _FEW_OPENINGS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateOptions:
+class UpdateDbOptions:
     """What the command line says; None where the configuration decides."""
 
     segments: tuple[str, ...] = ()
-    """By name; none: every segment that is parsed and not in the CrawlDb yet."""
+    """Names of segments; none: every one that is parsed and not in the CrawlDb yet."""
     additions: bool | None = None
     filter: bool | None = None
     normalize: bool | None = None
@@ -69,7 +72,7 @@ class UpdateOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class DbUpdated:
+class UpdateDbResult:
     """The published state and what was done."""
 
     snapshot: Snapshot
@@ -81,7 +84,7 @@ class DbUpdated:
 
 
 @dataclass(slots=True)
-class Chosen:
+class ChosenSegments:
     """The segments to apply, oldest first, and lines to tell about others."""
 
     segments: list[Segment] = field(default_factory=list)
@@ -94,13 +97,13 @@ def applied(crawl_dir: CrawlDir) -> frozenset[str]:
     return frozenset(snapshot.applied if snapshot else ())
 
 
-def check(config: Config, options: UpdateOptions | None = None) -> None:
+def check(config: Config, options: UpdateDbOptions | None = None) -> None:
     """Raises what is wrong with the settings, before anything is started."""
-    Updating.of(config, 0)
-    _again(config, options or UpdateOptions())
+    UpdateRules.of(config, 0)
+    _renormalization(config, options or UpdateDbOptions())
 
 
-def choose(crawl_dir: CrawlDir, options: UpdateOptions) -> Chosen:
+def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
     """The named segments, or every one that is parsed and not in the CrawlDb yet; raises
     UsageError where there is none, or a named one cannot be meant."""
     snapshot = crawl_dir.crawldb.current()
@@ -113,8 +116,8 @@ def choose(crawl_dir: CrawlDir, options: UpdateOptions) -> Chosen:
 
 def _named(
     crawl_dir: CrawlDir, names: Iterable[str], inside: dict[str, int], *, force: bool
-) -> Chosen:
-    chosen = Chosen()
+) -> ChosenSegments:
+    chosen = ChosenSegments()
     for name in names:
         segment = crawl_dir.segments.segment(name)
         if not segment.is_done(FETCH):
@@ -134,8 +137,8 @@ def _named(
     return chosen
 
 
-def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> Chosen:
-    chosen = Chosen()
+def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> ChosenSegments:
+    chosen = ChosenSegments()
     for segment in crawl_dir.segments.generated():
         if segment.name in inside or not segment.is_done(FETCH):
             continue
@@ -169,42 +172,42 @@ def _unfinished(crawl_dir: CrawlDir, segment: Segment) -> str:
 
 @observed("updatedb")
 def run(
-    runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateOptions, clock: Clock
-) -> DbUpdated:
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateDbOptions, clock: Clock
+) -> UpdateDbResult:
     """Applies the segments and publishes a new snapshot of the CrawlDb."""
     report = Report("updatedb", clock.now_ms(), config.digest(), asdict(options))
     allowed = config[DB_UPDATE_ADDITIONS_ALLOWED]
-    updating = Updating.of(
+    rules = UpdateRules.of(
         config,
         report.started_ms,
         additions=allowed if options.additions is None else options.additions,
     )
-    again = _again(config, options)
+    renormalization = _renormalization(config, options)
     with crawl_dir.writing_crawldb("updatedb", config, clock, force=options.force) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
         note(segment=" ".join(segment.name for segment in chosen.segments))
         base = transaction.base
-        moving = Moving(
+        stored = StoredRecords(
             crawldb=transaction.folder,
             scratch=transaction.scratch,
             buckets=base.buckets if base else config[CRAWLDB_BUCKETS],
-            again=again,
+            renormalization=renormalization,
         )
-        job = BucketUpdating(
-            updating=updating,
-            moving=moving,
-            place=transaction.place,
-            group_rows=config[CRAWLDB_ROW_GROUP_SIZE],
+        job = UpdateDbJob(
+            rules=rules,
+            stored=stored,
+            target=BucketTarget(
+                CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
+            ),
             max_inlinks=config[DB_UPDATE_MAX_INLINKS],
             purge_gone=config[DB_UPDATE_PURGE_404],
             purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
-            marks=marks_of(chosen.segments),
-            hosts=HostUpdating(
-                crawldb=transaction.folder,
-                place=transaction.place,
-                buckets=moving.buckets,
+            marks=finished_marks(chosen.segments),
+            hosts=HostUpdateJob(
+                target=hosts_target(transaction.folder, transaction.place),
+                buckets=stored.buckets,
                 longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
-                same_pages=SamePages(
+                same_pages=SamePagesRule(
                     config[DB_HOST_SAME_PAGES],
                     round(config[DB_HOST_SAME_PAGES_WAIT] * 1000),
                     round(config[DB_HOST_WAIT_MAX] * 1000),
@@ -212,7 +215,7 @@ def run(
                 troubles=_troubles_files(chosen.segments),
             ),
         )
-        step = _Step(runner, report, clock, moving)
+        step = _Step(runner, report, clock, stored)
         files = _delta_files(chosen.segments, report)
         merged, hosts = step.merge(transaction, job, step.moved(base), step.delta(files))
         report.finished_ms = clock.now_ms()
@@ -220,20 +223,22 @@ def run(
         snapshot = transaction.publish(
             merged,
             report,
-            buckets=moving.buckets,
+            buckets=stored.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             applying=names,
             hosts=hosts,
         )
-        return DbUpdated(snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over)
+        return UpdateDbResult(
+            snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over
+        )
 
 
-def _again(config: Config, options: UpdateOptions) -> Again | None:
+def _renormalization(config: Config, options: UpdateDbOptions) -> Renormalization | None:
     normalizes = config[CRAWLDB_URL_NORMALIZERS] if options.normalize is None else options.normalize
     filters = config[CRAWLDB_URL_FILTERS] if options.filter is None else options.filter
     if not normalizes and not filters:
         return None
-    return Again(
+    return Renormalization(
         NormalizerChain.from_config(config, Scope.CRAWLDB) if normalizes else None,
         FilterChain.from_config(config) if filters else None,
     )
@@ -242,7 +247,7 @@ def _again(config: Config, options: UpdateOptions) -> Again | None:
 def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
     """Every file to be applied, oldest segment first; the report tells of them."""
     found: list[DeltaFile] = []
-    told = []
+    described = []
     for number, segment in enumerate(segments):
         rows = {FETCH: 0, PARSE: 0}
         for place, part in enumerate((FETCH, PARSE)):
@@ -251,17 +256,17 @@ def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
             for file in manifest.files if manifest else ():
                 found.append(DeltaFile(folder, file.path, file.rows, 2 * number + place))
                 rows[part] += file.rows
-        told.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
+        described.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
         report.counters["fetch_records"] += rows[FETCH]
         report.counters["parse_records"] += rows[PARSE]
-    report.details["segments"] = told
+    report.details["segments"] = described
     return found
 
 
-def _troubles_files(segments: list[Segment]) -> list[TroublesFile]:
+def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
     """What the fetches of the segments tell of hosts that failed."""
     return [
-        TroublesFile(segment.part_folder(FETCH_HOSTS), file.path, number)
+        HostTroublesFile(segment.part_folder(FETCH_HOSTS), file.path, number)
         for number, segment in enumerate(segments)
         if (manifest := segment.manifest(FETCH_HOSTS)) is not None
         for file in manifest.files
@@ -276,57 +281,58 @@ class _Step:
     runner: Runner
     report: Report
     clock: Clock
-    moving: Moving
+    stored: StoredRecords
 
     def moved(self, base: Snapshot | None) -> list[SplitFile]:
         """Old records whose URL is no longer in normal form, under the one that is."""
-        again = self.moving.again
-        if base is None or again is None or again.normalizers is None:
+        renormalization = self.stored.renormalization
+        if base is None or renormalization is None or renormalization.normalizers is None:
             return []
-        work = sorted(base.files, key=lambda file: -file.rows)
+        tasks = largest_first(base.files)
         with timed(self.report, "moved", self.clock):
             found = self.runner.run(
-                partial(find_moved, self.moving), work, "updatedb: normalise again"
+                partial(find_renormalized, self.stored), tasks, "updatedb: normalise again"
             )
         return [file for file in found if file is not None]
 
-    def delta(self, files: list[DeltaFile]) -> Delta:
-        moving = self.moving
-        openings = len(files) * moving.buckets
+    def delta(self, files: list[DeltaFile]) -> BucketDelta:
+        stored = self.stored
+        openings = len(files) * stored.buckets
         worth = _FEW_OPENINGS + sum(file.rows for file in files) // _ROWS_AN_OPENING
-        if moving.again is None and openings <= worth:
-            return Delta(files=files)
-        gathering = Gathering(moving.scratch, moving.buckets, moving.again)
+        if stored.renormalization is None and openings <= worth:
+            return BucketDelta(files=files)
+        gather_job = GatherJob(stored.scratch, stored.buckets, stored.renormalization)
         with timed(self.report, "gather", self.clock):
             gathered = self.runner.run(
-                partial(gather, gathering), list(bundles(files)), "updatedb: gather"
+                partial(gather, gather_job), list(bundles(files)), "updatedb: gather"
             )
         for bundle in gathered:
             self.report.counters += bundle.counters
-        return Delta(gathered=[bundle.file for bundle in gathered if bundle.file is not None])
+        return BucketDelta(gathered=[bundle.file for bundle in gathered if bundle.file is not None])
 
     def merge(
-        self, transaction: Transaction, job: BucketUpdating, moved: list[SplitFile], delta: Delta
+        self, transaction: Transaction, job: UpdateDbJob, moved: list[SplitFile], delta: BucketDelta
     ) -> tuple[list[BucketFile], list[BucketFile]]:
-        """The files of all buckets, and of their hosts; those of which nothing was told stay
+        """The files of all buckets, and of their hosts; those that no segment mentions stay
         as they are."""
         base = transaction.base
         old = {file.bucket: file for file in base.files} if base else {}
         hosts = {file.bucket: file for file in base.hosts} if base else {}
         moved_of, gathered_of = destinations_of(moved), destinations_of(delta.gathered)
-        work = [
-            BucketUpdate(
+        tasks = [
+            UpdateDbTask(
                 bucket,
                 old.get(bucket),
-                Delta(delta.files, gathered_of.get(bucket, [])),
+                BucketDelta(delta.files, gathered_of.get(bucket, [])),
                 moved_of.get(bucket, []),
                 hosts.get(bucket),
             )
-            for bucket in range(job.moving.buckets)
+            for bucket in range(job.stored.buckets)
         ]
-        work.sort(key=lambda bucket: -(bucket.base.rows if bucket.base else 0))
         with timed(self.report, "merge", self.clock):
-            done = self.runner.run(partial(update_bucket, job), work, "updatedb: merge")
+            done = self.runner.run(
+                partial(update_bucket, job), largest_first(tasks), "updatedb: merge"
+            )
         for bucket in done:
             self.report.counters += bucket.counters
         done = sorted(done, key=lambda each: each.bucket)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from crawl.errors import UsageError
 from crawl.planning.costs import Costs
-from crawl.planning.host_sizes import HostSizes, Pace
+from crawl.planning.host_sizes import HostPace, HostSizes
 
 RECORDS_A_BUCKET = 10_000_000
 """About 256 MB."""
@@ -18,7 +18,7 @@ BYTES_A_CHUNK = 64 << 20
 ROWS_A_BUNDLE = 400_000
 """Rows that updatedb splits by bucket into one file."""
 BYTES_A_PART = 50_000_000
-"""Of an object that is uploaded or read in pieces: s3fs's block."""
+"""The size of the pieces in which an object is uploaded or read: s3fs's block."""
 GETS_AN_OPENING = 3
 """Size, footer, data."""
 ROBOTS_BYTES = 2_000
@@ -33,7 +33,7 @@ class Demand:
     pages_per_day: float
     page_bytes: float = 84_000
     links: float = 60
-    pace: Pace = field(default_factory=lambda: Pace(5.0, 0.5))
+    pace: HostPace = field(default_factory=lambda: HostPace(5.0, 0.5))
     skew: float = 0.9
     revisit_days: float = 30
     rounds_per_day: float = 4
@@ -90,13 +90,13 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PhaseWork:
     """What one run of a phase has to do, wherever that is done."""
 
     phase: str
     cpu_s: float
     start_s: float = 0.0
-    """Of every worker, before it begins."""
+    """Seconds that every worker takes before it begins."""
     tasks: float = math.inf
     """So many can be worked on at once."""
     task_bytes: float = 0.0
@@ -118,7 +118,7 @@ class Work:
         return self.web_bytes + self.read_bytes + self.written_bytes
 
 
-def round_of(demand: Demand, costs: Costs) -> tuple[Work, ...]:
+def round_of(demand: Demand, costs: Costs) -> tuple[PhaseWork, ...]:
     """The phases of one round, in their order."""
     return (
         generate(demand, costs),
@@ -128,13 +128,13 @@ def round_of(demand: Demand, costs: Costs) -> tuple[Work, ...]:
     )
 
 
-def inject(demand: Demand, costs: Costs, known: float = 0.0) -> Work:
+def inject(demand: Demand, costs: Costs, known: float = 0.0) -> PhaseWork:
     """The seeds, into a CrawlDb that knows so many URLs."""
     buckets = demand.bucket_count
     cpu_us = demand.seeds * costs.inject_seed_us + known * costs.inject_record_us
     cpu_us += buckets * costs.inject_task_us
     read, written = known * costs.disk_record, (known + demand.seeds) * costs.disk_record
-    return Work(
+    return PhaseWork(
         "inject",
         cpu_us / 1e6,
         tasks=buckets,
@@ -146,13 +146,13 @@ def inject(demand: Demand, costs: Costs, known: float = 0.0) -> Work:
     )
 
 
-def generate(demand: Demand, costs: Costs) -> Work:
+def generate(demand: Demand, costs: Costs) -> PhaseWork:
     """A scan of all records, and a fetch list."""
     buckets, pages = demand.bucket_count, demand.pages_per_round
     cpu_us = demand.urls * costs.generate_record_us + pages * costs.generate_selected_us
     cpu_us += buckets * costs.generate_task_us
     read, written = demand.urls * costs.disk_record, pages * costs.disk_listed
-    return Work(
+    return PhaseWork(
         "generate",
         cpu_us / 1e6,
         tasks=buckets,
@@ -164,7 +164,7 @@ def generate(demand: Demand, costs: Costs) -> Work:
     )
 
 
-def fetch(demand: Demand, costs: Costs) -> Work:
+def fetch(demand: Demand, costs: Costs) -> PhaseWork:
     """Every page over a connection of its own: a host's is closed before its turn comes
     again. robots.txt is asked for once a round."""
     pages, robots = demand.pages_per_round, demand.hosts_in_round
@@ -173,7 +173,7 @@ def fetch(demand: Demand, costs: Costs) -> Work:
     cpu_us += kilobytes * costs.fetch_kilobyte_us
     read = pages * costs.disk_listed
     written = pages * costs.disk_fetched + kilobytes * costs.disk_content_kilobyte
-    return Work(
+    return PhaseWork(
         "fetch",
         cpu_us / 1e6,
         start_s=costs.fetch_start_us / 1e6,
@@ -189,14 +189,14 @@ def fetch(demand: Demand, costs: Costs) -> Work:
     )
 
 
-def parse(demand: Demand, costs: Costs) -> Work:
+def parse(demand: Demand, costs: Costs) -> PhaseWork:
     pages, chunks = demand.pages_per_round, _chunks(demand)
     kilobytes = pages * demand.page_bytes / 1000
     cpu_us = pages * costs.parse_page_us + kilobytes * costs.parse_kilobyte_us
     cpu_us += pages * demand.links * costs.parse_link_us
     read = kilobytes * costs.disk_content_kilobyte
     written = _parsed_bytes(demand, costs) + kilobytes * costs.disk_text_kilobyte
-    return Work(
+    return PhaseWork(
         "parse",
         cpu_us / 1e6,
         start_s=costs.parse_start_us / 1e6,
@@ -209,7 +209,7 @@ def parse(demand: Demand, costs: Costs) -> Work:
     )
 
 
-def updatedb(demand: Demand, costs: Costs) -> Work:
+def updatedb(demand: Demand, costs: Costs) -> PhaseWork:
     """The CrawlDb written anew; what the segment tells is split by bucket on the way, and
     every bucket opens every file of that."""
     buckets, pages = demand.bucket_count, demand.pages_per_round
@@ -217,18 +217,18 @@ def updatedb(demand: Demand, costs: Costs) -> Work:
     cpu_us = demand.urls * costs.updatedb_record_us + pages * costs.updatedb_page_us
     cpu_us += pages * demand.links * costs.updatedb_link_us + buckets * costs.updatedb_task_us
     base = demand.urls * costs.disk_record
-    told = pages * costs.disk_fetched + _parsed_bytes(demand, costs)
+    segment_bytes = pages * costs.disk_fetched + _parsed_bytes(demand, costs)
     bundles = rows / ROWS_A_BUNDLE
     openings = 2 * _chunks(demand) + bundles * buckets
-    return Work(
+    return PhaseWork(
         "updatedb",
         cpu_us / 1e6,
         tasks=buckets,
         task_bytes=_bucket_bytes(demand, costs),
-        read_bytes=base + 2 * told,
-        written_bytes=base + told,
-        puts=_puts(buckets + bundles, base + told),
-        gets=_gets(buckets + openings, base + 2 * told),
+        read_bytes=base + 2 * segment_bytes,
+        written_bytes=base + segment_bytes,
+        puts=_puts(buckets + bundles, base + segment_bytes),
+        gets=_gets(buckets + openings, base + 2 * segment_bytes),
     )
 
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from crawl.planning.capacity import Demand, Storage, Work, inject, round_of, storage
+from crawl.planning.capacity import Demand, PhaseWork, Storage, inject, round_of, storage
 from crawl.planning.costs import Costs
 
 MOST_NODES = 1_000_000
 HOURS_A_DAY = 24.0
 STORE_LATENCY_S = 0.03
-"""Of one request to an object store, for which a task waits."""
+"""Seconds that a task waits for one request to an object store."""
 MEMORY_FOR_TASKS = 0.8
 """The rest is the system's, Spark's and the page cache's."""
 
@@ -25,11 +25,11 @@ class Node:
     memory_bytes: float = 64e9
     bits_per_s: float = 10e9
     threads: int = 50
-    """Of a fetch task."""
+    """Threads of a fetch task."""
     use: float = 0.7
     """Share of it that does our work: the rest goes to Spark, stragglers and failures."""
 
-    def slots(self, work: Work) -> float:
+    def slots(self, work: PhaseWork) -> float:
         """Tasks at a time: one a core, unless memory is short; a part of one where not even
         one task fits, so that the plan says how long that would be."""
         if work.task_bytes <= 0:
@@ -39,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """In whatever money."""
+    """What things cost, in any currency."""
 
     node_hour: float = 0.0
     gigabyte_month: float = 0.0
@@ -52,19 +52,19 @@ class Prices:
 
 
 EXAMPLE_PRICES = Prices(0.70, 0.023, 5.0, 0.40)
-"""Of the order of what large providers ask, in dollars, for 16 cores with 64 GB on demand and
-for an object store: so that a plan tells how its costs are shared before anybody has an offer."""
+"""Prices of the order of what large providers ask, in dollars, for 16 cores with 64 GB on demand
+and for an object store: they show how the costs are shared before anybody has an offer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taking:
+class PhaseTime:
     """How long a phase takes, and what keeps it from being faster."""
 
     seconds: float
     bound: str
 
 
-def taking(work: Work, node: Node, nodes: float) -> Taking:
+def phase_time(work: PhaseWork, node: Node, nodes: float) -> PhaseTime:
     """The slowest of all that the phase needs; they overlap."""
     slots = nodes * node.slots(work)
     busy = min(slots, work.tasks)
@@ -78,23 +78,23 @@ def taking(work: Work, node: Node, nodes: float) -> Taking:
     if work.tasks < slots:
         limits["tasks"] = limits.pop("CPU")
     bound = max(limits, key=lambda name: limits[name])
-    return Taking(limits[bound], bound)
+    return PhaseTime(limits[bound], bound)
 
 
 @dataclass(frozen=True, slots=True)
 class PhasePlan:
     """A phase on the cluster."""
 
-    work: Work
+    work: PhaseWork
     runs_per_day: float
     """0: it is run once, before."""
-    taking: Taking
+    time: PhaseTime
     cost: float
-    """Of a day; of the one run where it is run once."""
+    """The cost of a day; of the one run where it is run once."""
 
     @property
     def hours_per_day(self) -> float:
-        return self.taking.seconds / 3600 * self.runs_per_day
+        return self.time.seconds / 3600 * self.runs_per_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def plan(
     # what is left of the day is the fetch's, whose chains may be as long
     others = sum(phase.hours_per_day for phase in planned if phase is not fetching)
     spare_s = max(0.0, HOURS_A_DAY - others) * 3600 / demand.rounds_per_day
-    longest_s = max(fetching.taking.seconds, min(spare_s, fetching.taking.seconds * 1.5))
+    longest_s = max(fetching.time.seconds, min(spare_s, fetching.time.seconds * 1.5))
     rounds = demand.revisit_days * demand.rounds_per_day
     reachable = demand.pace.pages_within(spare_s) * rounds
     sizes = demand.sizes
@@ -162,12 +162,12 @@ def plan(
 
 
 def hours_per_day(demand: Demand, costs: Costs, node: Node, nodes: float) -> float:
-    """Of all rounds of a day, one phase after the other."""
+    """The hours that all rounds of a day take, one phase after the other."""
     return _seconds(round_of(demand, costs), node, nodes) * demand.rounds_per_day / 3600
 
 
-def _seconds(works: Sequence[Work], node: Node, nodes: float) -> float:
-    return sum(taking(work, node, nodes).seconds for work in works)
+def _seconds(works: Sequence[PhaseWork], node: Node, nodes: float) -> float:
+    return sum(phase_time(work, node, nodes).seconds for work in works)
 
 
 def fewest_nodes(demand: Demand, costs: Costs, node: Node) -> int | None:
@@ -201,7 +201,7 @@ def most_pages_per_day(demand: Demand, costs: Costs, node: Node) -> float:
     return low
 
 
-def _enough(works: Sequence[Work], node: Node) -> int:
+def _enough(works: Sequence[PhaseWork], node: Node) -> int:
     """Nodes beyond which the day gets shorter by no more than a tenth."""
     nodes, least_s = 1, _seconds(works, node, MOST_NODES)
     while nodes < MOST_NODES and _seconds(works, node, nodes) > 1.1 * least_s:
@@ -209,8 +209,8 @@ def _enough(works: Sequence[Work], node: Node) -> int:
     return min(nodes, MOST_NODES)
 
 
-def _phase(work: Work, node: Node, nodes: int, runs: float, prices: Prices) -> PhasePlan:
-    found = taking(work, node, nodes)
+def _phase(work: PhaseWork, node: Node, nodes: int, runs: float, prices: Prices) -> PhasePlan:
+    found = phase_time(work, node, nodes)
     run = found.seconds / 3600 * nodes * prices.node_hour
     run += work.puts / 1e6 * prices.million_puts + work.gets / 1e6 * prices.million_gets
     return PhasePlan(work, runs, found, run * (runs or 1.0))

@@ -70,7 +70,7 @@ UNITS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCost:
     """A figure and where it is from."""
 
     value: float
@@ -82,22 +82,22 @@ def read_costs(text: str, origin: str) -> Costs:
     return Costs(**{name: each.value for name, each in read_measured(text, origin).items()})
 
 
-def read_measured(text: str, origin: str) -> dict[str, Measured]:
+def read_measured(text: str, origin: str) -> dict[str, MeasuredCost]:
     """Every figure by the name of its field, with what was measured."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{origin}: {error}") from None
     wanted = [field.name for field in fields(Costs)]
-    found: dict[str, Measured] = {}
+    found: dict[str, MeasuredCost] = {}
     for section, keys in content.items():
         if not isinstance(keys, dict):
             raise ConfigError(f"{origin}: {section} is not in a table")
         for key, given in keys.items():
             name = f"{section}_{key}"
             if name not in wanted:
-                told = nearest(name, wanted)
-                raise ConfigError(f"{origin}: there is no figure {section}.{key}{told}")
+                hint = nearest(name, wanted)
+                raise ConfigError(f"{origin}: there is no figure {section}.{key}{hint}")
             found[name] = _measured(given, f"{origin}: {section}.{key}")
     for name in wanted:
         if name not in found:
@@ -105,17 +105,17 @@ def read_measured(text: str, origin: str) -> dict[str, Measured]:
     return found
 
 
-def _measured(given: object, where: str) -> Measured:
+def _measured(given: object, where: str) -> MeasuredCost:
     match given:
         case {"value": int() | float() as value, "measured": str() as measured}:
             if not isinstance(value, bool) and math.isfinite(value) and value >= 0:
-                return Measured(float(value), measured)
+                return MeasuredCost(float(value), measured)
     raise ConfigError(
         f'{where}: {{ value = …, measured = "…" }} is wanted, with a number of at least 0'
     )
 
 
-def write_costs(found: Mapping[str, Measured], heading: str) -> str:
+def write_costs(found: Mapping[str, MeasuredCost], heading: str) -> str:
     """The file, with a comment at its top."""
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     section = ""
@@ -126,6 +126,6 @@ def write_costs(found: Mapping[str, Measured], heading: str) -> str:
             unit = UNITS.get(section, UNITS["us"])
             lines += ["", f"# {unit}", f"[{section}]"]
         each = found[field.name]
-        told = each.measured.replace("\\", "\\\\").replace('"', '\\"')
-        lines.append(f'{key} = {{ value = {each.value:.5g}, measured = "{told}" }}')
+        measured = each.measured.replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'{key} = {{ value = {each.value:.5g}, measured = "{measured}" }}')
     return "\n".join(lines) + "\n"

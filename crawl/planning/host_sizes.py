@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _EXACT_TERMS = 64
-"""Of a sum of powers; beyond them Euler and Maclaurin's formula is right to ten digits."""
+"""Terms of a sum of powers that are added up; beyond them Euler and Maclaurin's formula
+is right to ten digits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class HostPace:
     """One request at a time to a host, and a pause after each."""
 
     delay_s: float

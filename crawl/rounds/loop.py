@@ -24,7 +24,7 @@ from crawl.phases.fetch import FetchOptions
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.rounds import (
     STOP_FILE,
     Due,
@@ -250,7 +250,7 @@ class Walk:
         return None
 
     def _update(self, due: Due) -> Ending | None:
-        options = UpdateOptions(segments=due.segments, force=self.force)
+        options = UpdateDbOptions(segments=due.segments, force=self.force)
         with self._timed(due):
             done = updatedb.run(self.runner, self.directory, self.config, options, self.clock)
         self._tell(due, done.took_over, *done.remarks)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class PartLoad:
     """What one part has to do, and how long that takes at the least."""
 
     urls: int
@@ -58,7 +58,7 @@ def deal_sites(
     return deal(np.bincount(unit, weights=seconds).astype(np.float64), parts)[unit]
 
 
-def loads(
+def part_loads(
     dealt: npt.NDArray[np.int32],
     urls: npt.NDArray[np.int64],
     seconds: npt.NDArray[np.float64],
@@ -66,7 +66,7 @@ def loads(
     *,
     threads: int,
     latency_s: float,
-) -> list[Load]:
+) -> list[PartLoad]:
     """Each part's load. A part ends when its longest chain does, or when its threads have
     waited for every answer, whichever is later."""
     described = []
@@ -75,11 +75,11 @@ def loads(
         number = int(urls[mine].sum())
         longest = float(seconds[mine].max(initial=0.0))
         described.append(
-            Load(number, int(mine.sum()), longest, max(longest, number * latency_s / threads))
+            PartLoad(number, int(mine.sum()), longest, max(longest, number * latency_s / threads))
         )
     return described
 
 
-def makespan(parts: Sequence[Load]) -> float:
+def makespan(parts: Sequence[PartLoad]) -> float:
     """When the last part ends, in seconds."""
     return max((part.makespan_s for part in parts), default=0.0)

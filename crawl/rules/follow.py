@@ -9,7 +9,7 @@ from crawl.urls.parse import host_of
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class FollowRules:
     """How far and how many (`fetcher.follow.outlinks.*`)."""
 
     depth: int

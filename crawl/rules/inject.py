@@ -118,7 +118,7 @@ class OnKnown(Enum):
     OVERWRITE = "overwrite"
 
 
-def updated(
+def update_known(
     old: CrawlDatum, injected: CrawlDatum, *, default_score: float, default_interval: int
 ) -> CrawlDatum:
     """OnKnown.UPDATE: the old record with the seed's metadata, and with its score and

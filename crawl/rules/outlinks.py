@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from crawl.config import Config, Property, boolean, choice, integer, words
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.model.arrow import as_mask, equals, fill_null
 from crawl.model.parse import Outlink
 from crawl.urls.domains import domains_of
 from crawl.urls.hosts import hosts_of
@@ -98,25 +99,25 @@ class OutlinkRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptLinks:
     """The links that were kept, page by page in document order."""
 
     owner: _Integers
     """The page that each belongs to."""
     position: _Integers
     """Its place among the page's links."""
-    urls: pa.Array
-    """In normal form."""
-    hosts: pa.Array
-    """Of the URLs; empty for none."""
+    urls: pa.Array[Any]
+    """The URLs in normal form."""
+    hosts: pa.Array[Any]
+    """The URLs' hosts; empty for none."""
 
 
-def keep(
+def keep_links(
     pages: Sequence[tuple[str, Sequence[Outlink]]],
     rules: OutlinkRules,
     counters: Counters,
     exempts: Exempts = lambda source, target: False,
-) -> Kept:
+) -> KeptLinks:
     """The links to keep of each page (its URL and links); every drop is counted."""
     sources = pa.array([url for url, _ in pages], pa.string())
     scanned = np.zeros(len(pages), np.int64)
@@ -149,12 +150,12 @@ def keep(
 
 def _good(
     pages: Sequence[tuple[str, Sequence[Outlink]]],
-    sources: pa.Array,
+    sources: pa.Array[Any],
     spans: list[tuple[int, int, int]],
     rules: OutlinkRules,
     dropped: Counters,
     exempts: Exempts,
-) -> Kept:
+) -> KeptLinks:
     """What is good of some links of some pages; the same URL may come twice."""
     links: list[Outlink] = []
     counts: list[int] = []
@@ -178,8 +179,8 @@ def _good(
         dropped[reason] += int(np.count_nonzero(which))
         alive &= ~which
 
-    drop("malformed", _mask(pc.is_null(urls)))
-    drop("too_long", _mask(pc.greater(pc.binary_length(urls), rules.max_length)))
+    drop("malformed", as_mask(pc.is_null(urls)))
+    drop("too_long", as_mask(pc.greater(_lengths(urls), pa.scalar(rules.max_length))))
     rels = [place for place, link in enumerate(links) if link.rel]
     if rels and rules.ignored_rel:
         for place in rels:
@@ -188,43 +189,43 @@ def _good(
                 alive[place] = False
                 dropped[f"rel_{min(named)}"] += 1
     if rules.ignore_internal or rules.ignore_external:
-        _by_place(urls, sources.take(pa.array(owner)), alive, rules, drop, exempts)
+        _by_place(urls, sources.take(owner), alive, rules, drop, exempts)
 
     rows = np.flatnonzero(alive)
     if not len(rows):
         return _none()
-    coded = urls.take(pa.array(rows)).dictionary_encode()
+    coded = urls.take(rows).dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)
-    told = Counters()
+    plugin_counters = Counters()
     normal = coded.dictionary
     if rules.normalizers is not None:
-        normal = rules.normalizers.normalize_batch(normal, told)
-    hosts = pc.fill_null(hosts_of(normal), "")
-    is_file = pc.fill_null(_are_files(normal), False)
-    placeless = pc.and_(pc.equal(hosts, ""), pc.invert(is_file))
-    drop("malformed", _spread(pc.fill_null(placeless, True), codes, rows, len(links)))
+        normal = rules.normalizers.normalize_batch(normal, plugin_counters)
+    hosts = fill_null(hosts_of(normal), "")
+    is_file = fill_null(_are_files(normal), False)
+    placeless = pc.and_(equals(hosts, ""), pc.invert(is_file))
+    drop("malformed", _spread(fill_null(placeless, True), codes, rows, len(links)))
     if pc.any(is_file).as_py():
-        of_the_web = ~_mask(_are_files(sources.take(pa.array(owner))))
+        of_the_web = ~as_mask(_are_files(sources.take(owner)))
         drop(LOCAL_FILE, _spread(is_file, codes, rows, len(links)) & of_the_web)
     if rules.filters is not None:
-        accepted = rules.filters.filter_batch(normal, told)
+        accepted = rules.filters.filter_batch(normal, plugin_counters)
         drop("filtered", _spread(pc.invert(accepted), codes, rows, len(links)))
-    for name, count in told.items():
+    for name, count in plugin_counters.items():
         if name.startswith("plugin_errors."):
             dropped[name] += count
 
     code_of = np.zeros(len(links), np.int64)
     code_of[rows] = codes
-    targets = normal.take(pa.array(code_of))
-    drop("self", _mask(pc.equal(targets, sources.take(pa.array(owner)))))
+    targets = normal.take(code_of)
+    drop("self", as_mask(pc.equal(targets, sources.take(owner))))
     rows = np.flatnonzero(alive)
-    chosen = pa.array(code_of[rows])
-    return Kept(owner[rows], position[rows], normal.take(chosen), hosts.take(chosen))
+    chosen = code_of[rows]
+    return KeptLinks(owner[rows], position[rows], normal.take(chosen), hosts.take(chosen))
 
 
 def _by_place(
-    urls: pa.Array,
-    sources: pa.Array,
+    urls: pa.Array[Any],
+    sources: pa.Array[Any],
     alive: npt.NDArray[np.bool_],
     rules: OutlinkRules,
     drop: Callable[[str, npt.NDArray[np.bool_]], None],
@@ -232,10 +233,10 @@ def _by_place(
 ) -> None:
     """Drops links that lead away, or that do not."""
     here, there = _places(sources), _places(urls)
-    drop("malformed", _mask(pc.is_null(there)))
+    drop("malformed", as_mask(pc.is_null(there)))
     if rules.by_domain:
         here, there = domains_of(here), domains_of(there)
-    internal = _mask(pc.equal(here, there))
+    internal = as_mask(pc.equal(here, there))
     if rules.ignore_internal:
         drop("internal", internal)
     if rules.ignore_external:
@@ -246,17 +247,17 @@ def _by_place(
         drop("external", external)
 
 
-def _are_files(urls: pa.Array) -> pa.Array:
+def _are_files(urls: pa.Array[Any]) -> pa.Array[Any]:
     return pc.starts_with(urls, "file:")
 
 
-def _places(urls: pa.Array) -> pa.Array:
+def _places(urls: pa.Array[Any]) -> pa.Array[Any]:
     """The hosts; an empty one for all files, null for what has none."""
     hosts = hosts_of(urls)
-    return pc.if_else(_are_files(urls), pc.fill_null(hosts, ""), hosts)
+    return cast("pa.Array[Any]", pc.if_else(_are_files(urls), fill_null(hosts, ""), hosts))
 
 
-def _texts(values: list[str]) -> pa.Array:
+def _texts(values: list[str]) -> pa.Array[Any]:
     """A string column; null for what cannot be stored."""
     try:
         return pa.array(values, pa.string())
@@ -274,13 +275,13 @@ def _is_text(value: object) -> bool:
     return True
 
 
-def _mask(column: pa.Array) -> npt.NDArray[np.bool_]:
-    mask: npt.NDArray[np.bool_] = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
-    return mask
+def _lengths(urls: pa.Array[Any]) -> pa.Array[Any]:
+    """The length of each URL in bytes."""
+    return pc.binary_length(cast("pa.StringArray", urls))
 
 
 def _spread(
-    distinct: pa.Array, codes: npt.NDArray[np.integer[Any]], rows: _Integers, size: int
+    distinct: pa.Array[Any], codes: npt.NDArray[np.integer[Any]], rows: _Integers, size: int
 ) -> npt.NDArray[np.bool_]:
     """An answer for the distinct URLs as one for all links."""
     answer = np.zeros(size, np.bool_)
@@ -288,25 +289,24 @@ def _spread(
     return answer
 
 
-def _none() -> Kept:
+def _none() -> KeptLinks:
     nothing = np.zeros(0, np.int64)
-    return Kept(nothing, nothing, pa.array([], pa.string()), pa.array([], pa.string()))
+    return KeptLinks(nothing, nothing, pa.array([], pa.string()), pa.array([], pa.string()))
 
 
-def _taken(kept: Kept, rows: _Integers) -> Kept:
-    chosen = pa.array(rows)
-    return Kept(
-        kept.owner[rows], kept.position[rows], kept.urls.take(chosen), kept.hosts.take(chosen)
+def _taken(kept: KeptLinks, rows: _Integers) -> KeptLinks:
+    return KeptLinks(
+        kept.owner[rows], kept.position[rows], kept.urls.take(rows), kept.hosts.take(rows)
     )
 
 
-def _joined(one: Kept, other: Kept) -> Kept:
+def _joined(one: KeptLinks, other: KeptLinks) -> KeptLinks:
     """Both, in the order of pages and of their links."""
     if not len(one.owner):
         return other
     owner = np.concatenate([one.owner, other.owner])
     position = np.concatenate([one.position, other.position])
-    both = Kept(
+    both = KeptLinks(
         owner,
         position,
         pa.concat_arrays([one.urls, other.urls]),
@@ -315,7 +315,7 @@ def _joined(one: Kept, other: Kept) -> Kept:
     return _taken(both, np.lexsort((position, owner)))
 
 
-def _distinct(kept: Kept) -> _Integers:
+def _distinct(kept: KeptLinks) -> _Integers:
     """The first row of each URL of each page, in their order."""
     if not len(kept.owner):
         return np.zeros(0, np.int64)

@@ -1,6 +1,6 @@
 """Where a redirect may lead to, and which of its two URLs stands for the page.
 
-A target that is left for a later round is told to the CrawlDb as a link with the source's
+A target that is left for a later round goes to the CrawlDb as a link with the source's
 score; scoring plugins make of it what they make of links (see scoring opic)."""
 
 from __future__ import annotations

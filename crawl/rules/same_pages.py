@@ -21,8 +21,8 @@ _WORTH_KNOWING = 10
 
 
 @dataclass(frozen=True, slots=True)
-class SamePages:
-    """From when on a host is slowed, and by how much."""
+class SamePagesRule:
+    """When a host is slowed, and by how much."""
 
     least: int
     """Pages that must have been seen; 0: no host is ever slowed."""
@@ -31,7 +31,7 @@ class SamePages:
 
 
 def after_pages(
-    state: HostState, signatures: Mapping[bytes, int], at: int, rule: SamePages
+    state: HostState, signatures: Mapping[bytes, int], at: int, rule: SamePagesRule
 ) -> HostState:
     """The host's state after so many new pages with each signature, the last of them fetched
     at a moment."""

@@ -1,4 +1,4 @@
-"""updatedb's state machine: one URL's record and what was heard of it, and what it becomes.
+"""updatedb's state machine: one URL's record and the segments' update of it, and what it becomes.
 
 `event_of` says in a word what happened, `TABLE` what follows from it. It differs from
 Nutch's on purpose where that one surprises its users:
@@ -8,7 +8,7 @@ Nutch's on purpose where that one surprises its users:
 - interval and retries are the CrawlDb's, not those of the day when the list was made;
 - what the last answer said (its code, type, ETag …) is replaced whole, not overlaid;
 - a link to a URL does not lift generate's mark from it, for it is still on a list; but the
-  end of that list does, where the URL was handed back (buckets/updatedb/reserved.py).
+  end of that list does, where the URL was handed back (buckets/updatedb/reservations.py).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Event(Enum):
     """The CrawlDb knows it, and nothing tells of it."""
 
 
-class Visit(Enum):
+class NextVisit(Enum):
     """Which method of the schedule sets the next visit."""
 
     FIRST = "initialize"
@@ -66,7 +66,7 @@ class Visit(Enum):
     SAME = "none: as it was"
 
 
-class Keep(Enum):
+class KeptSignature(Enum):
     """Whose signature the record keeps."""
 
     NEW = "this fetch's"
@@ -75,35 +75,37 @@ class Keep(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A line of the table."""
+class Transition:
+    """What follows from an event: a line of the table."""
 
     status: Status | None
     """None: as it was."""
-    visit: Visit
+    visit: NextVisit
     change: PageChange
-    """What the schedule hears of the page's change."""
-    signature: Keep
+    """Whether the page changed, for the schedule."""
+    signature: KeptSignature
 
 
 _UNKNOWN, _YES, _NO = PageChange.UNKNOWN, PageChange.MODIFIED, PageChange.NOTMODIFIED
 
+_Visit, _Keep = NextVisit, KeptSignature
+
 # fmt: off
-TABLE: Mapping[Event, Turn] = {
-    # what happened            becomes                  next visit      changed   signature
-    Event.CHANGED:       Turn(Status.DB_FETCHED,       Visit.FETCHED,  _YES,     Keep.NEW),
-    Event.UNCHANGED:     Turn(Status.DB_NOTMODIFIED,   Visit.FETCHED,  _NO,      Keep.OLD),
-    Event.FETCHED:       Turn(Status.DB_FETCHED,       Visit.FETCHED,  _UNKNOWN, Keep.LAST),
-    Event.NOT_MODIFIED:  Turn(Status.DB_NOTMODIFIED,   Visit.FETCHED,  _NO,      Keep.OLD),
-    Event.MOVED_FOR_NOW: Turn(Status.DB_REDIR_TEMP,    Visit.FETCHED,  _UNKNOWN, Keep.NEW),
-    Event.MOVED:         Turn(Status.DB_REDIR_PERM,    Visit.FETCHED,  _UNKNOWN, Keep.NEW),
-    Event.FAILED:        Turn(Status.DB_UNFETCHED,     Visit.RETRY,    _UNKNOWN, Keep.OLD),
-    Event.GIVEN_UP:      Turn(Status.DB_GONE,          Visit.GONE,     _UNKNOWN, Keep.OLD),
-    Event.GONE:          Turn(Status.DB_GONE,          Visit.GONE,     _UNKNOWN, Keep.OLD),
-    Event.UNPARSABLE:    Turn(Status.DB_PARSE_FAILED,  Visit.GONE,     _UNKNOWN, Keep.OLD),
-    Event.FOUND:         Turn(Status.DB_UNFETCHED,     Visit.FIRST,    _UNKNOWN, Keep.NEW),
-    Event.LINKED:        Turn(None,                    Visit.SAME,     _UNKNOWN, Keep.OLD),
-    Event.SILENCE:       Turn(None,                    Visit.SAME,     _UNKNOWN, Keep.OLD),
+TRANSITIONS: Mapping[Event, Transition] = {
+    # what happened                  becomes                  next visit       changed   signature
+    Event.CHANGED:       Transition(Status.DB_FETCHED,       _Visit.FETCHED,  _YES,     _Keep.NEW),
+    Event.UNCHANGED:     Transition(Status.DB_NOTMODIFIED,   _Visit.FETCHED,  _NO,      _Keep.OLD),
+    Event.FETCHED:       Transition(Status.DB_FETCHED,       _Visit.FETCHED,  _UNKNOWN, _Keep.LAST),
+    Event.NOT_MODIFIED:  Transition(Status.DB_NOTMODIFIED,   _Visit.FETCHED,  _NO,      _Keep.OLD),
+    Event.MOVED_FOR_NOW: Transition(Status.DB_REDIR_TEMP,    _Visit.FETCHED,  _UNKNOWN, _Keep.NEW),
+    Event.MOVED:         Transition(Status.DB_REDIR_PERM,    _Visit.FETCHED,  _UNKNOWN, _Keep.NEW),
+    Event.FAILED:        Transition(Status.DB_UNFETCHED,     _Visit.RETRY,    _UNKNOWN, _Keep.OLD),
+    Event.GIVEN_UP:      Transition(Status.DB_GONE,          _Visit.GONE,     _UNKNOWN, _Keep.OLD),
+    Event.GONE:          Transition(Status.DB_GONE,          _Visit.GONE,     _UNKNOWN, _Keep.OLD),
+    Event.UNPARSABLE:    Transition(Status.DB_PARSE_FAILED,  _Visit.GONE,     _UNKNOWN, _Keep.OLD),
+    Event.FOUND:         Transition(Status.DB_UNFETCHED,     _Visit.FIRST,    _UNKNOWN, _Keep.NEW),
+    Event.LINKED:        Transition(None,                    _Visit.SAME,     _UNKNOWN, _Keep.OLD),
+    Event.SILENCE:       Transition(None,                    _Visit.SAME,     _UNKNOWN, _Keep.OLD),
 }
 # fmt: on
 
@@ -121,15 +123,15 @@ _STILL_UNPARSED = (Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY, Status.PARSE_FA
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What the segments tell of one URL."""
+class UrlUpdate:
+    """What the segments say of one URL."""
 
     fetch: CrawlDatum | None = None
     """The latest fetch; `fetch_time` is when it was."""
     signature: bytes | None = None
-    """What the parse of that fetch says: a signature, metadata, or that it failed."""
+    """The signature that the parse of that fetch made."""
     parse_metadata: Mapping[str, str] = field(default_factory=dict)
-    """Of a parse that failed: why."""
+    """Metadata of the parse; of one that failed, why."""
     parse_failed: bool = False
     inlinks: Sequence[CrawlDatum] = ()
     """Links to it, best score first."""
@@ -142,8 +144,8 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Updating:
-    """What decides, beside what is known and heard."""
+class UpdateRules:
+    """What decides beside the record and its update: settings, plugins and the moment."""
 
     schedule: ActiveSchedule
     scoring: ScoringChain
@@ -153,7 +155,7 @@ class Updating:
     now: int
 
     @classmethod
-    def of(cls, config: Config, now: int, *, additions: bool = True) -> Updating:
+    def of(cls, config: Config, now: int, *, additions: bool = True) -> UpdateRules:
         return cls(
             ActiveSchedule.from_config(config),
             ScoringChain.from_config(config),
@@ -165,7 +167,7 @@ class Updating:
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
+class UpdateOutcome:
     """What becomes of the URL: its new record, or None and why it is dropped."""
 
     datum: CrawlDatum | None
@@ -173,15 +175,15 @@ class Updated:
     """The event in a word, or why the URL is dropped."""
 
 
-NOT_ALLOWED = Updated(None, "dropped.additions_not_allowed")
-NEVER_FETCHED = Updated(None, "dropped.neither_fetched_nor_linked")
+NOT_ALLOWED = UpdateOutcome(None, "dropped.additions_not_allowed")
+NEVER_FETCHED = UpdateOutcome(None, "dropped.neither_fetched_nor_linked")
 
 
-def event_of(old: CrawlDatum | None, heard: Heard, retry_max: int) -> Event | None:
+def event_of(old: CrawlDatum | None, update: UrlUpdate, retry_max: int) -> Event | None:
     """What happened; None where a URL that nobody knows was neither fetched nor linked."""
-    fetch = heard.fetch
+    fetch = update.fetch
     if fetch is None:
-        if heard.inlinks:
+        if update.inlinks:
             return Event.FOUND if old is None else Event.LINKED
         return None if old is None else Event.SILENCE
     if fetch.status is Status.FETCH_RETRY:
@@ -189,42 +191,42 @@ def event_of(old: CrawlDatum | None, heard: Heard, retry_max: int) -> Event | No
         return Event.FAILED if tries < retry_max else Event.GIVEN_UP
     if fetch.status is not Status.FETCH_SUCCESS:
         return _BY_FETCH[fetch.status]
-    if heard.parse_failed:
+    if update.parse_failed:
         return Event.UNPARSABLE
-    before, after = old.signature if old is not None else None, heard.new_signature
+    before, after = old.signature if old is not None else None, update.new_signature
     if before is None or after is None:
         return Event.FETCHED
     return Event.UNCHANGED if before == after else Event.CHANGED
 
 
-def updated(
-    url: str, old: CrawlDatum | None, heard: Heard, updating: Updating, counters: Counters
-) -> Updated:
+def update_record(
+    url: str, old: CrawlDatum | None, update: UrlUpdate, rules: UpdateRules, counters: Counters
+) -> UpdateOutcome:
     """What becomes of a URL; plugins' faults are counted."""
-    event = event_of(old, heard, updating.retry_max)
+    event = event_of(old, update, rules.retry_max)
     if event is None:
         return NEVER_FETCHED
-    if old is None and not updating.additions:
+    if old is None and not rules.additions:
         return NOT_ALLOWED
-    now = updating.now
+    now = rules.now
     if event is Event.SILENCE:
         assert old is not None
-        datum = updating.scoring.orphaned_score(url, old, now, counters)
-        return Updated(datum, event.value)
+        datum = rules.scoring.orphaned_score(url, old, now, counters)
+        return UpdateOutcome(datum, event.value)
     if event is Event.LINKED:
         assert old is not None
         datum = old
     elif event is Event.FOUND:
-        datum = _found(url, heard.inlinks[0], updating, counters)
+        datum = _found(url, update.inlinks[0], rules, counters)
     else:
-        assert heard.fetch is not None
-        datum = _visited(url, old, heard, heard.fetch, TABLE[event], updating, counters)
-    datum = updating.scoring.update_score(url, old, datum, heard.inlinks, now, counters)
-    return Updated(datum, event.value)
+        assert update.fetch is not None
+        datum = _visited(url, old, update, update.fetch, TRANSITIONS[event], rules, counters)
+    datum = rules.scoring.update_score(url, old, datum, update.inlinks, now, counters)
+    return UpdateOutcome(datum, event.value)
 
 
-def _found(url: str, link: CrawlDatum, updating: Updating, counters: Counters) -> CrawlDatum:
-    status = TABLE[Event.FOUND].status
+def _found(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -> CrawlDatum:
+    status = TRANSITIONS[Event.FOUND].status
     assert status is not None
     datum = replace(
         link,
@@ -233,24 +235,24 @@ def _found(url: str, link: CrawlDatum, updating: Updating, counters: Counters) -
         signature=None,
         metadata=_without(GENERATE_TIME_KEY, link.metadata),
     )
-    datum = updating.schedule.initialize(url, datum, updating.now, counters)
-    return updating.scoring.initial_score(url, datum, counters)
+    datum = rules.schedule.initialize(url, datum, rules.now, counters)
+    return rules.scoring.initial_score(url, datum, counters)
 
 
 def _visited(
     url: str,
     old: CrawlDatum | None,
-    heard: Heard,
+    update: UrlUpdate,
     fetch: CrawlDatum,
-    turn: Turn,
-    updating: Updating,
+    transition: Transition,
+    rules: UpdateRules,
     counters: Counters,
 ) -> CrawlDatum:
     known = fetch if old is None else old
     before = 0 if old is None else old.modified_time
     modified = fetch.modified_time or before
     fetched = fetch.fetch_time
-    status = turn.status
+    status = transition.status
     assert status is not None
     datum = CrawlDatum(
         status,
@@ -259,17 +261,17 @@ def _visited(
         known.fetch_interval,
         _retries(old),
         known.score,
-        _signature(old, heard, turn.signature),
-        _metadata(old, heard, fetch),
+        _signature(old, update, transition.signature),
+        _metadata(old, update, fetch),
     )
-    schedule = updating.schedule
+    schedule = rules.schedule
     if datum.fetch_interval <= 0:  # a document inside a page: nobody gave it one
-        datum = schedule.initialize(url, datum, updating.now, counters)
-    if turn.visit is Visit.RETRY:
+        datum = schedule.initialize(url, datum, rules.now, counters)
+    if transition.visit is NextVisit.RETRY:
         return schedule.after_retry(url, datum, fetched=fetched, counters=counters)
-    if turn.visit is Visit.GONE:
+    if transition.visit is NextVisit.GONE:
         if fetch.status is Status.FETCH_RETRY:
-            datum = replace(datum, retries=min(_retries(old) + 1, updating.retry_max))
+            datum = replace(datum, retries=min(_retries(old) + 1, rules.retry_max))
         return schedule.after_gone(url, datum, fetched=fetched, counters=counters)
     datum = schedule.after_fetch(
         url,
@@ -277,33 +279,34 @@ def _visited(
         previous_modified=before,
         fetched=fetched,
         modified=modified,
-        change=turn.change,
+        change=transition.change,
         counters=counters,
     )
-    if turn.change is PageChange.NOTMODIFIED and datum.modified_time != before:
+    if transition.change is PageChange.NOTMODIFIED and datum.modified_time != before:
         datum = replace(datum, modified_time=before)
-    if datum.fetch_interval > updating.max_interval:
+    if datum.fetch_interval > rules.max_interval:
         counters["refetch_forced"] += 1
-        datum = schedule.force_refetch(url, datum, updating.now, asap=False, counters=counters)
+        datum = schedule.force_refetch(url, datum, rules.now, asap=False, counters=counters)
         # or the server would say that nothing has changed
         datum = replace(datum, metadata=_without(ETAG_KEY, datum.metadata))
     return datum
 
 
 def _retries(old: CrawlDatum | None) -> int:
-    """None of a URL that nobody knew: a redirect's target is listed with its source's."""
+    """The failed tries so far; 0 for an unknown URL, though a redirect's target is listed with
+    its source's."""
     return 0 if old is None else old.retries
 
 
-def _signature(old: CrawlDatum | None, heard: Heard, keep: Keep) -> bytes | None:
+def _signature(old: CrawlDatum | None, update: UrlUpdate, keep: KeptSignature) -> bytes | None:
     before = None if old is None else old.signature
-    if keep is Keep.OLD:
+    if keep is KeptSignature.OLD:
         return before
-    after = heard.new_signature
-    return before if after is None and keep is Keep.LAST else after
+    after = update.new_signature
+    return before if after is None and keep is KeptSignature.LAST else after
 
 
-def _metadata(old: CrawlDatum | None, heard: Heard, fetch: CrawlDatum) -> Mapping[str, str]:
+def _metadata(old: CrawlDatum | None, update: UrlUpdate, fetch: CrawlDatum) -> Mapping[str, str]:
     metadata = dict(fetch.metadata)
     if old is not None:
         for key, value in old.metadata.items():
@@ -313,7 +316,7 @@ def _metadata(old: CrawlDatum | None, heard: Heard, fetch: CrawlDatum) -> Mappin
     if fetch.status not in _STILL_UNPARSED:
         metadata.pop(PARSE_STATUS_KEY, None)  # an earlier parse's
     if fetch.status is Status.FETCH_SUCCESS:
-        metadata.update(heard.parse_metadata)
+        metadata.update(update.parse_metadata)
     return metadata
 
 

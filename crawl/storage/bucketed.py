@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from crawl.model.tables import CRAWLDB, Table
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
@@ -42,11 +43,13 @@ class _Buckets:
         return json.dumps({"buckets": self.count, "rows": list(self.rows.items())}).encode()
 
 
-def write_bucketed(folder: Folder, name: str, table: pa.Table, buckets: int) -> Piece:
-    """Writes rows of CrawlDb columns sorted by bucket and, within one, by URL."""
-    numbers = buckets_of(table["host"], buckets)
-    keys = pa.table({"bucket": _column(numbers), "url": table["url"]})
-    order = pc.sort_indices(keys, [("bucket", "ascending"), ("url", "ascending")])
+def write_bucketed(
+    folder: Folder, name: str, table: pa.Table, buckets: int, kind: Table = CRAWLDB
+) -> Piece:
+    """Writes rows of a table sorted by bucket and, within one, by the table's key."""
+    numbers = buckets_of(table[kind.bucket_by], buckets)
+    keys = pa.table({"": _column(numbers), **{key: table[key] for key in kind.key}})
+    order = pc.sort_indices(keys, [(key, "ascending") for key in keys.column_names])
     present, counts = np.unique(numbers, return_counts=True)
     rows = dict(zip(present.tolist(), counts.tolist(), strict=True))
     schema = table.schema.with_metadata({_NOTE: _Buckets(buckets, rows).as_note()})
@@ -70,22 +73,27 @@ def _column(numbers: npt.NDArray[np.int32]) -> pa.Array:
 
 
 def read_bucket(
-    folder: Folder, name: str, bucket: int, buckets: int, columns: list[str] | None = None
+    folder: Folder,
+    name: str,
+    bucket: int,
+    buckets: int,
+    columns: list[str] | None = None,
+    bucket_by: str = CRAWLDB.bucket_by,
 ) -> pa.Table:
     """The file's rows for bucket `bucket` of `buckets`, however many the writer knew of.
 
     Row groups are read one by one, and only those that may have such rows. The rows of a
-    URL keep their order; all are sorted by URL if the file was written for `buckets`.
+    key keep their order; all are sorted by key if the file was written for `buckets`.
     """
     with open_table(folder, name) as source:
-        read = columns if columns is None or "host" in columns else [*columns, "host"]
+        read = columns if columns is None or bucket_by in columns else [*columns, bucket_by]
         schema = source.schema_arrow
         fields = [schema.field(name) for name in read or schema.names]
         found = [pa.schema(fields).empty_table()]
         for group, first, count, is_pure in _places(source, bucket, buckets):
             rows = read_groups(source, [group], read).slice(first, count)
             if not is_pure:
-                rows = rows.filter(pa.array(buckets_of(rows["host"], buckets) == bucket))
+                rows = rows.filter(pa.array(buckets_of(rows[bucket_by], buckets) == bucket))
             found.append(rows)
         table = pa.concat_tables(found).replace_schema_metadata(None)
         return table if columns is None else table.select(columns)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -85,7 +86,7 @@ class TableFile:
     path: str
     table: tables.Table
     bucket: tuple[int, int] | None = None
-    """Of the CrawlDb: which one of how many."""
+    """Of a dataset: which one of how many."""
 
 
 @dataclass(slots=True)
@@ -130,37 +131,27 @@ class _Checking:
         except (ValueError, StorageError) as error:
             self.tell(f"{where}/{name}", str(error))
 
-    def crawldb(self) -> None:
-        dataset = self.directory.crawldb
+    def dataset(self, dataset: Dataset) -> None:
+        where = dataset.name
         manifests = dataset.manifests()
-        self.sealed(dataset.pointer, "crawldb", wanted=bool(manifests))
+        self.sealed(dataset.pointer, where, wanted=bool(manifests))
         try:
             numbers = dataset.timeline().numbers
         except StorageError as error:
-            self.tell("crawldb", str(error))
+            self.tell(where, str(error))
             numbers = tuple(manifests)
         for number in numbers:
-            self.sealed(dataset.manifest_file(number), "crawldb", wanted=True)
-            self.report(dataset.folder, f"{SNAPSHOTS}/{number:06d}/{REPORT}", "crawldb")
+            self.sealed(dataset.manifest_file(number), where, wanted=True)
+            self.report(dataset.folder, f"{SNAPSHOTS}/{number:06d}/{REPORT}", where)
             snapshot = self.snapshot(dataset, number)
-            for file in snapshot.files if snapshot else ():
-                path = f"crawldb/{file.path}"
-                place = None if snapshot is None else (file.bucket, snapshot.buckets)
-                self.found[path] = TableFile(
-                    *(dataset.folder, file.path, file.rows, file.bytes, path, tables.CRAWLDB),
-                    bucket=place,
-                )
-            for file in snapshot.hosts if snapshot else ():
-                path = f"crawldb/{file.path}"
-                self.found[path] = TableFile(
-                    *(dataset.folder, file.path, file.rows, file.bytes, path, tables.HOSTS)
-                )
+            for file in files_of(dataset, snapshot) if snapshot else ():
+                self.found[file.path] = file
 
     def snapshot(self, dataset: Dataset, number: int) -> Snapshot | None:
         try:
             return dataset.snapshot(number)
         except StorageError as error:
-            self.tell(f"crawldb/{SNAPSHOTS}/{number:06d}", str(error))
+            self.tell(f"{dataset.name}/{SNAPSHOTS}/{number:06d}", str(error))
             return None
 
     def segment(self, segment: Segment) -> None:
@@ -201,16 +192,37 @@ def check(directory: CrawlDir, *, deep: bool = False, progress: Progress | None 
     """Looks at the whole crawl and changes nothing. Where a writer published or forgot
     something meanwhile, what seems to be missing is looked for again."""
     for _ in range(_LOOKS):
-        before = directory.crawldb.pointer.found(CURRENT).raw
+        before = _pointers(directory)
         checked = _check(directory, progress or Progress(), deep=deep)
-        if not checked.faults or directory.crawldb.pointer.found(CURRENT).raw == before:
+        if not checked.faults or _pointers(directory) == before:
             break
     return checked
 
 
+def _pointers(directory: CrawlDir) -> list[bytes | None]:
+    return [dataset.pointer.found(CURRENT).raw for dataset in directory.datasets()]
+
+
+def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[TableFile]:
+    """Every table file that the snapshot names."""
+    table = dataset.table_of(snapshot)
+    for files, kind in ((snapshot.files, table), (snapshot.hosts, tables.HOSTS)):
+        for file in files:
+            yield TableFile(
+                dataset.folder,
+                file.path,
+                file.rows,
+                file.bytes,
+                f"{dataset.name}/{file.path}",
+                kind,
+                bucket=(file.bucket, snapshot.buckets),
+            )
+
+
 def _check(directory: CrawlDir, progress: Progress, *, deep: bool) -> Checked:
     checking = _Checking(directory)
-    checking.crawldb()
+    for dataset in directory.datasets():
+        checking.dataset(dataset)
     for name in directory.segments.folder.names():
         checking.segment(directory.segments.segment(name))
     progress.done, progress.total = 0, len(checking.found)
@@ -255,9 +267,9 @@ def _fault_of_footer(source: StoredTable, file: TableFile) -> str:
     if source.metadata.num_rows != file.rows:
         return f"it has {source.metadata.num_rows:,} rows and should have {file.rows:,}"
     schema, expected = source.schema_arrow, file.table.schema
-    key = expected.names[0]
-    if key not in schema.names:
-        return f"it has no column {key}"
+    for key in file.table.key or expected.names[:1]:
+        if key not in schema.names:
+            return f"it has no column {key}"
     for name in set(schema.names) & set(expected.names):
         if schema.field(name).type != expected.field(name).type:
             return f"its column {name} is of the type {schema.field(name).type}"
@@ -265,21 +277,39 @@ def _fault_of_footer(source: StoredTable, file: TableFile) -> str:
 
 
 def _fault_of_rows(source: StoredTable, file: TableFile) -> str:
-    last: pa.Scalar | None = None
+    key, bucket_by = file.table.key, file.table.bucket_by
+    last: pa.Table | None = None
     for group, rows in enumerate(each_group(source)):
-        if file.bucket is None or rows.num_rows == 0:
+        if file.bucket is None or rows.num_rows == 0 or not key:
             continue
-        urls = rows["url"].combine_chunks()
-        joined = urls if last is None else pa.concat_arrays([pa.array([last.as_py()]), urls])
-        # as bytes, which is the order of the file
-        joined = joined.cast(pa.binary())
-        if not pc.all(pc.less(joined[:-1], joined[1:]), min_count=0).as_py():
-            return f"row group {group}: URLs are not in order, or twice"
-        last = urls[-1]
+        keys = rows.select(list(key))
+        joined = keys if last is None else pa.concat_tables([last, keys])
+        if not _is_sorted([joined[name].combine_chunks() for name in key]):
+            return f"row group {group}: {_KEYS.get(key[0], 'rows')} are not in order, or twice"
+        last = keys.slice(keys.num_rows - 1)
         bucket, buckets = file.bucket
-        if not (buckets_of(rows["host"], buckets) == bucket).all():
-            return f"row group {group}: there are hosts of another bucket"
+        if bucket_by and not (buckets_of(rows[bucket_by], buckets) == bucket).all():
+            return f"row group {group}: there are {_KEYS.get(bucket_by, 'rows')} of another bucket"
     return ""
+
+
+_KEYS = {"url": "URLs", "host": "hosts"}
+"""What a person calls the values of a key column."""
+
+
+def _is_sorted(columns: list[pa.Array[Any]]) -> bool:
+    """Whether each row's key is greater than the one before it."""
+    rises: Any = None
+    for column in reversed(columns):
+        if pa.types.is_string(column.type):
+            column = column.cast(pa.binary())  # as bytes, which is the order of the file
+        before, after = column.slice(0, len(column) - 1), column.slice(1)
+        rises_here = pc.less(before, after)
+        if rises is None:
+            rises = rises_here
+        else:
+            rises = pc.or_(rises_here, pc.and_(pc.equal(before, after), rises))
+    return bool(pc.all(rises, min_count=0).as_py())
 
 
 def is_fetched(segment: Segment) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import TypedDict, TypeVar
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import NoSnapshot, StorageError
 from crawl.hints import command
+from crawl.model.tables import CRAWLDB, Table
 from crawl.storage.folder import Folder, absolute
+from crawl.storage.lock import Lock, held
 from crawl.storage.manifest import Snapshot, Timeline
 from crawl.storage.segments import Segments
 from crawl.storage.snapshot import Dataset, Transaction
@@ -23,6 +25,27 @@ _READS = 5
 Result = TypeVar("Result")
 
 
+class LockTiming(TypedDict):
+    """The times of a lock, as `held` takes them."""
+
+    stale_after_ms: float
+    heartbeat_s: float
+
+
+def lock_timing(config: Config) -> LockTiming:
+    """The times of every lock of a crawl."""
+    return LockTiming(
+        stale_after_ms=config[LOCK_STALE_AFTER] * 60_000, heartbeat_s=config[LOCK_HEARTBEAT]
+    )
+
+
+def locked(
+    folder: Folder, command: str, config: Config, clock: Clock, *, force: bool = False
+) -> AbstractContextManager[Lock]:
+    """Holds the lock of a folder of the crawl (a segment's, a dataset's) for a block."""
+    return held(folder, command, clock, **lock_timing(config), force=force)
+
+
 class CrawlDir:
     """A crawl's folder: crawldb/, segments/ and whatever later phases add."""
 
@@ -30,8 +53,19 @@ class CrawlDir:
         self.address = address
         """As the user named it; tasks elsewhere go by the whole path."""
         self.folder = Folder(absolute(address))
-        self.crawldb = Dataset(self.folder.child("crawldb"))
+        self.crawldb = self.dataset(CRAWLDB)
         self.segments = Segments(self.folder.child("segments"))
+
+    def dataset(self, table: Table) -> Dataset:
+        """The dataset of a table, in the folder of its name."""
+        return Dataset(self.folder.child(table.name), table)
+
+    def datasets(self) -> list[Dataset]:
+        """The CrawlDb, and every other dataset that has ever been published here."""
+        known = {CRAWLDB.name, self.segments.folder.address.rpartition("/")[2]}
+        names = (name for name in self.folder.names() if name not in known)
+        others = (Dataset(self.folder.child(name)) for name in names)
+        return [self.crawldb, *(other for other in others if other.is_begun())]
 
     def require_crawldb(self) -> Snapshot:
         """The CrawlDb's current state, or one line saying how to get one."""
@@ -70,6 +104,20 @@ class CrawlDir:
         except StorageError as error:
             raise StorageError(f"{self.address} cannot be written to: {error}") from error
 
+    def writing(
+        self,
+        dataset: Dataset,
+        command: str,
+        config: Config,
+        clock: Clock,
+        *,
+        force: bool = False,
+        damaged: bool = False,
+    ) -> AbstractContextManager[Transaction]:
+        """Locks a dataset and lets a block publish. `damaged`: also where the current state
+        cannot be read. The CrawlDb has a way of its own, `writing_crawldb`."""
+        return dataset.writing(command, clock, **lock_timing(config), force=force, damaged=damaged)
+
     @contextmanager
     def writing_crawldb(
         self,
@@ -82,13 +130,8 @@ class CrawlDir:
     ) -> Iterator[Transaction]:
         """Locks the CrawlDb, mends what a crash left, and lets a block publish. `damaged`: also
         where the current state cannot be read."""
-        with self.crawldb.writing(
-            command,
-            clock,
-            stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
-            heartbeat_s=config[LOCK_HEARTBEAT],
-            force=force,
-            damaged=damaged,
+        with self.writing(
+            self.crawldb, command, config, clock, force=force, damaged=damaged
         ) as transaction:
             if transaction.base is not None:
                 self.segments.complete(transaction.base.notes.get("segments", {}))

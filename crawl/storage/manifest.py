@@ -11,6 +11,11 @@ APPLIED = "applied"
 has taken in, and the snapshot in which it did. A rollback forgets with the rows."""
 
 
+SORTED_BY = "table"
+"""The note that tells the key and the bucket column of a table other than the CrawlDb: it can
+be checked by whoever knows nothing else of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class BucketFile:
     """The one file of a bucket; its path is relative to the dataset."""

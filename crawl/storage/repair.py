@@ -15,13 +15,12 @@ from functools import partial
 
 from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
-from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import StorageError
 from crawl.model import tables
 from crawl.storage.checking import (
     Checked,
-    TableFile,
     fault_of,
+    files_of,
     is_fetched,
     marks_of,
     parts_begun,
@@ -36,10 +35,9 @@ from crawl.storage.chunks import (
     restore_last_mark,
     write_last,
 )
-from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import Folder
 from crawl.storage.footer import read_footer
-from crawl.storage.lock import held
 from crawl.storage.manifest import Timeline
 from crawl.storage.sealed import unseal
 from crawl.storage.sealed_file import COPY
@@ -54,7 +52,7 @@ from crawl.storage.segments import (
     PartManifest,
     Segment,
 )
-from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS
+from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS, Dataset
 
 QUARANTINE = "quarantine"
 _PART = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
@@ -88,19 +86,19 @@ class _Repair:
             if path.startswith(f"{where}/") and path.endswith(f"/{REPORT}"):
                 self.set_aside(path)
 
-    # the CrawlDb
+    # datasets: the CrawlDb, and what else is there
 
-    def crawldb(self) -> None:
-        self.reports("crawldb")
-        dataset = self.directory.crawldb
+    def dataset(self, dataset: Dataset) -> None:
+        where = dataset.name
+        self.reports(where)
         numbers = dataset.manifests()
         for number in numbers:
             if dataset.is_whole(number) and dataset.manifest_file(number).heal():
                 self.done.append(
-                    f"wrote crawldb/{dataset.manifest_file(number).name} from its copy"
+                    f"wrote {where}/{dataset.manifest_file(number).name} from its copy"
                 )
-            self._forget_damaged_hosts(number)
-        whole = [number for number in numbers if self._is_whole(number)]
+            self._forget_damaged_hosts(dataset, number)
+        whole = [number for number in numbers if self._is_whole(dataset, number)]
         try:
             timeline = dataset.timeline()
             kept = [number for number in timeline.numbers if number in whole]
@@ -108,66 +106,59 @@ class _Repair:
             timeline, kept = Timeline(), whole
         if not numbers:
             for name in (dataset.pointer.name, dataset.pointer.copy):
-                if f"crawldb/{name}" in self.bad:
-                    self.set_aside(f"crawldb/{name}")
+                if f"{where}/{name}" in self.bad:
+                    self.set_aside(f"{where}/{name}")
             return
         if not kept:
             kept = whole  # none that was kept is whole, but one that was not published is
         if not kept:
-            self.done.append("found no snapshot that is whole: the CrawlDb is left as it is")
+            kept_as = "the CrawlDb" if dataset is self.directory.crawldb else where
+            self.done.append(f"found no snapshot that is whole: {kept_as} is left as it is")
             return
         following = max(timeline.next_number, numbers[-1] + 1)
         if tuple(kept) == timeline.numbers:
             if dataset.pointer.heal():
-                self.done.append("wrote crawldb/CURRENT from its copy, or its copy from it")
+                self.done.append(f"wrote {where}/CURRENT from its copy, or its copy from it")
         else:
-            self._set_aside_others(kept)
+            self._set_aside_others(dataset, kept)
             for name in (dataset.pointer.name, dataset.pointer.copy):
-                if f"crawldb/{name}" in self.bad:
-                    self.set_aside(f"crawldb/{name}")
+                if f"{where}/{name}" in self.bad:
+                    self.set_aside(f"{where}/{name}")
             dataset.move(Timeline(tuple(kept), following))
-            self.done.append(f"made snapshot {kept[-1]} the current one")
+            of = "" if dataset is self.directory.crawldb else f" of {where}"
+            self.done.append(f"made snapshot {kept[-1]}{of} the current one")
 
-    def _forget_damaged_hosts(self, number: int) -> None:
+    def _forget_damaged_hosts(self, dataset: Dataset, number: int) -> None:
         """What is known of hosts is learnt anew; that is no reason to go back a snapshot."""
-        dataset = self.directory.crawldb
         try:
             snapshot = dataset.snapshot(number)
         except StorageError:
             return
-        usable = tuple(file for file in snapshot.hosts if f"crawldb/{file.path}" not in self.bad)
+        usable = tuple(
+            file for file in snapshot.hosts if f"{dataset.name}/{file.path}" not in self.bad
+        )
         if usable != snapshot.hosts:
             dataset.manifest_file(number).write(asdict(replace(snapshot, hosts=usable)))
             lost = len(snapshot.hosts) - len(usable)
             self.done.append(f"snapshot {number}: forgot the hosts in trouble of {lost} buckets")
 
-    def _is_whole(self, number: int) -> bool:
-        dataset = self.directory.crawldb
+    def _is_whole(self, dataset: Dataset, number: int) -> bool:
         try:
-            snapshot = dataset.snapshot(number)
+            found = files_of(dataset, dataset.snapshot(number))
         except StorageError:
             return False
-        if any(f"crawldb/{file.path}" in self.bad for file in snapshot.files):
-            return False
-        return all(
-            not fault_of(
-                TableFile(
-                    *(dataset.folder, file.path, file.rows, file.bytes, file.path, tables.CRAWLDB)
-                )
-            )
-            for file in snapshot.files
-        )
+        files = [file for file in found if file.table is not tables.HOSTS]
+        return not any(file.path in self.bad for file in files) and not any(map(fault_of, files))
 
-    def _set_aside_others(self, kept: list[int]) -> None:
+    def _set_aside_others(self, dataset: Dataset, kept: list[int]) -> None:
         """All that no kept snapshot names: the next writer would delete it."""
-        dataset = self.directory.crawldb
         named: set[str] = set()
         for number in kept:
             named.update(file.path for file in dataset.snapshot(number).all_files)
             named.update(f"{SNAPSHOTS}/{number:06d}/{name}" for name in _SMALL)
         for name in dataset.folder.files(SNAPSHOTS):
             if f"{SNAPSHOTS}/{name}" not in named:
-                self.set_aside(f"crawldb/{SNAPSHOTS}/{name}")
+                self.set_aside(f"{dataset.name}/{SNAPSHOTS}/{name}")
 
     # segments
 
@@ -358,28 +349,29 @@ def repair(
     """Repairs what the check found; lines that tell what was done."""
     bad = frozenset(fault.path for fault in checked.faults)
     job = _Repair(directory, bad, f"{QUARANTINE}/{as_segment_name(clock.now_ms())}")
-    locked = partial(
-        held,
-        command="check",
-        clock=clock,
-        stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,
-        heartbeat_s=config[LOCK_HEARTBEAT],
-        force=force,
-    )
-    with locked(directory.crawldb.folder):
-        if any(path.startswith("crawldb") for path in bad):
-            job.crawldb()
+    hold = partial(locked, command="check", config=config, clock=clock, force=force)
+    with hold(directory.crawldb.folder):
+        _repair_dataset(job, directory.crawldb)
         try:
             current = directory.crawldb.current()
         except StorageError:
             current = None
         for name in sorted({path.split("/")[1] for path in bad if path.startswith("segments/")}):
             segment = directory.segments.segment(name)
-            with locked(segment.folder):
+            with hold(segment.folder):
                 job.segment(segment, applied=current is not None and name in current.applied)
             if not segment.folder.files():
                 directory.segments.folder.delete(name)
+    for dataset in directory.datasets()[1:]:
+        with hold(dataset.folder):
+            _repair_dataset(job, dataset)
     return job.done
+
+
+def _repair_dataset(job: _Repair, dataset: Dataset) -> None:
+    name = dataset.name
+    if any(path == name or path.startswith(f"{name}/") for path in job.bad):
+        job.dataset(dataset)
 
 
 def _move(root: Folder, name: str, target: str) -> None:

@@ -27,9 +27,10 @@ from typing import Any
 from crawl.clock import Clock
 from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model.report import Report
+from crawl.model.tables import CRAWLDB, Table
 from crawl.storage.folder import Folder
 from crawl.storage.lock import Lock, held
-from crawl.storage.manifest import APPLIED, BucketFile, Snapshot, Timeline
+from crawl.storage.manifest import APPLIED, SORTED_BY, BucketFile, Snapshot, Timeline
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
 
@@ -49,8 +50,10 @@ _log = logging.getLogger(__name__)
 class Dataset:
     """A bucketed, snapshotted table in one folder."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, table: Table | None = None) -> None:
         self.folder = folder
+        self.table = table
+        """None where only a snapshot's manifest tells what the rows are."""
         self.pointer = SealedFile(folder, CURRENT, unsealed=False)
 
     def timeline(self) -> Timeline:
@@ -89,6 +92,11 @@ class Dataset:
             path.partition("/")[0] for path in self.folder.files(SNAPSHOTS) if MANIFEST in path
         }
         return sorted(int(name) for name in names if name.isdecimal())
+
+    def is_begun(self) -> bool:
+        """Whether there is anything of a dataset in the folder."""
+        names = (self.pointer.name, self.pointer.copy, SNAPSHOTS)
+        return not set(names).isdisjoint(self.folder.names())
 
     def is_whole(self, number: int) -> bool:
         """Whether the snapshot's manifest can be read; its files are not looked at."""
@@ -131,6 +139,21 @@ class Dataset:
         except (ValueError, TypeError, KeyError) as error:
             raise DamagedFile(self.folder.path(file.name), str(error)) from error
         return found
+
+    def table_of(self, snapshot: Snapshot) -> Table:
+        """The table that the snapshot is a state of: the dataset's own, or as far as the
+        manifest tells of it."""
+        if self.table is not None:
+            return self.table
+        note = snapshot.notes.get(SORTED_BY)
+        note = note if isinstance(note, dict) else {}
+        key = tuple(map(str, note.get("key", ())))
+        return Table(self.name, (), key, str(note.get("bucket_by", "")))
+
+    @property
+    def name(self) -> str:
+        """Of the dataset's folder in the crawl's."""
+        return self.folder.address.rstrip("/").rpartition("/")[2]
 
     def missing_files(self, snapshot: Snapshot) -> list[str]:
         """Files of the snapshot that are not there, or not of their size."""
@@ -226,6 +249,12 @@ class Transaction:
         if applied:
             notes = {**(notes or {}), APPLIED: applied}
             report.details["contains"] = sorted(applied)
+        table = self._dataset.table
+        if table is not None and table is not CRAWLDB:
+            notes = {
+                **(notes or {}),
+                SORTED_BY: {"key": list(table.key), "bucket_by": table.bucket_by},
+            }
         snapshot = Snapshot(
             number=self.number,
             buckets=buckets,

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crawl.config.resources import packaged
-from crawl.planning.costs import FILE, Costs, Measured, read_costs, read_measured, write_costs
+from crawl.planning.costs import FILE, Costs, MeasuredCost, read_costs, read_measured, write_costs
 
 WITHIN = 1.5
 """A prediction may be off by this factor, up or down."""
@@ -70,14 +70,14 @@ def main() -> int:
 
 
 def _measure(options: argparse.Namespace, work: Path, console: Console) -> str:
-    found: dict[str, Measured] = {}
+    found: dict[str, MeasuredCost] = {}
     if options.only:
         # what is not measured now stays as it is
         found |= read_measured(_known(options), options.out or FILE)
     if options.only != "crawldb":
         console.print("[dim]fetch and parse…")
         found |= costs_pages.costs(work, options.pages, options.rounds)
-        found["disk_content_kilobyte"] = Measured(
+        found["disk_content_kilobyte"] = MeasuredCost(
             options.content,
             "given: pages of the real web, 84 kB on average, take 0.19 of their size;"
             " those of the synthetic web repeat themselves and would take less",

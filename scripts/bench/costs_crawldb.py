@@ -17,8 +17,8 @@ from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.phases import generate, inject, updatedb
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand, Work
-from crawl.planning.costs import Costs, Measured
+from crawl.planning.capacity import Demand, PhaseWork
+from crawl.planning.costs import Costs, MeasuredCost
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import GENERATE
 
@@ -60,7 +60,7 @@ class Run:
             buckets=self.shape.buckets,
         )
 
-    def predicted(self, costs: Costs) -> Work:
+    def predicted(self, costs: Costs) -> PhaseWork:
         if self.phase == "inject":
             return capacity.inject(self.demand, costs, known=self.shape.urls)
         if self.phase == "generate":
@@ -108,7 +108,7 @@ def _run(made: Made, shape: Shape, phase: str, selected: int) -> Run:
     if phase == "inject":
         inject.run(runner, crawl, config, inject.InjectOptions((made.seeds,)), clock)
     elif phase == "updatedb":
-        updatedb.run(runner, crawl, config, updatedb.UpdateOptions(), clock)
+        updatedb.run(runner, crawl, config, updatedb.UpdateDbOptions(), clock)
     else:
         options = generate.GenerateOptions(top_n=selected, num_fetchers=2)
         generate.run(runner, crawl, config, options, clock, resolver=lambda host: None)
@@ -124,7 +124,7 @@ def _run(made: Made, shape: Shape, phase: str, selected: int) -> Run:
     return Run(phase, shape, selected, cpu_s, peak, largest, stored, listed)
 
 
-def costs(work: Path, urls: int, rounds: int) -> dict[str, Measured]:
+def costs(work: Path, urls: int, rounds: int) -> dict[str, MeasuredCost]:
     """By differences of runs that differ in one amount."""
     few, many = max(BUCKETS * 4, urls // 2000), urls // 5
     least = urls // 5
@@ -149,14 +149,14 @@ def costs(work: Path, urls: int, rounds: int) -> dict[str, Measured]:
     # as many pages, that is files, as before: what updatedb is told is split in both
     linked = measure(work, shape_of(urls, fetched=urls // 10, links=urls), {"updatedb": 0}, rounds)
     wide = measure(work, shape_of(urls, buckets=2), {"generate": urls // 20, "updatedb": 0}, 1)
-    found: dict[str, Measured] = {}
+    found: dict[str, MeasuredCost] = {}
     size = f"{urls:,} URLs in {BUCKETS} buckets"
     for phase in PHASES:
         record = max(0.0, base[phase].cpu_s - small[phase].cpu_s) / (urls - least)
         task = max(0.0, small[phase].cpu_s - least * record) / BUCKETS
         told = f"{phase} that does little, {least:,} and {urls:,} URLs in {BUCKETS} buckets"
-        found[f"{phase}_task_us"] = Measured(1e6 * task, told)
-        found[f"{phase}_record_us"] = Measured(1e6 * record, told)
+        found[f"{phase}_task_us"] = MeasuredCost(1e6 * task, told)
+        found[f"{phase}_record_us"] = MeasuredCost(1e6 * record, told)
     units = {
         "inject_seed_us": (base, more, "inject", many - few),
         "generate_selected_us": (base, more, "generate", urls // 10 - 1),
@@ -165,13 +165,13 @@ def costs(work: Path, urls: int, rounds: int) -> dict[str, Measured]:
     }
     for name, (less, runs, phase, amount) in units.items():
         each = max(0.0, runs[phase].cpu_s - less[phase].cpu_s) / amount
-        found[name] = Measured(1e6 * each, f"{phase} with {amount:,} more, {size}")
+        found[name] = MeasuredCost(1e6 * each, f"{phase} with {amount:,} more, {size}")
     peak = max(run.peak_bytes / run.largest for run in wide.values())
     largest = max(run.largest for run in wide.values())
-    found["memory_bucket_record"] = Measured(peak, f"peak with a bucket of {largest:,} URLs")
-    found["disk_record"] = Measured(base["inject"].record_bytes, f"CrawlDb of {size}")
+    found["memory_bucket_record"] = MeasuredCost(peak, f"peak with a bucket of {largest:,} URLs")
+    found["disk_record"] = MeasuredCost(base["inject"].record_bytes, f"CrawlDb of {size}")
     listed = more["generate"].listed_bytes
-    found["disk_listed"] = Measured(listed, f"fetch list of {urls // 10:,} URLs")
+    found["disk_listed"] = MeasuredCost(listed, f"fetch list of {urls // 10:,} URLs")
     return found
 
 

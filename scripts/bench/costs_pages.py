@@ -24,9 +24,9 @@ from fetch_list import Listed, listed
 from process_tree import _Memory
 
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand, Work
-from crawl.planning.costs import Costs, Measured
-from crawl.planning.host_sizes import Pace
+from crawl.planning.capacity import Demand, PhaseWork
+from crawl.planning.costs import Costs, MeasuredCost
+from crawl.planning.host_sizes import HostPace
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import CONTENT, FETCH, PARSE
 from crawl.synthetic.web import Settings
@@ -51,7 +51,7 @@ class Run:
     fetch_peak: float
     tree_peak: float
 
-    def predicted(self, phase: str, costs: Costs) -> Work:
+    def predicted(self, phase: str, costs: Costs) -> PhaseWork:
         """Connections of this web are kept and not encrypted."""
         demand = Demand(
             urls=self.pages,
@@ -60,7 +60,7 @@ class Run:
             rounds_per_day=1,
             page_bytes=1000 * self.kilobytes / self.pages,
             links=self.links / self.pages,
-            pace=Pace(0.0, 0.0),
+            pace=HostPace(0.0, 0.0),
         )
         if phase == "fetch":
             return capacity.fetch(demand, replace(costs, fetch_connection_us=0.0))
@@ -126,7 +126,7 @@ def _by_phase(processes: dict[str, list[float]]) -> dict[str, float]:
     return {"fetch": fetch, "parse": sum(map(sum, processes.values())) - fetch}
 
 
-def costs(work: Path, pages: int, rounds: int) -> dict[str, Measured]:
+def costs(work: Path, pages: int, rounds: int) -> dict[str, MeasuredCost]:
     """By webs that differ in the size of pages and the number of links."""
     tiny = measure(work, 20, 10_000, 5, rounds)
     webs = [
@@ -137,17 +137,17 @@ def costs(work: Path, pages: int, rounds: int) -> dict[str, Measured]:
     links = ", ".join(f"{run.links / run.pages:.0f}" for run in webs)
     where = f"four webs of {pages:,} pages of {told} with {links} links"
     found = {
-        "fetch_start_us": Measured(1e6 * tiny.cpu_s["fetch"], "fetch of 20 pages"),
-        "parse_start_us": Measured(1e6 * tiny.cpu_s["parse"], "parse of 20 pages"),
-        "fetch_connection_us": Measured(
+        "fetch_start_us": MeasuredCost(1e6 * tiny.cpu_s["fetch"], "fetch of 20 pages"),
+        "parse_start_us": MeasuredCost(1e6 * tiny.cpu_s["parse"], "parse of 20 pages"),
+        "fetch_connection_us": MeasuredCost(
             1e6 * connection_s(work),
             f"{CONNECTIONS:,} new connections by pycurl with TLS 1.3 and a verified P-256"
             " certificate, each with one small page",
         ),
-        "memory_fetch_task": Measured(
+        "memory_fetch_task": MeasuredCost(
             max(run.fetch_peak for run in webs), f"peak with {THREADS} threads, {where}"
         ),
-        "memory_parse_task": Measured(
+        "memory_parse_task": MeasuredCost(
             max(run.tree_peak for run in webs), f"peak with two parsers, {where}"
         ),
     }
@@ -166,9 +166,9 @@ def costs(work: Path, pages: int, rounds: int) -> dict[str, Measured]:
         "link": np.array([run.links for run in webs], float),
     }
 
-    def fitted(told: np.ndarray, *names: str) -> list[Measured]:
+    def fitted(told: np.ndarray, *names: str) -> list[MeasuredCost]:
         values = _not_negative(np.stack([amounts[name] for name in names], axis=1), told)
-        return [Measured(float(value), where) for value in values]
+        return [MeasuredCost(float(value), where) for value in values]
 
     found["fetch_page_us"], found["fetch_kilobyte_us"] = fitted(spent["fetch"], "page", "kilobyte")
     (

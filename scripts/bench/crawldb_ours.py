@@ -79,7 +79,7 @@ class Ours:
                 done = inject.run(self._runner, self._crawl, self._config, options, self._clock)
                 return done.report.durations_s
             case "updatedb":
-                chosen = updatedb.UpdateOptions()
+                chosen = updatedb.UpdateDbOptions()
                 told = updatedb.run(self._runner, self._crawl, self._config, chosen, self._clock)
                 return told.report.durations_s
             case "generate":

@@ -36,7 +36,7 @@ from crawl.parsing.parser_process import end_idle
 from crawl.parsing.pipeline import Pipeline
 from crawl.parsing.plan import Parsing
 from crawl.parsing.sandbox import Sandbox
-from crawl.rules.outlinks import keep
+from crawl.rules.outlinks import keep_links
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -87,7 +87,7 @@ def main(address: str, settings: str, pages: str) -> None:
         "charset": cost(lambda n: [charset_of(each.body, "text/html") for each in batches[n]]),
         "html": cost(html("html")),
         "signature": cost(lambda n: [signature.calculate(each, None) for each in batches[n]]),
-        "links": cost(lambda n: keep(_links(made[n][1]), plan.outlinks, Counters())),
+        "links": cost(lambda n: keep_links(_links(made[n][1]), plan.outlinks, Counters())),
         "scores and rows": cost(lambda n: _rows(pipeline, made[n][1])),
         "whole pipeline": cost(lambda n: pipeline.parse(batches[n])),
         "pipes to the sandbox": cost(lambda n: _piped(batches[n], made[n][0])),
@@ -119,7 +119,7 @@ def _rows(pipeline: Pipeline, documents: list[Document]) -> None:
     """What comes after the links are chosen."""
     none = [replace(each, parse=replace(each.parse, outlinks=())) for each in documents]
     counters = Counters()
-    rows.parse_data(none, keep(_links(none), pipeline._parsing.outlinks, counters))
+    rows.parse_data(none, keep_links(_links(none), pipeline._parsing.outlinks, counters))
     rows.parse_text(none)
 
 

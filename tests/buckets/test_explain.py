@@ -13,7 +13,7 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
-from tests.buckets.segments_made import link, make_segment
+from tests.buckets.made_segments import link, make_segment
 from tests.phases.made import DAY, NOW, datum, make_crawldb
 
 URL = "http://a.org/x"
@@ -97,7 +97,8 @@ def test_what_a_segment_has_in_store(directory: CrawlDir) -> None:
     with directory.writing_crawldb("updatedb", Config(), SystemClock()) as transaction:
         base = directory.require_crawldb()
         transaction.publish(
-            *(base.files, Report("updatedb", NOW, "")),
+            base.files,
+            Report("updatedb", NOW, ""),
             buckets=base.buckets,
             keep=3,
             applying=[FIRST],

@@ -9,7 +9,7 @@ from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
-from tests.buckets.segments_made import link, make_segment
+from tests.buckets.made_segments import link, make_segment
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import write_conf
 from tests.phases.made import NOW, datum, make_crawldb

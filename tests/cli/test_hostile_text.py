@@ -18,7 +18,7 @@ from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry import logs
-from tests.buckets.segments_made import link, make_segment
+from tests.buckets.made_segments import link, make_segment
 from tests.cli.calling import Answer, Caller
 from tests.phases.made import NOW, datum, make_crawldb
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawl.cli.amounts import show_bytes, show_count, show_time
-from crawl.planning.costs import Measured, write_costs
+from crawl.planning.costs import MeasuredCost, write_costs
 from tests.cli.calling import Caller
 from tests.planning.figures import COSTS
 
@@ -16,7 +16,7 @@ BILLION = ("--urls", "10e9", "--hosts", "50e6", "--pages-per-day", "1e9")
 @pytest.fixture
 def costs(tmp_path: Path) -> str:
     path = tmp_path / "costs.toml"
-    figures = {name: Measured(value, "here") for name, value in asdict(COSTS).items()}
+    figures = {name: MeasuredCost(value, "here") for name, value in asdict(COSTS).items()}
     path.write_text(write_costs(figures, "made up"))
     return str(path)
 

@@ -17,7 +17,7 @@ from crawl.cli.rounds_told import limits_met, rows_of, rows_of_all
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.rounds import Loop
 from crawl.rounds.results import RoundDone
 from crawl.storage.crawl_dir import CrawlDir
@@ -128,7 +128,7 @@ def test_updatedb_tells_of_every_url(tmp_path: Path, capsys: pytest.CaptureFixtu
     visits += [(urls[9], datum(status=Status.FETCH_GONE, fetch_time=NOW))]
     links = [(url, datum(status=Status.LINKED)) for url in [*urls[8:12], "http://new.org/"]]
     make_segment(directory, "20260101000000", visits, links)
-    done = updatedb.run(InProcess(), directory, Config(), UpdateOptions(), SetClock(NOW))
+    done = updatedb.run(InProcess(), directory, Config(), UpdateDbOptions(), SetClock(NOW))
     updatedb_command._summarize("c", done)
     happened, now = capsys.readouterr().out.split("\n\n")
     rows = [line.rsplit(maxsplit=1) for line in now.splitlines()[1:]]

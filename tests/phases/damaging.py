@@ -17,7 +17,7 @@ from crawl.phases.fetch import FetchOptions
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Web
 from tests.phases.webs import web_config
@@ -51,7 +51,7 @@ def commands(config: Config, seeds: str) -> dict[str, Callable[[CrawlDir], objec
         "generate": generated,
         "fetch": lambda crawl: fetch.run(RUNNER, crawl, config, FetchOptions(), clock),
         "parse": lambda crawl: parse.run(RUNNER, crawl, config, ParseOptions(), clock),
-        "updatedb": lambda crawl: updatedb.run(RUNNER, crawl, config, UpdateOptions(), clock),
+        "updatedb": lambda crawl: updatedb.run(RUNNER, crawl, config, UpdateDbOptions(), clock),
     }
 
 
@@ -114,7 +114,7 @@ def damages(root: Path, *, all_files: bool) -> list[Damage]:
     found = []
     for number, path in enumerate(files):
         if all_files or path.startswith(("crawldb/CURRENT", _newest(files))):
-            kinds = KINDS
+            kinds: tuple[str, ...] = KINDS
         else:
             kinds = (KINDS[number % len(KINDS)],)
         found += [Damage(path, kind) for kind in kinds if (root / path).stat().st_size > 60]

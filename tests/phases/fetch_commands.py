@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from crawl.model.arrow import strings
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
@@ -153,7 +154,7 @@ def assert_one_record_each(directory: CrawlDir, name: str, urls: list[str]) -> N
         if table == CONTENT:
             for path in named:
                 with open_table(folder, path) as source:
-                    pages.update(source.read(["url"])["url"].to_pylist())
+                    pages.update(strings(source.read(["url"])["url"]))
     assert pages == Counter(urls)
 
 

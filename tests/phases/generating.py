@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.phases import generate
-from crawl.phases.generate import Generated, GenerateOptions
+from crawl.phases.generate import GenerateOptions, GenerateResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
-from tests.phases.made import (
-    NOW,
-)
+from tests.phases.made import NOW
 
 
 def run(
     directory: CrawlDir,
-    settings: dict[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
     resolver: Any = None,
     clock: ManualClock | None = None,
     **options: Any,
-) -> Generated:
+) -> GenerateResult:
     return generate.run(
         InProcess(),
         directory,

@@ -8,7 +8,7 @@ from crawl.config import Config
 from crawl.phases import generate, inject, updatedb
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -42,5 +42,5 @@ def update_db(address: str, again: bool, force: bool = False) -> None:
     """`again`: with URLs normalised, which takes two steps more."""
     directory = CrawlDir(address)
     names = tuple(segment.name for segment in directory.segments.generated())
-    options = UpdateOptions(names if force else (), normalize=again, force=force)
+    options = UpdateDbOptions(names if force else (), normalize=again, force=force)
     updatedb.run(InProcess(), directory, Config(), options, SystemClock())

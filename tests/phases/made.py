@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
+from crawl.model.arrow import strings
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records, to_table
 from crawl.model.report import Report
@@ -65,15 +66,15 @@ def make_crawldb(
     return directory
 
 
-Told = Sequence[tuple[str, CrawlDatum]]
+SegmentRows = Sequence[tuple[str, CrawlDatum]]
 """Rows of a segment's table, URLs repeated as may be."""
 
 
 def make_segment(
     directory: CrawlDir,
     name: str,
-    fetch: Told | None = None,
-    parse: Told | None = None,
+    fetch: SegmentRows | None = None,
+    parse: SegmentRows | None = None,
     *,
     complete: bool = True,
     buckets: int = 4,
@@ -82,12 +83,12 @@ def make_segment(
     """A segment as generate, fetch and parse would leave it; None: that was not done."""
     segment = directory.segments.segment(name)
     segment.publish(GENERATE, PartManifest((), NOW))
-    for part, told in ((FETCH, fetch), (PARSE, parse)):
-        if told is None:
+    for part, records in ((FETCH, fetch), (PARSE, parse)):
+        if records is None:
             continue
         written = []
         for number in range(files):
-            rows = [(url, host_of(url) or "", each) for url, each in told[number::files]]
+            rows = [(url, host_of(url) or "", each) for url, each in records[number::files]]
             path = attempt_name(f"part-{number:05d}")
             piece = write_bucketed(segment.part_folder(part), path, to_table(rows), buckets)
             written.append(PartFile(number, piece.path, piece.rows, piece.bytes))
@@ -102,10 +103,10 @@ def records_of(directory: CrawlDir) -> dict[str, CrawlDatum]:
     for file in snapshot.files:
         with open_table(directory.crawldb.folder, file.path) as source:
             table = pa.concat_tables([CRAWLDB.schema.empty_table(), *each_group(source)])
-        urls = table["url"].to_pylist()
+        urls = strings(table["url"])
         assert urls == sorted(set(urls), key=str.encode), "a bucket is sorted and unique"
         assert len(urls) == file.rows > 0
-        for url, host in zip(urls, table["host"].to_pylist(), strict=True):
+        for url, host in zip(urls, strings(table["host"]), strict=True):
             assert host == (host_of(url) or "")
             assert bucket_of(host, snapshot.buckets) == file.bucket
         found.update(to_records(table))

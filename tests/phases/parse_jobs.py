@@ -6,7 +6,7 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import parse
-from crawl.phases.parse import Parsed, ParseOptions
+from crawl.phases.parse import ParseOptions, ParseResult
 from crawl.storage.crawl_dir import CrawlDir
 from tests.parsing.small_parsers import settings
 from tests.phases.fetched import NAME
@@ -20,7 +20,7 @@ def parse_again(address: str, limit: int) -> None:
     parse_with(address, limit, reparse=True)
 
 
-def parse_with(address: str, limit: int, *, reparse: bool = False) -> Parsed:
+def parse_with(address: str, limit: int, *, reparse: bool = False) -> ParseResult:
     """`limit` links a page are kept: two parses of one segment can be told apart by it."""
     config = Config.of(settings(db__max__outlinks__per__page=limit))
     options = ParseOptions(NAME, reparse)

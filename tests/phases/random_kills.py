@@ -17,6 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from crawl.model.arrow import strings
 from crawl.model.status import Status
 from crawl.rounds import RoundOptions, next_step, round_of
 from crawl.rounds.state import segments_found
@@ -35,7 +36,8 @@ AT_STAKE = 2 * SITES
 """What one death may have asked for again: a request a host is under way, and an answer of each
 may be on its way into the journal."""
 WEB = Settings.plain(
-    *(SITES, 50),
+    SITES,
+    50,
     odd=0.6,
     kinds=(Kind.TOUR, Kind.CHAIN, Kind.AWAY, Kind.MOVED),
     fanout=3,
@@ -215,5 +217,5 @@ def _urls(segment: Segment, table: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for file in segment.require(table).files:
         with open_table(segment.part_folder(table), file.path) as source:
-            found.update(source.read(["url"])["url"].to_pylist())
+            found.update(strings(source.read(["url"])["url"]))
     return found

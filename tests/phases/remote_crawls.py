@@ -56,7 +56,7 @@ def crawled(address: str, seeds: str, web: Web) -> CrawlDir:
     for number in range(2):
         clock.set(NOW + number * DAY)
         walked = turn(
-            *(directory, config, clock, Loop(1)), seeds=(seeds,) if number == 0 else (), parts=2
+            directory, config, clock, Loop(1), seeds=(seeds,) if number == 0 else (), parts=2
         )
         assert len(walked.rounds) == 1
     return directory

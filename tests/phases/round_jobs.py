@@ -56,7 +56,10 @@ def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> Wal
         crawldb__buckets=2,
     )
     return turn(
-        *(directory, config, clock, Loop(UNBOUNDED)),
+        directory,
+        config,
+        clock,
+        Loop(UNBOUNDED),
         seeds=(seeds,),
         parts=2,
         top_n=10,

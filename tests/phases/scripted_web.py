@@ -68,7 +68,8 @@ class ScriptedProtocol:
         now = self._script.now()
         if request.url.endswith("/robots.txt"):
             return Response(request.url, self._script.robots_code, (), b"")
-        scene = self._script.pages.get(request.url, lambda now: Scene(404))(now)
+        page = self._script.pages.get(request.url)
+        scene = Scene(404) if page is None else page(now)
         headers = [("Content-Type", "text/html; charset=utf-8")]
         if scene.etag:
             headers.append(("ETag", scene.etag))

@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from crawl.buckets.explain import explain
-from crawl.buckets.generate.why import rejection_of
+from crawl.buckets.generate.explain_selection import rejection_of
 from crawl.buckets.hosts import SlowHosts, read_hosts, waiting_hosts
 from crawl.buckets.runner import InProcess
 from crawl.clock import Clock
@@ -19,7 +19,7 @@ from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.hosts import UNANSWERED, HostState
 from crawl.model.status import Status
 from crawl.phases import generate, rebucket
-from crawl.phases.generate import Generated, GenerateOptions
+from crawl.phases.generate import GenerateOptions, GenerateResult
 from crawl.rounds import UNBOUNDED, Ending, Loop
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
@@ -32,7 +32,7 @@ DEAD = [f"http://dead{n % 3}.org/{n}" for n in range(30)]
 LIVE = [f"http://live{n}.org/" for n in range(4)]
 
 
-def generated(directory: CrawlDir, now_ms: int, **settings: object) -> Generated:
+def generated(directory: CrawlDir, now_ms: int, **settings: object) -> GenerateResult:
     config = Config.of(
         {"urlfilter.order": [], **{k.replace("__", "."): v for k, v in settings.items()}}
     )

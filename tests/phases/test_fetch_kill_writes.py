@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import shutil
 from pathlib import Path
-from typing import cast
 
 import pytest
 
+from crawl.model.arrow import strings
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
@@ -124,5 +124,5 @@ def parsed_urls(segment: Segment) -> list[str]:
     found: list[str] = []
     for file in segment.require(PARSE_DATA).files:
         with open_table(segment.part_folder(PARSE_DATA), file.path) as source:
-            found += cast(list[str], source.read(["url"])["url"].to_pylist())
+            found += strings(source.read(["url"])["url"])
     return found

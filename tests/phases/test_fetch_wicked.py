@@ -7,12 +7,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY
+from crawl.model.arrow import strings
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.storage.parquet import open_table
@@ -115,8 +115,7 @@ def _cuts(segment: Segment) -> dict[str, str]:
     for file in segment.require(CONTENT).files:
         with open_table(segment.part_folder(CONTENT), file.path) as source:
             table = source.read(["url", "truncated"])
-        urls = cast(list[str], table["url"].to_pylist())
-        found |= zip(urls, cast(list[str], table["truncated"].to_pylist()), strict=True)
+        found |= dict(zip(strings(table["url"]), strings(table["truncated"]), strict=True))
     return found
 
 

@@ -67,7 +67,7 @@ def crawl_all(
     listed = folder / "seeds.txt"
     listed.write_text("\n".join(seeds))
     directory = CrawlDir(str(folder / "crawl"))
-    turn(*(directory, config, SystemClock(), Loop(UNBOUNDED)), seeds=(str(listed),), diary=diary)
+    turn(directory, config, SystemClock(), Loop(UNBOUNDED), seeds=(str(listed),), diary=diary)
     return directory, {url: datum.status for url, datum in records_of(directory).items()}
 
 
@@ -141,14 +141,23 @@ def test_a_checker_follows_no_redirect_to_files(
     server.page("/moved", b"", f"Location: {root.as_uri()}/notes.txt", code=302)
     (tmp_path / "hosts.txt").write_text("127.0.0.1 a.test\n")
     settings = [
-        *("http.agent.name=testbot", "plugin.protocol=http,file", f"file.root={root}"),
-        *("urlfilter.order=length", "http.filter.ipaddress.allow.private=true"),
-        *("http.resolver.hosts.file=hosts.txt", "fetcher.server.delay=0"),
+        "http.agent.name=testbot",
+        "plugin.protocol=http,file",
+        f"file.root={root}",
+        "urlfilter.order=length",
+        "http.filter.ipaddress.allow.private=true",
+        "http.resolver.hosts.file=hosts.txt",
+        "fetcher.server.delay=0",
     ]
     options = [word for setting in settings for word in ("-D", setting)]
     answer = Caller(capsys)(
-        *("parsechecker", "--follow-redirects", server.url("/moved"), "--dump-text"),
-        *("--conf", tmp_path, *options),
+        "parsechecker",
+        "--follow-redirects",
+        server.url("/moved"),
+        "--dump-text",
+        "--conf",
+        tmp_path,
+        *options,
     )
     assert "Notes" not in answer.out
     assert "redirects_dropped.local_file" in answer.out

@@ -85,7 +85,7 @@ def test_the_selection_is_exact(
     for name in done.segments:
         # what a reader of the rules would do by hand: best first, each group up to its cap
         counts: Counter[str] = Counter()
-        expected = []
+        expected: list[float] = []
         for url in sorted(left, key=lambda url: -left[url].score):
             if (cap <= 0 or counts[group(host(url))] < cap) and (
                 top_n is None or len(expected) < top_n

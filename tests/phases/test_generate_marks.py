@@ -11,7 +11,7 @@ from crawl.config import Config
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.status import Status
 from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.segments import GENERATE
 from crawl.testing.clock import ManualClock
 from tests.phases.generating import run
@@ -76,7 +76,7 @@ def test_with_the_update_what_was_handed_back_is_due_again(address: str) -> None
     make_segment(directory, name, [("http://h1.org/", visited)], [])
     segment.publish(GENERATE, listed)
     assert run(directory, clock=ManualClock(NOW)).segments == ()
-    updatedb.run(InProcess(), directory, Config(), UpdateOptions(), ManualClock(NOW))
+    updatedb.run(InProcess(), directory, Config(), UpdateDbOptions(), ManualClock(NOW))
     (again,) = run(directory, clock=ManualClock(NOW)).segments
     assert sorted(urls_of(directory, [again])) == sorted({*records} - {"http://h1.org/"})
 

@@ -14,7 +14,7 @@ from crawl.errors import ConfigError, NothingToDo, PluginError, StorageError, Us
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.phases import inject
-from crawl.phases.inject import Injected, InjectOptions
+from crawl.phases.inject import InjectOptions, InjectResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from tests.examples import scaled
@@ -43,7 +43,7 @@ class Crawl:
         files: dict[str, str] | None = None,
         now: int = NOW,
         **options: Any,
-    ) -> Injected:
+    ) -> InjectResult:
         config = Config.of({**OPEN, **(settings or {})}, {"open.txt": "+.", **(files or {})})
         chosen = InjectOptions((self.seeds(*lines),), **options)
         return inject.run(InProcess(), self.directory, config, chosen, ManualClock(now))
@@ -203,7 +203,7 @@ NEW = seed(score=3.0, fetch_interval=7, metadata={"b": "new", "c": "new"})
     ],
 )
 def test_a_known_url(
-    tmp_path: Path, line: str, options: dict[str, bool], expected: CrawlDatum
+    tmp_path: Path, line: str, options: dict[str, Any], expected: CrawlDatum
 ) -> None:
     crawl = Crawl(tmp_path)
     other = datum(score=9.0)

@@ -11,7 +11,7 @@ from crawl.model.status import Status
 from crawl.phases import generate, inject, readdb, updatedb
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW, datum, make_segment, records_of, urls_of
@@ -41,7 +41,7 @@ def test_a_round_in_memory(tmp_path: Path) -> None:
     fetched = [(url, datum(status=Status.FETCH_SUCCESS, fetch_time=NOW)) for url in urls[:30]]
     links = [(f"http://new{n}.org/", datum(status=Status.LINKED)) for n in range(10)]
     make_segment(directory, "20990101000000", fetched, links)
-    chosen = UpdateOptions(normalize=True)
+    chosen = UpdateDbOptions(normalize=True)
     updatedb.run(InProcess(2), directory, config, chosen, clock)
     after = records_of(directory)
     assert len(after) == 70

@@ -24,7 +24,7 @@ from crawl.phases import fetch, inject, parse, updatedb
 from crawl.phases.fetch import FetchOptions, FetchResult
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from crawl.telemetry import ambient, logs, metrics
@@ -233,7 +233,7 @@ def test_a_round_tells_what_it_parsed_and_what_the_crawldb_holds(
     with observed_command(config, "run", directory.address):
         run(directory, name, config)
         parsed = parse.run(runner, directory, config, ParseOptions(name), clock)
-        updated = updatedb.run(runner, directory, config, UpdateOptions(), clock)
+        updated = updatedb.run(runner, directory, config, UpdateDbOptions(), clock)
         meter = ambient.meter()
         outcomes = {
             name.removeprefix("parse."): count
@@ -273,7 +273,7 @@ def test_how_a_phase_failed_is_told(crawl: tuple[CrawlDir, str], tmp_path: Path)
         with pytest.raises(StorageError):
             inject.run(Broken(), directory, config, options, SystemClock())
         with pytest.raises(NothingToDo):
-            updatedb.run(InProcess(), directory, config, UpdateOptions(), SystemClock())
+            updatedb.run(InProcess(), directory, config, UpdateDbOptions(), SystemClock())
         meter = ambient.meter()
         assert value(meter, metrics.PHASE_RUNS, phase="inject", outcome="failure") == 1
         assert value(meter, metrics.PHASE_LAST_FAILURE, phase="inject")

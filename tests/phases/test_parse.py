@@ -8,10 +8,11 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import Locked, NoSnapshot, PluginError, UsageError
+from crawl.model.arrow import strings
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.phases import parse
-from crawl.phases.parse import Parsed, ParseOptions, grouped
+from crawl.phases.parse import ParseOptions, ParseResult, grouped
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import acquire
@@ -42,7 +43,7 @@ def pages(count: int, start: int = 0) -> list[Content]:
     ]
 
 
-def run(directory: CrawlDir, runner: InProcess | None = None, **changes: object) -> Parsed:
+def run(directory: CrawlDir, runner: InProcess | None = None, **changes: object) -> ParseResult:
     options = {name: changes.pop(name) for name in list(changes) if name in _OPTIONS}
     return parse.run(
         runner or InProcess(),
@@ -87,7 +88,7 @@ def test_rows_for_the_crawldb_lie_by_its_buckets(tmp_path: Path) -> None:
     found = [
         url
         for bucket in range(4)
-        for url in read_bucket(segment.part_folder(PARSE), file.path, bucket, 4)["url"].to_pylist()
+        for url in strings(read_bucket(segment.part_folder(PARSE), file.path, bucket, 4)["url"])
     ]
     assert sorted(found) == [url for url, _ in told_to_crawldb(segment)]
 

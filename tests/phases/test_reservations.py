@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.phases import generate, updatedb
 from crawl.phases.generate import GenerateOptions
-from crawl.phases.updatedb import DbUpdated, UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from crawl.testing.clock import ManualClock
@@ -26,7 +27,7 @@ KNOWN = {
 }
 
 
-def generated(directory: CrawlDir, later_ms: int = 0, **options: int) -> tuple[str, ...]:
+def generated(directory: CrawlDir, later_ms: int = 0, **options: Any) -> tuple[str, ...]:
     config = Config.of({"generate.update.crawldb": True, "urlfilter.order": []})
     clock, chosen = ManualClock(NOW + later_ms), GenerateOptions(**options)
     done = generate.run(InProcess(), directory, config, chosen, clock, resolver=lambda host: None)
@@ -47,8 +48,8 @@ def fetch(
     segment.write_report(FETCH, Report("fetch", NOW, "", counters=counters))
 
 
-def update(directory: CrawlDir, *names: str, force: bool = False) -> DbUpdated:
-    options = UpdateOptions(names, force=force)
+def update(directory: CrawlDir, *names: str, force: bool = False) -> UpdateDbResult:
+    options = UpdateDbOptions(names, force=force)
     return updatedb.run(InProcess(), directory, Config(), options, ManualClock(NOW + 1000))
 
 

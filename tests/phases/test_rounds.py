@@ -91,7 +91,10 @@ def crawled(
     for number in range(ROUNDS):
         clock.set(NOW + number * DAY)
         walked = turn(
-            *(directory, config, clock, Loop(1)),
+            directory,
+            config,
+            clock,
+            Loop(1),
             seeds=(str(seeds),) if number == 0 else (),
             parts=parts,
             diary=diary,
@@ -114,8 +117,13 @@ def parses_of(directory: CrawlDir) -> dict[str, dict[str, Any]]:
 
 def as_record(datum: CrawlDatum) -> Record:
     return Record(
-        *(datum.status, datum.fetch_time, datum.fetch_interval, datum.modified_time),
-        *(datum.retries, datum.score, datum.signature),
+        datum.status,
+        datum.fetch_time,
+        datum.fetch_interval,
+        datum.modified_time,
+        datum.retries,
+        datum.score,
+        datum.signature,
     )
 
 
@@ -162,8 +170,11 @@ def test_the_web_was_worth_it(server: WebServer) -> None:
     web = server.web
     expected = predicted(web).records
     assert {record.status for record in expected.values()} == {
-        *(Status.DB_UNFETCHED, Status.DB_FETCHED, Status.DB_GONE),
-        *(Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM),
+        Status.DB_UNFETCHED,
+        Status.DB_FETCHED,
+        Status.DB_GONE,
+        Status.DB_REDIR_TEMP,
+        Status.DB_REDIR_PERM,
     }
     assert {web.expected(url).kind for url in expected} == set(Kind) - {Kind.TOUR}
     assert max(record.retries for record in expected.values()) > 1
@@ -188,7 +199,7 @@ def test_neither_parts_nor_parser_nor_when_it_is_parsed_make_a_difference(
     server: WebServer,
     usual: Crawled,
     parts: int,
-    settings: dict[str, object],
+    settings: dict[str, Any],
 ) -> None:
     """To the last bit of every record, but for how long an answer took; and of every parse."""
     found = crawled(tmp_path / "c", server, parts=parts, **settings)

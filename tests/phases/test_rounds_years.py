@@ -108,7 +108,7 @@ def test_two_years(tmp_path: Path) -> None:
         before = len(played.asked)
         answers = model.turn(now, seen.visit)
         walked = turn(
-            *(directory, config, clock, Loop(1)), seeds=() if rounds else (str(seeds),), parts=1
+            directory, config, clock, Loop(1), seeds=() if rounds else (str(seeds),), parts=1
         )
         assert len(walked.rounds) == 1
         asked = {url: code for _, url, code in played.asked[before:]}

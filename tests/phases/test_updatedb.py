@@ -11,10 +11,10 @@ from crawl.model.answer_keys import CODE_KEY, PARSE_STATUS_KEY
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.status import Status
 from crawl.phases import rebucket, updatedb
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
-from tests.phases.made import DAY, NOW, Told, datum, make_segment, records_of
+from tests.phases.made import DAY, NOW, SegmentRows, datum, make_segment, records_of
 from tests.phases.updating import MONTH, S1, S2, S3, A, B, C, Crawl, fetched, link, signed
 
 
@@ -251,7 +251,7 @@ def test_filter_and_normalize(tmp_path: Path) -> None:
         },
         buckets=5,
     )
-    told: Told = [
+    told: SegmentRows = [
         ("http://a.org/new.gif", link()),
         ("http://A.org/./keep", link(0.5)),
         ("http://other.org/y", link(0.5)),
@@ -293,7 +293,7 @@ def test_many_files_are_gathered_first(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_first_state_of_a_crawl(tmp_path: Path) -> None:
     directory = CrawlDir(str(tmp_path / "crawl"))
     make_segment(directory, S1, [(A, fetched())], [(B, link())])
-    updatedb.run(InProcess(), directory, Config(), UpdateOptions(), ManualClock(NOW))
+    updatedb.run(InProcess(), directory, Config(), UpdateDbOptions(), ManualClock(NOW))
     assert records_of(directory).keys() == {A, B}
 
 
@@ -301,4 +301,4 @@ def test_wrong_settings_are_told_before_anything_starts() -> None:
     with pytest.raises(PluginError, match="did you mean 'opic'"):
         updatedb.check(Config.of({"scoring.filter.order": "opik"}))
     with pytest.raises(PluginError, match="did you mean 'regex'"):
-        updatedb.check(Config.of({"urlfilter.order": "regx"}), UpdateOptions(filter=True))
+        updatedb.check(Config.of({"urlfilter.order": "regx"}), UpdateDbOptions(filter=True))

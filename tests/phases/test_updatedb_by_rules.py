@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from crawl.model.answer_keys import CODE_KEY
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import DB_STATUSES, Status
 from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateOptions
-from crawl.rules.updatedb import Heard, Updating, updated
+from crawl.phases.updatedb import UpdateDbOptions
+from crawl.rules.updatedb import UpdateRules, UrlUpdate, update_record
 from crawl.testing.clock import ManualClock
 from tests.examples import scaled
 from tests.phases.made import DAY, NOW, make_crawldb, make_segment, records_of
@@ -82,13 +83,13 @@ SEGMENTS = st.lists(
 def expected(
     records: Mapping[str, CrawlDatum],
     segments: list[tuple[list[tuple[str, CrawlDatum]], list[tuple[str, CrawlDatum]] | None]],
-    updating: Updating,
+    updating: UpdateRules,
 ) -> dict[str, CrawlDatum]:
     """updatedb as one would write it for a small crawl."""
     result = {}
     urls = {url for fetch, parse in segments for url, _ in [*fetch, *(parse or [])]}
     for url in urls | records.keys():
-        heard, latest = Heard(), -1
+        heard, latest = UrlUpdate(), -1
         links: list[CrawlDatum] = []
         for fetch, parse in segments:
             links += [
@@ -100,8 +101,8 @@ def expected(
             for each in told:
                 if each.fetch_time >= latest:
                     heard, latest = _heard(each, parsed), each.fetch_time
-        links.sort(key=lambda each: -each.score)
-        outcome = updated(
+        links.sort(key=lambda each: (-each.score, "\0".join(chain(*each.metadata.items()))))
+        outcome = update_record(
             url, records.get(url), replace(heard, inlinks=links), updating, Counters()
         )
         if outcome.datum is not None:
@@ -113,8 +114,8 @@ def _link(each: CrawlDatum) -> bool:
     return each.status is Status.LINKED
 
 
-def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
-    heard = Heard(fetch)
+def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> UrlUpdate:
+    heard = UrlUpdate(fetch)
     said = [each for each in parsed if each.status is not Status.FETCH_SUCCESS]
     of_the_answer = [each for each in said if each.fetch_time == fetch.fetch_time]
     for each in sorted(of_the_answer or said, key=lambda each: each.fetch_time):
@@ -131,7 +132,7 @@ def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
 @given(
     records=st.dictionaries(URLS, datums(*DB_STATUSES), max_size=25),
     segments=SEGMENTS,
-    chain=st.sampled_from(CHAINS),
+    scoring=st.sampled_from(CHAINS),
     additions=st.booleans(),
     shape=st.tuples(st.integers(1, 6), st.integers(1, 9), st.integers(1, 6)),
     gathers=st.booleans(),
@@ -140,7 +141,7 @@ def test_it_does_what_the_rules_say(
     tmp_path_factory: pytest.TempPathFactory,
     records: dict[str, CrawlDatum],
     segments: list[tuple[list[tuple[str, CrawlDatum]], list[tuple[str, CrawlDatum]] | None]],
-    chain: str,
+    scoring: str,
     additions: bool,
     shape: tuple[int, int, int],
     gathers: bool,
@@ -151,7 +152,7 @@ def test_it_does_what_the_rules_say(
     names = [f"2026010{number}000000" for number in range(len(segments))]
     for name, (fetch, parse) in zip(names, segments, strict=True):
         make_segment(directory, name, fetch, parse, buckets=written_for, files=1)
-    config = Config.of({"scoring.filter.order": chain, "crawldb.row.group.size": group_rows})
+    config = Config.of({"scoring.filter.order": scoring, "crawldb.row.group.size": group_rows})
     with pytest.MonkeyPatch.context() as patch:
         if gathers:
             patch.setattr(updatedb, "_FEW_OPENINGS", -1)
@@ -159,10 +160,10 @@ def test_it_does_what_the_rules_say(
             InProcess(),
             directory,
             config,
-            UpdateOptions(tuple(names), additions=additions),
+            UpdateDbOptions(tuple(names), additions=additions),
             ManualClock(NOW),
         )
-    wanted = expected(records, segments, Updating.of(config, NOW, additions=additions))
+    wanted = expected(records, segments, UpdateRules.of(config, NOW, additions=additions))
     assert records_of(directory) == {
         url: replace(each, score=float(np.float32(each.score))) for url, each in wanted.items()
     }

@@ -12,7 +12,7 @@ from crawl.model import tables
 from crawl.model.hosts import HostTrouble, troubles_table
 from crawl.model.status import Status
 from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer
@@ -41,5 +41,5 @@ def tell_troubles(
 
 
 def update(directory: CrawlDir, *names: str) -> Counters:
-    options, clock = UpdateOptions(names), ManualClock(NOW + 1000)
+    options, clock = UpdateDbOptions(names), ManualClock(NOW + 1000)
     return updatedb.run(InProcess(), directory, Config(), options, clock).report.counters

@@ -12,9 +12,9 @@ from crawl.model.answer_keys import CODE_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases import updatedb
-from crawl.phases.updatedb import DbUpdated, UpdateOptions
+from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
 from crawl.testing.clock import ManualClock
-from tests.phases.made import DAY, NOW, Told, datum, make_crawldb, make_segment, records_of
+from tests.phases.made import DAY, NOW, SegmentRows, datum, make_crawldb, make_segment, records_of
 
 MONTH = 30 * DAY
 
@@ -38,18 +38,20 @@ class Crawl:
     def __init__(self, folder: Path, records: Mapping[str, CrawlDatum], **shape: Any) -> None:
         self.directory = make_crawldb(str(folder / "crawl"), records, **shape)
 
-    def segment(self, name: str, fetch: Told = (), parse: Told | None = (), **how: Any) -> None:
+    def segment(
+        self, name: str, fetch: SegmentRows = (), parse: SegmentRows | None = (), **how: Any
+    ) -> None:
         make_segment(self.directory, name, fetch, parse, **how)
 
     def update(
         self,
         *segments: str,
-        settings: dict[str, object] | None = None,
+        settings: Mapping[str, object] | None = None,
         files: dict[str, str] | None = None,
         **options: Any,
-    ) -> DbUpdated:
+    ) -> UpdateDbResult:
         config = Config.of(settings or {}, files or {})
-        chosen = UpdateOptions(segments, **options)
+        chosen = UpdateDbOptions(segments, **options)
         return updatedb.run(InProcess(), self.directory, config, chosen, ManualClock(NOW))
 
     @property

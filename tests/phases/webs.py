@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
+from typing import cast
 
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.fetcher.task import STOP
+from crawl.model.arrow import strings
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.phases import generate
@@ -93,5 +95,11 @@ def contents(directory: CrawlDir, name: str) -> dict[str, bytes]:
     for file in segment.require(CONTENT).files:
         with open_table(segment.part_folder(CONTENT), file.path) as source:
             table = source.read()
-        found.update(zip(table["url"].to_pylist(), table["content"].to_pylist(), strict=True))
+        found.update(
+            zip(
+                strings(table["url"]),
+                cast("list[bytes]", table["content"].to_pylist()),
+                strict=True,
+            )
+        )
     return found

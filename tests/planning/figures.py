@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from crawl.planning.capacity import Demand
 from crawl.planning.costs import Costs
-from crawl.planning.host_sizes import Pace
+from crawl.planning.host_sizes import HostPace
 
 COSTS = Costs(
     inject_seed_us=10,
@@ -50,7 +50,7 @@ def demands(draw: st.DrawFn) -> Demand:
         pages_per_day=min(urls * rounds, max(1e-3, urls * draw(st.floats(1e-6, 1)))),
         page_bytes=draw(st.floats(1, 1e7)),
         links=draw(st.floats(0, 1000)),
-        pace=Pace(draw(st.floats(0, 3600)), draw(st.floats(0, 60))),
+        pace=HostPace(draw(st.floats(0, 3600)), draw(st.floats(0, 60))),
         skew=draw(st.floats(0, 2)),
         revisit_days=draw(st.floats(0.1, 1000)),
         rounds_per_day=rounds,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from crawl.errors import UsageError
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand, Work, inject, round_of, storage
-from crawl.planning.host_sizes import Pace
+from crawl.planning.capacity import Demand, PhaseWork, inject, round_of, storage
+from crawl.planning.host_sizes import HostPace
 from tests.planning.figures import COSTS, demands
 
 DEMAND = Demand(
@@ -19,13 +19,15 @@ DEMAND = Demand(
     pages_per_day=20_000,
     page_bytes=10_000,
     links=10,
-    pace=Pace(4.5, 0.5),
+    pace=HostPace(4.5, 0.5),
     skew=0,
     rounds_per_day=2,
     seeds=1_000,
     keep_days=3,
 )
-NUMBERS = [field.name for field in dataclasses.fields(Work) if field.name not in ("phase", "tasks")]
+NUMBERS = [
+    field.name for field in dataclasses.fields(PhaseWork) if field.name not in ("phase", "tasks")
+]
 
 
 def test_the_processor_time_is_units_times_costs() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from crawl.config.resources import packaged
 from crawl.errors import ConfigError
-from crawl.planning.costs import FILE, Costs, Measured, read_costs, read_measured, write_costs
+from crawl.planning.costs import FILE, Costs, MeasuredCost, read_costs, read_measured, write_costs
 
-FIGURES = {field.name: Measured(n + 0.5, f'run "{n}"') for n, field in enumerate(fields(Costs))}
+FIGURES = {field.name: MeasuredCost(n + 0.5, f'run "{n}"') for n, field in enumerate(fields(Costs))}
 
 
 def test_what_is_written_is_read() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawl.config import Config
 from crawl.fetcher.drivers.simulate import Latency, made_urls, plan_part, sizes_of_hosts
-from crawl.planning.host_sizes import HostSizes, Pace, powers
+from crawl.planning.host_sizes import HostPace, HostSizes, powers
 
 SKEWS = st.floats(0, 2.5)
 
@@ -58,21 +58,21 @@ def test_what_the_hosts_do_not_have_no_cap_gives() -> None:
 def test_a_chain_takes_the_time_in_which_it_can_be_fetched(
     delay: float, latency: float, pages: int
 ) -> None:
-    pace = Pace(delay, latency)
+    pace = HostPace(delay, latency)
     assert pace.pages_within(pace.chain_s(pages)) == pages
     assert pace.pages_within(pace.chain_s(pages) - 0.5 * (delay + latency)) == max(0, pages - 1)
 
 
 def test_without_any_pause_there_is_no_bound() -> None:
-    assert Pace(0, 0).pages_within(1) == math.inf
-    assert Pace(0, 5e-324).pages_within(1) == math.inf
-    assert Pace(0, 0).chain_s(1000) == 0
+    assert HostPace(0, 0).pages_within(1) == math.inf
+    assert HostPace(0, 5e-324).pages_within(1) == math.inf
+    assert HostPace(0, 0).chain_s(1000) == 0
 
 
 @pytest.mark.parametrize("skew", [0.0, 0.9])
 def test_the_simulated_fetcher_reaches_the_bound_and_is_not_faster(skew: float) -> None:
     """All pages of a small web, with threads enough: the longest chain is all the time."""
-    hosts, urls, pace = 20, 400, Pace(2.0, 0.5)
+    hosts, urls, pace = 20, 400, HostPace(2.0, 0.5)
     config = Config.of({"fetcher.server.delay": 2.0, "fetcher.threads.fetch": hosts})
     listed = made_urls(sizes_of_hosts(hosts, urls, skew), 0, 1, 0)
     simulated = plan_part(0, listed, config, Latency(0.5, 0))

@@ -323,7 +323,7 @@ def test_segments_by_their_stage(played: Played) -> None:
     options = parse.ParseOptions(segment=segment.name)
     parse.run(InProcess(), directory, config, options, clock)
     assert played.stages == [Stage.PARSED]
-    update = updatedb.UpdateOptions(segments=(segment.name,))
+    update = updatedb.UpdateDbOptions(segments=(segment.name,))
     updatedb.run(InProcess(), directory, config, update, clock)
     assert played.stages == [Stage.UPDATED]
 

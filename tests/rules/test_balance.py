@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.rules.balance import Load, chain_seconds, deal, deal_sites, loads, makespan
+from crawl.rules.balance import PartLoad, chain_seconds, deal, deal_sites, makespan, part_loads
 from tests.examples import scaled
 
 chains = st.lists(st.floats(0, 1e6, allow_subnormal=False), max_size=40)
@@ -85,11 +85,11 @@ def test_loads() -> None:
     dealt = np.array([0, 1, 0], dtype=np.int32)
     urls = np.array([10, 100, 1])
     seconds = np.array([50.0, 20.0, 0.5])
-    found = loads(dealt, urls, seconds, 3, threads=2, latency_s=0.5)
+    found = part_loads(dealt, urls, seconds, 3, threads=2, latency_s=0.5)
     assert found == [
-        Load(urls=11, chains=2, longest_chain_s=50.0, makespan_s=50.0),
-        Load(urls=100, chains=1, longest_chain_s=20.0, makespan_s=25.0),
-        Load(urls=0, chains=0, longest_chain_s=0.0, makespan_s=0.0),
+        PartLoad(urls=11, chains=2, longest_chain_s=50.0, makespan_s=50.0),
+        PartLoad(urls=100, chains=1, longest_chain_s=20.0, makespan_s=25.0),
+        PartLoad(urls=0, chains=0, longest_chain_s=0.0, makespan_s=0.0),
     ]
     assert makespan(found) == pytest.approx(50.0)
     assert makespan([]) == 0.0

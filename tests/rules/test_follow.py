@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.rules.follow import Following
+from crawl.rules.follow import FollowRules
 
-NUTCHS = Following(depth=3, links=4, divisor=2, same_host=True)
+NUTCHS = FollowRules(depth=3, links=4, divisor=2, same_host=True)
 HERE = "http://a.org/"
 
 
@@ -14,7 +14,7 @@ def test_fewer_links_are_followed_the_deeper_they_lead() -> None:
 
 
 def test_following_is_off_by_default() -> None:
-    assert Following(-1, 4, 2, same_host=True).chosen(HERE, 1, ["http://a.org/b"]) == []
+    assert FollowRules(-1, 4, 2, same_host=True).chosen(HERE, 1, ["http://a.org/b"]) == []
 
 
 def test_the_first_links_of_the_same_host() -> None:
@@ -23,7 +23,7 @@ def test_the_first_links_of_the_same_host() -> None:
 
 
 def test_other_hosts_too_where_that_is_asked_for() -> None:
-    anywhere = Following(1, 1, 1, same_host=False)
+    anywhere = FollowRules(1, 1, 1, same_host=False)
     assert anywhere.chosen(HERE, 1, [HERE, "http://b.org/", "http://a.org/b"]) == ["http://b.org/"]
 
 
@@ -31,7 +31,7 @@ def test_other_hosts_too_where_that_is_asked_for() -> None:
 def test_never_more_than_the_most_and_never_the_page_itself(
     depth: int, links: int, divisor: int, targets: list[str]
 ) -> None:
-    following = Following(depth, links, divisor, same_host=False)
+    following = FollowRules(depth, links, divisor, same_host=False)
     for step in range(1, 12):
         chosen = following.chosen(HERE, step, [HERE, *targets])
         assert len(chosen) <= following.most(step)

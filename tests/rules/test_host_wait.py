@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ NEW = HostState("x.org")
 DEAD = HostTrouble("x.org", "robots_deferred", 1000, 1000, 300_000, True)
 
 moments = st.integers(1, 10**13)
-troubles = st.builds(
+TROUBLES = st.builds(
     HostTrouble,
     st.just("x.org"),
     st.sampled_from(["robots_deferred", "too_many_failures", "failures"]),
@@ -75,12 +76,12 @@ def test_a_shorter_bound_counts_for_old_waits_too(longest: int) -> None:
     assert waits_until(state, longest) == state.last + longest
 
 
-@given(st.lists(troubles, max_size=8), st.lists(moments | st.just(0), min_size=8, max_size=8))
+@given(st.lists(TROUBLES, max_size=8), st.lists(moments | st.just(0), min_size=8, max_size=8))
 def test_every_wait_is_bounded_and_nothing_old_undoes_it(
-    told: list[HostTrouble], answers: list[int]
+    troubles: list[HostTrouble], answers: list[int]
 ) -> None:
     state = NEW
-    for trouble, answered in zip(told, answers, strict=False):
+    for trouble, answered in zip(troubles, answers, strict=False):
         before, state = state, after_segment(state, trouble, answered, DAY)
         assert state.wait_until <= state.last + DAY
         assert state.last >= before.last
@@ -90,15 +91,15 @@ def test_every_wait_is_bounded_and_nothing_old_undoes_it(
         assert 0 <= state.failures <= before.failures + 1
 
 
-@given(st.lists(troubles, min_size=1, max_size=6), st.randoms())
+@given(st.lists(TROUBLES, min_size=1, max_size=6), st.randoms())
 def test_what_several_tasks_tell_is_one_whatever_their_order(
-    told: list[HostTrouble], chance
-) -> None:  # type: ignore[no-untyped-def]
-    (one,) = merged_troubles(told)
-    chance.shuffle(told)
-    assert merged_troubles(told) == [one]
-    assert one.until == max(trouble.until for trouble in told)
-    assert one.gave_up == any(trouble.gave_up for trouble in told)
+    troubles: list[HostTrouble], chance: Random
+) -> None:
+    (one,) = merged_troubles(troubles)
+    chance.shuffle(troubles)
+    assert merged_troubles(troubles) == [one]
+    assert one.until == max(trouble.until for trouble in troubles)
+    assert one.gave_up == any(trouble.gave_up for trouble in troubles)
 
 
 def test_that_a_host_may_be_slow_is_remembered_until_it_is_in_other_trouble() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.rules.inject import Seed, parse_line, updated, why_no_url
+from crawl.rules.inject import Seed, parse_line, update_known, why_no_url
 from tests.examples import scaled
 
 
@@ -156,7 +156,7 @@ def update(**seed: object) -> CrawlDatum:
         fetch_time=100,
         **{"fetch_interval": 2592000, "score": 1.0, **seed},  # type: ignore[arg-type]
     )
-    return updated(OLD, injected, default_score=1.0, default_interval=2592000)
+    return update_known(OLD, injected, default_score=1.0, default_interval=2592000)
 
 
 def test_an_update_that_names_nothing_changes_nothing() -> None:

@@ -10,8 +10,9 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.arrow import strings
 from crawl.model.parse import Outlink
-from crawl.rules.outlinks import Exempts, OutlinkRules, keep
+from crawl.rules.outlinks import Exempts, OutlinkRules, keep_links
 from crawl.urls.parse import host_of
 from tests.examples import scaled
 
@@ -35,15 +36,15 @@ def kept(
     """The URLs kept of one page, and why others were not."""
     counters = Counters()
     outlinks = [Outlink(link) if isinstance(link, str) else link for link in links]
-    found = keep([(PAGE, outlinks)], given or rules(), counters, exempts)
-    assert found.hosts.to_pylist() == [host_of(url) or "" for url in found.urls.to_pylist()]
+    found = keep_links([(PAGE, outlinks)], given or rules(), counters, exempts)
+    assert found.hosts.to_pylist() == [host_of(url) or "" for url in strings(found.urls)]
     dropped = {
         name.removeprefix("outlinks_dropped."): count
         for name, count in counters.items()
         if name.startswith("outlinks_dropped.")
     }
     assert len(found.owner) + sum(dropped.values()) == len(links)
-    return found.urls.to_pylist(), dropped
+    return strings(found.urls), dropped
 
 
 def test_links_are_normalised_and_filtered_in_their_order() -> None:
@@ -68,7 +69,7 @@ def test_a_page_does_not_link_to_itself() -> None:
 def test_a_target_counts_once_with_its_first_anchor() -> None:
     counters = Counters()
     links = [Outlink("http://b.org/", "one"), Outlink("http://b.org/#x", "two")]
-    found = keep([(PAGE, links)], rules(), counters)
+    found = keep_links([(PAGE, links)], rules(), counters)
     assert found.position.tolist() == [0]
     assert counters == {"outlinks_dropped.duplicate": 1}
 
@@ -142,15 +143,22 @@ def test_internal_links_by_host_and_by_domain() -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    for pages in ([], [(PAGE, [])], [(PAGE, []), ("http://b.org/", [])]):
-        found = keep(pages, rules(), Counters())
+    none: list[Outlink] = []
+    for urls in ((), (PAGE,), (PAGE, "http://b.org/")):
+        pages = [(url, none) for url in urls]
+        found = keep_links(pages, rules(), Counters())
         assert len(found.owner) == len(found.urls) == len(found.hosts) == 0
 
 
 _urls = st.sampled_from(
     [
         *(f"http://{host}.org/{path}" for host in "abc" for path in ("", "x", "y#z", "page")),
-        *("mailto:x", "", "http://a.org/" + "l" * 120, "HTTP://A.ORG/page", "\udfff", "file:///x"),
+        "mailto:x",
+        "",
+        "http://a.org/" + "l" * 120,
+        "HTTP://A.ORG/page",
+        "\udfff",
+        "file:///x",
     ]
 )
 _links = st.builds(Outlink, _urls, rel=st.sampled_from(["", "nofollow", "ugc nofollow", "me"]))
@@ -175,10 +183,10 @@ def test_many_pages_at_once_are_as_one_after_the_other(
         max_per_page=limit, ignore_internal=internal, ignore_external=external, by_domain=by_domain
     )
     together, apart = Counters(), Counters()
-    found = keep(pages, chosen, together)
+    found = keep_links(pages, chosen, together)
     expected = []
     for number, page in enumerate(pages):
-        one = keep([page], chosen, apart)
+        one = keep_links([page], chosen, apart)
         assert limit < 0 or len(one.owner) <= limit
         expected += [
             (number, position, url)
@@ -194,7 +202,7 @@ def test_no_page_of_the_web_links_to_files() -> None:
     links = [Outlink("file:///etc/passwd"), Outlink("file://h/x"), Outlink("http://b.org/")]
     for page, there in (("http://a.org/", ["http://b.org/"]), ("file:///a", None)):
         counters = Counters()
-        found = keep([(page, links)], rules(), counters)
+        found = keep_links([(page, links)], rules(), counters)
         assert found.urls.to_pylist() == (there or [link.url for link in links])
         assert counters["outlinks_dropped.local_file"] == (2 if there else 0)
 
@@ -203,5 +211,5 @@ def test_files_are_internal_to_files() -> None:
     links = [Outlink("file:///b"), Outlink("http://b.org/"), Outlink("mailto:x")]
     counters = Counters()
     given = rules(ignore_external=True)
-    assert keep([("file:///a", links)], given, counters).urls.to_pylist() == ["file:///b"]
+    assert keep_links([("file:///a", links)], given, counters).urls.to_pylist() == ["file:///b"]
     assert counters == {"outlinks_dropped.external": 1, "outlinks_dropped.malformed": 1}

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.model.hosts import HostState
-from crawl.rules.same_pages import SamePages, after_pages
+from crawl.rules.same_pages import SamePagesRule, after_pages
 
 HOUR = 3_600_000
-RULE = SamePages(50, HOUR, 24 * HOUR)
+RULE = SamePagesRule(50, HOUR, 24 * HOUR)
 NEW = HostState("x.org")
 SOFT_404 = b"soft 404"
 
@@ -60,7 +60,7 @@ def test_the_usual_page_may_be_another_one_some_day() -> None:
 
 
 def test_where_it_is_switched_off_nothing_is_kept() -> None:
-    assert after_pages(NEW, {SOFT_404: 1000}, 1, SamePages(0, HOUR, HOUR)) == NEW
+    assert after_pages(NEW, {SOFT_404: 1000}, 1, SamePagesRule(0, HOUR, HOUR)) == NEW
 
 
 @given(st.lists(st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), max_size=80), max_size=8))

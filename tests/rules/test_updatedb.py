@@ -20,14 +20,14 @@ from crawl.model.status import DB_STATUSES, Status
 from crawl.rules.updatedb import (
     NEVER_FETCHED,
     NOT_ALLOWED,
-    TABLE,
+    TRANSITIONS,
     Event,
-    Heard,
-    Updated,
-    Updating,
-    Visit,
+    NextVisit,
+    UpdateOutcome,
+    UpdateRules,
+    UrlUpdate,
     event_of,
-    updated,
+    update_record,
 )
 
 NOW = 1_800_000_000_000
@@ -38,8 +38,8 @@ FETCHES = (*(s for s in Status if s.is_fetch and s is not Status.PARSE_FAILED), 
 
 
 @cache
-def updating(additions: bool = True) -> Updating:
-    return Updating.of(Config(), NOW, additions=additions)
+def updating(additions: bool = True) -> UpdateRules:
+    return UpdateRules.of(Config(), NOW, additions=additions)
 
 
 def known(**changes: Any) -> CrawlDatum:
@@ -69,14 +69,14 @@ def link(score: float = 0.25, **changes: Any) -> CrawlDatum:
     return CrawlDatum(Status.LINKED, NOW - DAY, fetch_interval=7, score=score, **changes)
 
 
-def update(old: CrawlDatum | None, heard: Heard, **changes: Any) -> Updated:
+def update(old: CrawlDatum | None, heard: UrlUpdate, **changes: Any) -> UpdateOutcome:
     counters = Counters()
-    done = updated(URL, old, heard, replace(updating(), **changes), counters)
+    done = update_record(URL, old, heard, replace(updating(), **changes), counters)
     assert not [name for name in counters if name.startswith("plugin_errors")]
     return done
 
 
-def new(old: CrawlDatum | None, heard: Heard, **changes: Any) -> CrawlDatum:
+def new(old: CrawlDatum | None, heard: UrlUpdate, **changes: Any) -> CrawlDatum:
     datum = update(old, heard, **changes).datum
     assert datum is not None
     return datum
@@ -94,14 +94,14 @@ BECOMES = {
 
 
 def test_every_event_has_its_line_and_every_fetch_is_known() -> None:
-    assert TABLE.keys() == set(Event)
+    assert TRANSITIONS.keys() == set(Event)
     assert BECOMES.keys() == set(FETCHES)
 
 
 @pytest.mark.parametrize(("was", "fetch"), [*product([None, *DB_STATUSES], FETCHES)])
 def test_every_pair_of_old_and_fetch(was: Status | None, fetch: Status) -> None:
     old = None if was is None else known(status=was)
-    result = new(old, Heard(fetched(fetch)))
+    result = new(old, UrlUpdate(fetched(fetch)))
     assert result.status is BECOMES[fetch]
     assert GENERATE_TIME_KEY not in result.metadata
     assert result.metadata[CODE_KEY] == "200"
@@ -116,10 +116,10 @@ def test_every_pair_of_old_and_fetch(was: Status | None, fetch: Status) -> None:
 @pytest.mark.parametrize("was", DB_STATUSES)
 def test_links_and_silence_leave_a_known_url_as_it_is(was: Status) -> None:
     old = known(status=was)
-    assert update(old, Heard()) == Updated(old, "not_heard_of")
-    linked = new(old, Heard(inlinks=[link(metadata={"anchor": "x"})]))
+    assert update(old, UrlUpdate()) == UpdateOutcome(old, "not_heard_of")
+    linked = new(old, UrlUpdate(inlinks=[link(metadata={"anchor": "x"})]))
     assert replace(linked, score=old.score) == old
-    assert update(old, Heard(signature=b"alone")) == Updated(old, "not_heard_of")
+    assert update(old, UrlUpdate(signature=b"alone")) == UpdateOutcome(old, "not_heard_of")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_signature_tells_whether_the_page_changed(
     was: Status, before: bytes | None, after: bytes | None, status: Status, event: Event
 ) -> None:
     old = known(status=was, signature=before)
-    heard = Heard(fetched(Status.FETCH_SUCCESS), signature=after)
+    heard = UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=after)
     assert event_of(old, heard, 3) is event
     result = new(old, heard)
     assert (result.status, result.signature) == (status, after or before)
@@ -145,34 +145,34 @@ def test_a_signature_tells_whether_the_page_changed(
 
 def test_unchanged_by_signature_is_as_not_modified_by_the_server() -> None:
     old = known()
-    told = new(old, Heard(fetched(Status.FETCH_NOTMODIFIED)))
-    seen = new(old, Heard(fetched(Status.FETCH_SUCCESS), signature=b"old"))
+    told = new(old, UrlUpdate(fetched(Status.FETCH_NOTMODIFIED)))
+    seen = new(old, UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"old"))
     assert told == seen
     assert told.modified_time == old.modified_time
-    changed = new(old, Heard(fetched(Status.FETCH_SUCCESS), signature=b"new"))
+    changed = new(old, UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"new"))
     assert changed.modified_time == NOW - DAY
 
 
 def test_redirects_are_never_compared() -> None:
     for status in (Status.FETCH_REDIR_PERM, Status.FETCH_REDIR_TEMP):
-        result = new(known(), Heard(fetched(status), signature=b"old"))
+        result = new(known(), UrlUpdate(fetched(status), signature=b"old"))
         assert result.status is BECOMES[status]
 
 
 def test_a_failed_parse() -> None:
-    result = new(known(), Heard(fetched(Status.FETCH_SUCCESS), parse_failed=True))
+    result = new(known(), UrlUpdate(fetched(Status.FETCH_SUCCESS), parse_failed=True))
     assert (result.status, result.signature) == (Status.DB_PARSE_FAILED, b"old")
-    why = Heard(fetched(Status.FETCH_SUCCESS), None, {PARSE_STATUS_KEY: "failed_timeout"}, True)
+    why = UrlUpdate(fetched(Status.FETCH_SUCCESS), None, {PARSE_STATUS_KEY: "failed_timeout"}, True)
     failed = new(known(), why)
     assert failed.metadata[PARSE_STATUS_KEY] == "failed_timeout"
     # kept while nothing else is known of the page, and forgotten when it is parsed
     carried = dict(failed.metadata)
-    kept = new(failed, Heard(fetched(Status.FETCH_NOTMODIFIED, metadata=carried)))
+    kept = new(failed, UrlUpdate(fetched(Status.FETCH_NOTMODIFIED, metadata=carried)))
     assert PARSE_STATUS_KEY in kept.metadata
-    parsed = new(failed, Heard(fetched(Status.FETCH_SUCCESS, metadata=carried)))
+    parsed = new(failed, UrlUpdate(fetched(Status.FETCH_SUCCESS, metadata=carried)))
     assert PARSE_STATUS_KEY not in parsed.metadata
     # of a page that was not brought there is nothing to parse
-    gone = new(known(), Heard(fetched(Status.FETCH_GONE), parse_failed=True))
+    gone = new(known(), UrlUpdate(fetched(Status.FETCH_GONE), parse_failed=True))
     assert gone.status is Status.DB_GONE
 
 
@@ -180,49 +180,49 @@ def test_retries_until_gone_and_no_further() -> None:
     datum = known(status=Status.DB_UNFETCHED, signature=None)
     seen = []
     for _ in range(6):
-        datum = new(datum, Heard(fetched(Status.FETCH_RETRY)))
+        datum = new(datum, UrlUpdate(fetched(Status.FETCH_RETRY)))
         seen.append((datum.status, datum.retries))
     unfetched, gone = Status.DB_UNFETCHED, Status.DB_GONE
     assert seen == [(unfetched, 1), (unfetched, 2), (gone, 3), (gone, 3), (gone, 3), (gone, 3)]
-    assert new(datum, Heard(fetched(Status.FETCH_SUCCESS))).retries == 0
+    assert new(datum, UrlUpdate(fetched(Status.FETCH_SUCCESS))).retries == 0
 
 
 def test_the_retries_of_a_redirect_are_not_those_of_its_new_target() -> None:
-    result = new(None, Heard(fetched(Status.FETCH_RETRY, retries=2)))
+    result = new(None, UrlUpdate(fetched(Status.FETCH_RETRY, retries=2)))
     assert (result.status, result.retries) == (Status.DB_UNFETCHED, 1)
-    assert new(None, Heard(fetched(Status.FETCH_GONE, retries=2))).retries == 0
+    assert new(None, UrlUpdate(fetched(Status.FETCH_GONE, retries=2))).retries == 0
 
 
 @pytest.mark.parametrize("status", FETCHES)
 def test_why_a_page_could_not_be_parsed_is_said_no_longer_than_it_is_so(status: Status) -> None:
     why = {PARSE_STATUS_KEY: "failed_timeout"}
-    result = new(known(metadata=why), Heard(fetched(status, metadata=why)))
+    result = new(known(metadata=why), UrlUpdate(fetched(status, metadata=why)))
     over = (Status.FETCH_SUCCESS, Status.FETCH_GONE)
     is_over = status in (*over, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
     assert (PARSE_STATUS_KEY not in result.metadata) is is_over
 
 
 def test_a_page_comes_back_as_it_was() -> None:
-    gone = new(known(), Heard(fetched(Status.FETCH_GONE)))
-    back = new(gone, Heard(fetched(Status.FETCH_SUCCESS), signature=b"old"))
+    gone = new(known(), UrlUpdate(fetched(Status.FETCH_GONE)))
+    back = new(gone, UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"old"))
     assert back.status is Status.DB_NOTMODIFIED
 
 
 def test_due_times() -> None:
-    assert new(known(), Heard(fetched(Status.FETCH_SUCCESS))).fetch_time == NOW - DAY + 30 * DAY
-    assert new(known(), Heard(fetched(Status.FETCH_RETRY))).fetch_time == NOW
-    assert new(known(), Heard(fetched(Status.FETCH_GONE))).fetch_time == NOW - DAY + 45 * DAY
+    assert new(known(), UrlUpdate(fetched(Status.FETCH_SUCCESS))).fetch_time == NOW - DAY + 30 * DAY
+    assert new(known(), UrlUpdate(fetched(Status.FETCH_RETRY))).fetch_time == NOW
+    assert new(known(), UrlUpdate(fetched(Status.FETCH_GONE))).fetch_time == NOW - DAY + 45 * DAY
 
 
 def test_a_document_without_an_interval_gets_one() -> None:
     for status in FETCHES:
-        result = new(None, Heard(fetched(status, fetch_interval=0)))
+        result = new(None, UrlUpdate(fetched(status, fetch_interval=0)))
         assert result.fetch_interval >= MONTH
 
 
 def test_an_interval_beyond_the_longest_forces_a_refetch() -> None:
     page = fetched(Status.FETCH_SUCCESS, metadata={"ETag": "1", CODE_KEY: "200"})
-    result = new(known(fetch_interval=8_000_000), Heard(page))
+    result = new(known(fetch_interval=8_000_000), UrlUpdate(page))
     assert (result.status, result.signature) == (Status.DB_UNFETCHED, None)
     assert "ETag" not in result.metadata, "by it the server would say: unchanged"
     assert result.fetch_interval == 6_998_400
@@ -231,9 +231,9 @@ def test_an_interval_beyond_the_longest_forces_a_refetch() -> None:
 @pytest.mark.parametrize("name", ["default", "adaptive", "poisson"])
 def test_a_forced_refetch_is_not_due_at_once(name: str) -> None:
     config = Config.of({"db.fetch.schedule.class": name, "scoring.filter.order": []})
-    schedule = Updating.of(config, NOW).schedule
+    schedule = UpdateRules.of(config, NOW).schedule
     fixed = {FIXED_INTERVAL_KEY: "34560000"}
-    heard = Heard(fetched(Status.FETCH_SUCCESS, metadata=fixed))
+    heard = UrlUpdate(fetched(Status.FETCH_SUCCESS, metadata=fixed))
     result = new(known(fetch_interval=34_560_000, metadata=fixed), heard, schedule=schedule)
     assert result.status is Status.DB_UNFETCHED
     assert not schedule.schedule.should_fetch(URL, result, NOW)
@@ -242,23 +242,23 @@ def test_a_forced_refetch_is_not_due_at_once(name: str) -> None:
 
 def test_a_url_that_links_tell_of() -> None:
     best = link(0.5, metadata={"depth": "2", GENERATE_TIME_KEY: "1"}, signature=b"x")
-    result = new(None, Heard(inlinks=[best, link(0.25)]))
+    result = new(None, UrlUpdate(inlinks=[best, link(0.25)]))
     assert result == CrawlDatum(
         Status.DB_UNFETCHED, NOW, 0, MONTH, score=result.score, metadata={"depth": "2"}
     )
 
 
 def test_what_is_dropped() -> None:
-    assert update(None, Heard()) is NEVER_FETCHED
-    assert update(None, Heard(signature=b"x", parse_failed=True)) is NEVER_FETCHED
-    for heard in (Heard(inlinks=[link()]), Heard(fetched(Status.FETCH_SUCCESS))):
+    assert update(None, UrlUpdate()) is NEVER_FETCHED
+    assert update(None, UrlUpdate(signature=b"x", parse_failed=True)) is NEVER_FETCHED
+    for heard in (UrlUpdate(inlinks=[link()]), UrlUpdate(fetched(Status.FETCH_SUCCESS))):
         assert update(None, heard, additions=False) is NOT_ALLOWED
         assert update(known(), heard, additions=False).datum is not None
 
 
 def test_metadata_is_merged() -> None:
     old = known(metadata={"a": "old", "b": "old", "ETag": "1", "Content-Type": "text/html"})
-    heard = Heard(
+    heard = UrlUpdate(
         fetched(Status.FETCH_SUCCESS, metadata={"b": "fetch", "ETag": "2"}),
         parse_metadata={"lang": "en"},
     )
@@ -282,7 +282,9 @@ def test_a_schedule_that_raises_loses_no_url() -> None:
     config = Config.of({"db.fetch.schedule.class": "tests.rules.test_updatedb:Broken"})
     counters = Counters()
     for status in FETCHES:
-        done = updated(URL, known(), Heard(fetched(status)), Updating.of(config, NOW), counters)
+        done = update_record(
+            URL, known(), UrlUpdate(fetched(status)), UpdateRules.of(config, NOW), counters
+        )
         assert done.datum is not None and done.datum.status is BECOMES[status]
     assert sum(counters.values()) == len(FETCHES)
 
@@ -308,7 +310,7 @@ def datums(statuses: list[Status]) -> st.SearchStrategy[CrawlDatum]:
 
 
 HEARD = st.builds(
-    Heard,
+    UrlUpdate,
     fetch=st.none() | datums(list(FETCHES)),
     signature=SIGNATURES,
     parse_metadata=st.dictionaries(st.sampled_from("xy"), st.text(max_size=2)),
@@ -320,7 +322,7 @@ HEARD = st.builds(
 
 
 @given(old=st.none() | datums(list(DB_STATUSES)), heard=HEARD, retry_max=st.integers(1, 5))
-def test_laws(old: CrawlDatum | None, heard: Heard, retry_max: int) -> None:
+def test_laws(old: CrawlDatum | None, heard: UrlUpdate, retry_max: int) -> None:
     done = update(old, heard, retry_max=retry_max)
     event = event_of(old, heard, retry_max)
     if done.datum is None:
@@ -329,11 +331,11 @@ def test_laws(old: CrawlDatum | None, heard: Heard, retry_max: int) -> None:
     assert event is not None
     result = done.datum
     assert result.status.is_db
-    turn = TABLE[event]
+    turn = TRANSITIONS[event]
     if turn.status is not None:
         assert result.status in (turn.status, Status.DB_UNFETCHED)
     assert 0 <= result.retries <= max(retry_max, 0 if old is None else old.retries, _retries(heard))
-    assert result.fetch_interval > 0 or turn.visit is Visit.SAME
+    assert result.fetch_interval > 0 or turn.visit is NextVisit.SAME
     if heard.fetch is not None:
         assert GENERATE_TIME_KEY not in result.metadata
         for key in ANSWER_KEYS - {"ETag"}:  # which a forced refetch forgets
@@ -344,12 +346,12 @@ def test_laws(old: CrawlDatum | None, heard: Heard, retry_max: int) -> None:
     assert update(old, heard, retry_max=retry_max) == done
 
 
-def _retries(heard: Heard) -> int:
+def _retries(heard: UrlUpdate) -> int:
     return 0 if heard.fetch is None else heard.fetch.retries
 
 
 @given(old=st.none() | datums(list(DB_STATUSES)), heard=HEARD)
-def test_the_same_page_again_is_unchanged(old: CrawlDatum | None, heard: Heard) -> None:
+def test_the_same_page_again_is_unchanged(old: CrawlDatum | None, heard: UrlUpdate) -> None:
     again = replace(heard, fetch=fetched(Status.FETCH_SUCCESS), signature=b"1", parse_failed=False)
     first = new(old, again)
     if first.signature is not None:  # not forgotten by a forced refetch

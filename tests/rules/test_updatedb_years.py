@@ -12,7 +12,7 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.rules.updatedb import Heard, Updating, updated
+from crawl.rules.updatedb import UpdateRules, UrlUpdate, update_record
 
 START = 1_800_000_000_000
 DAY = 86_400_000
@@ -33,8 +33,10 @@ def lived(answer: Callable[[int], Answer], **settings: object) -> list[tuple[int
         fetch = CrawlDatum(
             status, now, datum.modified_time, 1, datum.retries, datum.score, None, datum.metadata
         )
-        heard = Heard(fetch, signature)
-        after = updated("http://a/", datum, heard, Updating.of(config, now), Counters()).datum
+        heard = UrlUpdate(fetch, signature)
+        after = update_record(
+            "http://a/", datum, heard, UpdateRules.of(config, now), Counters()
+        ).datum
         assert after is not None and after.fetch_time > now
         datum = after
         visits.append((day, datum))

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from crawl.buckets.generate.lists import Chains
-from crawl.rules.balance import chain_seconds, deal_sites, loads, makespan
+from crawl.rules.balance import chain_seconds, deal_sites, makespan, part_loads
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The answer for each bucket, and what the report tells of each segment."""
+    """Where the chains of each bucket go, and what the report says of each segment."""
 
     part_of: list[npt.NDArray[np.int32]]
-    """For each bucket, for each of its chains: segment · parts + part."""
+    """The destination (segment · parts + part) of each chain, a list for each bucket."""
     predictions: list[dict[str, Any]]
 
 
@@ -44,7 +44,7 @@ def balance_parts(
         seconds = chain_seconds(total, mean_delay, latency_s)
         dealt = deal_sites(seconds, site[mine][first], parts)
         part_of[mine] = number * parts + dealt[place]
-        described = loads(dealt, total, seconds, parts, threads=threads, latency_s=latency_s)
+        described = part_loads(dealt, total, seconds, parts, threads=threads, latency_s=latency_s)
         longest = int(np.argmax(seconds))
         predictions.append(
             {

@@ -18,7 +18,7 @@ HIGHEST = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class KeySummary:
     """A shard's eligible keys, thinned: the step-th, 2·step-th … highest."""
 
     count: int
@@ -34,18 +34,18 @@ class Bracket:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class BracketKeys:
     """A shard's keys within a bracket, and how many are above it."""
 
     above: int
     keys: Keys
 
 
-def summarize(keys_descending: Keys, step: int) -> Summary:
-    return Summary(len(keys_descending), keys_descending[step - 1 :: step].copy())
+def summarize(keys_descending: Keys, step: int) -> KeySummary:
+    return KeySummary(len(keys_descending), keys_descending[step - 1 :: step].copy())
 
 
-def bracket(summaries: list[Summary], step: int, wanted: int) -> Bracket | None:
+def bracket(summaries: list[KeySummary], step: int, wanted: int) -> Bracket | None:
     """Where the `wanted`-th highest key lies; None where there are no more than wanted."""
     if sum(summary.count for summary in summaries) <= wanted:
         return None
@@ -60,13 +60,13 @@ def bracket(summaries: list[Summary], step: int, wanted: int) -> Bracket | None:
     return Bracket(low, high)
 
 
-def inside(keys_descending: Keys, limits: Bracket) -> Inside:
+def keys_in_bracket(keys_descending: Keys, limits: Bracket) -> BracketKeys:
     above = int(np.count_nonzero(keys_descending > np.uint64(limits.high)))
     within = keys_descending[above:]
-    return Inside(above, within[within >= np.uint64(limits.low)].copy())
+    return BracketKeys(above, within[within >= np.uint64(limits.low)].copy())
 
 
-def settle(found: list[Inside], wanted: int) -> list[Cut]:
+def settle_cuts(found: list[BracketKeys], wanted: int) -> list[Cut]:
     """The cut, one for each shard: they differ in how many ties a shard may take."""
     need = wanted - sum(shard.above for shard in found)
     every = np.sort(np.concatenate([shard.keys for shard in found]))[::-1]

@@ -1,4 +1,4 @@
-"""generate's word on whole hosts: which ones are left out for now, and which are only tried.
+"""Which hosts generate leaves out for now, and of which it takes only a few URLs.
 
 A host that answered nothing is left out until its wait is over. Then one URL of it is
 selected, the best: thousands of URLs of hosts that are gone must not fill a segment. A host
@@ -8,12 +8,14 @@ whose new pages are all the same has no new URL selected for a while, and then a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.buckets.generate.ranking import Keys
+from crawl.model.arrow import strings
 from crawl.model.hosts import HostState
 from crawl.model.status import Status
 from crawl.rules.host_wait import waits_until
@@ -48,20 +50,20 @@ class HostGate:
         return min((self._until[host] for host in self.waiting), default=None)
 
     def waits(self, rows: pa.Table, due: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Of each row, whether its host waits; the hosts of those that are due are noted."""
+        """Whether each row's host waits; the hosts of those that are due are noted."""
         return self._left_out(rows, due, self._shut)
 
     def is_stopped(self, rows: pa.Table, due: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Of each row, whether it is a new URL of a host that must not have any for now."""
+        """Whether each row is a new URL of a host that must not have any for now."""
         return self._left_out(rows, due & _is_new(rows), self._stopped) & _is_new(rows)
 
     def probed(self, rows: pa.Table) -> npt.NDArray[np.int32]:
-        """Of each row, the number of its host, where only one URL of it is tried; else -1."""
+        """The number of each row's host, where only one URL of it is tried; else -1."""
         return _numbers(rows["host"], self._probed)
 
     def slowed(self, rows: pa.Table) -> npt.NDArray[np.int32]:
-        """Of each row, the number of its host, where it is one of new URLs of which only some
-        are tried; else -1."""
+        """The number of each row's host, where the row is one of several new URLs of which only
+        some are tried; else -1."""
         return np.where(_is_new(rows), _numbers(rows["host"], self._slowed), np.int32(-1))
 
     def _left_out(
@@ -90,7 +92,7 @@ def _numbered(hosts: Iterable[str]) -> dict[str, int]:
     return {host: number for number, host in enumerate(sorted(hosts))}
 
 
-def _numbers(hosts: pa.ChunkedArray, numbers: Mapping[str, int]) -> npt.NDArray[np.int32]:
+def _numbers(hosts: pa.ChunkedArray[Any], numbers: Mapping[str, int]) -> npt.NDArray[np.int32]:
     if not numbers:
         return np.full(len(hosts), -1, dtype=np.int32)
     codes, names = _codes(hosts)
@@ -103,6 +105,6 @@ def _is_new(rows: pa.Table) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _codes(hosts: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], list[str]]:
+def _codes(hosts: pa.ChunkedArray[Any]) -> tuple[npt.NDArray[np.int32], list[str]]:
     column = encoded(hosts)
-    return column.indices.to_numpy(), column.dictionary.to_pylist()
+    return column.indices.to_numpy(), strings(column.dictionary)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.bucket_files import BucketTarget, stored_groups, write_bucket
 from crawl.buckets.generate.shards import ASSIGNED
 from crawl.counters import Counters
+from crawl.model.arrow import strings
 from crawl.model.datum import FETCH_DELAY_KEY, GENERATE_TIME_KEY
 from crawl.model.metadata import has_any, lookup, with_entry
 from crawl.model.tables import CRAWL_GENERATE, CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.layout import encoded, number_of
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table, open_writer, read_groups
+from crawl.storage.parquet import open_table, open_writer, read_groups
 from crawl.storage.segments import PartFile
 from crawl.storage.split import (
     SplitFile,
@@ -42,7 +45,7 @@ _NAMED_CHAINS = 5
 
 
 @dataclass(frozen=True)
-class Collecting:
+class CollectJob:
     """What every task of the step needs to know."""
 
     crawldb: Folder
@@ -54,7 +57,7 @@ class Collecting:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketSelected:
+class SelectedBucket:
     """A bucket and the split files that name its selected rows."""
 
     base: BucketFile
@@ -63,7 +66,7 @@ class BucketSelected:
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """For each (segment, chain) of a bucket: how many URLs, and their mean delay."""
+    """The serial chains of a bucket by segment: how many URLs each has, and their mean delay."""
 
     segment: npt.NDArray[np.int16]
     chain: npt.NDArray[np.uint64]
@@ -76,7 +79,7 @@ class Chains:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectTaskResult:
     """A bucket's selected records in a file of their own."""
 
     path: str
@@ -85,42 +88,41 @@ class Collected:
     counters: Counters
 
 
-def collect_bucket(collecting: Collecting, work: BucketSelected) -> Collected:
+def collect_bucket(job: CollectJob, task: SelectedBucket) -> CollectTaskResult:
     counters = Counters()
-    rows, segments = _assigned(collecting.scratch, work)
+    rows, segments = _assigned(job.scratch, task)
     tables = []
-    with open_table(collecting.crawldb, work.base.path) as source:
+    with open_table(job.crawldb, task.base.path) as source:
         start = 0
         for group in range(source.num_row_groups):
             size = source.metadata.row_group(group).num_rows
             first, last = np.searchsorted(rows, [start, start + size])
             if last > first:
-                here = pa.array(rows[first:last] - start)
-                tables.append(read_groups(source, [group]).take(here))
+                tables.append(read_groups(source, [group]).take(rows[first:last] - start))
             start += size
     selected = pa.concat_tables(tables).combine_chunks()
     every = np.arange(selected.num_rows)
-    marked = _marked(selected["metadata"].combine_chunks(), collecting.now_ms, every, segments)
+    marked = _marked(selected["metadata"].combine_chunks(), job.now_ms, every, segments)
     selected = selected.set_column(
         selected.column_names.index("metadata"), CRAWLDB.schema.field("metadata"), marked
     )
-    names, chain = _chains(collecting, selected["host"], counters)
+    names, chain = _chains(job, selected["host"], counters)
     selected = pa.Table.from_arrays(
         [*selected.columns, pa.array(segments), pa.array(chain)], schema=SELECTED
     )
     path = scratch_name("selected")
-    write_rows(collecting.scratch, path, selected)
-    return Collected(
-        path, selected.num_rows, _count(collecting, selected, segments, chain, names), counters
+    write_rows(job.scratch, path, selected)
+    return CollectTaskResult(
+        path, selected.num_rows, _count(job, selected, segments, chain, names), counters
     )
 
 
 def _marked(
-    metadata: pa.Array,
+    metadata: pa.Array[Any],
     now_ms: int,
     rows: npt.NDArray[np.int64],
     segments: npt.NDArray[np.int16],
-) -> pa.Array:
+) -> pa.Array[Any]:
     """The generate time in these rows, a millisecond on for each segment: by it updatedb
     tells whose reservation a record bears."""
     for segment in np.unique(segments).tolist():
@@ -131,30 +133,30 @@ def _marked(
 
 
 def _assigned(
-    scratch: Folder, work: BucketSelected
+    scratch: Folder, task: SelectedBucket
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int16]]:
     """The selected rows of a bucket in order, with their segments."""
-    table = read_split(scratch, work.assigned, work.base.bucket, ASSIGNED)
+    table = read_split(scratch, task.assigned, task.base.bucket, ASSIGNED)
     rows = table["row"].to_numpy().astype(np.int64)
     order = np.argsort(rows)
     return rows[order], table["segment"].to_numpy()[order]
 
 
 def _chains(
-    collecting: Collecting, hosts: pa.ChunkedArray, counters: Counters
+    job: CollectJob, hosts: pa.ChunkedArray[Any], counters: Counters
 ) -> tuple[dict[int, str], npt.NDArray[np.uint64]]:
     """The chain of each row, worked out once for each host."""
     codes = encoded(hosts)
-    distinct = codes.dictionary.to_pylist()
-    partitioner = Partitioner(collecting.mode, collecting.resolver, cache_size=1)
-    if collecting.mode is PartitionMode.BY_IP:
+    distinct = strings(codes.dictionary)
+    partitioner = Partitioner(job.mode, job.resolver, cache_size=1)
+    if job.mode is PartitionMode.BY_IP:
         with ThreadPoolExecutor(_RESOLVER_THREADS) as pool:
             # a partitioner each: its cache is for one thread, and each host comes once
             keys = list(
                 pool.map(
-                    lambda host: Partitioner(
-                        collecting.mode, collecting.resolver, cache_size=1
-                    ).key_of_host(host),
+                    lambda host: Partitioner(job.mode, job.resolver, cache_size=1).key_of_host(
+                        host
+                    ),
                     distinct,
                 )
             )
@@ -167,7 +169,7 @@ def _chains(
 
 
 def _count(
-    collecting: Collecting,
+    job: CollectJob,
     selected: pa.Table,
     segments: npt.NDArray[np.int16],
     chain: npt.NDArray[np.uint64],
@@ -183,12 +185,12 @@ def _count(
         )
     )
     urls = np.diff(np.append(starts, len(order)))
-    delays = np.add.reduceat(_delays(collecting, selected)[order], starts) / urls
+    delays = np.add.reduceat(_delays(job, selected)[order], starts) / urls
     longest = np.argsort(-(urls * delays), kind="stable")[:_NAMED_CHAINS]
     named = {int(ordered_chain[starts[index]]) for index in longest}
     chains = ordered_chain[starts]
     site = chains
-    if collecting.mode is PartitionMode.BY_HOST:
+    if job.mode is PartitionMode.BY_HOST:
         domains = [registered_domain(names[number]) for number in chains.tolist()]
         site = np.array([number_of(domain) for domain in domains], dtype=np.uint64)
     return Chains(
@@ -201,10 +203,10 @@ def _count(
     )
 
 
-def _delays(collecting: Collecting, selected: pa.Table) -> npt.NDArray[np.float64]:
+def _delays(job: CollectJob, selected: pa.Table) -> npt.NDArray[np.float64]:
     """Seconds between requests, for each row; a record may bear its host's own."""
     metadata = selected["metadata"].combine_chunks()
-    usual = np.full(selected.num_rows, collecting.delay_s)
+    usual = np.full(selected.num_rows, job.delay_s)
     if not has_any(metadata):
         return usual
     own = lookup(metadata, FETCH_DELAY_KEY)
@@ -215,7 +217,7 @@ def _delays(collecting: Collecting, selected: pa.Table) -> npt.NDArray[np.float6
 
 
 @dataclass(frozen=True, slots=True)
-class Dealing:
+class DealTask:
     """A bucket's selected records and the part that each of its chains goes to."""
 
     path: str
@@ -225,14 +227,14 @@ class Dealing:
     """Numbered through all segments: segment · parts + part."""
 
 
-def deal_bucket(scratch: Folder, dealing: Dealing) -> SplitFile:
-    selected = read_rows(scratch, dealing.path)
+def deal_bucket(scratch: Folder, task: DealTask) -> SplitFile:
+    selected = read_rows(scratch, task.path)
     segment = selected["segment"].to_numpy()
     chain = selected["chain"].to_numpy()
     destinations = np.empty(len(chain), dtype=np.int32)
-    for number in np.unique(dealing.segment):
-        known = dealing.segment == number
-        chains, parts = dealing.chain[known], dealing.part[known]  # sorted by chain
+    for number in np.unique(task.segment):
+        known = task.segment == number
+        chains, parts = task.chain[known], task.part[known]  # sorted by chain
         mine = segment == number
         destinations[mine] = parts[np.searchsorted(chains, chain[mine])]
     rows = selected.drop_columns(["segment", "chain"])
@@ -240,7 +242,7 @@ def deal_bucket(scratch: Folder, dealing: Dealing) -> SplitFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ListWork:
+class ListTask:
     """One part of one segment's fetch list."""
 
     folder: Folder
@@ -250,47 +252,45 @@ class ListWork:
     files: list[SplitFile]
 
 
-def write_list(scratch: Folder, group_rows: int, work: ListWork) -> PartFile:
+def write_list(scratch: Folder, group_rows: int, task: ListTask) -> PartFile:
     """Writes the part's file, shuffled so that hosts take turns."""
-    rows = read_split(scratch, work.files, work.destination, CRAWL_GENERATE.schema)
-    order = np.random.default_rng(work.destination).permutation(rows.num_rows)
-    name = attempt_name(f"part-{work.part:05d}")
-    with open_writer(work.folder, name, CRAWL_GENERATE.schema, group_rows) as writer:
-        writer.write(rows.take(pa.array(order)))
-    return PartFile(work.part, name, rows.num_rows, work.folder.size(name) or 0)
+    rows = read_split(scratch, task.files, task.destination, CRAWL_GENERATE.schema)
+    order = np.random.default_rng(task.destination).permutation(rows.num_rows)
+    name = attempt_name(f"part-{task.part:05d}")
+    with open_writer(task.folder, name, CRAWL_GENERATE.schema, group_rows) as writer:
+        writer.write(rows.take(order))
+    return PartFile(task.part, name, rows.num_rows, task.folder.size(name) or 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Marking:
+class MarkJob:
     """What every task of the marking step needs to know."""
 
-    crawldb: Folder
+    target: BucketTarget
     scratch: Folder
-    place: str
     now_ms: int
-    group_rows: int
 
 
-def mark_bucket(marking: Marking, work: BucketSelected) -> BucketFile:
+def mark_bucket(job: MarkJob, task: SelectedBucket) -> BucketFile:
     """Writes the bucket anew with the generate time in its selected records."""
-    rows, segments = _assigned(marking.scratch, work)
-    name = f"{marking.place}/{attempt_name(f'part-{work.base.bucket:05d}')}"
+    file = write_bucket(job.target, task.base.bucket, _marked_groups(job, task))
+    assert file is not None  # as many rows as before
+    return file
+
+
+def _marked_groups(job: MarkJob, task: SelectedBucket) -> Iterator[pa.Table]:
+    rows, segments = _assigned(job.scratch, task)
     column = CRAWLDB.names.index("metadata")
     start = 0
-    with (
-        open_table(marking.crawldb, work.base.path) as source,
-        open_writer(marking.crawldb, name, CRAWLDB.schema, marking.group_rows) as writer,
-    ):
-        for group in each_group(source):
-            first, last = np.searchsorted(rows, [start, start + group.num_rows])
-            if last > first:
-                marked = _marked(
-                    group["metadata"].combine_chunks(),
-                    marking.now_ms,
-                    rows[first:last] - start,
-                    segments[first:last],
-                )
-                group = group.set_column(column, CRAWLDB.schema.field("metadata"), marked)
-            writer.write(group)
-            start += group.num_rows
-    return BucketFile(work.base.bucket, name, writer.rows, marking.crawldb.size(name) or 0)
+    for group in stored_groups(job.target.folder, task.base):
+        first, last = np.searchsorted(rows, [start, start + group.num_rows])
+        start += group.num_rows
+        if last > first:
+            marked = _marked(
+                group["metadata"].combine_chunks(),
+                job.now_ms,
+                rows[first:last] - (start - group.num_rows),
+                segments[first:last],
+            )
+            group = group.set_column(column, CRAWLDB.schema.field("metadata"), marked)
+        yield group

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.model.arrow import as_mask, strings
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import has_any, lookup
 from crawl.model.status import Status
@@ -82,11 +84,11 @@ class Selection:
     most: int | None
     """No more than this many can ever be taken in all."""
     longest_wait_ms: int = 0
-    """Of a host that answers nothing."""
+    """The longest wait of a host that answers nothing; 0: hosts never wait."""
 
 
 @dataclass(frozen=True)
-class Scanning:
+class ScanJob:
     """What every task of the step needs to know."""
 
     selection: Selection
@@ -96,7 +98,7 @@ class Scanning:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketScan:
+class ScanTask:
     """One bucket to scan; `matching` is None where there is no `--expr`."""
 
     base: BucketFile
@@ -107,7 +109,7 @@ class BucketScan:
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class ScanTaskResult:
     """A bucket's candidates by shard, and the reasons of the rest."""
 
     file: SplitFile | None
@@ -116,23 +118,23 @@ class Scanned:
     """When the first of the hosts that are left out may be asked again."""
 
 
-def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
-    selection = scanning.selection
+def scan_bucket(job: ScanJob, task: ScanTask) -> ScanTaskResult:
+    selection = job.selection
     counters = Counters()
-    listed = read_split(scanning.scratch, work.listed, work.base.bucket, LISTED)["url"]
+    listed = read_split(job.scratch, task.listed, task.base.bucket, LISTED)["url"]
     columns = _columns(selection, needs_url=len(listed) > 0)
     matching: npt.NDArray[np.int32] | None = None
-    if work.matching is not None:
-        table = read_split(scanning.scratch, work.matching, work.base.bucket, MATCHING)
+    if task.matching is not None:
+        table = read_split(job.scratch, task.matching, task.base.bucket, MATCHING)
         matching = table["row"].to_numpy()
-    gate = gate_of(selection, scanning.crawldb, work.hosts)
-    groups = _Groups(selection, scanning.buckets, counters)
+    gate = gate_of(selection, job.crawldb, task.hosts)
+    groups = _Groups(selection, job.buckets, counters)
     found: list[pa.Table] = []
     shards: list[npt.NDArray[np.int32]] = []
     probed: list[npt.NDArray[np.int32]] = []
     slowed: list[npt.NDArray[np.int32]] = []
     start = 0
-    with open_table(scanning.crawldb, work.base.path, host_codes=True) as source:
+    with open_table(job.crawldb, task.base.path, host_codes=True) as source:
         for rows in each_group(source, columns):
             place = np.arange(start, start + rows.num_rows, dtype=np.int64)
             start += rows.num_rows
@@ -145,9 +147,9 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
             found.append(
                 pa.table(
                     [
-                        keys_of(values[alive_rows], work.base.bucket, place[alive_rows]),
+                        keys_of(values[alive_rows], task.base.bucket, place[alive_rows]),
                         group,
-                        np.full(len(alive_rows), work.base.bucket, dtype=np.int32),
+                        np.full(len(alive_rows), task.base.bucket, dtype=np.int32),
                         place[alive_rows].astype(np.int32),
                     ],
                     schema=CANDIDATES,
@@ -158,7 +160,7 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
             slowed.append(gate.slowed(rows)[alive_rows])
     counters["hosts_waiting"] += len(gate.waiting)
     if not found:
-        return Scanned(None, +counters, gate.next_ms)
+        return ScanTaskResult(None, +counters, gate.next_ms)
     every, destinations = pa.concat_tables(found), np.concatenate(shards)
     keys = every["key"].to_numpy()
     is_best = best_of_tried(np.concatenate(probed), keys)
@@ -169,8 +171,8 @@ def scan_bucket(scanning: Scanning, work: BucketScan) -> Scanned:
     if not stays.all():
         every, destinations = every.filter(pa.array(stays)), destinations[stays]
     candidates, destinations = _prune(selection, every, destinations, counters)
-    file = write_split(scanning.scratch, scratch_name("candidates"), candidates, destinations)
-    return Scanned(file, +counters, gate.next_ms)
+    file = write_split(job.scratch, scratch_name("candidates"), candidates, destinations)
+    return ScanTaskResult(file, +counters, gate.next_ms)
 
 
 def gate_of(selection: Selection, crawldb: Folder, hosts: BucketFile | None) -> HostGate:
@@ -184,7 +186,7 @@ def select(
     matches: Mask | None,
     counters: Counters,
     gate: HostGate | None = None,
-    listed: pa.ChunkedArray | None = None,
+    listed: pa.ChunkedArray[Any] | None = None,
 ) -> tuple[Mask, npt.NDArray[np.float32]]:
     """Which rows may be selected, with their sort values; every other is counted once."""
     alive = np.ones(rows.num_rows, dtype=bool)
@@ -233,7 +235,7 @@ def _columns(selection: Selection, *, needs_url: bool) -> list[str]:
     return [name for name in CRAWLDB.names if name not in unread]
 
 
-def _mask(column: pa.Array) -> Mask:
+def _mask(column: pa.Array[Any]) -> Mask:
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
 
 
@@ -245,8 +247,8 @@ def _reserved(selection: Selection, rows: pa.Table) -> Mask:
     # a mark that is no number was not made by generate: it reserves nothing
     valid = pc.match_substring_regex(marked, r"^[0-9]{1,18}$")
     times = pc.if_else(valid, marked, None).cast(pa.int64())
-    reserved = pc.greater(pc.add(times, selection.reserved_ms), selection.now_ms)
-    return _mask(pc.fill_null(reserved, False))
+    until = pc.add(times, pa.scalar(selection.reserved_ms, pa.int64()))
+    return as_mask(pc.greater(until, pa.scalar(selection.now_ms, pa.int64())))
 
 
 class _Groups:
@@ -263,12 +265,12 @@ class _Groups:
         self._known: dict[str, tuple[int, int]] = {}
 
     def of(
-        self, hosts: pa.ChunkedArray, rows: npt.NDArray[np.int64]
+        self, hosts: pa.ChunkedArray[Any], rows: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
         codes = encoded(hosts)
         indices = codes.indices.to_numpy()[rows]
         used = np.flatnonzero(np.bincount(indices, minlength=len(codes.dictionary)))
-        names = codes.dictionary.take(pa.array(used)).to_pylist()
+        names = strings(codes.dictionary.take(used))
         self._learn([host for host in names if host not in self._known])
         group = np.zeros(len(codes.dictionary), dtype=np.uint64)
         shard = np.zeros(len(codes.dictionary), dtype=np.int32)

@@ -8,7 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.buckets.generate.cutoff import Bracket, Inside, Summary, inside, summarize
+from crawl.buckets.generate.cutoff import (
+    Bracket,
+    BracketKeys,
+    KeySummary,
+    keys_in_bracket,
+    summarize,
+)
 from crawl.buckets.generate.ranking import NOT_TAKEN, Cut, Keys, assign, eligible_keys, within_cap
 from crawl.buckets.generate.scan import BELOW_TOP_N, CANDIDATES, PER_HOST_OVERFLOW
 from crawl.counters import Counters
@@ -28,7 +34,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankJob:
     """What every task of these steps needs to know."""
 
     scratch: Folder
@@ -37,47 +43,47 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class AssignTaskResult:
     """Rows by bucket with their segment, and the reasons of those left over."""
 
     file: SplitFile | None
     counters: Counters
 
 
-def summarize_shard(ranking: Ranking, step: int, shard: Shard) -> Summary:
-    return summarize(_eligible(ranking, shard), step)
+def summarize_shard(job: RankJob, step: int, shard: Shard) -> KeySummary:
+    return summarize(_eligible(job, shard), step)
 
 
-def look_inside_shard(ranking: Ranking, limits: Bracket, shard: Shard) -> Inside:
-    return inside(_eligible(ranking, shard), limits)
+def look_inside_shard(job: RankJob, limits: Bracket, shard: Shard) -> BracketKeys:
+    return keys_in_bracket(_eligible(job, shard), limits)
 
 
-def assign_shard(ranking: Ranking, shard: Shard) -> Assigned:
-    candidates = read_split(ranking.scratch, shard.files, shard.number, CANDIDATES)
+def assign_shard(job: RankJob, shard: Shard) -> AssignTaskResult:
+    candidates = read_split(job.scratch, shard.files, shard.number, CANDIDATES)
     keys, groups = _arrays(candidates)
-    taken = assign(keys, groups, ranking.cap, shard.cuts)
+    taken = assign(keys, groups, job.cap, shard.cuts)
     chosen = taken != NOT_TAKEN
     counters = Counters({"urls_generated": int(np.count_nonzero(chosen))})
-    possible = within_cap(keys, groups, ranking.cap * len(shard.cuts))
+    possible = within_cap(keys, groups, job.cap * len(shard.cuts))
     over = ~possible & ~chosen
     counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(over))
     counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
     counters[BELOW_TOP_N] += int(np.count_nonzero(possible & ~chosen))
     if not chosen.any():
-        return Assigned(None, counters)
+        return AssignTaskResult(None, counters)
     table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED)
     file = write_split(
-        ranking.scratch,
+        job.scratch,
         scratch_name("assigned"),
         table,
         candidates["bucket"].to_numpy()[chosen],
     )
-    return Assigned(file, counters)
+    return AssignTaskResult(file, counters)
 
 
-def _eligible(ranking: Ranking, shard: Shard) -> Keys:
-    keys, groups = _arrays(read_split(ranking.scratch, shard.files, shard.number, CANDIDATES))
-    return eligible_keys(keys, groups, ranking.cap, shard.cuts)
+def _eligible(job: RankJob, shard: Shard) -> Keys:
+    keys, groups = _arrays(read_split(job.scratch, shard.files, shard.number, CANDIDATES))
+    return eligible_keys(keys, groups, job.cap, shard.cuts)
 
 
 def _arrays(candidates: pa.Table) -> tuple[Keys, npt.NDArray[np.uint64]]:

@@ -30,7 +30,7 @@ class ListFile:
 def unfinished_segments(
     segments: Iterable[Segment], applied: Container[str], now_ms: int, reserved_ms: int
 ) -> list[Segment]:
-    """Those that the CrawlDb has not taken in, and that are not so old as to be given up."""
+    """The segments that the CrawlDb has not taken in and that are not so old as to be given up."""
     found = []
     for segment in segments:
         listed = None if segment.name in applied else segment.manifest(GENERATE)

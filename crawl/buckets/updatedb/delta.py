@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.moved import Again, with_urls
+from crawl.buckets.renormalize import Renormalization, with_urls
 from crawl.counters import Counters
 from crawl.errors import UsageError
+from crawl.model.arrow import count_true
 from crawl.model.tables import CRAWLDB
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
@@ -29,7 +30,7 @@ DELTA = CRAWLDB.schema.append(pa.field("origin", pa.int32(), False))
 """A row of a segment, and which table of which segment it is from."""
 
 _MOST_BYTES = (1 << 31) - 1
-"""Of a column of one bucket: what Arrow can hold in one piece."""
+"""The most bytes of one column that Arrow can hold in one piece."""
 _ROWS_AT_ONCE = 400_000
 """Rows that a gathering task has in memory, unless one file alone has more."""
 
@@ -46,7 +47,7 @@ class DeltaFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class BucketDelta:
     """Where the rows for the buckets are: in files as they were written, or gathered."""
 
     files: Sequence[DeltaFile] = ()
@@ -70,17 +71,17 @@ class Delta:
 
 
 @dataclass(frozen=True)
-class Gathering:
+class GatherJob:
     """What every task of the step needs to know."""
 
     scratch: Folder
     buckets: int
-    again: Again | None
+    renormalization: Renormalization | None
     """How URLs are normalised and filtered."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatherTaskResult:
     """The rows of some files, split by bucket; None where no row is left."""
 
     file: SplitFile | None
@@ -101,7 +102,7 @@ def bundles(files: Iterable[DeltaFile]) -> Iterator[list[DeltaFile]]:
         yield bundle
 
 
-def gather(gathering: Gathering, files: Sequence[DeltaFile]) -> Gathered:
+def gather(job: GatherJob, files: Sequence[DeltaFile]) -> GatherTaskResult:
     """Reads the files and writes their rows anew, split by bucket."""
     counters = Counters()
     rows = [DELTA.empty_table()]
@@ -109,20 +110,22 @@ def gather(gathering: Gathering, files: Sequence[DeltaFile]) -> Gathered:
         with open_table(file.folder, file.path) as source:
             for group in each_group(source):
                 group = _with_origin(group, file.origin)
-                rows.append(_again(gathering.again, group, counters))
+                rows.append(_renormalized(job.renormalization, group, counters))
     table = pa.concat_tables(rows)
     if table.num_rows == 0:
-        return Gathered(None, counters)
-    destinations = buckets_of(table["host"], gathering.buckets)
-    split = write_split(gathering.scratch, scratch_name("delta"), table, destinations)
-    return Gathered(split, counters)
+        return GatherTaskResult(None, counters)
+    destinations = buckets_of(table["host"], job.buckets)
+    split = write_split(job.scratch, scratch_name("delta"), table, destinations)
+    return GatherTaskResult(split, counters)
 
 
-def _again(again: Again | None, rows: pa.Table, counters: Counters) -> pa.Table:
-    if again is None or rows.num_rows == 0:
+def _renormalized(
+    renormalization: Renormalization | None, rows: pa.Table, counters: Counters
+) -> pa.Table:
+    if renormalization is None or rows.num_rows == 0:
         return rows
-    urls, kept = again.of(rows["url"].combine_chunks(), counters)
-    counters["records_filtered"] += pc.sum(pc.invert(kept)).as_py()
+    urls, kept = renormalization.of(rows["url"].combine_chunks(), counters)
+    counters["records_filtered"] += count_true(pc.invert(kept))
     return with_urls(rows.filter(kept), urls.filter(kept))
 
 

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.bucket_files import BucketTarget
 from crawl.buckets.hosts import read_hosts, write_hosts
 from crawl.counters import Counters
+from crawl.model.arrow import strings
 from crawl.model.hosts import HostState, HostTrouble, to_troubles
 from crawl.model.status import Status
 from crawl.rules.host_wait import after_segment
-from crawl.rules.same_pages import SamePages, after_pages
+from crawl.rules.same_pages import SamePagesRule, after_pages
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
@@ -28,11 +30,11 @@ _ANSWERED = tuple(
 
 
 NewPages = dict[str, Counter[bytes]]
-"""Of pages fetched for the first time: how many of each host have which signature."""
+"""How many of a host's pages that were fetched for the first time have which signature."""
 
 
 @dataclass(frozen=True, slots=True)
-class TroublesFile:
+class HostTroublesFile:
     """A file of a segment's fetch_hosts."""
 
     folder: Folder
@@ -42,32 +44,31 @@ class TroublesFile:
 
 
 @dataclass(frozen=True, slots=True)
-class HostUpdating:
+class HostUpdateJob:
     """What every task needs to know."""
 
-    crawldb: Folder
-    place: str
+    target: BucketTarget
     buckets: int
     longest_ms: int
-    same_pages: SamePages
-    troubles: Sequence[TroublesFile] = ()
+    same_pages: SamePagesRule
+    troubles: Sequence[HostTroublesFile] = ()
 
 
 def update_hosts(
-    job: HostUpdating,
+    job: HostUpdateJob,
     bucket: int,
     base: BucketFile | None,
-    told: pa.Table,
+    rows: pa.Table,
     pages: NewPages,
     counters: Counters,
 ) -> BucketFile | None:
-    """The bucket's file of hosts, which may be the one before; `told` are the segments' rows
-    for the bucket, by origin as in a delta."""
+    """The bucket's file of hosts, which may be the one before; `rows` are those of the
+    segments for the bucket, by origin as in a delta."""
     troubles = _troubles(job, bucket)
     if base is None and not troubles and not pages:
         return None
-    states = read_hosts(job.crawldb, base)
-    answers = _answers(told)
+    states = read_hosts(job.target.folder, base)
+    answers = _answers(rows)
     new = dict(states)
     last_answer: dict[str, int] = {}
     for key in sorted({*troubles, *answers}, key=lambda each: (each[1], each[0])):
@@ -91,11 +92,11 @@ def update_hosts(
     new = {host: state for host, state in new.items() if state != HostState(host)}
     if new == states:
         return base
-    return write_hosts(job.crawldb, job.place, bucket, new.values())
+    return write_hosts(job.target, bucket, new.values())
 
 
-def _troubles(job: HostUpdating, bucket: int) -> dict[tuple[str, int], HostTrouble]:
-    """By host and segment."""
+def _troubles(job: HostUpdateJob, bucket: int) -> dict[tuple[str, int], HostTrouble]:
+    """What the fetches say of hosts that failed, by host and segment."""
     return {
         (trouble.host, file.segment): trouble
         for file in job.troubles
@@ -103,9 +104,9 @@ def _troubles(job: HostUpdating, bucket: int) -> dict[tuple[str, int], HostTroub
     }
 
 
-def _answers(told: pa.Table) -> dict[tuple[str, int], int]:
+def _answers(rows: pa.Table) -> dict[tuple[str, int], int]:
     """When each host last answered a page, by host and segment."""
-    pages = told.filter(pc.is_in(told["status"], value_set=pa.array(_ANSWERED, pa.int8())))
+    pages = rows.filter(pc.is_in(rows["status"], value_set=pa.array(_ANSWERED, pa.int8())))
     if pages.num_rows == 0:
         return {}
     hosts = pages["host"]
@@ -116,11 +117,10 @@ def _answers(told: pa.Table) -> dict[tuple[str, int], int]:
         .group_by(["host", "origin"], use_threads=False)
         .aggregate([("at", "max")])
     )
-    times = last["at_max"].cast(pa.int64()).to_pylist()
+    times: list[int] = last["at_max"].cast(pa.int64()).to_numpy().tolist()
+    origins: list[int] = last["origin"].to_numpy().tolist()
     found: dict[tuple[str, int], int] = {}
-    for host, origin, at in zip(
-        last["host"].to_pylist(), last["origin"].to_pylist(), times, strict=True
-    ):
+    for host, origin, at in zip(strings(last["host"]), origins, times, strict=True):
         key = host, origin // 2
         found[key] = max(found.get(key, 0), at)
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from crawl.config import Config, boolean, choice, duration, integer, number, size, text, words
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.robots.answer import RobotsPolicy
-from crawl.rules.follow import Following
+from crawl.rules.follow import FollowRules
 from crawl.urls.partition import PartitionMode
 
 FETCHER_QUEUE_MODE = choice(
@@ -319,9 +319,9 @@ def _bound(seconds: float) -> float:
     return seconds if seconds >= 0 else math.inf
 
 
-def following_of(config: Config) -> Following:
+def following_of(config: Config) -> FollowRules:
     """The rules for links that are followed within the fetch."""
-    return Following(
+    return FollowRules(
         depth=config[FETCHER_FOLLOW_DEPTH],
         links=config[FETCHER_FOLLOW_LINKS],
         divisor=config[FETCHER_FOLLOW_DIVISOR],

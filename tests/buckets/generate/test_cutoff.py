@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.buckets.generate.cutoff import bracket, inside, settle, summarize
+from crawl.buckets.generate.cutoff import bracket, keys_in_bracket, settle_cuts, summarize
 
 SHARDS = st.lists(st.lists(st.integers(0, 50), max_size=40), min_size=1, max_size=6)
 
@@ -20,8 +20,8 @@ def test_the_cut_is_exact_however_coarse_the_summary(
         assert limits is None
         return
     assert limits is not None
-    found = [inside(keys, limits) for keys in ordered]
-    cuts = settle(found, wanted)
+    found = [keys_in_bracket(keys, limits) for keys in ordered]
+    cuts = settle_cuts(found, wanted)
     taken = [
         int(np.count_nonzero(keys > cut.above)) + cut.ties
         for keys, cut in zip(ordered, cuts, strict=True)
@@ -40,5 +40,5 @@ def test_the_summary_of_many_keys_leaves_few_to_look_at() -> None:
     step = 100
     limits = bracket([summarize(keys, step) for keys in shards], step, 50_000)
     assert limits is not None
-    found = [inside(keys, limits) for keys in shards]
+    found = [keys_in_bracket(keys, limits) for keys in shards]
     assert sum(len(shard.keys) for shard in found) <= 2 * step * (len(shards) + 1)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -19,7 +21,7 @@ NOW = 1_800_000_000_000
 class Contrary(DefaultFetchSchedule):
     """Would rather have pages of short intervals."""
 
-    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         return pc.divide(1.0, pc.cast(datums["fetch_interval"], pa.float64()).combine_chunks())
 
 

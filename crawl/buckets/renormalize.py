@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.merge import merge_sorted, sorted_unique
+from crawl.buckets.merge import KeyGroups, keep_stored, merge_sorted, sorted_unique
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.model.arrow import count_true, equals, fill_null
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder
@@ -27,13 +29,13 @@ from crawl.urls.hosts import hosts_of
 
 
 @dataclass(frozen=True)
-class Again:
+class Renormalization:
     """Today's normal form and filters, for URLs that passed yesterday's."""
 
     normalizers: NormalizerChain | None
     filters: FilterChain | None
 
-    def of(self, urls: pa.Array, counters: Counters) -> tuple[pa.Array, pa.Array]:
+    def of(self, urls: pa.Array[Any], counters: Counters) -> tuple[pa.Array[Any], pa.Array[Any]]:
         """The URLs in today's normal form, and which of them today's filters keep."""
         if self.normalizers is not None:
             urls = self.normalizers.normalize_batch(urls, counters)
@@ -45,77 +47,79 @@ class Again:
 
 
 @dataclass(frozen=True)
-class Moving:
+class StoredRecords:
     """Where old records are, and what is asked of them."""
 
     crawldb: Folder
     scratch: Folder
     buckets: int
     purge_gone: bool = False
-    again: Again | None = None
+    renormalization: Renormalization | None = None
 
 
-def find_moved(moving: Moving, base: BucketFile) -> SplitFile | None:
+def find_renormalized(records: StoredRecords, base: BucketFile) -> SplitFile | None:
     """The old records of a bucket whose URL changes when it is normalised again."""
-    assert moving.again is not None
+    assert records.renormalization is not None
     moved = [CRAWLDB.schema.empty_table()]
-    with open_table(moving.crawldb, base.path) as source:
+    with open_table(records.crawldb, base.path) as source:
         for group in each_group(source):
-            group = _without_gone(moving, group, Counters())
-            urls, kept = moving.again.of(group["url"].combine_chunks(), Counters())
+            group = _without_gone(records, group, Counters())
+            urls, kept = records.renormalization.of(group["url"].combine_chunks(), Counters())
             changed = pc.and_(kept, pc.not_equal(urls, group["url"].combine_chunks()))
             moved.append(with_urls(group.filter(changed), urls.filter(changed)))
     table = pa.concat_tables(moved)
     if table.num_rows == 0:
         return None
-    destinations = buckets_of(table["host"], moving.buckets)
-    return write_split(moving.scratch, scratch_name("moved"), table, destinations)
+    destinations = buckets_of(table["host"], records.buckets)
+    return write_split(records.scratch, scratch_name("moved"), table, destinations)
 
 
-def with_urls(rows: pa.Table, urls: pa.Array) -> pa.Table:
+def with_urls(rows: pa.Table, urls: pa.Array[Any]) -> pa.Table:
     """Rows that begin with the CrawlDb's columns, under other URLs."""
     rows = rows.set_column(0, CRAWLDB.schema.field("url"), urls)
-    return rows.set_column(1, CRAWLDB.schema.field("host"), pc.fill_null(hosts_of(urls), ""))
+    return rows.set_column(1, CRAWLDB.schema.field("host"), fill_null(hosts_of(urls), ""))
 
 
-def old_rows(
-    moving: Moving,
+def stored_rows(
+    records: StoredRecords,
     base: BucketFile | None,
     bucket: int,
     moved: Sequence[SplitFile],
     counters: Counters,
 ) -> Iterator[pa.Table]:
     """A bucket's old records in order of URL, those that moved into it included."""
-    arrived = read_split(moving.scratch, moved, bucket, CRAWLDB.schema)
-    arrived, collapsed = sorted_unique(arrived, rank="fetch_time")
+    arrived = read_split(records.scratch, moved, bucket, CRAWLDB.schema)
+    arrived, collapsed = sorted_unique(arrived, CRAWLDB.key, rank="fetch_time")
     counters["urls_moved_onto_known"] += collapsed
 
-    def keep_old(old: pa.Table, new: pa.Table) -> pa.Table:
-        counters["urls_moved_onto_known"] += old.num_rows
-        return old
+    def keep_old(groups: KeyGroups) -> pa.Table:
+        counters["urls_moved_onto_known"] += len(groups)
+        return keep_stored(groups)
 
-    return merge_sorted(_staying(moving, base, counters), arrived, keep_old)
+    return merge_sorted(_staying(records, base, counters), arrived, keep_old, CRAWLDB.key)
 
 
-def _staying(moving: Moving, base: BucketFile | None, counters: Counters) -> Iterator[pa.Table]:
+def _staying(
+    records: StoredRecords, base: BucketFile | None, counters: Counters
+) -> Iterator[pa.Table]:
     if base is None:
         return
-    with open_table(moving.crawldb, base.path) as source:
+    with open_table(records.crawldb, base.path) as source:
         for group in each_group(source):
-            group = _without_gone(moving, group, counters)
-            if moving.again is not None and group.num_rows:
+            group = _without_gone(records, group, counters)
+            if records.renormalization is not None and group.num_rows:
                 given = group["url"].combine_chunks()
-                urls, kept = moving.again.of(given, counters)
-                counters["urls_purged_filter"] += pc.sum(pc.invert(kept)).as_py() or 0
-                same = pc.and_(kept, pc.fill_null(pc.equal(urls, given), False))
-                counters["urls_moved"] += (pc.sum(kept).as_py() or 0) - (pc.sum(same).as_py() or 0)
+                urls, kept = records.renormalization.of(given, counters)
+                counters["urls_purged_filter"] += count_true(pc.invert(kept))
+                same = pc.and_(kept, fill_null(pc.equal(urls, given), False))
+                counters["urls_moved"] += count_true(kept) - count_true(same)
                 group = group.filter(same)
             yield group
 
 
-def _without_gone(moving: Moving, group: pa.Table, counters: Counters) -> pa.Table:
-    if not moving.purge_gone:
+def _without_gone(records: StoredRecords, group: pa.Table, counters: Counters) -> pa.Table:
+    if not records.purge_gone:
         return group
-    gone = pc.equal(group["status"], int(Status.DB_GONE))
-    counters["urls_purged_404"] += pc.sum(gone).as_py() or 0
+    gone = equals(group["status"], int(Status.DB_GONE))
+    counters["urls_purged_404"] += count_true(gone)
     return group.filter(pc.invert(gone))

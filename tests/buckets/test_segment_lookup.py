@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from crawl.buckets.mentions import Inlink, inlinks_in, mentions_in
+from crawl.buckets.segment_lookup import Inlink, find_in_segment, find_inlinks
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE, PARSE_DATA, Segment
-from tests.buckets.segments_made import link, make_segment
+from tests.buckets.made_segments import link, make_segment
 from tests.phases.made import NOW, datum
 
 URLS = [f"http://h{n % 5}.org/{n}" for n in range(40)]
@@ -49,7 +49,7 @@ def segment(tmp_path: Path) -> Segment:
 
 
 def test_every_part_that_speaks_of_a_url(segment: Segment) -> None:
-    found = {mention.part: mention for mention in mentions_in(segment, URLS[2], 4)}
+    found = {mention.part: mention for mention in find_in_segment(segment, URLS[2], 4)}
     assert list(found) == [GENERATE, FETCH, CONTENT, PARSE_DATA, PARSE]
     assert found[GENERATE].records == (datum(),)
     assert found[FETCH].records[0].status is Status.FETCH_SUCCESS
@@ -67,29 +67,29 @@ def test_every_part_that_speaks_of_a_url(segment: Segment) -> None:
 
 @pytest.mark.parametrize("buckets", [1, 3, 4, 16])
 def test_whatever_number_of_buckets_the_writer_knew(segment: Segment, buckets: int) -> None:
-    assert [mention.part for mention in mentions_in(segment, URLS[0], buckets)] == [
+    assert [mention.part for mention in find_in_segment(segment, URLS[0], buckets)] == [
         GENERATE,
         PARSE_DATA,
     ]
-    (redirected,) = mentions_in(segment, "http://h9.org/", buckets)
+    (redirected,) = find_in_segment(segment, "http://h9.org/", buckets)
     assert (redirected.part, redirected.records[0].status) == (FETCH, Status.LINKED)
-    (linked,) = mentions_in(segment, "http://new.org/", buckets)
+    (linked,) = find_in_segment(segment, "http://new.org/", buckets)
     assert (linked.part, linked.links) == (PARSE, 1)
     for stranger in ("http://h1.org/none", "nonsense", "", "http://\N{SNOWMAN}/"):
-        assert list(mentions_in(segment, stranger, buckets)) == []
+        assert list(find_in_segment(segment, stranger, buckets)) == []
 
 
 def test_links_to_a_url(segment: Segment) -> None:
-    assert inlinks_in(segment, URLS[2], 2) == [
+    assert find_inlinks(segment, URLS[2], 2) == [
         Inlink(segment.name, URLS[0], "from 0"),
         Inlink(segment.name, URLS[1], "from 1"),
     ]
-    assert len(inlinks_in(segment, URLS[2], 100)) == 10
-    assert inlinks_in(segment, URLS[4], 5) == []
-    assert inlinks_in(segment, URLS[2], 0) == []
+    assert len(find_inlinks(segment, URLS[2], 100)) == 10
+    assert find_inlinks(segment, URLS[4], 5) == []
+    assert find_inlinks(segment, URLS[2], 0) == []
 
 
 def test_a_segment_that_is_only_generated(tmp_path: Path) -> None:
     segment = make_segment(CrawlDir(str(tmp_path)), "20270101000000", generate=[(URLS[0], datum())])
-    assert [mention.part for mention in mentions_in(segment, URLS[0], 4)] == [GENERATE]
-    assert inlinks_in(segment, URLS[0], 5) == []
+    assert [mention.part for mention in find_in_segment(segment, URLS[0], 4)] == [GENERATE]
+    assert find_inlinks(segment, URLS[0], 5) == []

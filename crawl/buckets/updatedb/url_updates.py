@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,11 @@ import pyarrow.compute as pc
 
 from crawl.counters import Counters
 from crawl.interfaces.scoring import Links
+from crawl.model.arrow import first_chunk
 from crawl.model.metadata import has_any
 from crawl.model.records import dicts, to_records
 from crawl.model.status import Status
-from crawl.rules.updatedb import Heard
+from crawl.rules.updatedb import UrlUpdate
 from crawl.storage.layout import encoded
 
 Rows = npt.NDArray[np.int64]
@@ -28,11 +30,11 @@ _TELLING = [*_FETCHES, int(Status.SIGNATURE), int(Status.LINKED), int(Status.PAR
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """URLs of which a fetch or links are told, sorted; the rows behind each."""
+class UrlUpdates:
+    """The URLs that segments have news of, a fetch or links, sorted; and the rows behind each."""
 
     rows: pa.Table
-    urls: pa.Array
+    urls: pa.Array[Any]
     fetch: Rows
     signature: Rows
     metadata: Rows
@@ -56,26 +58,26 @@ class Told:
 
     def best_links(self, urls: Rows) -> pa.Table:
         """The row of the best link to each of these URLs."""
-        return self.rows.take(pa.array(self.link_rows[self.first_link[urls]]))
+        return self.rows.take(self.link_rows[self.first_link[urls]])
 
-    def hosts_of(self, urls: Rows) -> pa.Array:
+    def hosts_of(self, urls: Rows) -> pa.Array[Any]:
         links = self.first_link[urls]
         if len(self.link_rows):
             links = self.link_rows[np.minimum(links, len(self.link_rows) - 1)]
         rows = np.where(self.fetch[urls] >= 0, self.fetch[urls], links)
-        return self.rows["host"].chunk(0).take(pa.array(rows))
+        return first_chunk(self.rows["host"]).take(rows)
 
-    def heard(self, urls: Rows) -> Iterator[Heard]:
-        """What was heard of each of these URLs, record by record."""
+    def updates_of(self, urls: Rows) -> Iterator[UrlUpdate]:
+        """The update of each of these URLs, record by record."""
         for first in range(0, len(urls), _AT_ONCE):
-            yield from self._heard(urls[first : first + _AT_ONCE])
+            yield from self._updates_of(urls[first : first + _AT_ONCE])
 
-    def _heard(self, urls: Rows) -> Iterator[Heard]:
+    def _updates_of(self, urls: Rows) -> Iterator[UrlUpdate]:
         fetch = self.fetch[urls]
-        fetches = to_records(self.rows.take(pa.array(fetch[fetch >= 0])))
+        fetches = to_records(self.rows.take(fetch[fetch >= 0]))
         counts = self.link_counts(urls)
         rows = self.link_rows[_ranges(self.first_link[urls], counts)]
-        links = [datum for _, datum in to_records(self.rows.take(pa.array(rows)))]
+        links = [datum for _, datum in to_records(self.rows.take(rows))]
         begin = 0
         for is_fetch, signature, metadata, failed, count in zip(
             (fetch >= 0).tolist(),
@@ -85,7 +87,7 @@ class Told:
             counts.tolist(),
             strict=True,
         ):
-            yield Heard(
+            yield UrlUpdate(
                 next(fetches)[1] if is_fetch else None,
                 signature,
                 metadata,
@@ -94,13 +96,15 @@ class Told:
             )
             begin += count
 
-    def _taken(self, column: str, rows: Rows) -> pa.Array:
-        return self.rows[column].chunk(0).take(pa.array(rows, mask=rows < 0))
+    def _taken(self, column: str, rows: Rows) -> pa.Array[Any]:
+        """The values at these rows; null for row -1."""
+        places = pa.array(rows, pa.int64(), mask=rows < 0)
+        return first_chunk(self.rows[column]).take(places)
 
     def _metadata(self, rows: Rows) -> Iterator[dict[str, str]]:
         if (rows < 0).all():
             return repeat({}, len(rows))
-        found = dicts(self._taken("metadata", rows[rows >= 0]))
+        found = dicts(cast("pa.MapArray[Any, Any]", self._taken("metadata", rows[rows >= 0])))
         return (next(found) if row >= 0 else {} for row in rows.tolist())
 
 
@@ -108,7 +112,7 @@ _AT_ONCE = 1024
 """URLs whose records are made at a time: those are far larger than the rows."""
 
 
-def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
+def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> UrlUpdates:
     """Puts a bucket's delta (see `delta.DELTA`) in order."""
     rows = rows.combine_chunks() if rows.num_rows else _one_empty_chunk(rows)
     codes = encoded(rows["url"])
@@ -136,7 +140,7 @@ def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
     failure = of_parse(is_failure)
     said = of_parse(status == Status.PARSE_METADATA)
     link_rows, link_counts = _links(rows, owner, status, max_inlinks, len(urls), counters)
-    told = Told(
+    updates = UrlUpdates(
         rows,
         urls,
         fetch,
@@ -146,7 +150,7 @@ def arrange(rows: pa.Table, max_inlinks: int, counters: Counters) -> Told:
         link_rows,
         np.concatenate([[0], np.cumsum(link_counts)]),
     )
-    return _without_lone(told, link_counts, counters)
+    return _without_lone(updates, link_counts, counters)
 
 
 def _of_fetch(
@@ -163,8 +167,8 @@ def _of_fetch(
     exact = of_segment & (times[fetch[page]] == times[said])
     has_exact = np.zeros(len(fetch), dtype=np.bool_)
     has_exact[page[exact]] = True
-    told: npt.NDArray[np.bool_] = of_segment & (exact | ~has_exact[page])
-    return told
+    is_of_fetch: npt.NDArray[np.bool_] = of_segment & (exact | ~has_exact[page])
+    return is_of_fetch
 
 
 def _links(
@@ -179,7 +183,7 @@ def _links(
     found = np.flatnonzero(status == Status.LINKED)
     scores = rows["score"].chunk(0).to_numpy()
     # of equal scores by content: files come in another order if partitions are others
-    contents = _ranks_of(rows["metadata"].chunk(0).take(pa.array(found)))
+    contents = _ranks_of(cast("pa.MapArray[Any, Any]", first_chunk(rows["metadata"]).take(found)))
     found = found[np.lexsort((contents, -scores[found], owner[found]))]
     counts = np.bincount(owner[found], minlength=urls)
     if len(found) and counts.max() > most:
@@ -189,40 +193,40 @@ def _links(
     return found, counts
 
 
-def _without_lone(told: Told, link_counts: Rows, counters: Counters) -> Told:
-    """Leaves out URLs of which only a parse is told: it says nothing without its fetch."""
-    is_told = (told.fetch >= 0) | (link_counts > 0)
-    lone = len(is_told) - int(np.count_nonzero(is_told))
+def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) -> UrlUpdates:
+    """Leaves out URLs that only a parse speaks of: it says nothing without its fetch."""
+    is_kept = (updates.fetch >= 0) | (link_counts > 0)
+    lone = len(is_kept) - int(np.count_nonzero(is_kept))
     counters["parses_without_fetch"] += lone
     if not lone:
-        return told
-    return Told(
-        told.rows,
-        told.urls.filter(pa.array(is_told)),
-        told.fetch[is_told],
-        told.signature[is_told],
-        told.metadata[is_told],
-        told.failed[is_told],
-        told.link_rows,
-        np.concatenate([[0], np.cumsum(link_counts[is_told])]),
+        return updates
+    return UrlUpdates(
+        updates.rows,
+        updates.urls.filter(pa.array(is_kept)),
+        updates.fetch[is_kept],
+        updates.signature[is_kept],
+        updates.metadata[is_kept],
+        updates.failed[is_kept],
+        updates.link_rows,
+        np.concatenate([[0], np.cumsum(link_counts[is_kept])]),
     )
 
 
 def _last(rows: Rows, ranks: tuple[npt.NDArray[np.integer], ...], owner: Rows, urls: int) -> Rows:
-    """Of each URL the row that ranks highest; `ranks` from the least important on."""
+    """The row of each URL that ranks highest; `ranks` from the least important on."""
     ordered = rows[np.lexsort(tuple(rank[rows] for rank in ranks))]
     found = np.full(urls, -1, dtype=np.int64)
     found[owner[ordered]] = ordered  # of several the last stays
     return found
 
 
-def _ranks_of(metadata: pa.Array) -> Rows:
+def _ranks_of(metadata: pa.MapArray[Any, Any]) -> Rows:
     """Numbers that order rows by their metadata, whatever that order may mean."""
     if not has_any(metadata):
         return np.zeros(len(metadata), dtype=np.int64)
-    entries = pc.binary_join_element_wise(metadata.keys, metadata.items, "\0")
-    texts = pc.binary_join(pa.ListArray.from_arrays(metadata.offsets, entries), "\0")
-    codes = texts.dictionary_encode()
+    entries: Any = pc.binary_join_element_wise(metadata.keys, metadata.items, "\0")  # type: ignore[call-overload]  # the separator may be a str
+    texts: Any = pc.binary_join(pa.ListArray.from_arrays(metadata.offsets, entries), "\0")
+    codes = encoded(texts)
     ranks = np.empty(len(codes.dictionary), dtype=np.int64)
     ranks[pc.sort_indices(codes.dictionary).to_numpy()] = np.arange(len(ranks))
     found: Rows = ranks[codes.indices.to_numpy()]

@@ -6,32 +6,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crawl.model.arrow import strings
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredUrl:
     score: float
     url: str
 
 
-def top_of_bucket(crawldb: Folder, most: int, least: float, file: BucketFile) -> list[Scored]:
+def top_of_bucket(crawldb: Folder, most: int, least: float, file: BucketFile) -> list[ScoredUrl]:
     """The bucket's `most` best URLs with a score of at least `least`, best first."""
-    found: list[Scored] = []
+    found: list[ScoredUrl] = []
     with open_table(crawldb, file.path) as source:
         for rows in each_group(source, ["url", "score"]):
             score = rows["score"].to_numpy()
             best = np.flatnonzero(score >= least)
             if len(best) > most:
                 best = best[np.argpartition(-score[best], most - 1)[:most]]
-            urls = rows["url"].take(best).to_pylist()
-            found += [Scored(float(score[row]), url) for row, url in zip(best, urls, strict=True)]
+            urls = strings(rows["url"].take(best))
+            found += [
+                ScoredUrl(float(score[row]), url) for row, url in zip(best, urls, strict=True)
+            ]
             found = best_of(found, most)
     return found
 
 
-def best_of(found: list[Scored], most: int) -> list[Scored]:
+def best_of(found: list[ScoredUrl], most: int) -> list[ScoredUrl]:
     """The best of these, best first; equal scores in order of URL."""
     return sorted(found, key=lambda entry: (-entry.score, entry.url))[:most]

@@ -8,6 +8,7 @@ crawl_fetch, and would stay reserved for `crawl.gen.delay` though nobody fetches
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
+from crawl.model.arrow import strings
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import lookup, without_entry
 from crawl.model.tables import CRAWLDB
@@ -26,7 +28,7 @@ _WITHOUT_RECORD = ("handed_back.", "no_host", "already_fetched_here")
 """The fetch's counters of URLs on its list that have no record."""
 
 
-def marks_of(segments: Iterable[Segment]) -> frozenset[str]:
+def finished_marks(segments: Iterable[Segment]) -> frozenset[str]:
     """The times of lists that are done with, and of which something was handed back."""
     found = set()
     for segment in segments:
@@ -42,15 +44,15 @@ def marks_of(segments: Iterable[Segment]) -> frozenset[str]:
 
 
 def _mark_of(segment: Segment) -> set[str]:
-    """All records of a list bear the same: that of any tells it."""
+    """The generate time of the segment's list, read from its first record: all have the same."""
     for file in segment.require(GENERATE).files:
         with open_table(segment.part_folder(GENERATE), file.path) as source:
             for rows in source.iter_batches(1, columns=["metadata"]):
-                return set(lookup(rows.column(0), GENERATE_TIME_KEY).drop_null().to_pylist())
+                return set(strings(lookup(rows.column(0), GENERATE_TIME_KEY).drop_null()))
     return set()
 
 
-def bears_any(crawldb: Folder, path: str, marks: frozenset[str]) -> bool:
+def has_reserved(crawldb: Folder, path: str, marks: frozenset[str]) -> bool:
     """Whether a bucket's file has a record with one of the marks: most have none, and need
     not be written anew."""
     with open_table(crawldb, path) as source:
@@ -60,7 +62,7 @@ def bears_any(crawldb: Folder, path: str, marks: frozenset[str]) -> bool:
         )
 
 
-def released(
+def lift_reservations(
     group: pa.Table, fetched: npt.NDArray[np.bool_], marks: frozenset[str], counters: Counters
 ) -> pa.Table:
     """Old records without their mark where the list is done with and they were not fetched;
@@ -72,15 +74,15 @@ def released(
     if len(free) == 0:
         return group
     counters["reservations_lifted"] += len(free)
-    lifted = without_entry(metadata.take(pa.array(free)), GENERATE_TIME_KEY)
+    lifted = without_entry(metadata.take(free), GENERATE_TIME_KEY)
     places = np.arange(len(metadata))
     places[free] = len(metadata) + np.arange(len(free))
     column = CRAWLDB.names.index("metadata")
-    mended = pa.concat_arrays([metadata, lifted]).take(pa.array(places))
+    mended = pa.concat_arrays([metadata, lifted]).take(places)
     return group.set_column(column, CRAWLDB.schema.field("metadata"), mended)
 
 
-def _marked(metadata: pa.Array, marks: frozenset[str]) -> npt.NDArray[np.bool_]:
+def _marked(metadata: pa.Array[Any], marks: frozenset[str]) -> npt.NDArray[np.bool_]:
     values = pa.array(sorted(marks), pa.string())
     found: npt.NDArray[np.bool_] = pc.is_in(
         lookup(metadata, GENERATE_TIME_KEY), value_set=values

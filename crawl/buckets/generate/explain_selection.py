@@ -21,6 +21,7 @@ from crawl.buckets.generate.scan import (
     select,
 )
 from crawl.buckets.hosts import read_hosts
+from crawl.buckets.lookup import may_hold
 from crawl.clock import as_text
 from crawl.counters import Counters
 from crawl.interfaces.chain_steps import filter_steps
@@ -28,12 +29,15 @@ from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.hosts import HostState
 from crawl.model.records import to_records
 from crawl.model.status import Status
+from crawl.model.tables import CRAWLDB
 from crawl.rules.host_wait import waits_until
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_table, read_groups
 from crawl.urls.domains import registered_domain
 from crawl.urls.parse import host_of
+
+_HOST_COLUMN = CRAWLDB.names.index("host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class GenerateStep:
     reason: str
     """The counter under which generate rejects by it."""
     passes: bool | None
-    """None where that cannot be told of one URL alone."""
+    """None where that cannot be said of one URL alone."""
     detail: str
     """One line for people."""
 
@@ -127,16 +131,16 @@ def _filtered(selection: Selection, url: str) -> GenerateStep:
 
 
 def _due(fetch_time: int, now: int, due: bool) -> str:
-    told = f"due {moment(fetch_time)}, {span(abs(fetch_time - now))}"
+    detail = f"due {moment(fetch_time)}, {span(abs(fetch_time - now))}"
     if fetch_time <= now:
-        return f"{told} ago" + ("" if due else ", but the schedule says no")
-    return f"{told} from now" + (", but the schedule does not wait for that" if due else "")
+        return f"{detail} ago" + ("" if due else ", but the schedule says no")
+    return f"{detail} from now" + (", but the schedule does not wait for that" if due else "")
 
 
 def _reserved(selection: Selection, datum: CrawlDatum, listed_in: str) -> GenerateStep:
     if listed_in:
-        told = f"on the list of segment {listed_in}, which the CrawlDb has not taken in yet"
-        return GenerateStep(WAIT_FOR_UPDATE, False, f"{told} (crawl.gen.delay)")
+        detail = f"on the list of segment {listed_in}, which the CrawlDb has not taken in yet"
+        return GenerateStep(WAIT_FOR_UPDATE, False, f"{detail} (crawl.gen.delay)")
     mark = datum.metadata.get(GENERATE_TIME_KEY)
     if mark is None:
         return GenerateStep(WAIT_FOR_UPDATE, True, "not marked by a generate")
@@ -144,8 +148,8 @@ def _reserved(selection: Selection, datum: CrawlDatum, listed_in: str) -> Genera
         return GenerateStep(WAIT_FOR_UPDATE, True, f"{GENERATE_TIME_KEY}={mark} is no time")
     until = int(mark) + selection.reserved_ms
     is_over = until <= selection.now_ms
-    told = f"selected {moment(int(mark))}, {'was' if is_over else 'is'} reserved until"
-    return GenerateStep(WAIT_FOR_UPDATE, is_over, f"{told} {moment(until)} (crawl.gen.delay)")
+    detail = f"selected {moment(int(mark))}, {'was' if is_over else 'is'} reserved until"
+    return GenerateStep(WAIT_FOR_UPDATE, is_over, f"{detail} {moment(until)} (crawl.gen.delay)")
 
 
 def _host_waits(selection: Selection, host: HostState | None) -> GenerateStep:
@@ -154,8 +158,8 @@ def _host_waits(selection: Selection, host: HostState | None) -> GenerateStep:
     until = waits_until(host, selection.longest_wait_ms)
     is_over = until <= selection.now_ms
     word = "was" if is_over else "is"
-    told = f"{trouble_told(host)}; {word} left out until {moment(until)} (db.host.wait.max)"
-    return GenerateStep(HOST_WAITS, is_over, told)
+    detail = f"{describe_trouble(host)}; {word} left out until {moment(until)} (db.host.wait.max)"
+    return GenerateStep(HOST_WAITS, is_over, detail)
 
 
 def _same_pages(selection: Selection, host: HostState | None, datum: CrawlDatum) -> GenerateStep:
@@ -164,12 +168,12 @@ def _same_pages(selection: Selection, host: HostState | None, datum: CrawlDatum)
     if datum.status is not Status.DB_UNFETCHED:
         return GenerateStep(SAME_PAGES, True, "new URLs of the host have to wait, this is none")
     is_over = host.slow_until <= selection.now_ms
-    told = f"{host.repeats:,} of the host's last {host.pages:,} new pages are the same page"
+    detail = f"{host.repeats:,} of the host's last {host.pages:,} new pages are the same page"
     until = f"no new URL until {moment(host.slow_until)}, then a few (db.host.same.pages)"
-    return GenerateStep(SAME_PAGES, None if is_over else False, f"{told}; {until}")
+    return GenerateStep(SAME_PAGES, None if is_over else False, f"{detail}; {until}")
 
 
-def trouble_told(host: HostState) -> str:
+def describe_trouble(host: HostState) -> str:
     """What is the matter with a host, in a few words."""
     last = f"{host.reason}, last {moment(host.last)}"
     if not host.failures:
@@ -191,10 +195,9 @@ def _probed(
     if not is_candidate:
         return GenerateStep(HOST_PROBED, None, "not counted: rejected before")
     rank, candidates = _rank(selection, row["url"][0].as_py(), host.host, crawldb, bucket)
-    told = (
-        f"{trouble_told(host)}: one URL is tried first; this is number {rank:,} of {candidates:,}"
-    )
-    return GenerateStep(HOST_PROBED, rank == 1, told)
+    place = f"this is number {rank:,} of {candidates:,}"
+    detail = f"{describe_trouble(host)}: one URL is tried first; {place}"
+    return GenerateStep(HOST_PROBED, rank == 1, detail)
 
 
 def _cap(
@@ -211,12 +214,12 @@ def _cap(
         return GenerateStep(PER_HOST_OVERFLOW, None, "not counted: rejected before")
     host = row["host"][0].as_py()
     if selection.by_domain:
-        told = f"counted with the other hosts of {registered_domain(host)}"
-        return GenerateStep(PER_HOST_OVERFLOW, None, told)
+        detail = f"counted with the other hosts of {registered_domain(host)}"
+        return GenerateStep(PER_HOST_OVERFLOW, None, detail)
     counted_as = selection.counting and selection.counting.normalize(f"http://{host}/")
     if counted_as and host_of(counted_as) not in (None, host):
-        told = f"counted under another name: {host_of(counted_as)}"
-        return GenerateStep(PER_HOST_OVERFLOW, None, told)
+        detail = f"counted under another name: {host_of(counted_as)}"
+        return GenerateStep(PER_HOST_OVERFLOW, None, detail)
     rank, candidates = _rank(selection, row["url"][0].as_py(), host, crawldb, bucket)
     return GenerateStep(
         PER_HOST_OVERFLOW,
@@ -238,7 +241,7 @@ def _rank(
             about = source.metadata.row_group(group)
             place = np.arange(start, start + about.num_rows, dtype=np.int64)
             start += about.num_rows
-            if not _may_hold(about, host):
+            if not may_hold(about.column(_HOST_COLUMN), host):
                 continue
             rows = read_groups(source, [group])
             own = np.asarray(rows["host"].to_numpy() == host)
@@ -254,16 +257,6 @@ def _rank(
     every = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
     above = 0 if mine is None else int(np.count_nonzero(every > mine))
     return above + 1, len(every)
-
-
-_HOST_COLUMN = 1
-
-
-def _may_hold(group: pa.parquet.RowGroupMetaData, host: str) -> bool:
-    statistics = group.column(_HOST_COLUMN).statistics
-    if statistics is None or not statistics.has_min_max:
-        return True
-    return bool(statistics.min.encode() <= host.encode() <= statistics.max.encode())
 
 
 def moment(time_ms: int) -> str:

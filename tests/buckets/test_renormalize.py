@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from crawl.buckets.moved import with_urls
+from crawl.buckets.renormalize import with_urls
 from crawl.model.records import to_table
 from tests.phases.made import datum
 

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawl.buckets.generate.scan import select
-from crawl.buckets.generate.selection import selection_of
-from crawl.buckets.generate.why import (
+from crawl.buckets.generate.explain_selection import (
     GenerateStep,
     generate_steps,
     moment,
     rejection_of,
     span,
 )
+from crawl.buckets.generate.scan import select
+from crawl.buckets.generate.selection import selection_of
 from crawl.buckets.lookup import find_record
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock

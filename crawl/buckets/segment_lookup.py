@@ -1,4 +1,4 @@
-"""Where segments speak of one URL: in fetch lists, among answers, parses and links.
+"""What segments hold of one URL: in fetch lists, among answers, parses and links.
 
 Only the URL column is read of rows that are not the URL's, and of tables that lie bucket by
 bucket only the URL's own bucket; page bodies are never read.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from crawl.buckets.lookup import may_hold
+from crawl.model.arrow import as_array, equals, strings
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
@@ -32,17 +33,17 @@ _LINK_COLUMNS = ["url", "outlinks.list.element.url", "outlinks.list.element.anch
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """What one part of a segment says of the URL."""
+class SegmentEntry:
+    """What one part of a segment holds of the URL."""
 
     segment: str
     part: str
     records: tuple[CrawlDatum, ...] = ()
-    """Of crawl_generate, crawl_fetch and crawl_parse; of links only the best-scored one."""
+    """Records of crawl_generate, crawl_fetch and crawl_parse; of links only the best-scored."""
     links: int = 0
-    """Of crawl_parse: how many pages link to the URL."""
+    """How many pages link to the URL, by crawl_parse."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """Of content and parse_data: columns by name."""
+    """Values of content and parse_data by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +55,16 @@ class Inlink:
     anchor: str
 
 
-def mentions_in(segment: Segment, url: str, buckets: int) -> Iterator[Mention]:
-    """Every part of the segment that speaks of the URL, in the order of a round; `buckets`
-    are the CrawlDb's."""
+def find_in_segment(segment: Segment, url: str, buckets: int) -> Iterator[SegmentEntry]:
+    """What every part of the segment holds of the URL, in the order of a round; `buckets` is
+    the CrawlDb's number of them."""
     for part in (GENERATE, FETCH, CONTENT, PARSE_DATA, PARSE):
         found = _found(segment, part, url, buckets)
         if found is not None:
             yield found
 
 
-def inlinks_in(segment: Segment, url: str, most: int) -> list[Inlink]:
+def find_inlinks(segment: Segment, url: str, most: int) -> list[Inlink]:
     """The first pages of the segment, up to so many, that have kept a link to the URL."""
     manifest = segment.manifest(PARSE_DATA)
     found: list[Inlink] = []
@@ -77,21 +78,21 @@ def inlinks_in(segment: Segment, url: str, most: int) -> list[Inlink]:
 
 
 def _links_to(url: str, pages: pa.Table, segment: str) -> list[Inlink]:
-    outlinks = pages["outlinks"].combine_chunks()
-    links = outlinks.flatten()
-    hits = pc.equal(links.field("url"), url)
+    outlinks = cast("pa.ListArray[Any]", as_array(pages["outlinks"]))
+    links = cast("pa.StructArray", outlinks.flatten())
+    hits = equals(links.field("url"), url)
     owners = pc.list_parent_indices(outlinks).filter(hits)
     return [
         Inlink(segment, source, anchor)
         for source, anchor in zip(
-            pages["url"].take(owners).to_pylist(),
-            links.field("anchor").filter(hits).to_pylist(),
+            strings(pages["url"].take(owners)),
+            strings(links.field("anchor").filter(hits)),
             strict=True,
         )
     ]
 
 
-def _found(segment: Segment, part: str, url: str, buckets: int) -> Mention | None:
+def _found(segment: Segment, part: str, url: str, buckets: int) -> SegmentEntry | None:
     manifest = segment.manifest(part)
     if manifest is None:
         return None
@@ -109,20 +110,20 @@ def _found(segment: Segment, part: str, url: str, buckets: int) -> Mention | Non
     for path in paths:
         rows = _rows(folder, path, url, columns)
         if rows.num_rows:
-            return Mention(segment.name, part, facts=_facts(rows.slice(0, 1)))
+            return SegmentEntry(segment.name, part, facts=_facts(rows.slice(0, 1)))
     return None
 
 
-def _of_records(segment: str, part: str, tables: list[pa.Table]) -> Mention | None:
+def _of_records(segment: str, part: str, tables: list[pa.Table]) -> SegmentEntry | None:
     records = [datum for table in tables for _, datum in to_records(table)]
     if not records:
         return None
     linked = [datum for datum in records if datum.status is Status.LINKED]
     if part != PARSE:
-        return Mention(segment, part, tuple(records))
+        return SegmentEntry(segment, part, tuple(records))
     best = [max(linked, key=lambda datum: datum.score)] if linked else []
     others = [datum for datum in records if datum.status is not Status.LINKED]
-    return Mention(segment, part, (*others, *best), links=len(linked))
+    return SegmentEntry(segment, part, (*others, *best), links=len(linked))
 
 
 def _facts(row: pa.Table) -> dict[str, Any]:
@@ -146,7 +147,7 @@ def _bucket_rows(folder: Folder, path: str, url: str, bucket: int, buckets: int)
     if pc.index(urls, pa.scalar(url)).as_py() < 0:
         return CRAWLDB.schema.empty_table()
     rows = read_bucket(folder, path, bucket, buckets)
-    return rows.filter(pc.equal(rows["url"], url))
+    return rows.filter(equals(rows["url"], url))
 
 
 def _rows(folder: Folder, path: str, url: str, columns: list[str] | None = None) -> pa.Table:
@@ -155,16 +156,9 @@ def _rows(folder: Folder, path: str, url: str, columns: list[str] | None = None)
         place = source.schema_arrow.get_field_index("url")
         found = [read_groups(source, [], columns)]
         for group in range(source.num_row_groups):
-            if not _may_hold(source.metadata.row_group(group).column(place), url):
+            if not may_hold(source.metadata.row_group(group).column(place), url):
                 continue
-            hits = pc.equal(read_groups(source, [group], ["url"])["url"], url)
+            hits = equals(read_groups(source, [group], ["url"])["url"], url)
             if pc.any(hits).as_py():
                 found.append(read_groups(source, [group], columns).filter(hits))
         return pa.concat_tables(found)
-
-
-def _may_hold(column: pq.ColumnChunkMetaData, url: str) -> bool:
-    statistics = column.statistics
-    if statistics is None or not statistics.has_min_max:
-        return True
-    return bool(statistics.min.encode() <= url.encode() <= statistics.max.encode())

@@ -1,0 +1,52 @@
+"""Arrow's functions with the types that they have for columns of our tables.
+
+pyarrow's stubs tell neither that a chunk is an array nor that a required column has no null.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Column: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
+
+
+def first_chunk(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    """The one chunk of a column that has only one."""
+    return cast("pa.Array[Any]", column.chunk(0))
+
+
+def as_array(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    """The column in one piece."""
+    return column.combine_chunks()
+
+
+def strings(column: Column) -> list[str]:
+    """The values of a column of text that has no null."""
+    return cast("list[str]", column.to_pylist())
+
+
+def fill_null(column: Column, value: str | int | bool) -> pa.Array[Any]:
+    """The column with a value in place of nulls."""
+    filled: Any = pc.fill_null(cast("Any", column), value)
+    return cast("pa.Array[Any]", filled)
+
+
+def equals(column: Column, value: str | int) -> pa.BooleanArray:
+    """Whether each value is that one; null for null."""
+    return pc.equal(column, pa.scalar(value))
+
+
+def count_true(column: Column) -> int:
+    """How many values of a boolean column are true."""
+    return int(np.count_nonzero(as_mask(column)))
+
+
+def as_mask(column: Column) -> npt.NDArray[np.bool_]:
+    """A boolean column as numpy's; false for null."""
+    mask: npt.NDArray[np.bool_] = fill_null(column, False).to_numpy(zero_copy_only=False)
+    return mask
