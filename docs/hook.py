@@ -10,7 +10,7 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference import PAGES  # noqa: E402 - found beside this file
+from reference import PAGES
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -10,30 +10,27 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from reference.markdown import block, code, prose, sentence, table
-
 import crawl
+from reference.attributes import texts_below
+from reference.markdown import block, code, prose, sentence, table
 
 _INTRODUCTION = """\
 # Python API
 
-`import crawl` costs next to nothing: what is behind a name is loaded when it is first used. Nothing
-here prints to stdout. Errors are [crawl.CrawlError](exit-codes.md#exceptions) and its subclasses. What
-is named on this page is covered by the [stability promise](../stability.md).
+`import crawl` loads neither pyspark nor pyarrow: what is behind a name is loaded when it is first
+used. Nothing here prints to stdout. Errors are [crawl.CrawlError](exit-codes.md#exceptions) and its
+subclasses. Everything on this page is covered by the [stability promise](../stability.md).
 """
 _WIDTH = 92
 
 
 def api_page() -> str:
     """The page."""
-    names = [name for name in crawl.__all__ if not name.startswith("__")]
-    functions = [name for name in names if inspect.isfunction(getattr(crawl, name))]
     parts = [_INTRODUCTION, "## Functions\n"]
-    for name in functions:
-        parts.append(_callable(f"crawl.{name}", getattr(crawl, name)))
+    parts.extend(_callable(f"crawl.{each.__name__}", each) for each in _functions())
     parts.append("## A crawl\n")
     parts.append("What `crawl.open` returns.\n")
-    for base in reversed(crawl.Crawl.__mro__):
+    for base in crawl.Crawl.__mro__:
         parts.extend(_callable(f"Crawl.{name}", each) for name, each in _methods(base))
     parts.append("## Results\n")
     for kind in result_types():
@@ -43,9 +40,8 @@ def api_page() -> str:
 
 def public_callables() -> Iterator[tuple[str, Any]]:
     """Every function and method of the page, by name."""
-    for name in crawl.__all__:
-        if inspect.isfunction(getattr(crawl, name)):
-            yield f"crawl.{name}", getattr(crawl, name)
+    for each in _functions():
+        yield f"crawl.{each.__name__}", each
     for base in crawl.Crawl.__mro__:
         for name, each in _methods(base):
             yield f"Crawl.{name}", each
@@ -63,6 +59,12 @@ def result_types() -> list[type]:
                 waiting.extend(method for _, method in _methods(kind))
                 waiting.extend([kind] if dataclasses.is_dataclass(kind) else [])
     return [found[name] for name in sorted(found)]
+
+
+def _functions() -> list[Any]:
+    """The public functions, in the order of the source."""
+    found = [getattr(crawl, name) for name in crawl.__all__]
+    return sorted(filter(inspect.isfunction, found), key=lambda each: each.__code__.co_firstlineno)
 
 
 def _named_in(each: Any) -> Iterator[type]:
@@ -162,18 +164,6 @@ def _short(each: Any) -> str:
 
 def _field_docs(kind: type) -> dict[str, str]:
     """The texts below the fields of a dataclass."""
-    try:
-        tree = ast.parse(inspect.cleandoc(inspect.getsource(kind)))
-    except (OSError, SyntaxError):
-        return {}
-    (definition,) = (each for each in tree.body if isinstance(each, ast.ClassDef))
-    found: dict[str, str] = {}
-    for statement, following in zip(definition.body, definition.body[1:], strict=False):
-        if (
-            isinstance(statement, ast.AnnAssign)
-            and isinstance(statement.target, ast.Name)
-            and isinstance(following, ast.Expr)
-            and isinstance(following.value, ast.Constant)
-        ):
-            found[statement.target.id] = str(following.value.value)
-    return found
+    (definition,) = ast.parse(inspect.cleandoc(inspect.getsource(kind))).body
+    assert isinstance(definition, ast.ClassDef)
+    return texts_below(definition.body)

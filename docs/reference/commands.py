@@ -6,16 +6,16 @@ import inspect
 import re
 
 import click
-from reference.markdown import block, code, prose, table
 
 from crawl.cli.main import crawl
+from reference.markdown import block, code, prose, table
 
 _INTRODUCTION = """\
 # Commands
 
-This page is written from the commands themselves; `crawl COMMAND --help` prints the same. Without an
-installed package, `./scripts/crawl` stands for `crawl`. Commands that read have `--json`. Every command
-whose phase is a Spark job takes `--master`, and is also a job for `spark-submit`
+This page is written from the commands themselves; `crawl COMMAND --help` prints the same. In a
+checkout, `./scripts/crawl` stands for `crawl`. Every command that reads has `--json`. Every command
+that is a Spark job takes `--master`, and has a script for `spark-submit` too
 ([on a cluster](../tutorials/cluster.md)).
 """
 

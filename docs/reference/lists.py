@@ -6,11 +6,8 @@ import ast
 import inspect
 import json
 from itertools import groupby
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-from reference.markdown import code, prose, sentence, table
 
 import crawl
 from crawl import errors
@@ -19,6 +16,8 @@ from crawl.interfaces.registry import INTERFACES, available
 from crawl.model import tables
 from crawl.rounds import NOTHING_MORE
 from crawl.telemetry import metrics
+from reference.attributes import texts_below
+from reference.markdown import code, prose, sentence, table
 
 
 def properties_page() -> str:
@@ -71,7 +70,7 @@ def plugins_page() -> str:
 
 def tables_page() -> str:
     """Every stored table and its columns."""
-    notes = _attribute_docs(Path(inspect.getfile(tables)).read_text(encoding="utf-8"))
+    notes = texts_below(ast.parse(inspect.getsource(tables)).body)
     parts = [
         "# Tables\n",
         "Every byte of a crawl's state is a Parquet file with one of these tables in it. In Python"
@@ -156,19 +155,3 @@ def _tree(kind: type[errors.CrawlError], depth: int) -> Any:
 def _first_line(thing: Any) -> str:
     text = inspect.getdoc(thing) or ""
     return prose(sentence(text.split("\n\n")[0]))
-
-
-def _attribute_docs(source: str) -> dict[str, str]:
-    """The texts below the assignments of a module, by the name that is assigned."""
-    body = ast.parse(source).body
-    found: dict[str, str] = {}
-    for statement, following in zip(body, body[1:], strict=False):
-        if (
-            isinstance(statement, ast.Assign)
-            and isinstance(statement.targets[0], ast.Name)
-            and isinstance(following, ast.Expr)
-            and isinstance(following.value, ast.Constant)
-            and isinstance(following.value.value, str)
-        ):
-            found[statement.targets[0].id] = following.value.value
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -43,4 +44,8 @@ def prose(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    """Bars part the columns, but not those inside code."""
+    pieces = re.split(r"(`+.*?`+)", " ".join(text.split()))
+    return "".join(
+        piece if number % 2 else piece.replace("|", "\\|") for number, piece in enumerate(pieces)
+    )
