@@ -6,7 +6,10 @@ A block has a language, which says what is done with it:
                   below must be what the command prints (digits may differ, … is anything)
     python        run in the page's Python process
     toml          must be settings that the crawler accepts
+    xml, csv      data for the commands below
     text          shown only; holds no commands
+
+A block with a title, ```` ```python title="my.py" ````, is not run but written to that file.
 
 Before a block that needs what a test does not have (a cluster, Docker, the network) stands the
 comment `<!-- not run: why -->`; its command lines are parsed, not run. A command that is meant
@@ -21,11 +24,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "pages").rglob("*.md"))]
-LANGUAGES = {"sh", "console", "python", "toml", "text"}
+LANGUAGES = {"sh", "console", "python", "toml", "xml", "csv", "text"}
 
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<why>[^\n]+) -->\n+)?"
-    r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$",
+    r'^(?P<indent> *)```(?P<language>\w*)(?: title="(?P<file>[^"]+)")?\n'
+    r"(?P<text>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -38,6 +42,8 @@ class Block:
     line: int
     language: str
     text: str
+    file: str
+    """What it is to be written to; empty where it is not."""
     not_run: str
     """Why it cannot be run here; empty where it is run."""
 
@@ -74,6 +80,7 @@ def blocks_of(text: str, page: str) -> list[Block]:
             text.count("\n", 0, found.start("text")),
             found["language"],
             found["text"],
+            found["file"] or "",
             found["why"] or "",
         )
         for found in _FENCE.finditer(text)

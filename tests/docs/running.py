@@ -13,6 +13,7 @@ import io
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -43,7 +44,7 @@ sys.stdout.write(told["out"])
 sys.stderr.write(told["err"])
 sys.exit(told["code"])
 """
-_PYTHON = "run-python-block"
+_PYTHON = "take-python-block"
 _EXPECTED = re.compile(r"#.*\bexit code (\d+)")
 
 
@@ -108,6 +109,8 @@ class Shell:
         (self.folder / ".failed").touch()
 
     def _lines(self, number: int, block: Block) -> list[str]:
+        if block.file:
+            return [f"{_PYTHON} {number} {shlex.quote(block.file)}"]
         if block.language == "python":
             return [f"{_PYTHON} {number}"]
         if block.language == "sh":
@@ -130,14 +133,19 @@ class Shell:
             asked = json.loads(line.readline())
             with _as(asked["cwd"], asked["env"], asked["stdin"]) as (out, err):
                 if asked["name"] == _PYTHON:
-                    code = self._python(blocks[int(asked["argv"][0])])
+                    number, *file = asked["argv"]
+                    code = self._python(blocks[int(number)], *file)
                 else:
                     code = _command(asked["argv"])
             self.printed += [out.text(), err.text()]
             answer = {"out": out.text(), "err": err.text(), "code": code}
             connection.sendall(json.dumps(answer).encode() + b"\n")
 
-    def _python(self, block: Block) -> int:
+    def _python(self, block: Block, file: str = "") -> int:
+        if file:
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            Path(file).write_text(self._typed(block.text), encoding="utf-8")
+            return 0
         try:
             exec(compile(self._typed(block.text), block.place, "exec"), self.namespace)
         except Exception:
@@ -211,12 +219,13 @@ def _as(cwd: str, environment: Mapping[str, str], stdin: str) -> Iterator[tuple[
     os.environ.update(environment)
     os.chdir(cwd)
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
-    sys.path.insert(0, cwd)  # as of a program that is started there
+    searched = list(sys.path)
+    sys.path[:0] = [place for place in environment.get("PYTHONPATH", "").split(":") if place]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             yield out, err
     finally:
-        sys.path.remove(cwd)
+        sys.path[:] = searched
         os.chdir(before[2])
         sys.stdin = before[1]
         os.environ.clear()

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import crawl
+from crawl.interfaces.registry import INTERFACES
 from tests.docs.checking import check_commands
 from tests.docs.pages import LANGUAGES, PAGES, ROOT, Block, blocks_of_page
 from tests.docs.running import Shell
@@ -75,7 +76,7 @@ def run_of(name: str) -> list[Block]:
     return [
         block
         for block in found
-        if not block.not_run and (block.is_shell or block.language == "python")
+        if not block.not_run and (block.file or block.is_shell or block.language == "python")
     ]
 
 
@@ -93,7 +94,7 @@ def test_it_can_be_pasted(name: str, web: SyntheticWeb, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_cannot_be_run_is_checked(name: str) -> None:
+def test_what_cannot_be_run_is_checked(name: str, tmp_path: Path) -> None:
     faults: list[str] = []
     for block in blocks_of_page(ROOT / name):
         if block.not_run:
@@ -104,7 +105,12 @@ def test_what_cannot_be_run_is_checked(name: str) -> None:
             else:
                 faults.append(f"{block.place}: {block.language} is never run")
         elif block.language == "toml":
-            crawl.list_properties(settings=tomllib.loads(block.text))
+            if block.file == "pyproject.toml":
+                named = tomllib.loads(block.text)["project"]["entry-points"]
+                assert set(named) <= {each.group for each in INTERFACES}, block.place
+                continue
+            (tmp_path / "crawl-site.toml").write_text(block.text)
+            crawl.list_properties(conf=tmp_path)
     assert faults == []
 
 
