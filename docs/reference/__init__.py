@@ -9,6 +9,7 @@ from reference.lists import (
     properties_page,
     tables_page,
 )
+from reference.nutch import nutch_page
 
 PAGES = {
     "commands": commands_page,
@@ -18,6 +19,7 @@ PAGES = {
     "tables": tables_page,
     "metrics": metrics_page,
     "exit-codes": exit_codes_page,
+    "nutch": nutch_page,
 }
 """The name of each page and the function that writes it."""
 

@@ -46,7 +46,7 @@ def _property(each: dict[str, Any]) -> tuple[str, str, str]:
     shown = value if isinstance(value, str) else json.dumps(value)
     # a file's default folder is of this machine, and no property's meaning
     default = code(shown) if shown != "" else "*(empty)*"
-    return code(each["key"]), f"{default} {each['unit']}".strip(), prose(sentence(each["about"]))
+    return code(each["key"]), f"{default} {each['unit']}".strip(), prose(each["about"])
 
 
 def plugins_page() -> str:

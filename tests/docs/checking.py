@@ -3,6 +3,8 @@ option, value and property; scripts, jobs, extras and files that they name must 
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -11,10 +13,10 @@ from pathlib import Path
 
 import click
 
-import crawl
-from crawl.cli.main import COMMANDS
+from crawl.cli.main import COMMANDS, main
 from crawl.cli.main import crawl as program
 from crawl.cli.nutch_words import check_words
+from crawl.errors import CrawlError
 from tests.docs.pages import ROOT
 
 _OPERATORS = {"|", "&", "&&", "||", ";", ">", ">>", "<", "2>", "2>>", "("}
@@ -69,12 +71,20 @@ def command_lines(text: str) -> Iterator[list[str]]:
 
 
 def _words(line: str) -> list[str]:
-    # a comment begins with # after a blank; elsewhere the character belongs to its word
-    found = shlex.split(line, comments=False)
-    for number, word in enumerate(found):
-        if word.startswith("#"):
-            return found[:number]
-    return found
+    return shlex.split(without_comment(line))
+
+
+def without_comment(line: str) -> str:
+    """The line up to a # that begins a word outside of quotes."""
+    quote = ""
+    for place, character in enumerate(line):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character == "#" and (place == 0 or line[place - 1].isspace()):
+            return line[:place]
+    return line
 
 
 def _fault(words: Sequence[str]) -> str:
@@ -109,13 +119,24 @@ def crawl_fault(arguments: Sequence[str]) -> str:
                 return f"{name} has no such command"
             command, rest = inner, rest[1:]
         parsed = command.make_context(name, rest, parent=context)
-        settings = dict(given.split("=", 1) for given in parsed.params.get("overrides") or ())
-        crawl.list_properties(settings={k: v for k, v in settings.items() if v != "1"})
     except click.exceptions.Exit:
         return ""
-    except (click.ClickException, crawl.CrawlError) as error:
+    except (click.ClickException, CrawlError) as error:
         return str(getattr(error, "message", error))
-    return ""
+    return _settings_fault(parsed.params.get("overrides") or ())
+
+
+def _settings_fault(overrides: Sequence[str]) -> str:
+    if not overrides:
+        return ""
+    words = [word for given in overrides for word in ("-D", given)]
+    said = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+        try:
+            main(["showproperties", *words])
+        except SystemExit as ended:
+            return said.getvalue() if ended.code else ""
+    return "showproperties does not end"
 
 
 def _job_fault(words: Sequence[str]) -> str:
