@@ -82,7 +82,7 @@ def run_of(name: str) -> list[Block]:
 
 @pytest.mark.spark
 @pytest.mark.slow(seconds=120)
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", [name for name in NAMES if run_of(name)])
 @pytest.mark.usefixtures("spark")
 def test_it_can_be_pasted(name: str, web: SyntheticWeb, tmp_path: Path) -> None:
