@@ -51,7 +51,9 @@ def check_commands(text: str) -> list[str]:
 
 
 def command_lines(text: str) -> Iterator[list[str]]:
-    """The simple commands of a script, without redirections."""
+    """The simple commands of a script, without redirections; of what is substituted in the
+    quotes of another program, the command alone."""
+    text = re.sub(r'(?m)^duckdb .*?\$\((crawl [^|)]*).*?\)"? .*$', r"\1", text, flags=re.DOTALL)
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
         words: list[str] = []
         is_target = False
@@ -97,6 +99,8 @@ def _fault(words: Sequence[str]) -> str:
         return _extras_fault(rest)
     if name == "docker":
         return _docker_fault(rest)
+    if name == "watch":
+        return _fault(rest)
     if name.startswith("./"):
         return "" if (ROOT / name).is_file() else "there is no such script"
     return "" if name in _NOT_OURS else "nobody knows how to check it"

@@ -6,12 +6,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
-import sys
 import time
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,54 +18,21 @@ from crawl.interfaces.registry import INTERFACES
 from tests.docs.checking import check_commands
 from tests.docs.pages import LANGUAGES, PAGES, ROOT, Block, blocks_of_page
 from tests.docs.running import Shell
+from tests.docs.synthetic_web import SyntheticWeb, serving, stand_ins
 
-SITE = """\
-http.agent.name = "mybot"
-fetcher.server.delay = 0.05
-http.filter.ipaddress.allow.private = true
-http.resolver.hosts.file = "hosts.txt"
-"""
 _HOST = re.compile(r"https?://([^/\s\"':`)>,\\]+)")
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
-@dataclass(frozen=True, slots=True)
-class SyntheticWeb:
-    """The synthetic web that stands for example.org."""
-
-    conf: Path
-    seeds: list[str]
-
-
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyntheticWeb]:
-    conf = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "crawl", "testweb", "--sites", "2", "--pages", "12", "--plain"]
-    process = subprocess.Popen(
-        [*command, "--hosts", str(conf / "hosts.txt")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        cwd=ROOT,
-    )
-    assert process.stdout is not None
-    seeds = [process.stdout.readline().strip() for _ in range(2)]
-    (conf / "crawl-site.toml").write_text(SITE)
-    # a host that answers nothing
-    with (conf / "hosts.txt").open("a") as hosts:
-        hosts.write("127.0.0.1 nobody.test\n")
-    yield SyntheticWeb(conf, seeds)
-    process.terminate()
-    process.wait(30)
+    with serving(tmp_path_factory.mktemp("site")) as found:
+        yield found
 
 
 def shell_of(web: SyntheticWeb, folder: Path) -> Shell:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("CRAWL_")}
-    return Shell(
-        folder,
-        {**inherited, "CRAWL_CONF_DIR": str(web.conf)},
-        {"https://example.org/": web.seeds[0], "https://example.com/": "http://nobody.test:1/"},
-    )
+    return Shell(folder, {**inherited, "CRAWL_CONF_DIR": str(web.conf)}, stand_ins(web))
 
 
 def run_of(name: str) -> list[Block]:
