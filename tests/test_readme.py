@@ -1,63 +1,35 @@
-"""README's "Ten minutes", pasted into a shell as it stands, over a web of fewer pages."""
+"""README: short, and nothing in it that is not there. Its blocks are run in tests/docs."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
+from crawl.cli.main import COMMANDS
+from tests.docs.pages import blocks_of_page
 
 ROOT = Path(__file__).parents[1]
-SAYS_NO = ("filterchecker", "robotsparser")
-"""Commands whose answer is no, which is exit code 1."""
-CRAWL = """#!/bin/sh
-export CRAWL_CALLED_AS=./scripts/crawl
-test "$1" != testweb || set -- "$@" --sites 4 --pages 40
-exec {python} -m crawl "$@"
-"""
+README = ROOT / "README.md"
 
 
-def ten_minutes() -> list[str]:
-    """The lines to paste: of a block that shows a prompt, those behind it."""
-    text = (ROOT / "README.md").read_text().split("## Ten minutes")[1].split("\n## ")[0]
-    found: list[str] = []
-    for block in re.findall(r"^```\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
-        lines = block.splitlines()
-        typed = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-        found += typed or lines
-    return found
+def test_it_is_read_in_one_sitting() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", README.read_text(encoding="utf-8"))
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 def test_every_command_of_it_is_ours() -> None:
-    from crawl.cli.main import COMMANDS
+    text = "".join(block.text for block in blocks_of_page(README) if block.is_shell)
+    named = set(re.findall(r"scripts/crawl (\w+)", text))
+    assert len(named) >= 9 and named <= set(COMMANDS)
 
-    named = re.findall(r"scripts/crawl (\w+)", "\n".join(ten_minutes()))
-    assert len(named) > 20 and set(named) <= set(COMMANDS)
 
-
-@pytest.mark.spark
-@pytest.mark.slow(seconds=120)
-@pytest.mark.timeout(900)
-def test_it_can_be_pasted(tmp_path: Path) -> None:
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "conf").symlink_to(ROOT / "conf")
-    crawl = tmp_path / "scripts" / "crawl"
-    crawl.write_text(CRAWL.format(python=sys.executable))
-    crawl.chmod(0o755)
-    told = "trap 'echo \"FAILED $? $BASH_COMMAND\" >&2' ERR"
-    # whatever happens, the web that was started is ended with the shell
-    script = "\n".join(["trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", told, *ten_minutes()])
-    environment = {key: value for key, value in os.environ.items() if key != "CRAWL_CONF_DIR"}
-    environment["PYTHONPATH"] = str(ROOT)
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    failed = [line for line in done.stderr.splitlines() if line.startswith("FAILED")]
-    unexpected = [line for line in failed if not any(name in line for name in SAYS_NO)]
-    assert not unexpected, "\n".join([*unexpected, done.stderr[-3000:]])
-    assert len(failed) == len(SAYS_NO), "they are there to say no"
-    for shown in ("new URLs", "against robots.txt", "left for later", "in all"):
-        assert shown in done.stdout + done.stderr, shown
+def test_the_five_lines_are_those_of_the_notebook_test() -> None:
+    """tests/facade/test_notebook.py runs them in a Jupyter kernel."""
+    (shown,) = [block.text for block in blocks_of_page(README) if block.language == "python"]
+    for call in ("import crawl", "crawl.open(", "web.inject(", "web.run(rounds=2)", "to_pandas()"):
+        assert call in shown

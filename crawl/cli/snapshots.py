@@ -20,7 +20,7 @@ def command(crawl_dir: str, files: bool, as_json: bool) -> None:
     \b
     Examples:
       crawl snapshots mycrawl
-      duckdb -c "SELECT status, count(*) FROM read_parquet([$(crawl snapshots mycrawl
+      duckdb -c "SELECT status, count(*) FROM read_parquet([$(crawl snapshots mycrawl \\
           --files | sed "s/.*/'&'/" | paste -sd,)]) GROUP BY 1"
     """
     directory = CrawlDir(crawl_dir)

@@ -1,4 +1,4 @@
-"""What conf/capacity.md says that `crawl plan` prints, and what it prints.
+"""What docs/pages/capacity.md says that `crawl plan` prints, and what it prints.
 
 `python -m tests.cli.plan_page` writes the page anew, after figures have changed.
 """
@@ -13,8 +13,10 @@ from pathlib import Path
 
 from crawl.cli.main import main
 
-PAGE = Path(__file__).parents[2] / "conf" / "capacity.md"
-_BLOCK = re.compile(r"(?<=^```\n)\$ (crawl plan [^\n]*)\n(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+PAGE = Path(__file__).parents[2] / "docs" / "pages" / "capacity.md"
+_BLOCK = re.compile(
+    r"(?<=^```console\n)\$ (crawl plan [^\n]*)\n(.*?)(?=^```$)", re.MULTILINE | re.DOTALL
+)
 
 
 def commands(page: str) -> list[tuple[str, str]]:
@@ -24,7 +26,7 @@ def commands(page: str) -> list[tuple[str, str]]:
 
 def printed(line: str) -> str:
     """What a line prints: a plan, of which `| grep -E` may leave some lines."""
-    command, _, grep = line.partition(" | grep -E ")
+    command, _, grep = line.partition("  # ")[0].partition(" | grep -E ")
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:

@@ -1,0 +1,1 @@
+"""The documentation: that it builds, and that everything in it that can be run is run."""
