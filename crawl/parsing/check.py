@@ -19,7 +19,7 @@ from crawl.model.content import Content
 from crawl.model.parse import Outlink
 from crawl.model.tables import PARSE_DATA
 from crawl.parsing.plan import Parsing
-from crawl.parsing.sandbox import Sandbox
+from crawl.parsing.process.sandbox import Sandbox
 from crawl.parsing.settings import MIME_TYPE_MAGIC
 from crawl.rules.outlinks import OutlinkRules, keep
 

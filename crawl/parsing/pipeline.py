@@ -22,10 +22,8 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.model.status import Status
 from crawl.parsing import rows
-from crawl.parsing.charset import UTF_8, charset_of, default_codec
 from crawl.parsing.directives import canonical_of_link_header, directives_of_header
 from crawl.parsing.document import CACHING_FORBIDDEN_KEY, Document, ParsedBatch, Verdict, joined
-from crawl.parsing.mime import mime_type
 from crawl.parsing.page_time import not_the_pages
 from crawl.parsing.plan import Parsing
 from crawl.parsing.settings import (
@@ -40,6 +38,8 @@ from crawl.parsing.settings import (
     PARSER_STORE_TEXT,
 )
 from crawl.parsing.sitemap_depth import bounded
+from crawl.parsing.text.charset import UTF_8, charset_of, default_codec
+from crawl.parsing.text.mime import mime_type
 from crawl.rules.outlinks import Kept, keep
 from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of

@@ -16,7 +16,6 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.signature import Signature
 from crawl.interfaces.urlexemption import URLExemption
 from crawl.interfaces.urlnormalizer import Scope
-from crawl.parsing.charset import default_codec
 from crawl.parsing.settings import (
     DB_SIGNATURE_CLASS,
     PARSE_FILTER_URLS,
@@ -28,6 +27,7 @@ from crawl.parsing.settings import (
     PLUGIN_PARSER,
     URLEXEMPTION_ORDER,
 )
+from crawl.parsing.text.charset import default_codec
 from crawl.rules.outlinks import OutlinkRules
 from crawl.urls.rule_lines import rule_lines
 

@@ -20,7 +20,7 @@ from crawl.model.datum import SITEMAP_DEPTH_KEY
 from crawl.model.metadata import with_entry
 from crawl.model.parse import Parse
 from crawl.parsing.document import Document
-from crawl.parsing.sitemaps import SitemapKind
+from crawl.parsing.formats.sitemaps import SitemapKind
 
 TOO_DEEP = "outlinks_dropped.sitemap_too_deep"
 

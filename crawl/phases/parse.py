@@ -18,8 +18,8 @@ from crawl.config.properties import CRAWLDB_BUCKETS, LOCK_HEARTBEAT, LOCK_STALE_
 from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
 from crawl.model.report import Report
-from crawl.parsing.part import PartParsed, PartParsing, parse_part
 from crawl.parsing.plan import Parsing
+from crawl.parsing.task import PartParsed, PartParsing, parse_part
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir

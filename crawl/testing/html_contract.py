@@ -14,7 +14,7 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse, ParseStatus
-from crawl.testing.html_cases import (
+from crawl.testing.inputs.html_cases import (
     ANCHORS,
     BASES,
     CANONICALS,

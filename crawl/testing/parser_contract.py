@@ -12,8 +12,8 @@ from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.content import Content
 from crawl.model.parse import Parse
+from crawl.testing.inputs.wicked_bodies import wicked_bodies
 from crawl.testing.plugin_contract import PluginContract
-from crawl.testing.wicked_bodies import wicked_bodies
 from crawl.urls.parse import scheme_of
 
 URL = "http://www.example.com/a/page.html?q=1"

@@ -9,9 +9,9 @@ The plugin takes a keyword `resolver`, so that hosts of the tests are on loopbac
 from __future__ import annotations
 
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request
-from crawl.testing.http_answering import HttpAnswering
-from crawl.testing.http_connecting import HttpConnecting
-from crawl.testing.http_saying import HttpSaying
+from crawl.testing.http.connections import HttpConnecting
+from crawl.testing.http.requests import HttpSaying
+from crawl.testing.http.responses import HttpAnswering
 from crawl.testing.plugin_contract import PluginContract
 
 

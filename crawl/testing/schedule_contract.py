@@ -15,7 +15,7 @@ from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
-from crawl.testing.odd_datums import DAY_S, NOW, odd_datums
+from crawl.testing.inputs.odd_datums import DAY_S, NOW, odd_datums
 from crawl.testing.plugin_contract import PluginContract
 
 URL = "http://example.com/"

@@ -7,8 +7,8 @@ class TestMine(URLExemptionContract):
 from __future__ import annotations
 
 from crawl.interfaces.urlexemption import URLExemption
+from crawl.testing.inputs.wicked_urls import wicked_urls
 from crawl.testing.plugin_contract import PluginContract
-from crawl.testing.wicked_urls import wicked_urls
 
 
 class URLExemptionContract(PluginContract[URLExemption]):

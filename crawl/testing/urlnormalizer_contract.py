@@ -9,8 +9,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
+from crawl.testing.inputs.wicked_urls import storable, wicked_urls
 from crawl.testing.plugin_contract import PluginContract
-from crawl.testing.wicked_urls import storable, wicked_urls
 
 
 class URLNormalizerContract(PluginContract[URLNormalizer]):

@@ -8,7 +8,7 @@ from crawl.config import Config
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.parsing.pipeline import Parsing
-from crawl.parsing.sandbox import Sandbox
+from crawl.parsing.process.sandbox import Sandbox
 
 pytestmark = pytest.mark.slow
 

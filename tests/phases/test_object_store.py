@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pytest
 
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing import faulty_proxy
-from crawl.testing.faulty_proxy import PASSING, Asked, Fault, FaultyProxy, Seeded
+from crawl.testing.servers import faulty_proxy
+from crawl.testing.servers.faulty_proxy import PASSING, Asked, Fault, FaultyProxy, Seeded
 from tests.phases.remote_crawls import RemoteCrawlsContract
 from tests.storage import s3_server
 from tests.storage.s3_server import S3Server, proxied

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from crawl.storage.folder import Folder
-from crawl.testing import faulty_proxy
-from crawl.testing.faulty_proxy import Asked, Fault, FaultyProxy, Seeded
+from crawl.testing.servers import faulty_proxy
+from crawl.testing.servers.faulty_proxy import Asked, Fault, FaultyProxy, Seeded
 from tests.storage.remote_contract import RemoteFilesContract
 from tests.storage.remote_files import MIB, each_call, told
 from tests.storage.s3_server import S3Server, proxied

@@ -17,7 +17,7 @@ from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
 from crawl.parsing.plan import Parsing
-from crawl.parsing.sandbox import Sandbox
+from crawl.parsing.process.sandbox import Sandbox
 from crawl.rules.follow import Following
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT
 from crawl.urls.parse import host_of

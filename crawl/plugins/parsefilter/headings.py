@@ -10,8 +10,8 @@ from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
-from crawl.parsing.markup_scan import HTML_TYPES, scan
-from crawl.parsing.plain_text import MAX_VALUE
+from crawl.parsing.html.scan import HTML_TYPES, scan
+from crawl.parsing.text.plain import MAX_VALUE
 
 HEADINGS: Property[tuple[str, ...]] = words(
     "headings", ("h1", "h2"), "The headings that are kept as metadata of that name."

@@ -9,8 +9,8 @@ from crawl.config import Config, Property, words
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
-from crawl.parsing.markup_scan import HTML_TYPES, scan
-from crawl.parsing.plain_text import MAX_VALUE
+from crawl.parsing.html.scan import HTML_TYPES, scan
+from crawl.parsing.text.plain import MAX_VALUE
 
 NAMES: Property[tuple[str, ...]] = words(
     "metatags.names",

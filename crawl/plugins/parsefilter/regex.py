@@ -17,7 +17,7 @@ from crawl.config import Config, Property, file, integer, text
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
-from crawl.parsing.plain_text import storable
+from crawl.parsing.text.plain import storable
 from crawl.urls.rule_lines import RuleLine, rule_lines
 
 FILE: Property[str] = file(

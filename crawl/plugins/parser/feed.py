@@ -15,13 +15,13 @@ from crawl.config import Config, Property, boolean, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.feed_tree import is_feed, small_feed
+from crawl.parsing.formats.feeds import is_feed, small_feed
+from crawl.parsing.formats.safe_xml import BadXml
+from crawl.parsing.html.scan import scan
 from crawl.parsing.language import normalised
-from crawl.parsing.links_in_text import MAX_URL
-from crawl.parsing.markup_scan import scan
 from crawl.parsing.page_time import not_the_pages
-from crawl.parsing.plain_text import facts, invalid, one_line, storable
-from crawl.parsing.safe_xml import BadXml
+from crawl.parsing.text.links import MAX_URL
+from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.domains import domain_of
 from crawl.urls.parse import resolve
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from crawl.config import Config, Property
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
-from crawl.parsing.html_reader import PROPERTIES, HtmlReader, HtmlSettings
-from crawl.parsing.html_tree import read
+from crawl.parsing.html.reader import PROPERTIES, HtmlReader, HtmlSettings
+from crawl.parsing.html.tree import read
 from crawl.parsing.settings import HTTP_AGENT_NAME
 
 

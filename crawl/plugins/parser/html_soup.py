@@ -26,7 +26,7 @@ from crawl.config import Config, Property
 from crawl.html.tokens import VOID
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
-from crawl.parsing.html_reader import PROPERTIES, HtmlReader, HtmlSettings
+from crawl.parsing.html.reader import PROPERTIES, HtmlReader, HtmlSettings
 from crawl.parsing.settings import HTTP_AGENT_NAME
 
 

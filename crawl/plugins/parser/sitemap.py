@@ -12,10 +12,10 @@ from crawl.config import Config, Property, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.links_in_text import MAX_LINKS
-from crawl.parsing.plain_text import facts, invalid
-from crawl.parsing.safe_xml import BadXml
-from crawl.parsing.sitemaps import Sitemap, SitemapKind, read_sitemap
+from crawl.parsing.formats.safe_xml import BadXml
+from crawl.parsing.formats.sitemaps import Sitemap, SitemapKind, read_sitemap
+from crawl.parsing.text.links import MAX_LINKS
+from crawl.parsing.text.plain import facts, invalid
 from crawl.urls.parse import parse as parse_url
 
 MAX_URLS: Property[int] = integer(

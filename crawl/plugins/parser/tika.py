@@ -20,8 +20,8 @@ from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse, ParseStatus
 from crawl.parsing.language import normalised
-from crawl.parsing.links_in_text import links_in_text
-from crawl.parsing.plain_text import facts, invalid, one_line, storable
+from crawl.parsing.text.links import links_in_text
+from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.parse import parse as parse_url
 
 URL: Property[str] = text(

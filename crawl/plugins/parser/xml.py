@@ -9,10 +9,10 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
+from crawl.parsing.formats.safe_xml import BadXml, local_name, read
 from crawl.parsing.language import normalised
-from crawl.parsing.links_in_text import MAX_LINKS, MAX_URL
-from crawl.parsing.plain_text import facts, invalid, one_line, storable
-from crawl.parsing.safe_xml import BadXml, local_name, read
+from crawl.parsing.text.links import MAX_LINKS, MAX_URL
+from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.parse import resolve
 
 _XLINK = "{http://www.w3.org/1999/xlink}href"

@@ -19,8 +19,8 @@ from crawl.config import Config, Property, integer, size
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.links_in_text import MAX_LINKS
-from crawl.parsing.plain_text import facts, invalid, one_line, storable
+from crawl.parsing.text.links import MAX_LINKS
+from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.plugins.parser.inner_parsers import InnerParsers
 from crawl.urls.parse import parse as parse_url
 

@@ -29,7 +29,7 @@ from crawl.interfaces.protocol import (
     Response,
     Truncation,
 )
-from crawl.plugins.protocol.listing import SHORTEST_LINE, listing_page
+from crawl.plugins.protocol.shared.directory_listing import SHORTEST_LINE, listing_page
 from crawl.urls.parse import parse
 
 ROOT: Property[str] = text(

@@ -26,11 +26,11 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.net.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
-from crawl.plugins.protocol.body import Body
-from crawl.plugins.protocol.curl_errors import CONNECTING, kind_of
-from crawl.plugins.protocol.limits import LIMIT_PROPERTIES, Limits
-from crawl.plugins.protocol.listing import listing_page
-from crawl.plugins.protocol.target import Target, target_of
+from crawl.plugins.protocol.curl.errors import CONNECTING, kind_of
+from crawl.plugins.protocol.shared.body import Body
+from crawl.plugins.protocol.shared.directory_listing import listing_page
+from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, Limits
+from crawl.plugins.protocol.shared.target import Target, target_of
 
 USERNAME: Property[str] = text("ftp.username", "anonymous", "User of FTP servers.")
 PASSWORD: Property[str] = text("ftp.password", "anonymous@example.com", "Password of that user.")

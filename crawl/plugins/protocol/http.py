@@ -22,25 +22,25 @@ from crawl.interfaces.protocol import (
 )
 from crawl.masking import masked_head
 from crawl.net.dns import Resolve, system_addresses
-from crawl.plugins.protocol.body import is_lost
-from crawl.plugins.protocol.connecting import (
-    IDLE_TIME,
-    MAX_IDLE,
-    TLS_CHECK,
-    USE_HTTP2,
-    authorities,
-)
-from crawl.plugins.protocol.curl_errors import CONNECTING, CONNECTION_LOST, kind_of
-from crawl.plugins.protocol.curl_handle import CurlHandle
-from crawl.plugins.protocol.curl_pool import CurlPool
-from crawl.plugins.protocol.curl_transfers import CurlTransfers
+from crawl.plugins.protocol.curl.errors import CONNECTING, CONNECTION_LOST, kind_of
+from crawl.plugins.protocol.curl.handle import CurlHandle
+from crawl.plugins.protocol.curl.pool import CurlPool
+from crawl.plugins.protocol.curl.transfers import CurlTransfers
 from crawl.plugins.protocol.http_base import (
     SYSTEM,
     HttpBase,
     Sending,
     is_asked_here,
 )
-from crawl.plugins.protocol.target import target_of
+from crawl.plugins.protocol.shared.body import is_lost
+from crawl.plugins.protocol.shared.connections import (
+    IDLE_TIME,
+    MAX_IDLE,
+    TLS_CHECK,
+    USE_HTTP2,
+    authorities,
+)
+from crawl.plugins.protocol.shared.target import target_of
 
 _RECEIVED_AT_ONCE = 128 * 1024
 """Most pages in one go; libcurl lends the memory to one transfer after the other."""

@@ -18,12 +18,12 @@ from crawl.net.dns import (
     Resolve,
     system_addresses,
 )
-from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking, RequestHeaders
-from crawl.plugins.protocol.connecting import CONNECTING_PROPERTIES
-from crawl.plugins.protocol.credentials import AUTH_FILE, Credentials, credentials
-from crawl.plugins.protocol.limits import LIMIT_PROPERTIES, Limits
-from crawl.plugins.protocol.proxies import PROXY_PROPERTIES, Proxies
-from crawl.plugins.protocol.target import Target, target_of
+from crawl.plugins.protocol.shared.connections import CONNECTING_PROPERTIES
+from crawl.plugins.protocol.shared.credentials import AUTH_FILE, Credentials, credentials
+from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, Limits
+from crawl.plugins.protocol.shared.proxies import PROXY_PROPERTIES, Proxies
+from crawl.plugins.protocol.shared.request_headers import ASKING_PROPERTIES, Asking, RequestHeaders
+from crawl.plugins.protocol.shared.target import Target, target_of
 
 SYSTEM = SystemClock()
 

@@ -21,13 +21,13 @@ from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.masking import masked_head
 from crawl.net.dns import Resolve, system_addresses
-from crawl.plugins.protocol.body import Body, is_lost
-from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
-from crawl.plugins.protocol.head import Head
 from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
-from crawl.plugins.protocol.pinned_adapter import PinnedAdapter, PinnedRequest
-from crawl.plugins.protocol.requests_errors import FOREIGN, kind_of
-from crawl.plugins.protocol.watched_sockets import CURRENT, Watch, WatchedSSLSocket
+from crawl.plugins.protocol.requests_client.adapter import PinnedAdapter, PinnedRequest
+from crawl.plugins.protocol.requests_client.errors import FOREIGN, kind_of
+from crawl.plugins.protocol.requests_client.sockets import CURRENT, Watch, WatchedSSLSocket
+from crawl.plugins.protocol.shared.body import Body, is_lost
+from crawl.plugins.protocol.shared.connections import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
+from crawl.plugins.protocol.shared.response_head import Head
 
 _PIECE = 64 * 1024
 

@@ -22,8 +22,8 @@ from crawl.interfaces.scoring import ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-from crawl.plugins.scoring.in_metadata import whole_number, whole_numbers
-from crawl.plugins.scoring.passing import with_metadata
+from crawl.plugins.scoring.inheritance import with_metadata
+from crawl.plugins.scoring.metadata_numbers import whole_number, whole_numbers
 
 DEPTH_KEY = "_depth_"
 MAX_DEPTH_KEY = "_maxdepth_"

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from crawl.config import Config, Property, number
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-from crawl.plugins.scoring.by_score import ByScore
 from crawl.plugins.scoring.link_sums import storable
+from crawl.plugins.scoring.score_ranked import ByScore
 
 NORMALIZE = number(
     "link.analyze.normalize.score", 1.0, "A document's boost is its link score times this."

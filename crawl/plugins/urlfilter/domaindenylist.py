@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from crawl.config import Config, Property, file, text
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.by_host import decide_by_host
+from crawl.plugins.urlfilter.host_decisions import decide_by_host
 from crawl.plugins.urlfilter.host_list import HostList
 from crawl.urls.parse import host_of
 from crawl.urls.rule_lines import rule_lines

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from crawl.config import Config, Property, file, integer, text
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.by_host import decide_by_kind
+from crawl.plugins.urlfilter.host_decisions import decide_by_kind
 from crawl.plugins.urlfilter.rule_runs import Rule, RuleRuns
 from crawl.urls.domains import host_of, registered_domain
 from crawl.urls.re2 import is_plain

@@ -8,7 +8,7 @@ from crawl.synthetic.web.plan import Plan
 from crawl.synthetic.web.settings import Settings
 from crawl.synthetic.web.sitemap import listed, sitemap
 from crawl.testing.parser_contract import ParserContract
-from tests.parsing.test_safe_xml import LAUGHS, QUADRATIC
+from tests.parsing.formats.test_safe_xml import LAUGHS, QUADRATIC
 from tests.plugins.parser.pages import only, page, refusal, targets
 
 PARSER = SitemapParser(Config.of())

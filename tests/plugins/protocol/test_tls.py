@@ -15,7 +15,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.protocol.http_requests import RequestsProtocol
-from crawl.testing.scripted_server import ScriptedServer, scripted_server
+from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
 from tests.plugins.protocol.certificates import server_context, write_certificate
 
 BOTH = pytest.mark.parametrize("plugin_class", [HttpProtocol, RequestsProtocol])

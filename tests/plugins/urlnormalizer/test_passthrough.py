@@ -5,8 +5,8 @@ import pyarrow as pa
 from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.plugins.urlnormalizer.passthrough import PassURLNormalizer
+from crawl.testing.inputs.wicked_urls import WICKED
 from crawl.testing.urlnormalizer_contract import URLNormalizerContract
-from crawl.testing.wicked_urls import WICKED
 
 
 class TestContract(URLNormalizerContract):

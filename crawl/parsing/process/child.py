@@ -1,0 +1,162 @@
+"""The process in which pages are parsed: it gets batches and gives back rows.
+
+It is started by the sandbox, bounded in memory, and ended by the kernel's alarm if a page
+takes too long, even when the sandbox itself is dead by then. Nothing that plugins print or
+log gets out.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import mmap
+import os
+import pickle
+import select
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from crawl.clock import SystemClock
+from crawl.model.contents import contents_of
+from crawl.model.parse import ParseStatus
+from crawl.parsing.document import Verdict
+from crawl.parsing.pipeline import Pipeline
+from crawl.parsing.plan import Parsing
+from crawl.parsing.process.messages import (
+    PROGRESS,
+    Hangup,
+    Reply,
+    pack_refusal,
+    pack_reply,
+    receive,
+    send,
+    unpack_request,
+)
+from crawl.parsing.settings import PARSER_MEMORY_LIMIT, PARSER_TIMEOUT
+
+READY = b"ready"
+_IDLE_S = 300
+RARE_COLLECTIONS = (20_000, 20, 20)
+"""A batch makes some thousand objects that all live until its end: looking for garbage among
+them every 700 is in vain."""
+
+
+def main(progress: int) -> None:
+    """Serves until the other end is gone; `progress` is the file of the shared memory."""
+    orders, answers = _private_pipes()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever is interrupted tells us
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, whatever it is doing
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    try:
+        (plan,) = receive(orders)
+        parsing: Parsing = pickle.loads(plan)
+        pipeline = Pipeline(parsing)
+        memory = _bounded(parsing.config[PARSER_MEMORY_LIMIT])
+        begins = _told(progress, parsing.config[PARSER_TIMEOUT])
+        gc.freeze()
+        gc.set_threshold(*RARE_COLLECTIONS)
+        send(answers, [READY])
+        _silence()
+        while True:
+            if not _is_wanted(orders):
+                return
+            request = receive(orders)
+            try:
+                answer = _answer(pipeline, request, begins, memory)
+            except Exception as error:
+                answer = pack_refusal(_verdict(error))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            send(answers, answer)
+            del request, answer
+    except Hangup:
+        return
+
+
+def _is_wanted(orders: IO[bytes]) -> bool:
+    """Whether an order comes, or an end; nobody who has waited so long will be missed."""
+    poll = select.poll()
+    poll.register(orders, select.POLLIN)
+    return bool(poll.poll(_IDLE_S * 1000))
+
+
+def _answer(
+    pipeline: Pipeline,
+    request: list[bytes],
+    begins: Callable[[int], None],
+    is_worn: Callable[[], bool],
+) -> list[Any]:
+    contents, condemned = unpack_request(request)
+    batch = pipeline.parse(list(contents_of(contents)), begins, condemned)
+    known = sum(verdict.status is ParseStatus.MEMORY for verdict in condemned.values())
+    ran_out = batch.counters[f"parse.{ParseStatus.MEMORY.value}"] > known
+    return pack_reply(Reply(batch, ran_out or is_worn()))
+
+
+def _verdict(error: Exception) -> Verdict:
+    """Of a fault that no page was told of: in choosing links, or in making rows."""
+    status = ParseStatus.MEMORY if isinstance(error, MemoryError) else ParseStatus.EXCEPTION
+    return Verdict(status, f"{type(error).__name__}: {error}")
+
+
+def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Our two pipes under numbers of their own: a plugin that prints writes elsewhere."""
+    orders = os.fdopen(os.dup(0), "rb", buffering=1 << 20)
+    answers = os.fdopen(os.dup(1), "wb", buffering=1 << 16)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+
+    def cut() -> None:
+        os.dup2(nothing, orders.fileno())
+        os.dup2(nothing, answers.fileno())
+
+    # a fork that a plugin makes must not answer beside us, nor hold our pipes open
+    os.register_at_fork(after_in_child=cut)
+    return orders, answers
+
+
+def _silence() -> None:
+    """From here on nobody listens: faults in starting have been told by now."""
+    os.dup2(1, 2)
+
+
+def _told(progress: int, timeout: float) -> Callable[[int], None]:
+    """Tells of each page that begins, and sets the alarm for it."""
+    shared = mmap.mmap(progress, PROGRESS.size)
+    clock = SystemClock()
+
+    def begins(page: int) -> None:
+        PROGRESS.pack_into(shared, 0, page, clock.monotonic())
+        if timeout > 0:
+            signal.setitimer(signal.ITIMER_REAL, timeout)
+
+    return begins
+
+
+def _bounded(limit: int) -> Callable[[], bool]:
+    """Limits the address space; returns the question whether half of the limit is gone."""
+    base = _address_space()
+    if sys.platform == "win32" or limit <= 0 or base is None:
+        return lambda: False
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = base + limit if hard == resource.RLIM_INFINITY else min(base + limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    return lambda: (_address_space() or 0) > base + limit // 2
+
+
+def _address_space() -> int | None:
+    """Bytes of our address space; None where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * mmap.PAGESIZE

@@ -1,0 +1,149 @@
+"""Sockets that keep an eye on the transfer they serve.
+
+Timeouts of Python's clients begin anew with every byte, so a server that drips holds a
+thread for hours. Here each read waits no longer than what is left of every limit.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from crawl.interfaces.protocol import FailureKind
+from crawl.plugins.protocol.shared.limits import Limits
+from crawl.plugins.protocol.shared.response_head import Head
+
+_SLACK = 1.01
+"""So much longer may a wait be than it should, to be left as it is."""
+
+
+class Watch:
+    """The time and the bytes of one transfer, on the thread that makes it."""
+
+    def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
+        self._limits = limits
+        self._monotonic = monotonic
+        self.started = monotonic()
+        self.sent_at = 0.0
+        self.request = b""
+        self.raw_head = b""
+        self.head: Head | None = None
+        """Of the final answer, once it has come."""
+        self.expired: FailureKind | None = None
+        self.is_kept = False
+        """The connection served others before."""
+        self._received = 0
+        self._window_from = 0.0
+        self._window_received = 0
+
+    @property
+    def most_head(self) -> int:
+        return self._limits.header
+
+    @property
+    def is_answered(self) -> bool:
+        """Something of an answer has come."""
+        return self._received > 0
+
+    def now(self) -> float:
+        return self._monotonic()
+
+    def sending(self, data: bytes) -> None:
+        if data.startswith(b"CONNECT "):
+            return
+        self.sent_at = self.sent_at or self._monotonic()
+        self.request += data[: self._limits.header]
+        self._received = 0
+
+    def wait(self) -> float:
+        """How long the next read may take; TimeoutError where it may not begin."""
+        now = self._monotonic()
+        total = self.started + self._limits.total - now
+        if self._received:
+            patience = self._window_from + self._limits.low_speed_time - now
+            kind = FailureKind.LOW_SPEED
+        else:
+            patience = (self.sent_at or self.started) + self._limits.first_byte - now
+            kind = FailureKind.FIRST_BYTE_TIMEOUT
+        self.expired = FailureKind.TOTAL_TIMEOUT if total <= patience else kind
+        left = min(total, patience)
+        if left <= 0:
+            raise TimeoutError(self.expired)
+        return left
+
+    def received(self, count: int) -> None:
+        """So many bytes have come."""
+        self.expired = None
+        now = self._monotonic()
+        if not self._received:
+            self._window_from = now
+        self._received += count
+        waited = now - self._window_from
+        if waited > self._limits.low_speed_time / 2:
+            fresh = self._received - self._window_received
+            if fresh >= self._limits.low_speed_bytes:
+                self._window_from, self._window_received = now, self._received
+
+
+class _Current(threading.local):
+    watch: Watch | None = None
+
+
+CURRENT = _Current()
+"""The watch of the transfer that this thread makes."""
+
+
+class _Watched(socket.socket):
+    """Waits no longer than the watch of its thread allows."""
+
+    def settimeout(self, value: float | None) -> None:
+        """urllib3 sets one for each step. Where a watch is kept it knows better, and it needs
+        no system call: each hands the interpreter to another thread."""
+        if CURRENT.watch is None or self.gettimeout() is None:
+            super().settimeout(value)
+
+    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
+        watch = CURRENT.watch
+        if watch is None:
+            return super().recv_into(buffer, nbytes or 0, flags)
+        self._allow(watch.wait())
+        count = super().recv_into(buffer, nbytes or 0, flags)
+        watch.received(count)
+        return count
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        watch = CURRENT.watch
+        if watch is not None:
+            watch.sending(bytes(data))
+            self._allow(watch.wait())
+        super().sendall(data, flags)
+
+    def _allow(self, seconds: float) -> None:
+        if not seconds <= (self.gettimeout() or 0.0) <= seconds * _SLACK:
+            super().settimeout(seconds)
+
+
+class WatchedSocket(_Watched):
+    """Plain."""
+
+
+class WatchedSSLSocket(_Watched, ssl.SSLSocket):
+    """With TLS. A connection that ends without TLS having said so may have been cut by
+    anybody: that is no end of a body (RFC 9112, 9.8), though Python takes it for one."""
+
+    @property
+    def suppress_ragged_eofs(self) -> bool:
+        return False
+
+    @suppress_ragged_eofs.setter
+    def suppress_ragged_eofs(self, value: bool) -> None:
+        """Python sets it for every socket."""
+
+    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
+        with suppress(ssl.SSLEOFError):
+            return super().recv_into(buffer, nbytes, flags)
+        raise ConnectionResetError("TLS ended without saying so")

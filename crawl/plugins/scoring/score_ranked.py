@@ -1,0 +1,42 @@
+"""Filters for which the record's score is the rank: what they all do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.interfaces.scoring import SCORE_KEY, ScoringFilter
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Parse
+from crawl.plugins.scoring.inheritance import with_score
+
+
+class ByScore(ScoringFilter):
+    """A linked URL starts with nothing, generate prefers the rich, and a page's score travels
+    with it to its links."""
+
+    def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
+        return datum if datum.score == 0.0 else replace(datum, score=0.0)
+
+    def initial_scores(
+        self, datums: pa.Table, scores: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float32]:
+        return np.zeros(len(scores), dtype=np.float32)
+
+    def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
+        return datum.score * value
+
+    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
+        return pc.multiply(datums["score"].combine_chunks(), values)
+
+    def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
+        return {SCORE_KEY: repr(datum.score)}
+
+    def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
+        return with_score(content, parse)
