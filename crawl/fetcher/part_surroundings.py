@@ -23,7 +23,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import Resolved
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.net.dns import HostResolver
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.rules.redirect import RedirectRules
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
@@ -63,7 +63,7 @@ class PartFetching:
     """When the job's time is up, by the wall clock: a task that is tried again has no more."""
     strays: Strays | None = None
     """What the other tasks left, and are done: all servers are this one's to ask then."""
-    parsing: Parsing | None = None
+    parsing: ParsePlan | None = None
     """How pages are parsed while they are fetched; None where they are not."""
     list_normalizers: NormalizerChain | None = None
     list_filters: FilterChain | None = None

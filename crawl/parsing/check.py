@@ -18,7 +18,7 @@ from crawl.counters import Counters
 from crawl.model.content import Content
 from crawl.model.parse import Outlink
 from crawl.model.tables import PARSE_DATA
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.parsing.settings import MIME_TYPE_MAGIC
 from crawl.rules.outlinks import OutlinkRules, keep
@@ -73,7 +73,7 @@ class CheckedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class PageCheck:
     """All that came of a page."""
 
     documents: tuple[CheckedDocument, ...]
@@ -94,11 +94,11 @@ class ParseChecker:
         self._force_as = force_as
         if force_as:
             config = config.with_values({MIME_TYPE_MAGIC.name: False}, "--force-as")
-        self._parsing = Parsing.from_config(config)
+        self._parsing = ParsePlan.from_config(config)
         self._exemptions = self._parsing.build().exemptions
         self._sandbox = Sandbox(replace(self._parsing, outlinks=_ALL_LINKS))
 
-    def check(self, content: Content) -> Checked:
+    def check(self, content: Content) -> PageCheck:
         if self._force_as:
             parameters = content.content_type.partition(";")[2]
             declared = f"{self._force_as};{parameters}" if parameters else self._force_as
@@ -116,7 +116,7 @@ class ParseChecker:
         parsers = tuple(
             name.removeprefix(_PARSED_BY) for name in batch.counters if name.startswith(_PARSED_BY)
         )
-        return Checked(documents, parsers, Counters(told))
+        return PageCheck(documents, parsers, Counters(told))
 
     def close(self) -> None:
         self._sandbox.close()

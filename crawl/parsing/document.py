@@ -34,7 +34,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PageFailure:
     """Why a page is not to be parsed again: what became of the process that tried."""
 
     status: ParseStatus

@@ -23,9 +23,9 @@ from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.model.status import Status
 from crawl.parsing import rows
 from crawl.parsing.directives import canonical_of_link_header, directives_of_header
-from crawl.parsing.document import CACHING_FORBIDDEN_KEY, Document, ParsedBatch, Verdict, joined
+from crawl.parsing.document import CACHING_FORBIDDEN_KEY, Document, PageFailure, ParsedBatch, joined
 from crawl.parsing.page_time import not_the_pages
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.settings import (
     DB_PARSEMETA_TO_CRAWLDB,
     HTTP_AGENT_NAME,
@@ -44,7 +44,7 @@ from crawl.rules.outlinks import Kept, keep
 from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
 
-__all__ = ["ParsedBatch", "Parsing", "Pipeline", "joined", "parse_batch"]
+__all__ = ["ParsePlan", "ParsedBatch", "Pipeline", "joined", "parse_batch"]
 
 _LONGEST_MESSAGE = 300
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
@@ -60,7 +60,7 @@ _FAULTS = (Exception, SystemExit)
 """What a plugin may raise: a page must not end the process, whatever its reader does."""
 
 
-def parse_batch(parsing: Parsing, contents: Sequence[Content]) -> ParsedBatch:
+def parse_batch(parsing: ParsePlan, contents: Sequence[Content]) -> ParsedBatch:
     """Parses pages in this very process, without any guard: for checkers and tests."""
     return Pipeline(parsing).parse(contents)
 
@@ -68,7 +68,7 @@ def parse_batch(parsing: Parsing, contents: Sequence[Content]) -> ParsedBatch:
 class Pipeline:
     """A plan with its plugins built. Called by one thread at a time."""
 
-    def __init__(self, parsing: Parsing) -> None:
+    def __init__(self, parsing: ParsePlan) -> None:
         config = parsing.config
         self._parsing = parsing
         self._plugins = parsing.build()
@@ -93,7 +93,7 @@ class Pipeline:
         self,
         contents: Sequence[Content],
         begins: Callable[[int], None] = lambda page: None,
-        condemned: Mapping[int, Verdict] | None = None,
+        condemned: Mapping[int, PageFailure] | None = None,
     ) -> ParsedBatch:
         """The pages' rows. `begins` is told the number of each page as its turn comes, and
         at last the number of pages; the `condemned` are not parsed again, but recorded."""
@@ -108,7 +108,7 @@ class Pipeline:
 
     # --- one page ----------------------------------------------------------------------
     def _page(
-        self, content: Content, verdict: Verdict | None, counters: Counters
+        self, content: Content, verdict: PageFailure | None, counters: Counters
     ) -> list[Document]:
         counters["pages"] += 1
         if content.status != Status.FETCH_SUCCESS:

@@ -1,4 +1,4 @@
-"""Parsing: which plugins parse, and how; resolved on the driver, built where it is used."""
+"""ParsePlan: which plugins parse, and how; resolved on the driver, built where it is used."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TypeMap = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Parsing:
+class ParsePlan:
     """All that a task needs to parse pages; travels as names and configuration."""
 
     config: Config
@@ -55,7 +55,7 @@ class Parsing:
     @classmethod
     def from_config(
         cls, config: Config, *, filter_urls: bool = True, normalize_urls: bool = True
-    ) -> Parsing:
+    ) -> ParsePlan:
         """The configured plan. Every plugin is built once, so that what is wrong is told on
         the driver and rule files travel with the configuration."""
         names: tuple[str, ...] = config[PLUGIN_PARSER]
@@ -84,9 +84,9 @@ class Parsing:
             _require_main_content()
         return plan
 
-    def build(self) -> Plugins:
+    def build(self) -> ParsePlugins:
         """The plugins, configured; raises ConfigError or PluginError."""
-        return Plugins(
+        return ParsePlugins(
             {plugin.name: plugin.build(self.config) for plugin in self.parsers},
             [(plugin.name, plugin.build(self.config)) for plugin in self.parse_filters],
             self.signature.build(self.config),
@@ -95,7 +95,7 @@ class Parsing:
 
 
 @dataclass(frozen=True, slots=True)
-class Plugins:
+class ParsePlugins:
     """The plugins of a plan, built in this process."""
 
     parsers: dict[str, Parser]

@@ -14,7 +14,7 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWL_PARSE
 from crawl.model.tables import PARSE_DATA as DATA_TABLE
 from crawl.model.tables import PARSE_TEXT as TEXT_TABLE
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.chunks import Piece
@@ -27,17 +27,17 @@ _GROUP_ROWS = 512
 
 
 @dataclass(frozen=True)
-class PartParsing:
+class ParseTask:
     """What every task needs to know."""
 
     segment: Folder
-    parsing: Parsing
+    parsing: ParsePlan
     buckets: int
     """Of the CrawlDb, by which the rows that are bound for it are split."""
 
 
 @dataclass(frozen=True, slots=True)
-class PartParsed:
+class ParseTaskResult:
     """What became of a task's pages: one file of each part of the segment."""
 
     part: int
@@ -45,11 +45,11 @@ class PartParsed:
     counters: Counters
 
 
-def parse_part(
-    parsing: PartParsing,
+def run_parse_task(
+    parsing: ParseTask,
     files: tuple[PartFile, ...],
     told: Callable[[int], None] = lambda pages: None,
-) -> PartParsed:
+) -> ParseTaskResult:
     """Parses the files, one after the other; `told` hears how many pages are done."""
     part, counters = files[0].part, Counters()
     names = {table: attempt_name(f"part-{part:05d}") for table in (PARSE, PARSE_DATA, PARSE_TEXT)}
@@ -81,7 +81,7 @@ def parse_part(
     for table, writer in ((PARSE_DATA, data), (PARSE_TEXT, text)):
         size = parsing.segment.child(table).size(names[table]) or 0
         pieces[table] = Piece(names[table], writer.rows, size)
-    return PartParsed(part, pieces, counters)
+    return ParseTaskResult(part, pieces, counters)
 
 
 def _pages(segment: Folder, files: tuple[PartFile, ...], counters: Counters) -> Iterator[pa.Table]:

@@ -39,7 +39,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model import tables
 from crawl.model.hosts import merged_troubles, troubles_table
 from crawl.model.report import Report
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.chunks import FOLLOWED
@@ -210,9 +210,9 @@ def _buckets(crawl_dir: CrawlDir, config: Config) -> int:
     return config[CRAWLDB_BUCKETS] if crawldb is None else crawldb.buckets
 
 
-def _parsing(config: Config) -> Parsing | None:
+def _parsing(config: Config) -> ParsePlan | None:
     if config[FETCHER_PARSE]:
-        return Parsing.from_config(config)
+        return ParsePlan.from_config(config)
     if config[FETCHER_FOLLOW_DEPTH] > 0:
         raise ConfigError("fetcher.follow.outlinks.depth needs fetcher.parse=true")
     return None

@@ -173,7 +173,7 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
                 assert not asap or plugin.should_fetch(URL, after, NOW)
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for datum in self.datums():
             assert there.initialize(URL, datum, NOW) == here.initialize(URL, datum, NOW)
 

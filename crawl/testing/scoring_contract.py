@@ -225,7 +225,7 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
                 assert math.isfinite(boost)
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for datum in self.datums():
             assert there.sort_value(URL, datum, 1.0) == here.sort_value(URL, datum, 1.0)
 

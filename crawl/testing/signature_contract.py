@@ -49,7 +49,7 @@ class SignatureContract(PluginContract[Signature]):
             assert isinstance(digest, bytes) and 1 <= len(digest) <= 256
 
     def test_the_same_page_has_the_same_digest(self) -> None:
-        here, again, there = self.make(), self.make(), self.make_elsewhere()
+        here, again, there = self.make(), self.make(), self.make_on_executor()
         for content, parse in self.pages():
             digest = here.calculate(content, parse)
             assert digest == again.calculate(content, parse) == there.calculate(content, parse)

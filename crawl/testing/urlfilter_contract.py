@@ -59,6 +59,6 @@ class URLFilterContract(PluginContract[URLFilter]):
                     assert accepted.as_py() == (plugin.rejection(url) is None)
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for url in self.urls():
             assert there.rejection(url) == here.rejection(url), url

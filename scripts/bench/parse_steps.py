@@ -29,7 +29,7 @@ from crawl.model.status import Status
 from crawl.parsing import rows
 from crawl.parsing.document import Document, ParsedBatch
 from crawl.parsing.pipeline import Pipeline
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.child import RARE_COLLECTIONS
 from crawl.parsing.process.messages import (
     Reply,
@@ -67,7 +67,7 @@ def main(address: str, settings: str, pages: str) -> None:
     config = config_of(Path(settings))
     contents = _contents(CrawlDir(address), int(pages))
     batches = [contents[start : start + BATCH] for start in range(0, len(contents), BATCH)]
-    plan = Parsing.from_config(config)
+    plan = ParsePlan.from_config(config)
     pipeline = Watched(plan)
     pipeline.parse(batches[0])
     gc.collect()
@@ -137,7 +137,7 @@ def _piped(contents: list[Content], batch: ParsedBatch) -> None:
     unpack_reply([bytes(part) for part in pack_reply(Reply(batch, False))])
 
 
-def _started(plan: Parsing) -> float:
+def _started(plan: ParsePlan) -> float:
     """Until it asks for pages."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Sandbox(plan) as sandbox:

@@ -22,7 +22,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
 from crawl.model.status import Status
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import FETCH, GENERATE, PartFile
@@ -288,7 +288,7 @@ def test_a_link_to_a_page_that_was_fetched_before_a_death_is_not_followed(
     follows = {"fetcher.parse": True, "fetcher.follow.outlinks.depth": 1}
     same_host = {"fetcher.follow.outlinks.ignore.external": False}
     part = Part(tmp_path, [target, source], fetcher__threads__fetch=2, **follows, **same_host)
-    part.fetching = replace(part.fetching, parsing=Parsing.from_config(part.fetching.config))
+    part.fetching = replace(part.fetching, parsing=ParsePlan.from_config(part.fetching.config))
 
     def die_after_the_target(request: Request) -> Answer:
         while not part.records():

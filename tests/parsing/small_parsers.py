@@ -17,7 +17,7 @@ from crawl.interfaces.parser import Parser
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse, ParseStatus, Refresh
 from crawl.model.status import Status
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 
 HERE = "tests.parsing.small_parsers"
 NOW = 1_800_000_000_000
@@ -144,5 +144,5 @@ def settings(**changes: Any) -> dict[str, Any]:
     }
 
 
-def plan(**changes: Any) -> Parsing:
-    return Parsing.from_config(Config.of(settings(**changes)))
+def plan(**changes: Any) -> ParsePlan:
+    return ParsePlan.from_config(Config.of(settings(**changes)))

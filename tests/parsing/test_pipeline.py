@@ -21,7 +21,7 @@ from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWL_PARSE, PARSE_DATA, PARSE_TEXT
 from crawl.parsing.document import ParsedBatch
-from crawl.parsing.pipeline import Parsing, parse_batch
+from crawl.parsing.pipeline import ParsePlan, parse_batch
 from tests.parsing.small_parsers import HERE as SMALL
 from tests.parsing.small_parsers import NOW, content, plan, settings
 
@@ -282,11 +282,11 @@ def test_a_file_says_which_parser_reads_a_type() -> None:
     line, other = f"{SMALL}:LineParser", f"{HERE}:AnyText"
     files = {"parse-plugins.txt": f"# the order is another\ntext/plain\t{other} {line}\n"}
     made = settings(plugin__parser=[line, other])
-    plain = Parsing.from_config(Config.of(made, files))
+    plain = ParsePlan.from_config(Config.of(made, files))
     assert only(parse_batch(plain, [content(URL, "title T")]))["title"] == "any text"
     for text, said in (("text/plain", "which parsers"), ("* nobody", "'nobody' is not among")):
         with pytest.raises(ConfigError, match=f"parse-plugins.txt:1: .*{said}"):
-            Parsing.from_config(Config.of(made, {"parse-plugins.txt": text}))
+            ParsePlan.from_config(Config.of(made, {"parse-plugins.txt": text}))
 
 
 class Upper(ParseFilter):
@@ -394,7 +394,7 @@ def test_what_cannot_be_is_told_when_the_plan_is_made(monkeypatch: pytest.Monkey
 def test_external_links_may_be_exempt() -> None:
     made = settings(db__ignore__external__links=True, urlexemption__order=["ignoreexempt"])
     files = {"db-ignore-external-exemptions.txt": "+\\.css$\n"}
-    plain = Parsing.from_config(Config.of(made, files))
+    plain = ParsePlan.from_config(Config.of(made, files))
     page = content(URL, "link http://b.org/x.css", "link http://b.org/x")
     assert [link["url"] for link in only(parse_batch(plain, [page]))["outlinks"]] == [
         "http://b.org/x.css"

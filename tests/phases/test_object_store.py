@@ -11,7 +11,13 @@ import pytest
 
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.servers import faulty_proxy
-from crawl.testing.servers.faulty_proxy import PASSING, Asked, Fault, FaultyProxy, Seeded
+from crawl.testing.servers.faulty_proxy import (
+    PASSING,
+    Fault,
+    FaultyProxy,
+    ProxiedRequest,
+    SeededFaults,
+)
 from tests.phases.remote_crawls import RemoteCrawlsContract
 from tests.storage import s3_server
 from tests.storage.s3_server import S3Server, proxied
@@ -31,7 +37,7 @@ class S3Line:
         return f"{self.server.new_bucket()}/deep/crawl"
 
     def trouble(self, seed: int) -> None:
-        self.proxy.plan = Seeded(seed, 0.15)
+        self.proxy.plan = SeededFaults(seed, 0.15)
 
     def was_troubled(self) -> bool:
         return set(self.proxy.faults) == set(PASSING) and sum(self.proxy.faults.values()) > 20
@@ -42,7 +48,7 @@ class S3Line:
     def kill(self, pid: int, death: int) -> None:
         left = WRITES_OF_A_LIFE
 
-        def plan(asked: Asked) -> Fault | None:
+        def plan(asked: ProxiedRequest) -> Fault | None:
             nonlocal left
             left -= asked.method not in ("GET", "HEAD")
             if left > 0:

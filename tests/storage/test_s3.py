@@ -9,7 +9,7 @@ import pytest
 
 from crawl.storage.folder import Folder
 from crawl.testing.servers import faulty_proxy
-from crawl.testing.servers.faulty_proxy import Asked, Fault, FaultyProxy, Seeded
+from crawl.testing.servers.faulty_proxy import Fault, FaultyProxy, ProxiedRequest, SeededFaults
 from tests.storage.remote_contract import RemoteFilesContract
 from tests.storage.remote_files import MIB, each_call, told
 from tests.storage.s3_server import S3Server, proxied
@@ -45,7 +45,7 @@ class Bucket:
         return self.folder
 
     def trouble(self) -> None:
-        self.proxy.plan = Seeded(7, 0.25)
+        self.proxy.plan = SeededFaults(7, 0.25)
 
     def troubles(self) -> int:
         return sum(self.proxy.faults.values())
@@ -76,7 +76,7 @@ class Once:
         self.fault, self.method, self.part = fault, method, part
         self.left = 1
 
-    def __call__(self, asked: Asked) -> Fault | None:
+    def __call__(self, asked: ProxiedRequest) -> Fault | None:
         if self.left and asked.method == self.method and self.part in asked.path:
             self.left -= 1
             return self.fault

@@ -16,7 +16,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.rules.follow import Following
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT
@@ -40,7 +40,7 @@ class Found:
 class ParseLine:
     """The parser of one task. `parse` is called by one thread, `found` by another."""
 
-    def __init__(self, parsing: Parsing, following: Following) -> None:
+    def __init__(self, parsing: ParsePlan, following: Following) -> None:
         self._sandbox = Sandbox(parsing)
         self._sandbox.start()  # it loads while the first pages are fetched
         self._following = following

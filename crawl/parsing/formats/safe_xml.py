@@ -34,7 +34,7 @@ class BadXml(Exception):
     """The text is no XML, or more of it than can be read safely."""
 
 
-class Handler(Protocol):
+class XmlHandler(Protocol):
     """What is told of a document; names are `{namespace}name` as lxml writes them."""
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None: ...
@@ -74,7 +74,7 @@ def prepared(text: str) -> str:
     return "".join(pieces)
 
 
-def read(text: str, handler: Handler) -> None:
+def read(text: str, handler: XmlHandler) -> None:
     """Tells the handler of the document; BadXml where there is none."""
     target = _Target(handler)
     parser = etree.XMLParser(
@@ -101,7 +101,7 @@ def read(text: str, handler: Handler) -> None:
 class _Target:
     """Counts the depth on the way to the handler."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: XmlHandler) -> None:
         self.start_, self.data, self.end_ = handler.start, handler.data, handler.end
         self.depth = 0
         self.elements = 0

@@ -62,7 +62,7 @@ def refresh_of(content: str) -> tuple[int, str] | None:
     return (int(found[1]), target) if target and is_useful(target) else None
 
 
-class HtmlFacts:
+class HtmlMetadata:
     """Collects them while the page is read; URLs are made absolute at the end, when the
     base is known. Of what is said twice the first counts, and nothing is without bound."""
 

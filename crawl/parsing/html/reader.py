@@ -22,7 +22,7 @@ from crawl.parsing.html.links import (
     references,
     rel_of,
 )
-from crawl.parsing.html.metadata import HtmlFacts
+from crawl.parsing.html.metadata import HtmlMetadata
 from crawl.parsing.html.text import BREAKS, UNSEEN, collapsed, lines
 
 FORM_ACTIONS: Property[bool] = boolean(
@@ -72,7 +72,7 @@ class HtmlReader:
     def __init__(self, url: str, settings: HtmlSettings) -> None:
         self._url = url
         self._settings = settings
-        self._facts = HtmlFacts()
+        self._facts = HtmlMetadata()
         self._pieces: list[str] = []
         self._marks: list[int] = []
         self._links: list[tuple[str, str, str]] = []
@@ -254,7 +254,7 @@ class HtmlReader:
             self._title = title
 
 
-class Action(NamedTuple):
+class ElementAction(NamedTuple):
     """What is to be done at an element. A tuple, because it is unpacked at every one."""
 
     text: str | None
@@ -290,9 +290,9 @@ _ENDS: dict[str, Callable[[HtmlReader], object]] = {
     "svg": HtmlReader._svg_end,
     "title": HtmlReader._title_end,
 }
-_NOTHING = Action(None, None, None)
-ACTIONS: dict[str, Action] = {
-    tag: Action(BREAKS.get(tag), _STARTS.get(tag), _ENDS.get(tag))
+_NOTHING = ElementAction(None, None, None)
+ACTIONS: dict[str, ElementAction] = {
+    tag: ElementAction(BREAKS.get(tag), _STARTS.get(tag), _ENDS.get(tag))
     for tag in BREAKS.keys() | _STARTS.keys()
 }
 """The elements that matter, for every reader: bound to one, it would be a cycle, and each

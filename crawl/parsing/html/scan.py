@@ -26,7 +26,7 @@ _LINES = _HEADINGS | {"p", "div", "br", "li", "tr", "table", "ul", "ol", "blockq
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class MarkupScan:
     """What was seen, in the order of the page."""
 
     metas: tuple[tuple[str, str], ...] = ()
@@ -43,7 +43,7 @@ class Scan:
 
 
 @lru_cache(maxsize=1)  # the filters of a page ask one after the other
-def scan(markup: str) -> Scan:
+def scan(markup: str) -> MarkupScan:
     """What is in the markup, however broken it is."""
     target = _Target()
     parser = etree.HTMLParser(target=target, encoding="utf-8", no_network=True, huge_tree=False)
@@ -55,7 +55,7 @@ def scan(markup: str) -> Scan:
     except (_TooDeep, etree.LxmlError, UnicodeError):
         pass  # what was seen until then is all there is
     target.finish()
-    return Scan(tuple(target.metas), tuple(target.headings), tuple(target.pieces))
+    return MarkupScan(tuple(target.metas), tuple(target.headings), tuple(target.pieces))
 
 
 class _TooDeep(Exception):

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl.html.guard import is_tame
 from crawl.html.tokens import VOID, feed
-from crawl.parsing.html.reader import ACTIONS, Action, HtmlReader
+from crawl.parsing.html.reader import ACTIONS, ElementAction, HtmlReader
 
 _TEXT = "-text"
 
@@ -28,7 +28,7 @@ def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:
     """Without recursion: a page may be deeper than Python's stack."""
     hidden = {node.mem_id for node in tree.css("[hidden]") if node.tag not in VOID}
     text, action_of = reader.text, ACTIONS.get
-    above: list[tuple[LexborNode, Action | None]] = []
+    above: list[tuple[LexborNode, ElementAction | None]] = []
     node = tree.root
     while node is not None:
         tag = node.tag

@@ -23,13 +23,13 @@ from typing import IO, Any
 from crawl.clock import SystemClock
 from crawl.model.contents import contents_of
 from crawl.model.parse import ParseStatus
-from crawl.parsing.document import Verdict
+from crawl.parsing.document import PageFailure
 from crawl.parsing.pipeline import Pipeline
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.messages import (
     PROGRESS,
-    Hangup,
-    Reply,
+    BatchReply,
+    PeerGone,
     pack_refusal,
     pack_reply,
     receive,
@@ -55,7 +55,7 @@ def main(progress: int) -> None:
     warnings.simplefilter("ignore")
     try:
         (plan,) = receive(orders)
-        parsing: Parsing = pickle.loads(plan)
+        parsing: ParsePlan = pickle.loads(plan)
         pipeline = Pipeline(parsing)
         memory = _bounded(parsing.config[PARSER_MEMORY_LIMIT])
         begins = _told(progress, parsing.config[PARSER_TIMEOUT])
@@ -74,7 +74,7 @@ def main(progress: int) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
             send(answers, answer)
             del request, answer
-    except Hangup:
+    except PeerGone:
         return
 
 
@@ -95,13 +95,13 @@ def _answer(
     batch = pipeline.parse(list(contents_of(contents)), begins, condemned)
     known = sum(verdict.status is ParseStatus.MEMORY for verdict in condemned.values())
     ran_out = batch.counters[f"parse.{ParseStatus.MEMORY.value}"] > known
-    return pack_reply(Reply(batch, ran_out or is_worn()))
+    return pack_reply(BatchReply(batch, ran_out or is_worn()))
 
 
-def _verdict(error: Exception) -> Verdict:
+def _verdict(error: Exception) -> PageFailure:
     """Of a fault that no page was told of: in choosing links, or in making rows."""
     status = ParseStatus.MEMORY if isinstance(error, MemoryError) else ParseStatus.EXCEPTION
-    return Verdict(status, f"{type(error).__name__}: {error}")
+    return PageFailure(status, f"{type(error).__name__}: {error}")
 
 
 def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:

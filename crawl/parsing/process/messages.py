@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from crawl.counters import Counters
 from crawl.model.parse import ParseStatus
-from crawl.parsing.document import ParsedBatch, Verdict
+from crawl.parsing.document import PageFailure, ParsedBatch
 
 _LENGTHS = struct.Struct("<5q")
 PROGRESS = struct.Struct("<qd")
@@ -24,7 +24,7 @@ PROGRESS = struct.Struct("<qd")
 NO_PAGE = -1
 
 
-class Hangup(Exception):
+class PeerGone(Exception):
     """The other end is gone."""
 
 
@@ -38,11 +38,11 @@ def send(pipe: IO[bytes], parts: Sequence[Any]) -> None:
             pipe.write(part)
         pipe.flush()
     except (BrokenPipeError, ValueError) as error:
-        raise Hangup from error
+        raise PeerGone from error
 
 
 def receive(pipe: IO[bytes]) -> list[bytes]:
-    """The next message; Hangup where there will be none."""
+    """The next message; PeerGone where there will be none."""
     lengths = _LENGTHS.unpack(_exactly(pipe, _LENGTHS.size))
     return [_exactly(pipe, length) for length in lengths if length >= 0]
 
@@ -50,12 +50,12 @@ def receive(pipe: IO[bytes]) -> list[bytes]:
 def _exactly(pipe: IO[bytes], size: int) -> bytes:
     data = pipe.read(size)
     if len(data) < size:
-        raise Hangup
+        raise PeerGone
     return data
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class BatchReply:
     """What the child made of a batch."""
 
     batch: ParsedBatch
@@ -63,46 +63,47 @@ class Reply:
     """Whether the child has used up so much memory that a new one is due."""
 
 
-class Refused(Exception):
+class BatchRefused(Exception):
     """The child could not make rows of a batch; its one line says why."""
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: PageFailure) -> None:
         super().__init__(verdict.message)
         self.verdict = verdict
 
 
-def pack_request(contents: pa.Table, condemned: Mapping[int, Verdict]) -> list[Any]:
+def pack_request(contents: pa.Table, condemned: Mapping[int, PageFailure]) -> list[Any]:
     told = [(page, verdict.status.value, verdict.message) for page, verdict in condemned.items()]
     return [json.dumps(told).encode(), _packed(contents)]
 
 
-def unpack_request(parts: list[bytes]) -> tuple[pa.Table, dict[int, Verdict]]:
+def unpack_request(parts: list[bytes]) -> tuple[pa.Table, dict[int, PageFailure]]:
     told, contents = parts
     condemned = {
-        page: Verdict(ParseStatus(status), message) for page, status, message in json.loads(told)
+        page: PageFailure(ParseStatus(status), message)
+        for page, status, message in json.loads(told)
     }
     return _unpacked(contents), condemned
 
 
-def pack_reply(reply: Reply) -> list[Any]:
+def pack_reply(reply: BatchReply) -> list[Any]:
     batch = reply.batch
     told = json.dumps({"counters": batch.counters, "worn": reply.is_worn})
     tables = (batch.parse_data, batch.parse_text, batch.crawl_parse)
     return [told.encode(), *map(_packed, tables)]
 
 
-def pack_refusal(verdict: Verdict) -> list[Any]:
+def pack_refusal(verdict: PageFailure) -> list[Any]:
     return [json.dumps([verdict.status.value, verdict.message]).encode()]
 
 
-def unpack_reply(parts: list[bytes]) -> Reply:
-    """The rows; Refused where there are none."""
+def unpack_reply(parts: list[bytes]) -> BatchReply:
+    """The rows; BatchRefused where there are none."""
     told = json.loads(parts[0])
     if len(parts) == 1:
         status, message = told
-        raise Refused(Verdict(ParseStatus(status), message))
+        raise BatchRefused(PageFailure(ParseStatus(status), message))
     data, text, crawl = map(_unpacked, parts[1:])
-    return Reply(ParsedBatch(data, text, crawl, Counters(told["counters"])), told["worn"])
+    return BatchReply(ParsedBatch(data, text, crawl, Counters(told["counters"])), told["worn"])
 
 
 def _packed(table: pa.Table) -> pa.Buffer:

@@ -24,8 +24,8 @@ from typing import IO
 from crawl.clock import Clock
 from crawl.errors import EnvironmentFault
 from crawl.model.parse import ParseStatus
-from crawl.parsing.document import Verdict
-from crawl.parsing.process.messages import NO_PAGE, PROGRESS, Hangup, receive, send
+from crawl.parsing.document import PageFailure
+from crawl.parsing.process.messages import NO_PAGE, PROGRESS, PeerGone, receive, send
 
 _GRACE_S = 5.0
 """The child's own alarm comes first; this is for a child that has switched it off."""
@@ -77,7 +77,7 @@ class ParserProcess:
         self.answers: IO[bytes] = self._process.stdout
         for pipe in (self.orders, self.answers):
             _widen(pipe)
-        with suppress(Hangup):  # which `get_ready` meets, too
+        with suppress(PeerGone):  # which `get_ready` meets, too
             send(self.orders, [plan])
 
     def get_ready(self) -> None:
@@ -86,7 +86,7 @@ class ParserProcess:
             return
         try:
             receive(self.answers)
-        except Hangup:
+        except PeerGone:
             self.end()
             self._complaints.seek(0)
             told = self._complaints.read().decode(errors="replace").strip().split("\n")[-1]
@@ -110,28 +110,28 @@ class ParserProcess:
         return page, began
 
     def wait(self, timeout: float) -> None:
-        """Until there is an answer, or Hangup where there will be none."""
+        """Until there is an answer, or PeerGone where there will be none."""
         poll = select.poll()
         poll.register(self.answers, select.POLLIN)
         while not poll.poll(_LOOK_EVERY_S * 1000):
             if self._process.poll() is not None and not poll.poll(0):
-                raise Hangup  # somebody else holds its end of the pipe
+                raise PeerGone  # somebody else holds its end of the pipe
             began = max(self.progress()[1], self._asked)
             if timeout > 0 and self._clock.monotonic() - began > timeout + _GRACE_S:
                 self._is_late = True
                 self._process.kill()
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PageFailure:
         """Why it ended; sees to it that it does."""
         code = self.end()
         if self._is_late or code == -signal.SIGALRM:
-            return Verdict(ParseStatus.TIMEOUT, "the parser did not come to an end in time")
+            return PageFailure(ParseStatus.TIMEOUT, "the parser did not come to an end in time")
         if code == -signal.SIGKILL:
-            return Verdict(ParseStatus.MEMORY, "the system was short of memory")
+            return PageFailure(ParseStatus.MEMORY, "the system was short of memory")
         if code is None:
-            return Verdict(ParseStatus.CRASHED, "the parser's process went astray")
+            return PageFailure(ParseStatus.CRASHED, "the parser's process went astray")
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return Verdict(ParseStatus.CRASHED, f"the parser's process died ({name})")
+        return PageFailure(ParseStatus.CRASHED, f"the parser's process died ({name})")
 
     def end(self) -> int | None:
         """Lets it go; its exit code, None where it had to be killed."""

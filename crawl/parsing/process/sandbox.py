@@ -21,12 +21,12 @@ from crawl.errors import EnvironmentFault
 from crawl.model.content import Content
 from crawl.model.contents import content_table
 from crawl.model.tables import CONTENT
-from crawl.parsing.document import ParsedBatch, Verdict, joined
-from crawl.parsing.plan import Parsing
+from crawl.parsing.document import PageFailure, ParsedBatch, joined
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.messages import (
     NO_PAGE,
-    Hangup,
-    Refused,
+    BatchRefused,
+    PeerGone,
     pack_request,
     receive,
     send,
@@ -45,7 +45,7 @@ Links and rows of one of 256 take half the time of those of four of 64."""
 class _Fault:
     """How and at which page of a batch the child ended."""
 
-    verdict: Verdict
+    verdict: PageFailure
     page: int | None
     """None where no single page can be blamed."""
 
@@ -53,7 +53,7 @@ class _Fault:
 class Sandbox:
     """Parses in a child, which is started when it is first needed, or before. For one thread."""
 
-    def __init__(self, parsing: Parsing, clock: Clock | None = None) -> None:
+    def __init__(self, parsing: ParsePlan, clock: Clock | None = None) -> None:
         self._plan = pickle.dumps(parsing)
         self._timeout: float = parsing.config[PARSER_TIMEOUT]
         self._clock = clock or SystemClock()
@@ -103,13 +103,13 @@ class Sandbox:
     ) -> None:
         self.close()
 
-    def _settled(self, batch: pa.Table, condemned: dict[int, Verdict]) -> ParsedBatch:
+    def _settled(self, batch: pa.Table, condemned: dict[int, PageFailure]) -> ParsedBatch:
         """The batch's rows. After a fault what comes before the page at fault is parsed
         again, the page is condemned, and the rest follows."""
         answer = self._exchange(batch, condemned)
         if isinstance(answer, ParsedBatch):
             return answer
-        parts: list[tuple[pa.Table, dict[int, Verdict]]]
+        parts: list[tuple[pa.Table, dict[int, PageFailure]]]
         if answer.page is None and batch.num_rows > 1:
             middle = batch.num_rows // 2  # it is one of them: each half is tried by itself
             parts = [(batch.slice(0, middle), {}), (batch.slice(middle), {})]
@@ -129,7 +129,7 @@ class Sandbox:
         settled.counters["parser_restarts"] += 1
         return settled
 
-    def _exchange(self, batch: pa.Table, condemned: dict[int, Verdict]) -> ParsedBatch | _Fault:
+    def _exchange(self, batch: pa.Table, condemned: dict[int, PageFailure]) -> ParsedBatch | _Fault:
         self.start()
         child = self._child
         assert child is not None
@@ -140,10 +140,10 @@ class Sandbox:
             send(child.orders, pack_request(batch, condemned))
             child.wait(self._timeout)
             reply = unpack_reply(receive(child.answers))
-        except Refused as refused:
+        except BatchRefused as refused:
             self._end()
             return _Fault(refused.verdict, None)
-        except (Hangup, OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+        except (PeerGone, OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             # dead, or beside itself: what it says cannot be understood
             self._child = None
             page = child.progress()[0]

@@ -26,11 +26,11 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.net.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
-from crawl.plugins.protocol.curl.errors import CONNECTING, kind_of
+from crawl.plugins.protocol.curl.errors import CONNECT_ERRNO_KINDS, failure_kind
 from crawl.plugins.protocol.shared.body import Body
 from crawl.plugins.protocol.shared.directory_listing import listing_page
-from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, Limits
-from crawl.plugins.protocol.shared.target import Target, target_of
+from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
+from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
 USERNAME: Property[str] = text("ftp.username", "anonymous", "User of FTP servers.")
 PASSWORD: Property[str] = text("ftp.password", "anonymous@example.com", "Password of that user.")
@@ -76,7 +76,7 @@ class FtpProtocol(FetchProtocol):
         monotonic: Callable[[], float] = _SYSTEM.monotonic,
     ) -> None:
         waits = max(1.0, config[TIMEOUT] / 1000)
-        limits = replace(Limits.of(config), connect=waits, low_speed_time=waits)
+        limits = replace(TransferLimits.of(config), connect=waits, low_speed_time=waits)
         limit = config[CONTENT_LIMIT]
         self._limits = replace(limits, body=limits.body_of(limit))
         self._login = (config[USERNAME], config[PASSWORD])
@@ -84,7 +84,7 @@ class FtpProtocol(FetchProtocol):
         self._monotonic = monotonic
 
     def fetch(self, request: Request) -> Response | Failure:
-        target = target_of(request.url)
+        target = request_target(request.url)
         if target is None or target.server.scheme != "ftp":
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an ftp URL")
         located = self._resolver.locate(target.server.host)
@@ -104,7 +104,7 @@ class FtpProtocol(FetchProtocol):
         """Nothing is kept."""
 
     def _prepare(
-        self, curl: Any, target: Target, address: str, body: Body, request: Request
+        self, curl: Any, target: RequestTarget, address: str, body: Body, request: Request
     ) -> None:
         bracketed = f"[{address}]" if ":" in address else address
         curl.setopt(pycurl.URL, target.plain)
@@ -127,7 +127,7 @@ class FtpProtocol(FetchProtocol):
             curl.setopt(pycurl.TIMEVALUE, request.modified_since_ms // 1000)
 
     def _transfer(
-        self, curl: Any, target: Target, address: str, body: Body, request: Request
+        self, curl: Any, target: RequestTarget, address: str, body: Body, request: Request
     ) -> Response | Failure:
         started = self._monotonic()
         code, message = 0, ""
@@ -175,10 +175,10 @@ class FtpProtocol(FetchProtocol):
             slow = message.startswith("Operation too slow")
             return FailureKind.LOW_SPEED if slow else FailureKind.TOTAL_TIMEOUT
         if code == pycurl.E_COULDNT_CONNECT:
-            known = CONNECTING.get(curl.getinfo(pycurl.OS_ERRNO))
+            known = CONNECT_ERRNO_KINDS.get(curl.getinfo(pycurl.OS_ERRNO))
             if known is not None:
                 return known
-        return kind_of(code, message, proxied=False)
+        return failure_kind(code, message, proxied=False)
 
 
 def _headers(modified: int) -> Headers:

@@ -22,25 +22,25 @@ from crawl.interfaces.protocol import (
 )
 from crawl.masking import masked_head
 from crawl.net.dns import Resolve, system_addresses
-from crawl.plugins.protocol.curl.errors import CONNECTING, CONNECTION_LOST, kind_of
+from crawl.plugins.protocol.curl.errors import CONNECT_ERRNO_KINDS, CONNECTION_LOST, failure_kind
 from crawl.plugins.protocol.curl.handle import CurlHandle
 from crawl.plugins.protocol.curl.pool import CurlPool
 from crawl.plugins.protocol.curl.transfers import CurlTransfers
 from crawl.plugins.protocol.http_base import (
     SYSTEM,
     HttpBase,
-    Sending,
-    is_asked_here,
+    OutgoingRequest,
+    must_resolve_host,
 )
-from crawl.plugins.protocol.shared.body import is_lost
+from crawl.plugins.protocol.shared.body import is_incomplete_page
 from crawl.plugins.protocol.shared.connections import (
     IDLE_TIME,
     MAX_IDLE,
     TLS_CHECK,
     USE_HTTP2,
-    authorities,
+    certificate_authorities,
 )
-from crawl.plugins.protocol.shared.target import target_of
+from crawl.plugins.protocol.shared.target import request_target
 
 _RECEIVED_AT_ONCE = 128 * 1024
 """Most pages in one go; libcurl lends the memory to one transfer after the other."""
@@ -62,7 +62,7 @@ class HttpProtocol(HttpBase):
         super().__init__(config, resolver=resolver, monotonic=monotonic)
         self._idle_time = max(1, int(config[IDLE_TIME]))
         self._verify = config[TLS_CHECK]
-        self._authorities = authorities(config)
+        self._certificate_authorities = certificate_authorities(config)
         self._http2 = config[USE_HTTP2]
         self._share = pycurl.CurlShare()
         self._share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
@@ -72,7 +72,7 @@ class HttpProtocol(HttpBase):
     def transfers(self) -> Transfers:
         return CurlTransfers(self._start, self._finish, self._most_idle, self.monotonic)
 
-    def send(self, sending: Sending) -> Response | Failure:
+    def send(self, sending: OutgoingRequest) -> Response | Failure:
         handle = self._pool.take(_place(sending))
         try:
             return self._send(handle, sending)
@@ -82,7 +82,7 @@ class HttpProtocol(HttpBase):
     def close(self) -> None:
         self._pool.close()
 
-    def _send(self, handle: CurlHandle, sending: Sending) -> Response | Failure:
+    def _send(self, handle: CurlHandle, sending: OutgoingRequest) -> Response | Failure:
         handle.begin(sending)
         code, message = 0, ""
         try:
@@ -99,20 +99,20 @@ class HttpProtocol(HttpBase):
 
     def _start(self, request: Request) -> CurlHandle | Failure | None:
         """Sets the request on a handle; None where its host has to be looked up."""
-        target = target_of(request.url)
+        target = request_target(request.url)
         if target is None or target.server.scheme not in self.schemes:
             return None
         proxy = self.proxy_of(target)
         host = target.server.host
         located = (
             self.resolver.known(host)
-            if is_asked_here(target, proxy)
+            if must_resolve_host(target, proxy)
             else self.resolver.passed_on(host)
         )
         if located is None:
             return None
         sending = self.prepare(request, target, proxy, located)
-        if not isinstance(sending, Sending):
+        if not isinstance(sending, OutgoingRequest):
             return sending
         handle = self._pool.take(_place(sending))
         handle.begin(sending)
@@ -129,7 +129,7 @@ class HttpProtocol(HttpBase):
         finally:
             self._pool.give_back(handle)
 
-    def _prepare(self, handle: CurlHandle, sending: Sending) -> None:
+    def _prepare(self, handle: CurlHandle, sending: OutgoingRequest) -> None:
         curl, server, login = handle.curl, sending.target.server, sending.digest
         curl.setopt(pycurl.URL, sending.target.plain)
         if handle.headers is not sending.headers:
@@ -173,13 +173,13 @@ class HttpProtocol(HttpBase):
                 kind = FailureKind.LOW_SPEED
             body.truncated = Truncation.TIME
         elif code and not body.truncated:
-            kind = kind_of(code, message, proxied=bool(sending.proxy))
+            kind = failure_kind(code, message, proxied=bool(sending.proxy))
             if kind is FailureKind.DISCONNECTED and code in CONNECTION_LOST:
                 kind = None
                 body.truncated = Truncation.DISCONNECT
         elif not code:
             body.end()
-        if kind is None and head is not None and is_lost(head.code, body.truncated):
+        if kind is None and head is not None and is_incomplete_page(head.code, body.truncated):
             kind, message = FailureKind.DISCONNECTED, body.broke_off
         if kind is not None or head is None:
             return sending.failure(kind or FailureKind.OTHER, message, sent, elapsed_ms)
@@ -214,7 +214,7 @@ class HttpProtocol(HttpBase):
         )
 
     def _failure(
-        self, handle: CurlHandle, sending: Sending, code: int, message: str
+        self, handle: CurlHandle, sending: OutgoingRequest, code: int, message: str
     ) -> tuple[FailureKind, str]:
         """Why there is no answer."""
         if handle.stopped:
@@ -231,7 +231,7 @@ class HttpProtocol(HttpBase):
             return FailureKind.CONNECT_TIMEOUT, message
         if code == pycurl.E_COULDNT_CONNECT:
             self.resolver.demote(sending.target.server.host, sending.address)
-            known = CONNECTING.get(handle.curl.getinfo(pycurl.OS_ERRNO))
+            known = CONNECT_ERRNO_KINDS.get(handle.curl.getinfo(pycurl.OS_ERRNO))
             if known is not None and not sending.proxy:
                 return known, message
         if code == pycurl.E_UNSUPPORTED_PROTOCOL and handle.asked_at:
@@ -240,7 +240,7 @@ class HttpProtocol(HttpBase):
             return FailureKind.DISCONNECTED, "the header broke off"
         if not code:
             return FailureKind.MALFORMED_RESPONSE, "no final answer"
-        return kind_of(code, message, proxied=bool(sending.proxy)), message
+        return failure_kind(code, message, proxied=bool(sending.proxy)), message
 
     def _handle(self) -> CurlHandle:
         handle = CurlHandle(self.limits, self.monotonic)
@@ -261,11 +261,11 @@ class HttpProtocol(HttpBase):
         )
         curl.setopt(pycurl.SSL_VERIFYPEER, 1 if self._verify else 0)
         curl.setopt(pycurl.SSL_VERIFYHOST, 2 if self._verify else 0)
-        if self._authorities.folder:
-            curl.setopt(pycurl.CAPATH, self._authorities.folder)
+        if self._certificate_authorities.folder:
+            curl.setopt(pycurl.CAPATH, self._certificate_authorities.folder)
             curl.unsetopt(pycurl.CAINFO)  # or each handle reads the whole built-in bundle
         else:
-            curl.setopt(pycurl.CAINFO, self._authorities.file)
+            curl.setopt(pycurl.CAINFO, self._certificate_authorities.file)
         return handle
 
 
@@ -277,7 +277,7 @@ _STOPPED = {
 }
 
 
-def _place(sending: Sending) -> str:
+def _place(sending: OutgoingRequest) -> str:
     """What a connection for it must be connected to."""
     origin = sending.target.server.origin
     return f"{origin} {sending.proxy}" if sending.proxy else origin

@@ -18,27 +18,31 @@ from crawl.net.dns import (
     Resolve,
     system_addresses,
 )
-from crawl.plugins.protocol.shared.connections import CONNECTING_PROPERTIES
+from crawl.plugins.protocol.shared.connections import CONNECTION_PROPERTIES
 from crawl.plugins.protocol.shared.credentials import AUTH_FILE, Credentials, credentials
-from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, Limits
-from crawl.plugins.protocol.shared.proxies import PROXY_PROPERTIES, Proxies
-from crawl.plugins.protocol.shared.request_headers import ASKING_PROPERTIES, Asking, RequestHeaders
-from crawl.plugins.protocol.shared.target import Target, target_of
+from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
+from crawl.plugins.protocol.shared.proxies import PROXY_PROPERTIES, ProxyRules
+from crawl.plugins.protocol.shared.request_headers import (
+    HEADER_PROPERTIES,
+    HeaderBuilder,
+    RequestHeaders,
+)
+from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
 SYSTEM = SystemClock()
 
 
-def is_asked_here(target: Target, proxy: str) -> bool:
+def must_resolve_host(target: RequestTarget, proxy: str) -> bool:
     """Whether the host must be looked up, or its address judged, by us."""
     return not proxy or target.server.is_literal
 
 
 @quick_value(frozen=True, slots=True)
-class Sending:
+class OutgoingRequest:
     """A request, with all that is needed to make and to tell it."""
 
     request: Request
-    target: Target
+    target: RequestTarget
     address: str
     """Pinned; empty behind a proxy."""
     proxy: str
@@ -62,9 +66,9 @@ class HttpBase(FetchProtocol):
 
     schemes: tuple[str, ...] = ("http", "https")
     properties: ClassVar[tuple[Property[Any], ...]] = (
-        *ASKING_PROPERTIES,
+        *HEADER_PROPERTIES,
         *LIMIT_PROPERTIES,
-        *CONNECTING_PROPERTIES,
+        *CONNECTION_PROPERTIES,
         *PROXY_PROPERTIES,
         AUTH_FILE,
         *DNS_PROPERTIES,
@@ -77,47 +81,47 @@ class HttpBase(FetchProtocol):
         resolver: Resolve = system_addresses,
         monotonic: Callable[[], float] = SYSTEM.monotonic,
     ) -> None:
-        self.limits = Limits.of(config)
+        self.limits = TransferLimits.of(config)
         self.monotonic = monotonic
         self.resolver = HostResolver(config, resolver, monotonic=monotonic)
-        self._asking = Asking(config)
+        self._header_builder = HeaderBuilder(config)
         # None where there are none: they are asked about every page
-        self._proxies = Proxies(config) or None
+        self._proxy_rules = ProxyRules(config) or None
         self._credentials = credentials(config) or None
 
     def fetch(self, request: Request) -> Response | Failure:
-        target = target_of(request.url)
+        target = request_target(request.url)
         if target is None or target.server.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
         proxy = self.proxy_of(target)
         host = target.server.host
         located = (
             self.resolver.locate(host)
-            if is_asked_here(target, proxy)
+            if must_resolve_host(target, proxy)
             else self.resolver.passed_on(host)
         )
         prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
 
-    def proxy_of(self, target: Target) -> str:
+    def proxy_of(self, target: RequestTarget) -> str:
         """The proxy to go by, in turn where there are several; empty for none."""
-        return "" if self._proxies is None else self._proxies.proxy_for(target.server)
+        return "" if self._proxy_rules is None else self._proxy_rules.proxy_for(target.server)
 
     def prepare(
-        self, request: Request, target: Target, proxy: str, located: Located
-    ) -> Sending | Failure:
+        self, request: Request, target: RequestTarget, proxy: str, located: Located
+    ) -> OutgoingRequest | Failure:
         """Everything before the sending."""
         if not located.addresses:
             return Failure(request.url, located.kind, located.message)
-        headers = self._asking.headers(request, target.server.host)
+        headers = self._header_builder.headers(request, target.server.host)
         known = self._credentials
         login = None if known is None else known.get(target.server.host)
         if login is not None and login.header:
             headers = RequestHeaders((*headers.pairs, ("Authorization", login.header)))
             login = None
         address = "" if proxy else located.addresses[0]
-        return Sending(request, target, address, proxy, headers, login)
+        return OutgoingRequest(request, target, address, proxy, headers, login)
 
     @abstractmethod
-    def send(self, sending: Sending) -> Response | Failure:
+    def send(self, sending: OutgoingRequest) -> Response | Failure:
         """Sends it once, and reads the answer."""

@@ -1,7 +1,7 @@
 """protocol http-requests: HTTP/1.1 by requests, for those who know it or cannot have libcurl.
 
 At the level of its adapter: what a session does around that (cookies, redirects, the
-environment, authorities read for every connection) is not wanted, and costs the most.
+environment, certificate_authorities read for every connection) is not wanted, and costs the most.
 """
 
 from __future__ import annotations
@@ -21,13 +21,18 @@ from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.masking import masked_head
 from crawl.net.dns import Resolve, system_addresses
-from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
+from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, OutgoingRequest
 from crawl.plugins.protocol.requests_client.adapter import PinnedAdapter, PinnedRequest
-from crawl.plugins.protocol.requests_client.errors import FOREIGN, kind_of
+from crawl.plugins.protocol.requests_client.errors import TRANSFER_ERRORS, failure_kind
 from crawl.plugins.protocol.requests_client.sockets import CURRENT, Watch, WatchedSSLSocket
-from crawl.plugins.protocol.shared.body import Body, is_lost
-from crawl.plugins.protocol.shared.connections import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
-from crawl.plugins.protocol.shared.response_head import Head
+from crawl.plugins.protocol.shared.body import Body, is_incomplete_page
+from crawl.plugins.protocol.shared.connections import (
+    IDLE_TIME,
+    MAX_IDLE,
+    TLS_CHECK,
+    certificate_authorities,
+)
+from crawl.plugins.protocol.shared.response_head import ResponseHead
 
 _PIECE = 64 * 1024
 
@@ -43,8 +48,8 @@ class RequestsProtocol(HttpBase):
         monotonic: Callable[[], float] = SYSTEM.monotonic,
     ) -> None:
         super().__init__(config, resolver=resolver, monotonic=monotonic)
-        speak_socks = self._proxies is not None and self._proxies.speak_socks
-        if speak_socks and find_spec("socks") is None:
+        uses_socks = self._proxy_rules is not None and self._proxy_rules.uses_socks
+        if uses_socks and find_spec("socks") is None:
             raise ConfigError(
                 "http-requests cannot speak SOCKS without PySocks: install requests[socks],"
                 " or use the protocol http"
@@ -55,7 +60,7 @@ class RequestsProtocol(HttpBase):
     def close(self) -> None:
         self._adapter.close()
 
-    def send(self, sending: Sending) -> Response | Failure:
+    def send(self, sending: OutgoingRequest) -> Response | Failure:
         headers = {"Host": sending.target.server.authority, **dict(sending.headers.pairs)}
         answer = self._send_once(sending, headers)
         if sending.digest is None or isinstance(answer, Failure) or answer.code != 401:
@@ -65,7 +70,7 @@ class RequestsProtocol(HttpBase):
             return answer
         return self._send_once(sending, {**headers, "Authorization": authorization})
 
-    def _send_once(self, sending: Sending, headers: dict[str, str]) -> Response | Failure:
+    def _send_once(self, sending: OutgoingRequest, headers: dict[str, str]) -> Response | Failure:
         watch = Watch(self.limits, self.monotonic)
         body = Body(self.limits.body_of(sending.request.max_bytes))
         transfer = _Transfer(sending, watch, body)
@@ -82,7 +87,7 @@ class RequestsProtocol(HttpBase):
                 transfer.read(raw, self._idle_time)
             finally:
                 raw.close() if transfer.broken else raw.release_conn()
-        except FOREIGN as error:
+        except TRANSFER_ERRORS as error:
             transfer.error = error
         finally:
             CURRENT.watch = None
@@ -95,11 +100,11 @@ class RequestsProtocol(HttpBase):
 class _Transfer:
     """One request and what came of it."""
 
-    def __init__(self, sending: Sending, watch: Watch, body: Body) -> None:
+    def __init__(self, sending: OutgoingRequest, watch: Watch, body: Body) -> None:
         self.sending = sending
         self.watch = watch
         self.body = body
-        self.head: Head | None = None
+        self.head: ResponseHead | None = None
         self.cipher = ""
         self.error: Exception | None = None
         self.broken = True
@@ -131,7 +136,7 @@ class _Transfer:
     def answer(self, elapsed_ms: int) -> Response | Failure:
         sending, watch, body, head = self.sending, self.watch, self.body, self.head
         kind, message = self._failure()
-        if kind is None and head is not None and is_lost(head.code, body.truncated):
+        if kind is None and head is not None and is_incomplete_page(head.code, body.truncated):
             kind, message = FailureKind.DISCONNECTED, body.broke_off
         if kind is None and head is not None and head.code >= 200:
             return Response(
@@ -167,7 +172,7 @@ class _Transfer:
                 return None, ""
             if self.watch.sent_at:
                 return expired, message
-        kind = kind_of(error)
+        kind = failure_kind(error)
         if kind is FailureKind.OTHER and not self.watch.sent_at and _timed_out(error):
             return FailureKind.CONNECT_TIMEOUT, message  # in the midst of a handshake
         if kind is FailureKind.DISCONNECTED and self.head is not None:
@@ -194,7 +199,7 @@ def _cipher(connection: Any) -> str:
     return f"{secured.version()} / {cipher[0]}" if cipher else ""
 
 
-def _digest(sending: Sending, challenge: str) -> str:
+def _digest(sending: OutgoingRequest, challenge: str) -> str:
     """The answer to a challenge; empty where it is none for digest."""
     scheme, _, fields = challenge.partition(" ")
     if sending.digest is None or scheme.lower() != "digest":
@@ -209,7 +214,7 @@ def _digest(sending: Sending, challenge: str) -> str:
 
 
 def _context(config: Config) -> ssl.SSLContext:
-    trusted = authorities(config)
+    trusted = certificate_authorities(config)
     context = ssl.create_default_context(cafile=trusted.file or None, capath=trusted.folder or None)
     context.sslsocket_class = WatchedSSLSocket
     if not config[TLS_CHECK]:

@@ -20,12 +20,12 @@ from crawl.model.tables import TIMESTAMP
 from crawl.model.value import replace
 
 DAY_MS = 86_400_000
-LONGEST_S = 2**31 - 1
+MAX_INTERVAL_S = 2**31 - 1
 """The longest interval that the CrawlDb's column can hold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageVisit:
     """A page that was reached."""
 
     url: str
@@ -42,7 +42,7 @@ class Visit:
 
 
 class BaseFetchSchedule(FetchSchedule):
-    """Everything but `again`: what follows from a fetch."""
+    """Everything but `reschedule`: what follows from a fetch."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (
         DB_FETCH_INTERVAL_DEFAULT,
@@ -81,10 +81,10 @@ class BaseFetchSchedule(FetchSchedule):
         modified: int,
         change: PageChange,
     ) -> CrawlDatum:
-        return self.again(replace(datum, retries=0), Visit(url, fetched, modified, change))
+        return self.reschedule(replace(datum, retries=0), PageVisit(url, fetched, modified, change))
 
     @abstractmethod
-    def again(self, datum: CrawlDatum, visit: Visit) -> CrawlDatum:
+    def reschedule(self, datum: CrawlDatum, visit: PageVisit) -> CrawlDatum:
         """The record with its next interval, due time and `modified_time`."""
 
     def after_gone(self, url: str, datum: CrawlDatum, *, fetched: int) -> CrawlDatum:
@@ -125,4 +125,4 @@ def fixed_interval(datum: CrawlDatum) -> int | None:
         seconds = float(text)
     except ValueError:
         return None
-    return round(seconds) if math.isfinite(seconds) and 1 <= seconds <= LONGEST_S else None
+    return round(seconds) if math.isfinite(seconds) and 1 <= seconds <= MAX_INTERVAL_S else None

@@ -17,7 +17,7 @@ from crawl.model.parse import Parse
 from crawl.plugins.scoring.inheritance import with_score
 
 
-class ByScore(ScoringFilter):
+class ScoreRankedFilter(ScoringFilter):
     """A linked URL starts with nothing, generate prefers the rich, and a page's score travels
     with it to its links."""
 

@@ -15,7 +15,7 @@ LINE = b"%.6f\t%.6f\t%d\t%d\t%d\t%b\t%b\t%b\t%b\t%b\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A request and its answer; times are monotonic seconds of this machine."""
 
     began: float
@@ -35,7 +35,7 @@ class Entry:
     """The User-Agent header."""
 
 
-def write_entry(entry: Entry) -> bytes:
+def write_entry(entry: LogEntry) -> bytes:
     """The line of an entry."""
     names = (entry.ip, entry.method, entry.host, entry.path, entry.agent)
     return LINE % (
@@ -44,11 +44,11 @@ def write_entry(entry: Entry) -> bytes:
     )
 
 
-def read_entries(content: bytes) -> Iterator[Entry]:
+def read_entries(content: bytes) -> Iterator[LogEntry]:
     """The entries of a log, in the order in which their answers ended."""
     for line in content.decode("latin-1").split("\n")[:-1]:
         began, ended, connection, status, sent, ip, method, host, path, agent = line.split("\t")
-        yield Entry(
+        yield LogEntry(
             *(float(began), float(ended), host, path, ip, int(connection)),
             *(int(status), int(sent), method, agent),
         )

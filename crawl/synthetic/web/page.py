@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crawl.synthetic.web.kinds import CHARSETS, DECLARED, Charset
-from crawl.synthetic.web.plan import Chance, Plan
+from crawl.synthetic.web.plan import PageDraws, WebPlan
 from crawl.synthetic.web.text import text_of
 
 _TAIL = b"</body>\n</html>\n"
@@ -30,12 +30,12 @@ class Page:
         return f"text/html; charset={self.charset.codec}" if self.charset.in_header else "text/html"
 
 
-def charset_of(plan: Plan, chance: Chance) -> Charset:
+def charset_of(plan: WebPlan, chance: PageDraws) -> Charset:
     """The charset of a page."""
     return CHARSETS[chance.charset % len(CHARSETS)] if plan.settings.charsets else DECLARED
 
 
-def write_page(plan: Plan, site: int, number: int, *, version: int = 0, mark: str = "") -> Page:
+def write_page(plan: WebPlan, site: int, number: int, *, version: int = 0, mark: str = "") -> Page:
     """The page of that number; of a changing one, its version; marked, a near-duplicate."""
     chance = plan.chance(site, number)
     charset = charset_of(plan, chance)
@@ -70,7 +70,7 @@ def write_page(plan: Plan, site: int, number: int, *, version: int = 0, mark: st
     return Page((head, *slices, _TAIL), charset, title, tuple(links))
 
 
-def origin(plan: Plan, site: int) -> str:
+def origin(plan: WebPlan, site: int) -> str:
     """`http://site3.test:8080`, as all URLs of a site begin."""
     port = plan.settings.port
     return f"http://{plan.host(site)}" + ("" if port in (0, 80) else f":{port}")

@@ -1,6 +1,6 @@
 """A test server in a process of its own: started, asked and stopped over its pipes.
 
-Commands and answers are lines of JSON. The child ends when its input does, so that it
+CommandReader and answers are lines of JSON. The child ends when its input does, so that it
 cannot outlive whoever started it, not even one that was killed.
 """
 
@@ -116,7 +116,7 @@ def tell(answer: dict[str, Any]) -> None:
     os.write(1, json.dumps(answer).encode() + b"\n")
 
 
-class Commands:
+class CommandReader:
     """The child's ear: whole commands out of whatever pieces the pipe gives."""
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ import time
 
 from crawl.errors import UsageError
 from crawl.synthetic.web.listen import listen
-from crawl.synthetic.web.loop import Loop
-from crawl.synthetic.web.process import Commands, prepare_child, tell
+from crawl.synthetic.web.loop import WebLoop
+from crawl.synthetic.web.process import CommandReader, prepare_child, tell
 from crawl.synthetic.web.settings import Settings
 from crawl.synthetic.web.web import Web
 
@@ -28,8 +28,8 @@ def main(settings_json: str, log_number: str) -> None:
         return
     port = listeners[0].getsockname()[1]
     with os.fdopen(int(log_number), "wb", buffering=1 << 16) as log:
-        loop = Loop(Web(settings).at_port(port), listeners, log, time.monotonic)
-        commands = Commands()
+        loop = WebLoop(Web(settings).at_port(port), listeners, log, time.monotonic)
+        commands = CommandReader()
 
         def obey() -> None:
             asked = commands.read()

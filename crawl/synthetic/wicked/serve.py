@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 from crawl.errors import UsageError
 from crawl.synthetic.web.listen import listen
-from crawl.synthetic.web.log import Entry, write_entry
-from crawl.synthetic.web.process import Commands, prepare_child, tell
+from crawl.synthetic.web.log import LogEntry, write_entry
+from crawl.synthetic.web.process import CommandReader, prepare_child, tell
 from crawl.synthetic.wicked.bombs import make_all
 from crawl.synthetic.wicked.exchange import Exchange, Route, abort
 from crawl.synthetic.wicked.routes import ADDRESSES, BY_NAME, HOSTS, ROUTES, find_route
@@ -26,7 +26,7 @@ _WICKED_ROBOTS = "robots-"
 _STUFFING = 4
 
 
-class Wicked:
+class WickedHandler:
     """Answers every request with its route."""
 
     def __init__(self, port: int, log: BinaryIO) -> None:
@@ -66,7 +66,7 @@ class Wicked:
             whole = True
         finally:
             ended = exchange.sending if whole and exchange.sending else time.monotonic()
-            entry = Entry(
+            entry = LogEntry(
                 *(began, ended, host, target.replace("\t", " "), ip, number),
                 *(exchange.status if whole else 0, exchange.sent, method, agent),
             )
@@ -118,13 +118,13 @@ def _deafen(port: int) -> list[socket.socket]:
 
 async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
     port = listeners[0].getsockname()[1]
-    wicked = Wicked(port, log)
+    wicked = WickedHandler(port, log)
     kept = _deafen(port)
     for listener in listeners:
         resets = listener.getsockname()[0] == RESET_ADDRESS
         await asyncio.start_server(_reset if resets else wicked.converse, sock=listener)
     stopped = asyncio.Event()
-    commands = Commands()
+    commands = CommandReader()
 
     def obey() -> None:
         asked = commands.read()

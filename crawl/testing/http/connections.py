@@ -15,7 +15,7 @@ from crawl.testing.inputs.wicked_urls import wicked_urls
 from crawl.testing.servers.scripted_server import ScriptedServer, honest, scripted_server
 
 
-class HttpConnecting(HttpCase):
+class HttpConnectionContract(HttpCase):
     """Part of HttpContract."""
 
     def test_a_connection_is_kept_for_the_host(self, server: ScriptedServer) -> None:

@@ -13,7 +13,7 @@ from crawl.testing.http.case import HttpCase
 from crawl.testing.servers.scripted_server import ScriptedServer, honest
 
 
-class HttpSaying(HttpCase):
+class HttpRequestContract(HttpCase):
     """Part of HttpContract."""
 
     def test_a_crawler_has_a_name(self) -> None:

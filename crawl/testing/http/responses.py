@@ -16,7 +16,7 @@ from crawl.testing.http.case import ENOUGH, HttpCase
 from crawl.testing.servers.scripted_server import ScriptedServer, honest
 
 
-class HttpAnswering(HttpCase):
+class HttpResponseContract(HttpCase):
     """Part of HttpContract."""
 
     @pytest.mark.parametrize(

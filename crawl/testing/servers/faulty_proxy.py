@@ -1,7 +1,7 @@
 """An HTTP proxy in front of a store that goes wrong by a plan: for tests of endurance.
 
 It takes each request whole, asks the plan, and then hands it on, refuses it, or breaks the
-connection before, in the middle of, or after the work. `Seeded` draws faults by chance, the
+connection before, in the middle of, or after the work. `SeededFaults` draws faults by chance, the
 same ones for the same seed; what was done is counted in `faults`.
 """
 
@@ -37,7 +37,7 @@ PASSING = tuple(fault for fault in Fault if fault is not Fault.DENIED)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProxiedRequest:
     """A request as the plan sees it; requests are numbered from 0."""
 
     number: int
@@ -45,33 +45,33 @@ class Asked:
     path: str
 
 
-Plan = Callable[[Asked], Fault | None]
+FaultPlan = Callable[[ProxiedRequest], Fault | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Seeded:
+class SeededFaults:
     """A share of the requests meets a fault, whichever chance says."""
 
     seed: int
     share: float
     faults: tuple[Fault, ...] = PASSING
 
-    def __call__(self, asked: Asked) -> Fault | None:
+    def __call__(self, asked: ProxiedRequest) -> Fault | None:
         chance = random.Random(f"{self.seed} {asked.number}")
         return chance.choice(self.faults) if chance.random() < self.share else None
 
 
-def faultless(asked: Asked) -> Fault | None:
+def faultless(asked: ProxiedRequest) -> Fault | None:
     return None
 
 
 class FaultyProxy:
     """A proxy that runs. The plan can be exchanged at any time."""
 
-    def __init__(self, host: str, port: int, plan: Plan) -> None:
+    def __init__(self, host: str, port: int, plan: FaultPlan) -> None:
         self.plan = plan
         self.faults: Counter[Fault] = Counter()
-        self.asked: list[Asked] = []
+        self.asked: list[ProxiedRequest] = []
         self._busy = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), type("Bound", (_Relay,), {"proxy": self}))
         self._backend = (host, port)
@@ -82,7 +82,7 @@ class FaultyProxy:
 
     def drawn(self, method: str, path: str) -> Fault | None:
         with self._busy:
-            asked = Asked(len(self.asked), method, path)
+            asked = ProxiedRequest(len(self.asked), method, path)
             self.asked.append(asked)
             fault = self.plan(asked)
             if fault is not None:
@@ -105,7 +105,7 @@ class FaultyProxy:
 
 
 @contextmanager
-def running(host: str, port: int, plan: Plan = faultless) -> Iterator[FaultyProxy]:
+def running(host: str, port: int, plan: FaultPlan = faultless) -> Iterator[FaultyProxy]:
     """A proxy on a free port of loopback, for the time of a block."""
     proxy = FaultyProxy(host, port, plan)
     server = proxy._server

@@ -15,7 +15,7 @@ Answer = bytes | Callable[[socket.socket], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request."""
 
     raw: bytes
@@ -46,7 +46,7 @@ class ScriptedServer:
         self._connections = 0
         self.port: int = self._listener.getsockname()[1]
         self.answers: dict[str, Answer] = {}
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedRequest] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def url(self, path: str = "/", host: str = "a.test") -> str:
@@ -84,7 +84,7 @@ class ScriptedServer:
                         return
                     waiting += data
                 end = waiting.index(b"\r\n\r\n") + 4
-                asked, waiting = Asked(waiting[:end], number), waiting[end:]
+                asked, waiting = ReceivedRequest(waiting[:end], number), waiting[end:]
                 self.asked.append(asked)
                 answer = self.answers.get(asked.target, honest(b"Nothing here", code=404))
                 if callable(answer):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.parsing.html.links import AbsoluteLinks
-from crawl.parsing.html.metadata import HtmlFacts, language_code, refresh_of
+from crawl.parsing.html.metadata import HtmlMetadata, language_code, refresh_of
 
 URL = "http://example.com/a/b"
 
@@ -47,7 +47,7 @@ def test_refreshes() -> None:
 
 
 def test_no_url_is_without_bound() -> None:
-    facts, long = HtmlFacts(), "/" + "x" * 5_000
+    facts, long = HtmlMetadata(), "/" + "x" * 5_000
     facts.base({"href": f"http://example.org{long}/"})
     facts.base({"href": "http://example.org/"})
     absolute = facts.absolute_links(URL)
@@ -74,7 +74,7 @@ VALUES = st.text(max_size=30) | st.sampled_from(
 
 @given(st.lists(st.dictionaries(NAMES, VALUES | st.none(), max_size=4), max_size=8))
 def test_any_attributes_are_read(elements: list[dict[str, str | None]]) -> None:
-    facts = HtmlFacts()
+    facts = HtmlMetadata()
     for attributes in elements:
         facts.html(attributes)
         facts.meta(attributes, is_noscript=False)
@@ -94,7 +94,7 @@ def test_any_attributes_are_read(elements: list[dict[str, str | None]]) -> None:
 def test_any_json_ld_is_read(found: object) -> None:
     import json
 
-    facts = HtmlFacts()
+    facts = HtmlMetadata()
     text = json.dumps(found)
     facts.json_ld(text)
     facts.json_ld("[" * 100_000)

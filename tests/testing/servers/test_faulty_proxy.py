@@ -9,10 +9,10 @@ import pytest
 
 from crawl.testing.servers.faulty_proxy import (
     PASSING,
-    Asked,
     Fault,
     FaultyProxy,
-    Seeded,
+    ProxiedRequest,
+    SeededFaults,
     faultless,
     running,
 )
@@ -80,7 +80,7 @@ def put(proxy: FaultyProxy, body: bytes = BODY) -> tuple[int, str | None, bytes]
 def test_without_a_fault_all_goes_through(proxy: FaultyProxy, kept: list[bytes]) -> None:
     assert put(proxy) == (200, "yes", BODY)
     assert kept == [BODY]
-    assert proxy.asked == [Asked(0, "PUT", "/a?b=%20c")]
+    assert proxy.asked == [ProxiedRequest(0, "PUT", "/a?b=%20c")]
     assert not proxy.faults
 
 
@@ -130,7 +130,9 @@ def test_a_broken_connection_before_or_after_the_work(
 
 def test_a_plan_is_the_same_for_the_same_seed() -> None:
     def drawn(seed: int) -> list[Fault | None]:
-        return [Seeded(seed, 0.3)(Asked(number, "GET", "/")) for number in range(300)]
+        return [
+            SeededFaults(seed, 0.3)(ProxiedRequest(number, "GET", "/")) for number in range(300)
+        ]
 
     assert drawn(1) == drawn(1) != drawn(2)
     faults = [fault for fault in drawn(1) if fault is not None]

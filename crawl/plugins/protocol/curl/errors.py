@@ -9,7 +9,7 @@ import pycurl
 
 from crawl.interfaces.protocol import FailureKind
 
-KINDS: Final[dict[int, FailureKind]] = {
+FAILURE_KINDS: Final[dict[int, FailureKind]] = {
     pycurl.E_UNSUPPORTED_PROTOCOL: FailureKind.NOT_SUPPORTED,
     pycurl.E_URL_MALFORMAT: FailureKind.NOT_SUPPORTED,
     pycurl.E_COULDNT_RESOLVE_PROXY: FailureKind.PROXY,
@@ -60,17 +60,17 @@ _BY_TEXT: Final = (
 """Where one code stands for several things, its message tells."""
 
 
-def kind_of(code: int, message: str, *, proxied: bool) -> FailureKind:
+def failure_kind(code: int, message: str, *, proxied: bool) -> FailureKind:
     """What went wrong, for a code other than those of timeouts and our own stops."""
     lowered = message.lower()
     for text, kind in _BY_TEXT:
         if text in lowered:
             return kind
-    kind = KINDS.get(code, FailureKind.OTHER)
+    kind = FAILURE_KINDS.get(code, FailureKind.OTHER)
     return FailureKind.PROXY if proxied and kind is FailureKind.CONNECT_REFUSED else kind
 
 
-CONNECTING: Final = {
+CONNECT_ERRNO_KINDS: Final = {
     errno.ETIMEDOUT: FailureKind.CONNECT_TIMEOUT,  # the kernel gave up before libcurl did
     errno.ECONNRESET: FailureKind.DISCONNECTED,
 }

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import pycurl
 
 from crawl.interfaces.protocol import FailureKind
-from crawl.plugins.protocol.http_base import Sending
+from crawl.plugins.protocol.http_base import OutgoingRequest
 from crawl.plugins.protocol.shared.body import Body
-from crawl.plugins.protocol.shared.limits import Limits
-from crawl.plugins.protocol.shared.response_head import Head, read_head
+from crawl.plugins.protocol.shared.limits import TransferLimits
+from crawl.plugins.protocol.shared.response_head import ResponseHead, read_head
 
 _STOP = -1
 _CIPHER = b"SSL connection using "
@@ -27,9 +27,9 @@ _STATUS = b"HTTP/"
 class CurlHandle:
     """Used by one transfer at a time; keeps one connection between them."""
 
-    sending: Sending
+    sending: OutgoingRequest
     """What is asked for."""
-    head: Head | None = None
+    head: ResponseHead | None = None
     raw_head = b""
     request_head = b""
     """As libcurl has sent it, where it was to tell."""
@@ -38,7 +38,7 @@ class CurlHandle:
     asked_at = 0.0
     """When the request began to be sent; 0 where none was."""
 
-    def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
+    def __init__(self, limits: TransferLimits, monotonic: Callable[[], float]) -> None:
         self.curl = pycurl.Curl()
         self.key = ""
         """What it last connected to."""
@@ -75,7 +75,7 @@ class CurlHandle:
             curl.setopt(pycurl.XFERINFOFUNCTION, self._progress)
             curl.setopt(pycurl.NOPROGRESS, 0)
 
-    def begin(self, sending: Sending) -> None:
+    def begin(self, sending: OutgoingRequest) -> None:
         """What the next transfer is for."""
         self.sending = sending
         self.body = Body(self._limits.body_of(sending.request.max_bytes))
@@ -122,7 +122,7 @@ class CurlHandle:
         """Something of an answer has come."""
         return bool(self._lines)
 
-    def _read_head(self) -> Head | None:
+    def _read_head(self) -> ResponseHead | None:
         """Reads the head that counts; None where there is none."""
         lines = self._lines
         raw = b"".join(lines)

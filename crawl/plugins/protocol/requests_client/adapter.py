@@ -1,6 +1,6 @@
 """An adapter of requests that connects to the address it is told and to no other, with
 the host's name kept for TLS and for the server; and that shares one TLS context, because
-requests else reads all authorities anew for every connection.
+requests else reads all certificate_authorities anew for every connection.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, Retry
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import LocationValueError
 
-from crawl.plugins.protocol.http_base import Sending
+from crawl.plugins.protocol.http_base import OutgoingRequest
 from crawl.plugins.protocol.requests_client.response import FinalResponse
 from crawl.plugins.protocol.requests_client.sockets import CURRENT, WatchedSocket
 
@@ -24,7 +24,7 @@ from crawl.plugins.protocol.requests_client.sockets import CURRENT, WatchedSocke
 class PinnedRequest(PreparedRequest):
     """A request that knows where it goes."""
 
-    def __init__(self, sending: Sending, headers: dict[str, str]) -> None:
+    def __init__(self, sending: OutgoingRequest, headers: dict[str, str]) -> None:
         super().__init__()
         self.sending = sending
         self.method = "GET"
@@ -130,7 +130,7 @@ def _pool_key(context: dict[str, Any]) -> Any:
     return tuple(context[name] for name in ("scheme", "host", "port", "server_hostname"))
 
 
-def _sending(request: PreparedRequest) -> Sending:
+def _sending(request: PreparedRequest) -> OutgoingRequest:
     if not isinstance(request, PinnedRequest):
         raise LocationValueError("only pinned requests are sent")
     return request.sending

@@ -12,7 +12,7 @@ import urllib3.exceptions as u3
 
 from crawl.interfaces.protocol import FailureKind
 
-FOREIGN: Final = (
+TRANSFER_ERRORS: Final = (
     requests.RequestException,
     u3.HTTPError,
     http.client.HTTPException,
@@ -43,7 +43,7 @@ _TABLE: Final[tuple[tuple[tuple[type[BaseException], ...], FailureKind], ...]] =
 )
 
 
-def kind_of(error: BaseException) -> FailureKind:
+def failure_kind(error: BaseException) -> FailureKind:
     """The first row that any link of the chain of causes belongs to."""
     chain = list(_chain(error))
     if any("got more than" in str(each) for each in chain):

@@ -10,7 +10,7 @@ import http.client
 
 from crawl.interfaces.protocol import FailureKind
 from crawl.plugins.protocol.requests_client.sockets import CURRENT
-from crawl.plugins.protocol.shared.response_head import Head, read_head
+from crawl.plugins.protocol.shared.response_head import ResponseHead, read_head
 
 _MOST_PROVISIONAL = 16
 _ENDS = (b"\r\n", b"\n")
@@ -45,7 +45,7 @@ class FinalResponse(http.client.HTTPResponse):
         is_open = not self._check_close()  # type: ignore[attr-defined]
         self.will_close = not (is_open and (self.chunked or self.length is not None))
 
-    def _final_head(self) -> tuple[bytes, Head]:
+    def _final_head(self) -> tuple[bytes, ResponseHead]:
         for _ in range(_MOST_PROVISIONAL):
             raw = self._raw_head()
             head = read_head(raw)

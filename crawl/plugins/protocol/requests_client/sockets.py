@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import Any
 
 from crawl.interfaces.protocol import FailureKind
-from crawl.plugins.protocol.shared.limits import Limits
-from crawl.plugins.protocol.shared.response_head import Head
+from crawl.plugins.protocol.shared.limits import TransferLimits
+from crawl.plugins.protocol.shared.response_head import ResponseHead
 
 _SLACK = 1.01
 """So much longer may a wait be than it should, to be left as it is."""
@@ -24,14 +24,14 @@ _SLACK = 1.01
 class Watch:
     """The time and the bytes of one transfer, on the thread that makes it."""
 
-    def __init__(self, limits: Limits, monotonic: Callable[[], float]) -> None:
+    def __init__(self, limits: TransferLimits, monotonic: Callable[[], float]) -> None:
         self._limits = limits
         self._monotonic = monotonic
         self.started = monotonic()
         self.sent_at = 0.0
         self.request = b""
         self.raw_head = b""
-        self.head: Head | None = None
+        self.head: ResponseHead | None = None
         """Of the final answer, once it has come."""
         self.expired: FailureKind | None = None
         self.is_kept = False

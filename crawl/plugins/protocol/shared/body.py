@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crawl.interfaces.protocol import Truncation
-from crawl.plugins.protocol.shared.content_encoding import BadEncoding, Unpacker, unpackers
+from crawl.plugins.protocol.shared.content_encoding import BadEncoding, Decoder, decoders
 
 _PIECE = 64 * 1024
 """Bytes unpacked at a time: what a bomb may cost beyond the limit."""
@@ -30,7 +30,7 @@ _MOST_PIECES = 1000
 """Then they are joined: a piece of two bytes takes fifty."""
 
 
-def is_lost(code: int, truncated: Truncation) -> bool:
+def is_incomplete_page(code: int, truncated: Truncation) -> bool:
     """Whether an answer is a failure because its body broke off."""
     return truncated is Truncation.DISCONNECT and 200 <= code < 300
 
@@ -42,7 +42,7 @@ class Body:
     truncated = Truncation.WHOLE
     fault = ""
     """Why the bytes cannot be unpacked; empty where they can."""
-    _unpackers: Sequence[Unpacker] = ()
+    _decoders: Sequence[Decoder] = ()
     _size = 0
     """Of what was unpacked."""
     _blocks: list[bytes] | None = None
@@ -56,12 +56,12 @@ class Body:
         """To be told before the first byte; False where it can only fail."""
         if content_encoding:
             try:
-                self._unpackers = unpackers(content_encoding)
+                self._decoders = decoders(content_encoding)
             except BadEncoding as error:
                 self.fault = str(error)
                 return False
-            self._passed = [0] * len(self._unpackers)
-            """Bytes that came out of each unpacker but the last; these have the limit too."""
+            self._passed = [0] * len(self._decoders)
+            """Bytes that came out of each decoder but the last; these have the limit too."""
         return True
 
     def write(self, data: bytes) -> bool:
@@ -70,7 +70,7 @@ class Body:
         over = self.wire - self._limit
         if over > 0:
             data = data[:-over]
-        if not self._unpackers:
+        if not self._decoders:
             self._add(data)
             wanted = True
         else:
@@ -86,8 +86,8 @@ class Body:
 
     def end(self) -> None:
         """The wire has come to its end, as the server sees it."""
-        if self._unpackers and self.wire and not self.truncated:
-            unfinished = any(not each.finished for each in self._unpackers)
+        if self._decoders and self.wire and not self.truncated:
+            unfinished = any(not each.finished for each in self._decoders)
             self.truncated = Truncation.DISCONNECT if unfinished else Truncation.WHOLE
 
     @property
@@ -108,20 +108,20 @@ class Body:
             self._pieces.clear()
 
     def _through(self, data: bytes, stage: int) -> bool:
-        if stage == len(self._unpackers):
+        if stage == len(self._decoders):
             return self._keep(data)
-        unpacker = self._unpackers[stage]
+        decoder = self._decoders[stage]
         while True:
-            piece = unpacker.unpack(data, _PIECE)
+            piece = decoder.unpack(data, _PIECE)
             if piece:
                 self._passed[stage] += len(piece)
-                inner = stage + 1 < len(self._unpackers)
+                inner = stage + 1 < len(self._decoders)
                 if inner and self._passed[stage] > self._limit:
                     self.truncated = Truncation.LENGTH
                     return False
                 if not self._through(piece, stage + 1):
                     return False
-            if not unpacker.more:
+            if not decoder.more:
                 return True
             data = b""
 

@@ -17,7 +17,7 @@ TLS_CHECK: Property[bool] = boolean(
 TLS_CA_FILE: Property[str] = text(
     "http.tls.ca.file",
     "",
-    "PEM file of the authorities to trust; empty: the machine's, or certifi's where it has none.",
+    "PEM file of the certificate_authorities to trust; empty: the machine's, or certifi's where it has none.",
 )
 USE_HTTP2: Property[bool] = boolean("http.useHttp2", False, "Offer HTTP/2 to https servers.")
 MAX_IDLE: Property[int] = integer(
@@ -29,11 +29,11 @@ IDLE_TIME: Property[float] = duration(
     "Longest time a connection is kept; a server that announces a shorter one is believed.",
     unit="s",
 )
-CONNECTING_PROPERTIES = (TLS_CHECK, TLS_CA_FILE, USE_HTTP2, MAX_IDLE, IDLE_TIME)
+CONNECTION_PROPERTIES = (TLS_CHECK, TLS_CA_FILE, USE_HTTP2, MAX_IDLE, IDLE_TIME)
 
 
 @dataclass(frozen=True, slots=True)
-class Authorities:
+class CertificateAuthorities:
     """Where trusted certificates are: a file of all, or a folder of hashed names, of which
     only the needed ones are read."""
 
@@ -41,14 +41,14 @@ class Authorities:
     folder: str = ""
 
 
-def authorities(config: Config) -> Authorities:
+def certificate_authorities(config: Config) -> CertificateAuthorities:
     """Those to trust; ConfigError where the configured file is none."""
     configured = config[TLS_CA_FILE]
     if configured:
         if not Path(configured).is_file():
             raise ConfigError(f"{TLS_CA_FILE.name}: there is no file {configured!r}")
-        return Authorities(file=configured)
+        return CertificateAuthorities(file=configured)
     folder = ssl.get_default_verify_paths().capath
     if folder and any(Path(folder).glob("*.0")):
-        return Authorities(folder=folder)
-    return Authorities(file=certifi.where())
+        return CertificateAuthorities(folder=folder)
+    return CertificateAuthorities(file=certifi.where())

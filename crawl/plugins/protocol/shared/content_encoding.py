@@ -19,7 +19,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-OFFERED = "gzip, deflate, br, zstd"
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 """For Accept-Encoding."""
 
 MAX_ENCODINGS = 3
@@ -33,7 +33,7 @@ class BadEncoding(Exception):
     """The bytes are not what their encoding says."""
 
 
-class Unpacker(Protocol):
+class Decoder(Protocol):
     """Removes one encoding."""
 
     more: bool
@@ -46,7 +46,7 @@ class Unpacker(Protocol):
         ...
 
 
-class Zlib:
+class ZlibDecoder:
     """gzip, of one or more members, or deflate, with its wrapper or without."""
 
     def __init__(self, *, gzip: bool) -> None:
@@ -92,7 +92,7 @@ class Zlib:
         return True
 
 
-class Brotli:
+class BrotliDecoder:
     def __init__(self) -> None:
         self._inner = brotli.Decompressor()
         self.more = False
@@ -113,7 +113,7 @@ class Brotli:
         return piece
 
 
-class Zstd:
+class ZstdDecoder:
     """One or more frames."""
 
     def __init__(self) -> None:
@@ -141,22 +141,22 @@ class Zstd:
         return piece
 
 
-_UNPACKERS: dict[str, Callable[[], Unpacker]] = {
-    "gzip": lambda: Zlib(gzip=True),
-    "x-gzip": lambda: Zlib(gzip=True),
-    "deflate": lambda: Zlib(gzip=False),
-    "br": Brotli,
-    "zstd": Zstd,
+_DECODERS: dict[str, Callable[[], Decoder]] = {
+    "gzip": lambda: ZlibDecoder(gzip=True),
+    "x-gzip": lambda: ZlibDecoder(gzip=True),
+    "deflate": lambda: ZlibDecoder(gzip=False),
+    "br": BrotliDecoder,
+    "zstd": ZstdDecoder,
 }
 _NO_ENCODING = frozenset({"", "identity", "none", "utf-8", "utf8", "iso-8859-1", "binary", "8bit"})
 """What servers write there though nothing is packed."""
 
 
-def unpackers(content_encoding: str) -> list[Unpacker]:
+def decoders(content_encoding: str) -> list[Decoder]:
     """For the value of a Content-Encoding header, the outermost first."""
     names = [name.strip().lower() for name in content_encoding.split(",")]
     names = [name for name in names if name not in _NO_ENCODING]
-    unknown = [name for name in names if name not in _UNPACKERS]
+    unknown = [name for name in names if name not in _DECODERS]
     if unknown or len(names) > MAX_ENCODINGS:
         raise BadEncoding(f"Content-Encoding {content_encoding[:80]!r}")
-    return [_UNPACKERS[name]() for name in reversed(names)]
+    return [_DECODERS[name]() for name in reversed(names)]

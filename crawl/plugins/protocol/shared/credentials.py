@@ -6,7 +6,7 @@ import base64
 from dataclasses import dataclass
 
 from crawl.config import Config, Property, file
-from crawl.plugins.protocol.shared.host_rules import ByHost
+from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.rule_lines import RuleLine, rule_lines
 
 AUTH_FILE: Property[str] = file(
@@ -37,9 +37,9 @@ class Credentials:
         return ""
 
 
-def credentials(config: Config) -> ByHost[Credentials]:
+def credentials(config: Config) -> HostRules[Credentials]:
     """Those of the file; ConfigError, which never repeats a secret, for a wrong line."""
-    found: ByHost[Credentials] = ByHost()
+    found: HostRules[Credentials] = HostRules()
     for line in rule_lines(config, AUTH_FILE) if config[AUTH_FILE] else ():
         host, *rest = line.text.split()
         found.add(line, host, _credentials(line, rest))

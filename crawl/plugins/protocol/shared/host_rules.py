@@ -13,7 +13,7 @@ T = TypeVar("T")
 _NOT_IN_A_HOST = frozenset("/?#@\\")
 
 
-class ByHost(Generic[T]):
+class HostRules(Generic[T]):
     """Values by host, by the nearest domain above it, or for all (`*`)."""
 
     def __init__(self) -> None:

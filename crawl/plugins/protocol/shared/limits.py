@@ -63,7 +63,7 @@ _NEVER = 365 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TransferLimits:
     """Seconds and bytes; where there is no limit, a very large one."""
 
     connect: float
@@ -76,7 +76,7 @@ class Limits:
     header: int
 
     @classmethod
-    def of(cls, config: Config) -> Limits:
+    def of(cls, config: Config) -> TransferLimits:
         return cls(
             connect=_seconds(config[CONNECT_TIMEOUT] / 1000),
             first_byte=_seconds(config[FIRST_BYTE_TIMEOUT] / 1000),

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from crawl.config import Config, Property, choice, file, integer, text, words
 from crawl.errors import ConfigError
-from crawl.plugins.protocol.shared.host_rules import ByHost
+from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.parse import parse
 from crawl.urls.rule_lines import RuleLine, rule_lines
 from crawl.urls.servers import Server
@@ -35,7 +35,7 @@ PROXY_EXCEPTIONS: Property[tuple[str, ...]] = words(
 PROXY_FILE: Property[str] = file(
     "http.proxy.file",
     "",
-    "Proxies by rule: lines of `http:`, `https:`, a host, *.domain or *, and one or more proxy"
+    "ProxyRules by rule: lines of `http:`, `https:`, a host, *.domain or *, and one or more proxy"
     " URLs to use in turn, or `direct`; empty: none.",
 )
 PROXY_PROPERTIES = (
@@ -51,7 +51,7 @@ PROXY_PROPERTIES = (
 _SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 
 
-class _InTurn:
+class _ProxyRotation:
     def __init__(self, urls: tuple[str, ...]) -> None:
         self.urls = urls
         self._turn = count()  # its next() is one step for all threads
@@ -63,24 +63,26 @@ class _InTurn:
         return self.urls[next(self._turn) % len(self.urls)] if self.urls else ""
 
 
-class Proxies:
+class ProxyRules:
     """Host rules go before scheme rules, these before `*` and http.proxy.host."""
 
     def __init__(self, config: Config) -> None:
-        self._hosts: ByHost[_InTurn] = ByHost()
-        self._schemes: dict[str, _InTurn] = {}
-        self._default = _InTurn((single,)) if (single := _single(config)) else _InTurn(())
+        self._hosts: HostRules[_ProxyRotation] = HostRules()
+        self._schemes: dict[str, _ProxyRotation] = {}
+        self._default = (
+            _ProxyRotation((single,)) if (single := _single(config)) else _ProxyRotation(())
+        )
         for line in rule_lines(config, PROXY_FILE) if config[PROXY_FILE] else ():
             self._add(line)
         for entry in config[PROXY_EXCEPTIONS]:
             place = RuleLine(PROXY_EXCEPTIONS.name, 1, entry)
-            self._hosts.add(place, entry, _InTurn(()))
+            self._hosts.add(place, entry, _ProxyRotation(()))
 
     def __bool__(self) -> bool:
         return bool(self._hosts or self._schemes or self._default)
 
     @property
-    def speak_socks(self) -> bool:
+    def uses_socks(self) -> bool:
         """Whether one of them does."""
         rules = (*self._hosts.values(), *self._schemes.values(), self._default)
         return any(url.startswith("socks") for rule in rules for url in rule.urls)
@@ -96,7 +98,9 @@ class Proxies:
         pattern, *urls = line.text.split()
         if not urls:
             raise line.wrong("expected a host and the URL of a proxy, or `direct`")
-        rule = _InTurn(() if urls == ["direct"] else tuple(_checked(line, url) for url in urls))
+        rule = _ProxyRotation(
+            () if urls == ["direct"] else tuple(_checked(line, url) for url in urls)
+        )
         if pattern in ("http:", "https:"):
             self._schemes[pattern.removesuffix(":")] = rule
         elif pattern == "*":

@@ -11,8 +11,8 @@ from crawl.config import Config, Property, boolean, file, text
 from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Headers, Request
 from crawl.masking import masked_head
-from crawl.plugins.protocol.shared.content_encoding import OFFERED
-from crawl.plugins.protocol.shared.host_rules import ByHost
+from crawl.plugins.protocol.shared.content_encoding import ACCEPT_ENCODING
+from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.rule_lines import rule_lines
 
 AGENT_NAME: Property[str] = text(
@@ -64,7 +64,7 @@ COOKIE_FILE: Property[str] = file(
     "",
     "Cookies by host: lines of a host, *.domain or *, a tab and the cookie; empty: none.",
 )
-ASKING_PROPERTIES = (
+HEADER_PROPERTIES = (
     AGENT_NAME,
     AGENT_VERSION,
     AGENT_DESCRIPTION,
@@ -102,7 +102,7 @@ class RequestHeaders:
         self.rendered = masked_head("".join([*rows, "\r\n"]).encode("latin-1", "replace"))
 
 
-class Asking:
+class HeaderBuilder:
     """Makes the headers of a request."""
 
     def __init__(self, config: Config) -> None:
@@ -111,7 +111,7 @@ class Asking:
         fixed += [("From", config[AGENT_EMAIL])] if config[AGENT_EMAIL] else []
         fixed += [("Accept", config[ACCEPT])] if config[ACCEPT] else []
         fixed += [("Accept-Language", config[ACCEPT_LANGUAGE])] if config[ACCEPT_LANGUAGE] else []
-        fixed += [("Accept-Encoding", OFFERED)]
+        fixed += [("Accept-Encoding", ACCEPT_ENCODING)]
         custom = _custom(config[CUSTOM_HEADERS])
         replaced = {name.lower() for name, _ in custom}
         kept = [(name, value) for name, value in fixed if name.lower() not in replaced]
@@ -192,8 +192,8 @@ def _custom(lines: str) -> list[tuple[str, str]]:
     return found
 
 
-def _cookies(config: Config) -> ByHost[str]:
-    cookies: ByHost[str] = ByHost()
+def _cookies(config: Config) -> HostRules[str]:
+    cookies: HostRules[str] = HostRules()
     for line in rule_lines(config, COOKIE_FILE) if config[COOKIE_FILE] else ():
         host, tab, cookie = line.text.strip().partition("\t")
         if not tab or not cookie.strip():

@@ -12,7 +12,7 @@ _LONGEST_KEEP = 3600
 
 
 @quick_value(frozen=True, slots=True)
-class Head:
+class ResponseHead:
     """What the lines say."""
 
     code: int
@@ -25,7 +25,7 @@ class Head:
     """How long the server keeps an idle connection, where it tells."""
 
 
-def read_head(raw: bytes) -> Head:
+def read_head(raw: bytes) -> ResponseHead:
     """Reads a status line and header lines; what is no header is passed over."""
     text = raw.decode("latin-1")
     if "\n " in text or "\n\t" in text:  # a value goes on, as of old
@@ -44,7 +44,7 @@ def read_head(raw: bytes) -> Head:
             encoding = f"{encoding},{read.encoding}" if encoding else read.encoding
         elif read.keep_seconds is not None and keep is None:
             keep = read.keep_seconds
-    return Head(code, version, tuple(headers), encoding, keep)
+    return ResponseHead(code, version, tuple(headers), encoding, keep)
 
 
 @quick_value(frozen=True, slots=True)

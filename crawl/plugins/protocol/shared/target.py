@@ -9,7 +9,7 @@ _SCHEMES = ("http", "https", "ftp")
 
 
 @quick_value(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     """A URL without what is not sent: user, password and fragment."""
 
     server: Server
@@ -21,9 +21,9 @@ class Target:
         return self.server.origin + self.path
 
 
-def target_of(url: str) -> Target | None:
+def request_target(url: str) -> RequestTarget | None:
     """None where it is no URL, or none that names a server."""
     found = server_and_path(url)
     if found is None or found[0].scheme not in _SCHEMES:
         return None
-    return Target(*found)
+    return RequestTarget(*found)

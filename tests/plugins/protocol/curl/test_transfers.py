@@ -13,7 +13,7 @@ from crawl.config import Config
 from crawl.interfaces.protocol import Failure, FailureKind, Multiplexing, Request, Response
 from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.protocol.shared.proxies import PROXY_FILE, PROXY_HOST
-from crawl.plugins.protocol.shared.target import target_of
+from crawl.plugins.protocol.shared.target import request_target
 from crawl.synthetic.wicked import HOSTS, WickedServer, running_wicked
 from crawl.testing.protocol_contract import HttpContract
 from tests.plugins.protocol.test_wicked import EXPECTED, TIME_LIMIT_MS, ended
@@ -29,7 +29,7 @@ class ByTransfers(HttpProtocol):
         self._direct = not (config[PROXY_HOST] or config[PROXY_FILE])
 
     def fetch(self, request: Request) -> Response | Failure:
-        target = target_of(request.url)
+        target = request_target(request.url)
         if target is not None and self._direct:
             self.resolver.locate(target.server.host)
         with self._turn:
@@ -72,7 +72,7 @@ def test_every_wicked_route_at_once_in_one_thread(server: WickedServer) -> None:
     transfers = plugin.transfers()
     answers: dict[object, Response | Failure] = {}
     for name in EXPECTED:
-        target = target_of(server.url(name))
+        target = request_target(server.url(name))
         assert target is not None
         plugin.resolver.locate(target.server.host)
         assert transfers.begin(Request(server.url(name)), name)

@@ -14,7 +14,7 @@ from crawl.config import Config
 from crawl.interfaces.protocol import FailureKind
 from crawl.plugins.protocol.requests_client.response import FinalResponse
 from crawl.plugins.protocol.requests_client.sockets import CURRENT, Watch
-from crawl.plugins.protocol.shared.limits import Limits
+from crawl.plugins.protocol.shared.limits import TransferLimits
 
 
 class _Said:
@@ -29,7 +29,7 @@ class _Said:
 
 @pytest.fixture
 def watch() -> Iterator[Watch]:
-    CURRENT.watch = Watch(Limits.of(Config.of({})), SystemClock().monotonic)
+    CURRENT.watch = Watch(TransferLimits.of(Config.of({})), SystemClock().monotonic)
     yield CURRENT.watch
     CURRENT.watch = None
 

@@ -4,18 +4,18 @@ import pytest
 
 from crawl.config import Config
 from crawl.errors import ConfigError
-from crawl.plugins.protocol.shared.proxies import Proxies
+from crawl.plugins.protocol.shared.proxies import ProxyRules
 from crawl.urls.servers import server_of
 
 
-def proxies(rules: str = "", **values: object) -> Proxies:
+def proxies(rules: str = "", **values: object) -> ProxyRules:
     settings = {name.replace("_", "."): value for name, value in values.items()}
     if rules:
         settings["http.proxy.file"] = "proxies.txt"
-    return Proxies(Config.of(settings, files={"proxies.txt": rules}))
+    return ProxyRules(Config.of(settings, files={"proxies.txt": rules}))
 
 
-def used(found: Proxies, url: str) -> str:
+def used(found: ProxyRules, url: str) -> str:
     server = server_of(url)
     assert server is not None
     return found.proxy_for(server)

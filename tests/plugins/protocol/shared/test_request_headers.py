@@ -7,7 +7,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Request
 from crawl.masking import masked_head
 from crawl.plugins.protocol.shared.credentials import credentials
-from crawl.plugins.protocol.shared.request_headers import Asking, user_agent
+from crawl.plugins.protocol.shared.request_headers import HeaderBuilder, user_agent
 
 NAMED = {"http.agent.name": "mybot"}
 
@@ -20,14 +20,16 @@ def test_a_name_that_can_be_sent() -> None:
 
 
 def test_requests_that_ask_nothing_special_share_their_headers() -> None:
-    asking = Asking(Config.of(NAMED))
+    asking = HeaderBuilder(Config.of(NAMED))
     one, other = (asking.headers(Request(f"http://{host}/"), host) for host in ("a", "b"))
     assert one is other
 
 
 def test_a_requests_own_header_replaces_ours() -> None:
     headers = (("accept", "text/plain"), ("User-Agent", "other/1"))
-    pairs = Asking(Config.of(NAMED)).headers(Request("http://a/", headers=headers), "a").pairs
+    pairs = (
+        HeaderBuilder(Config.of(NAMED)).headers(Request("http://a/", headers=headers), "a").pairs
+    )
     names = [name.lower() for name, _ in pairs]
     assert len(names) == len(set(names))
     assert ("accept", "text/plain") in pairs and ("User-Agent", "other/1") in pairs
@@ -41,7 +43,7 @@ def test_switches() -> None:
         "http.accept.language": "",
     }
     request = Request("http://a/", modified_since_ms=1, etag="x", headers=(("Cookie", "a=1"),))
-    pairs = Asking(Config.of({**NAMED, **off})).headers(request, "a").pairs
+    pairs = HeaderBuilder(Config.of({**NAMED, **off})).headers(request, "a").pairs
     assert [name for name, _ in pairs] == ["User-Agent", "Accept-Encoding"]
 
 
@@ -51,26 +53,26 @@ def rotating(lines: str, **others: object) -> Config:
 
 def test_agents_are_told_in_turn_where_wanted() -> None:
     lines = "# of old\nmybot/1 (a)\n\nmybot/2\n"
-    asking = Asking(rotating(lines))
+    asking = HeaderBuilder(rotating(lines))
     requests = [Request("http://a/"), Request("http://b/", etag="x"), Request("http://a/")]
     told = [dict(asking.headers(request, "a").pairs)["User-Agent"] for request in requests]
     assert told == ["mybot/1 (a)", "mybot/2", "mybot/1 (a)"]
-    off = Asking(Config.of(NAMED, {"agents.txt": lines}))
+    off = HeaderBuilder(Config.of(NAMED, {"agents.txt": lines}))
     assert dict(off.headers(requests[0], "a").pairs)["User-Agent"].startswith("mybot/Nutria-")
 
 
 def test_rotation_needs_agents_and_still_a_name() -> None:
     with pytest.raises(ConfigError, match=r"agents.txt names no agent"):
-        Asking(rotating("# none\n"))
+        HeaderBuilder(rotating("# none\n"))
     with pytest.raises(ConfigError, match=r"agents.txt names no agent"):
-        Asking(Config.of({**NAMED, "http.agent.rotate": True}))  # the packaged file
+        HeaderBuilder(Config.of({**NAMED, "http.agent.rotate": True}))  # the packaged file
     with pytest.raises(ConfigError, match=r"http.agent.name is not set"):
-        Asking(rotating("x\n", **{"http.agent.name": ""}))
+        HeaderBuilder(rotating("x\n", **{"http.agent.name": ""}))
 
 
 def test_an_agent_of_ones_own_is_not_rotated_away() -> None:
     config = rotating("a\nb\n", **{"http.custom.headers": "User-Agent: mine"})
-    pairs = Asking(config).headers(Request("http://a/"), "a").pairs
+    pairs = HeaderBuilder(config).headers(Request("http://a/"), "a").pairs
     assert [value for name, value in pairs if name == "User-Agent"] == ["mine"]
 
 
@@ -90,12 +92,12 @@ def test_secrets_are_cut_out(head: bytes, kept: bytes) -> None:
 def test_custom_headers_are_checked() -> None:
     for lines in ("hush", "Bad Name: hush", ": hush"):
         with pytest.raises(ConfigError, match="http.custom.headers: line 1") as told:
-            Asking(Config.of({**NAMED, "http.custom.headers": lines}))
+            HeaderBuilder(Config.of({**NAMED, "http.custom.headers": lines}))
         assert "hush" not in str(told.value)
 
 
 def test_other_characters_go_as_utf8() -> None:
-    rendered = Asking(Config.of({**NAMED, "http.custom.headers": "X-Name: Zoë"}))
+    rendered = HeaderBuilder(Config.of({**NAMED, "http.custom.headers": "X-Name: Zoë"}))
     assert "X-Name: Zoë".encode() in rendered.headers(Request("http://a/"), "a").rendered
 
 
@@ -103,7 +105,7 @@ def test_other_characters_go_as_utf8() -> None:
 def test_a_wrong_cookie_line(line: str) -> None:
     values = {**NAMED, "http.agent.host.cookie.file": "c"}
     with pytest.raises(ConfigError, match="c:1"):
-        Asking(Config.of(values, files={"c": line}))
+        HeaderBuilder(Config.of(values, files={"c": line}))
 
 
 @pytest.mark.parametrize(
