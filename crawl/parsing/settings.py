@@ -29,7 +29,7 @@ DB_SIGNATURE_CLASS: Property[str] = text(
 URLEXEMPTION_ORDER: Property[tuple[str, ...]] = words(
     "urlexemption.order",
     (),
-    "ParsePlugins that keep external links although db.ignore.external.links is set.",
+    "Plugins that keep external links although db.ignore.external.links is set.",
 )
 PARSER_TIMEOUT: Property[float] = duration(
     "parser.timeout", 30, "Longest time for one page; -1: no limit.", unit="s", minimum=-1

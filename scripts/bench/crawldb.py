@@ -72,7 +72,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class FreshnessResult:
+class Outcome:
     """Everything measured at one size."""
 
     urls: int
@@ -147,9 +147,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _measure(
-    options: argparse.Namespace, urls: int, work: Path, console: Console
-) -> FreshnessResult:
+def _measure(options: argparse.Namespace, urls: int, work: Path, console: Console) -> Outcome:
     folder = work / str(urls)
     shape = crawldb_shape.Shape(
         urls=urls,
@@ -190,7 +188,7 @@ def _compare(
     ours: Process,
     theirs: Process,
     console: Console,
-) -> FreshnessResult:
+) -> Outcome:
     lines = [Line(step, other) for step in options.steps for other in STEPS[step]]
     problems: list[str] = []
     for number in range(options.rounds):
@@ -216,7 +214,7 @@ def _compare(
     peak = max(line.peak_mib for line in lines)
     if peak > MEMORY_LIMIT_MIB:
         problems.append(f"peak memory of {peak:,.0f} MiB is above {MEMORY_LIMIT_MIB:,}")
-    return FreshnessResult(urls, lines, ours.started, sorted(set(problems)))
+    return Outcome(urls, lines, ours.started, sorted(set(problems)))
 
 
 def _brief(told: dict[str, Any]) -> str:
@@ -263,7 +261,7 @@ def _broken_promises(facts: dict[str, Any], top_n: int, max_count: int) -> list[
     return found
 
 
-def _table(outcome: FreshnessResult, options: argparse.Namespace) -> Table:
+def _table(outcome: Outcome, options: argparse.Namespace) -> Table:
     table = Table(
         title=f"{outcome.urls:,} URLs, best of {options.rounds}",
         caption=f"Spark start-up {outcome.start_up.seconds:.1f} s, not counted above",
@@ -282,7 +280,7 @@ def _table(outcome: FreshnessResult, options: argparse.Namespace) -> Table:
     return table
 
 
-def _growth(outcomes: list[FreshnessResult]) -> Table:
+def _growth(outcomes: list[Outcome]) -> Table:
     first, last = outcomes[0], outcomes[-1]
     times = last.urls / first.urls
     table = Table(title=f"growth from {first.urls:,} to {last.urls:,} URLs; {times:.1f} = linear")
@@ -299,7 +297,7 @@ def _growth(outcomes: list[FreshnessResult]) -> Table:
     return table
 
 
-def _as_dict(outcome: FreshnessResult) -> dict[str, Any]:
+def _as_dict(outcome: Outcome) -> dict[str, Any]:
     def run(measured: Measured) -> dict[str, Any]:
         return {
             "seconds": round(measured.seconds, 3),

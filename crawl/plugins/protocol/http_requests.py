@@ -1,7 +1,7 @@
 """protocol http-requests: HTTP/1.1 by requests, for those who know it or cannot have libcurl.
 
 At the level of its adapter: what a session does around that (cookies, redirects, the
-environment, certificate_authorities read for every connection) is not wanted, and costs the most.
+environment, authorities read for every connection) is not wanted, and costs the most.
 """
 
 from __future__ import annotations

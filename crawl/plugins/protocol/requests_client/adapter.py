@@ -1,6 +1,6 @@
 """An adapter of requests that connects to the address it is told and to no other, with
 the host's name kept for TLS and for the server; and that shares one TLS context, because
-requests else reads all certificate_authorities anew for every connection.
+requests else reads all authorities anew for every connection.
 """
 
 from __future__ import annotations

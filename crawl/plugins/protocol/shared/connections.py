@@ -17,7 +17,7 @@ TLS_CHECK: Property[bool] = boolean(
 TLS_CA_FILE: Property[str] = text(
     "http.tls.ca.file",
     "",
-    "PEM file of the certificate_authorities to trust; empty: the machine's, or certifi's where it has none.",
+    "PEM file of the authorities to trust; empty: the machine's, or certifi's where it has none.",
 )
 USE_HTTP2: Property[bool] = boolean("http.useHttp2", False, "Offer HTTP/2 to https servers.")
 MAX_IDLE: Property[int] = integer(

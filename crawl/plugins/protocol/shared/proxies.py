@@ -35,7 +35,7 @@ PROXY_EXCEPTIONS: Property[tuple[str, ...]] = words(
 PROXY_FILE: Property[str] = file(
     "http.proxy.file",
     "",
-    "ProxyRules by rule: lines of `http:`, `https:`, a host, *.domain or *, and one or more proxy"
+    "Proxies by rule: lines of `http:`, `https:`, a host, *.domain or *, and one or more proxy"
     " URLs to use in turn, or `direct`; empty: none.",
 )
 PROXY_PROPERTIES = (
