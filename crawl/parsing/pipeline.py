@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -340,7 +341,7 @@ class Pipeline:
         """What scoring gives to each document's links; None where it has no say."""
         if not self._scoring.has_moment("distribute"):
             return None
-        urls = kept.urls.to_pylist()
+        urls = cast("list[str]", kept.urls.to_pylist())
         starts = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).tolist()
         shares: list[Sequence[Target]] = []
         for number, document in enumerate(documents):

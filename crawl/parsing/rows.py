@@ -133,14 +133,14 @@ def _linked(
     owner, urls, hosts = kept.owner, kept.urls, kept.hosts
     if shares is None:
         rows = len(owner)
-        scores = pa.array(np.zeros(rows, np.float32))
-        intervals = pa.array(np.full(rows, interval, np.int32))
+        scores = pa.array(np.zeros(rows, np.float32), pa.float32())
+        intervals = pa.array(np.full(rows, interval, np.int32), pa.int32())
         metadata = _no_maps(rows)
     else:
         given = _given(kept, shares)
         rows = len(given.rows)
-        chosen = pa.array(given.rows)
-        owner, urls, hosts = owner[given.rows], urls.take(chosen), hosts.take(chosen)
+        chosen = given.rows
+        owner, urls, hosts = owner[chosen], urls.take(chosen), hosts.take(chosen)
         scores = pa.array(given.scores, pa.float32())
         intervals = pa.array(given.intervals, pa.int32())
         metadata = _maps(given.metadata) if any(given.metadata) else _no_maps(rows)
@@ -182,7 +182,7 @@ def _given(kept: Kept, shares: Sequence[Sequence[Target]]) -> _Given:
     )
 
 
-def _outlinks(documents: Sequence[Document], kept: Kept) -> pa.Array:
+def _outlinks(documents: Sequence[Document], kept: Kept) -> pa.Array[Any]:
     links = [
         documents[owner].parse.outlinks[position]
         for owner, position in zip(kept.owner.tolist(), kept.position.tolist(), strict=True)
@@ -193,14 +193,14 @@ def _outlinks(documents: Sequence[Document], kept: Kept) -> pa.Array:
         fields=list(OUTLINKS.value_type),
     )
     offsets = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), structs).cast(OUTLINKS)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs).cast(OUTLINKS)
 
 
 def _table(columns: list[Any], table: Table) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def _texts(values: Sequence[Any]) -> pa.Array:
+def _texts(values: Sequence[Any]) -> pa.Array[Any]:
     """A string column; what plugins give and cannot be stored is mended."""
     try:
         return pa.array(values, pa.string())
@@ -213,20 +213,31 @@ def _clean(text: object) -> str:
     return str(text).encode("utf-8", "replace").decode()
 
 
-def _no_maps(rows: int) -> pa.Array:
+def _no_maps(rows: int) -> pa.Array[Any]:
     nothing = pa.array([], pa.string())
-    return pa.MapArray.from_arrays(pa.array(np.zeros(rows + 1, np.int32)), nothing, nothing)
+    return _map_array(np.zeros(rows + 1, np.int32), nothing, nothing)
 
 
-def _maps(values: Sequence[Any]) -> pa.Array:
+def _maps(values: Sequence[Any]) -> pa.Array[Any]:
     entries = [list(value.items()) for value in values]
     keys = [key for pairs in entries for key, _ in pairs]
     items = [item for pairs in entries for _, item in pairs]
     offsets = np.cumsum([0, *map(len, entries)]).astype(np.int32)
-    return pa.MapArray.from_arrays(pa.array(offsets), _texts(keys), _items(items)).cast(METADATA)
+    return _map_array(offsets, _texts(keys), _items(items)).cast(METADATA)
 
 
-def _items(values: list[Any]) -> pa.Array:
+def _map_array(
+    offsets: npt.NDArray[np.int32], keys: pa.Array[Any], items: pa.Array[Any]
+) -> pa.Array[Any]:
+    made: pa.Array[Any] = pa.MapArray.from_arrays(
+        pa.array(offsets, pa.int32()),  # type: ignore[call-overload]  # the stubs want 64 bits
+        keys,
+        items,
+    )
+    return made
+
+
+def _items(values: list[Any]) -> pa.Array[Any]:
     if not all(type(value) is str for value in values):
         values = [_clean(value) for value in values]
     return _texts(values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +35,8 @@ def bounded(content: Content, parse: Parse, most: int, counters: Counters) -> Pa
 
 
 def with_depths(
-    documents: Sequence[Document], owner: npt.NDArray[np.int64], metadata: pa.Array
-) -> pa.Array:
+    documents: Sequence[Document], owner: npt.NDArray[np.int64], metadata: pa.Array[Any]
+) -> pa.Array[Any]:
     """The metadata of links, with the depth where the document that has them is an index."""
     for number, document in enumerate(documents):
         if _is_index(document.parse):

@@ -22,6 +22,7 @@ from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT, PartFile
 
+_SUCCESS = pa.scalar(int(Status.FETCH_SUCCESS), pa.int8())
 _GROUP_ROWS = 512
 """Pages in one row group: a reader that wants one page unpacks no more than these."""
 
@@ -89,7 +90,7 @@ def _pages(segment: Folder, files: tuple[PartFile, ...], counters: Counters) -> 
     for file in files:
         with open_table(segment.child(CONTENT), file.path) as source:
             for rows in each_group(source):
-                good = rows.filter(pc.equal(rows["status"], int(Status.FETCH_SUCCESS)))
+                good = rows.filter(pc.equal(rows["status"], _SUCCESS))
                 skipped = rows.num_rows - good.num_rows
                 if skipped:
                     counters["pages"] += skipped

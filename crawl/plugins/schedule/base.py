@@ -63,7 +63,7 @@ class BaseFetchSchedule(FetchSchedule):
         # a due time beyond the longest interval was set under other settings: mend it
         return datum.fetch_time <= now or datum.fetch_time - now > self._max * 1000
 
-    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         due = datums["fetch_time"].combine_chunks()
         beyond = now + self._max * 1000
         return pc.or_(

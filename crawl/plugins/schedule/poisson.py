@@ -167,7 +167,7 @@ class PoissonFetchSchedule(BaseFetchSchedule):
         visited, estimate = known
         return worth(estimate, max(now // 1000 - visited, 0) / _DAY_S) / self.price
 
-    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         texts = pa.concat_arrays(
             [lookup(chunk, VISITS_KEY) for chunk in datums["metadata"].chunks]
             or [pa.array([], pa.string())]
@@ -181,7 +181,7 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             shape = np.maximum(_column(parts, "shape"), _LEAST)
             days = np.maximum(_column(parts, "days"), _LEAST)
             urgency[known] = worths(shape, days, age) / self.price
-        return pa.array(urgency)
+        return pa.array(urgency, pa.float64())
 
 
 def _text(fetched: int, estimate: ChangeRateEstimate) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ class ScoreRankedFilter(ScoringFilter):
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
         return datum.score * value
 
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
+    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> pa.Array[Any]:
         return pc.multiply(datums["score"].combine_chunks(), values)
 
     def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:

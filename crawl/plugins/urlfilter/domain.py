@@ -33,7 +33,7 @@ class DomainURLFilter(URLFilter):
         host = host_of(url)
         return None if self._accepts(host) else f"{host or 'no host'} is not listed"
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         if not self._allowed:
             return pa.repeat(True, len(urls))
         return decide_by_host(urls, self._accepts)

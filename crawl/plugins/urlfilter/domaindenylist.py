@@ -38,7 +38,7 @@ class DomainDenylistURLFilter(URLFilter):
         entry = self._denied.entry_for(host) if host else None
         return None if entry is None else f"{entry} is denied"
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         if not self._denied:
             return pa.repeat(True, len(urls))
         return decide_by_host(

@@ -8,11 +8,13 @@ import zlib
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
+from typing import Literal
 
 import pyarrow as pa
 
 from crawl.synthetic.web.web import ExpectedAnswer
 
+_ARROW_CODECS: dict[str, Literal["brotli", "zstd"]] = {"br": "brotli", "zstd": "zstd"}
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 _HEADER = re.compile(
     rb"\r\n(if-none-match|if-modified-since|accept-encoding):[ \t]*([^\r\n]*)", re.I
@@ -70,8 +72,8 @@ def pack(body: bytes, encoding: str) -> bytes:
             return gzip.compress(body, 5, mtime=0)
         case "deflate":
             return zlib.compress(body, 5)
-    codec = {"br": "brotli", "zstd": "zstd"}[encoding]
-    return bytes(pa.Codec(codec, compression_level=3).compress(body, asbytes=True))
+    codec = pa.Codec(_ARROW_CODECS[encoding], compression_level=3)
+    return bytes(codec.compress(body, asbytes=True))
 
 
 def http_date(seconds: int) -> str:

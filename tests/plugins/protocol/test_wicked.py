@@ -12,9 +12,9 @@ from crawl.config import Config
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.protocol.http_requests import RequestsProtocol
-from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer, running_wicked
+from crawl.synthetic.wicked import HOSTS, ROUTES, FetchEnd, WickedServer, running_wicked
 
-EXPECTED: dict[str, tuple[End, ...]] = {
+EXPECTED: dict[str, tuple[FetchEnd, ...]] = {
     **{route.name: route.ends for route in ROUTES},
     **{name: (kind,) for name, (_, _, kind) in HOSTS.items()},
     # libcurl refuses two different Locations as such
@@ -29,7 +29,7 @@ def server() -> Iterator[WickedServer]:
         yield server
 
 
-def ended(answer: Response | Failure) -> End:
+def ended(answer: Response | Failure) -> FetchEnd:
     if isinstance(answer, Failure):
         return answer.kind
     return answer.truncated or answer.code

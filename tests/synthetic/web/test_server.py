@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import pyarrow as pa
@@ -100,7 +100,7 @@ def test_head_has_the_headers_and_no_body(server: WebServer) -> None:
     assert answer.headers["Content-Length"] == str(len(page.body))
 
 
-UNPACK = {
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.decompress,
     "deflate": zlib.decompress,
     "br": lambda body: pa.CompressedInputStream(pa.BufferReader(body), "brotli").read(),

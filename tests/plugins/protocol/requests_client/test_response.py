@@ -24,7 +24,7 @@ class _Said:
         self._raw = raw
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(io.BytesIO(self._raw))  # type: ignore[arg-type]
+        return io.BufferedReader(io.BytesIO(self._raw))
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_what_lies_between_two_encodings_has_the_limit_too() -> None:
 
 
 def test_a_window_larger_than_the_web_allows_is_refused() -> None:
-    options = {zstd.CompressionParameter.window_log: 27}
+    options: dict[int, int] = {zstd.CompressionParameter.window_log: 27}
     packer = zstd.ZstdCompressor(options=options)
     wire = packer.compress(b"x" * 1000) + packer.flush()
     assert fed("zstd", wire, 100).fault
