@@ -249,10 +249,11 @@ class Pipeline:
             counters["refreshes"] += 1
             redirect = self._refreshed(parse.url, parse.refresh.url, counters)
             parse = replace(parse, status=ParseStatus.REDIRECT)
-        links = len(parse.outlinks)
+        links = len(parse.outlinks) + parse.outlinks_over_limit
         parse = bounded(source, self._obeyed(parse, counters), self._sitemap_depth, counters)
         counters[f"parse.{parse.status.value}"] += 1
         counters["outlinks"] += links
+        counters["outlinks_dropped.parser_limit"] += parse.outlinks_over_limit
         return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)
 
     def _told_by_headers(self, content: Content, parse: Parse, inside: bool) -> Parse:

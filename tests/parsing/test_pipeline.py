@@ -101,6 +101,17 @@ def test_a_page_that_says_nofollow_has_no_links() -> None:
     assert only_row(batch)["metadata"] == [("caching.forbidden", "content")]
 
 
+def test_links_beyond_what_the_parser_reads_are_counted() -> None:
+    markup = "".join(f"<a href=/{number}>x</a>" for number in range(30))
+    page = content(URL, markup, content_type="text/html")
+    limits = {"parser__html__outlinks__max": 20, "db__max__outlinks__per__page": 5}
+    batch = parse_batch(plan(plugin__parser=["html"], **limits), [page])
+    assert batch.counters["outlinks"] == 30
+    assert batch.counters["outlinks_kept"] == 5
+    assert batch.counters["outlinks_dropped.parser_limit"] == 10
+    assert batch.counters["outlinks_dropped.limit"] == 15
+
+
 def test_the_link_header_names_a_canonical_url() -> None:
     page = content(URL, headers={"link": '</real>; rel="canonical"'})
     assert only_row(parse_batch(plan(), [page]))["canonical"] == "http://a.org/real"

@@ -36,7 +36,7 @@ IGNORE_TAGS: Property[tuple[str, ...]] = words(
 MAX_OUTLINKS: Property[int] = integer(
     "parser.html.outlinks.max",
     10_000,
-    "Most links that are read of a page; the rest is passed over.",
+    "Most links that are read of a page; the rest is dropped and counted.",
     minimum=0,
 )
 PROPERTIES = (FORM_ACTIONS, IGNORE_TAGS, MAX_OUTLINKS)
@@ -75,6 +75,7 @@ class HtmlReader:
         self._facts = HtmlMetadata()
         self._pieces: list[str] = []
         self._marks: list[int] = []
+        self._links_over_limit = 0
         self._links: list[tuple[str, str, str]] = []
         """Of each: tag, reference and rel. This and what comes next are no objects, because
         a page has hundreds."""
@@ -140,6 +141,7 @@ class HtmlReader:
             title=self._title,
             text=lines("".join(self._pieces)),
             outlinks=tuple(outlinks),
+            outlinks_over_limit=self._links_over_limit,
             refresh=refresh,
             canonical=facts.canonical(absolute),
             language=facts.language,
@@ -151,6 +153,7 @@ class HtmlReader:
         """The number of the link; -1 where there are enough."""
         number = len(self._links)
         if number >= self._settings.max_outlinks:
+            self._links_over_limit += 1
             return -1
         self._links.append((tag, reference, rel))
         return number

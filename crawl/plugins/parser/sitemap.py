@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, ClassVar
 
 from crawl.config import Config, Property, integer
@@ -45,8 +44,15 @@ class SitemapParser(Parser):
             return (invalid(page.url, str(error)),)
         if sitemap is None:
             return None
-        links = tuple(islice(_links(sitemap), MAX_LINKS))
-        return (Parse(page.url, outlinks=links, metadata=_summary(sitemap)),)
+        links = tuple(_links(sitemap))
+        return (
+            Parse(
+                page.url,
+                outlinks=links[:MAX_LINKS],
+                outlinks_over_limit=max(0, len(links) - MAX_LINKS),
+                metadata=_summary(sitemap),
+            ),
+        )
 
 
 def _is_named_so(url: str) -> bool:

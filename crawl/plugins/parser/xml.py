@@ -48,6 +48,7 @@ class XmlParser(Parser):
                 title=one_line("".join(document.title or ())),
                 text=storable(document.text()),
                 outlinks=tuple(document.links),
+                outlinks_over_limit=document.links_over_limit,
                 language=normalised(document.language),
                 metadata=facts({"xml.root": document.root}),
             ),
@@ -62,6 +63,7 @@ class _Document:
         self.language = ""
         self.title: list[str] | None = None
         self.links: dict[Outlink, None] = {}
+        self.links_over_limit = 0
         self._url = url
         self._base = url
         self._pieces: list[str] = []
@@ -80,7 +82,7 @@ class _Document:
         if tag == "title" and self.title is None:
             self.title = []
             self._in_title = True
-        if attributes and len(self.links) < MAX_LINKS:
+        if attributes:
             self._link(tag, attributes)
 
     def data(self, text: str) -> None:
@@ -106,6 +108,9 @@ class _Document:
         for attribute in _LINKS:
             target = attributes.get(attribute, "").strip()
             if not target or len(target) > MAX_URL or target.startswith("#"):
+                continue
+            if len(self.links) >= MAX_LINKS:
+                self.links_over_limit += 1
                 continue
             url = resolve(self._base, target)
             if url is not None:

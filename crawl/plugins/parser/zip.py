@@ -122,7 +122,8 @@ class ZipParser(Parser):
         return Parse(
             page.url,
             text=storable("\n\n".join(found.texts)),
-            outlinks=tuple(found.links)[:MAX_LINKS],
+            outlinks=tuple(found.links),
+            outlinks_over_limit=found.links_over_limit,
             metadata=facts({"zip.members": len(members), "zip.members.read": found.read}),
         )
 
@@ -156,15 +157,21 @@ class _Found:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.links: dict[Outlink, None] = {}
+        self.links_over_limit = 0
         self.unpacked = 0
         self.read = 0
 
     def add(self, name: str, parse: Parse) -> None:
         self.read += 1
         self.texts += filter(None, (one_line(name, 200), parse.title, parse.text))
+        self.links_over_limit += parse.outlinks_over_limit
         for link in parse.outlinks:
-            if len(self.links) < MAX_LINKS and not link.url.startswith(_INSIDE):
+            if link.url.startswith(_INSIDE) or link in self.links:
+                continue
+            if len(self.links) < MAX_LINKS:
                 self.links[link] = None
+            else:
+                self.links_over_limit += 1
 
 
 def _without_suffix(url: str) -> str:
