@@ -1,7 +1,7 @@
 """protocol ftp: files and folders of FTP servers, by libcurl.
 
 libcurl, because ftplib has no time limit for a whole document; the addresses of data
-connections that a server names are not believed.
+connections that a server names are ignored.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CODES: Final = {
     pycurl.E_REMOTE_ACCESS_DENIED: 404,
     pycurl.E_LOGIN_DENIED: 401,
 }
-"""What a refusal is as a code of HTTP: the outcome table knows these."""
+"""Refusals as HTTP status codes, which the fetcher's outcome table knows."""
 
 _UNIX = re.compile(r"(?P<kind>[-dl])\S{9,}(?:\s+\S+){7}\s(?P<name>.+)")
 _DOS = re.compile(r"\d\d-\d\d-\d{2,4}\s+\S+\s+(?P<kind><DIR>|\d+)\s+(?P<name>.+)")
@@ -56,7 +56,7 @@ _SYSTEM = SystemClock()
 
 
 class FtpProtocol(FetchProtocol):
-    """`ftp`: one connection a file."""
+    """`ftp`: one connection for each file."""
 
     schemes: tuple[str, ...] = ("ftp",)
     properties: ClassVar[tuple[Property[Any], ...]] = (
@@ -94,7 +94,7 @@ class FtpProtocol(FetchProtocol):
         curl = pycurl.Curl()
         try:
             self._prepare(curl, target, located.addresses[0], body, request)
-            return self._transfer(curl, target, located.addresses[0], body, request)
+            return self._perform(curl, target, located.addresses[0], body, request)
         except (ValueError, UnicodeError) as error:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, str(error))
         finally:
@@ -107,7 +107,7 @@ class FtpProtocol(FetchProtocol):
         self, curl: Any, target: RequestTarget, address: str, body: Body, request: Request
     ) -> None:
         bracketed = f"[{address}]" if ":" in address else address
-        curl.setopt(pycurl.URL, target.plain)
+        curl.setopt(pycurl.URL, target.url)
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:{target.server.port}"])
         curl.setopt(pycurl.PROXY, "")
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
@@ -126,7 +126,7 @@ class FtpProtocol(FetchProtocol):
             curl.setopt(pycurl.TIMECONDITION, pycurl.TIMECONDITION_IFMODSINCE)
             curl.setopt(pycurl.TIMEVALUE, request.modified_since_ms // 1000)
 
-    def _transfer(
+    def _perform(
         self, curl: Any, target: RequestTarget, address: str, body: Body, request: Request
     ) -> Response | Failure:
         started = self._monotonic()
@@ -141,7 +141,7 @@ class FtpProtocol(FetchProtocol):
                 request.url, _CODES[code], ip=address, sent=started, elapsed_ms=elapsed_ms
             )
         if code and not body.truncated:
-            if body.wire and code == pycurl.E_OPERATION_TIMEDOUT:
+            if body.wire_bytes and code == pycurl.E_OPERATION_TIMEDOUT:
                 body.truncated = Truncation.TIME
             else:  # a file that broke off, too: body.py has the rule
                 kind = self._kind(curl, code, message)
@@ -186,7 +186,7 @@ def _headers(modified: int) -> Headers:
 
 
 def _entries(listing: str) -> Iterator[tuple[str, bool]]:
-    """Of a LIST as Unix or as Windows servers write it; other lines are passed over."""
+    """The entries of a LIST as Unix or Windows servers write it; other lines are skipped."""
     for line in listing.splitlines():
         found = _UNIX.fullmatch(line.rstrip()) or _DOS.fullmatch(line.rstrip())
         if found is None:

@@ -1,4 +1,4 @@
-"""What both HTTP plugins do before a request is sent: who is asked, where, and as whom."""
+"""What both HTTP plugins do before a request is sent: proxy, address, headers, credentials."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ SYSTEM = SystemClock()
 
 
 def must_resolve_host(target: RequestTarget, proxy: str) -> bool:
-    """Whether the host must be looked up, or its address judged, by us."""
+    """Whether the host must be resolved, or its address checked, here and not by a proxy."""
     return not proxy or target.server.is_literal
 
 
 @quick_value(frozen=True, slots=True)
 class OutgoingRequest:
-    """A request, with all that is needed to make and to tell it."""
+    """A request with all that is needed to send and to record it."""
 
     request: Request
     target: RequestTarget
     address: str
-    """Pinned; empty behind a proxy."""
+    """The pinned address; empty behind a proxy."""
     proxy: str
     headers: RequestHeaders
     digest: Credentials | None
-    """Where a challenge is to be answered."""
+    """Credentials for a Digest challenge, where one is to be answered."""
 
     def head(self, version: str) -> bytes:
-        """The request as it is sent; HTTP/2 in the spelling of its forerunner."""
+        """The head of the request as it is stored; HTTP/2 is written as HTTP/1.1 would be."""
         first = f"GET {self.target.path} {version}\r\nHost: {self.target.server.authority}\r\n"
         return first.encode("latin-1", "replace") + self.headers.rendered
 
@@ -62,7 +62,7 @@ class OutgoingRequest:
 
 
 class HttpBase(FetchProtocol):
-    """A plugin adds `send` and `close`."""
+    """The common part of the HTTP plugins; each adds `send` and `close`."""
 
     schemes: tuple[str, ...] = ("http", "https")
     properties: ClassVar[tuple[Property[Any], ...]] = (
@@ -85,7 +85,7 @@ class HttpBase(FetchProtocol):
         self.monotonic = monotonic
         self.resolver = HostResolver(config, resolver, monotonic=monotonic)
         self._header_builder = HeaderBuilder(config)
-        # None where there are none: they are asked about every page
+        # None where there are none: they are looked up for every page
         self._proxy_rules = ProxyRules(config) or None
         self._credentials = credentials(config) or None
 
@@ -104,13 +104,13 @@ class HttpBase(FetchProtocol):
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
 
     def proxy_of(self, target: RequestTarget) -> str:
-        """The proxy to go by, in turn where there are several; empty for none."""
+        """The URL of the proxy to use, the next where there are several; empty for none."""
         return "" if self._proxy_rules is None else self._proxy_rules.proxy_for(target.server)
 
     def prepare(
         self, request: Request, target: RequestTarget, proxy: str, located: Located
     ) -> OutgoingRequest | Failure:
-        """Everything before the sending."""
+        """All that must be known to send the request; a Failure where it may not be sent."""
         if not located.addresses:
             return Failure(request.url, located.kind, located.message)
         headers = self._header_builder.headers(request, target.server.host)
@@ -123,5 +123,5 @@ class HttpBase(FetchProtocol):
         return OutgoingRequest(request, target, address, proxy, headers, login)
 
     @abstractmethod
-    def send(self, sending: OutgoingRequest) -> Response | Failure:
-        """Sends it once, and reads the answer."""
+    def send(self, outgoing: OutgoingRequest) -> Response | Failure:
+        """Sends the request once and reads the response."""

@@ -44,7 +44,7 @@ CONNECTION_LOST: Final = frozenset(
         92,
     )
 )
-"""After a head, these leave a body that is not whole."""
+"""Errors after which a body is not whole, once the head has come."""
 
 _BY_TEXT: Final = (
     ("http/0.9", FailureKind.MALFORMED_RESPONSE),
@@ -57,7 +57,7 @@ _BY_TEXT: Final = (
     ("proxy connect", FailureKind.PROXY),
     ("nul byte", FailureKind.MALFORMED_RESPONSE),
 )
-"""Where one code stands for several things, its message tells."""
+"""Where one code stands for several things, its message decides."""
 
 
 def failure_kind(code: int, message: str, *, proxied: bool) -> FailureKind:
@@ -74,4 +74,4 @@ CONNECT_ERRNO_KINDS: Final = {
     errno.ETIMEDOUT: FailureKind.CONNECT_TIMEOUT,  # the kernel gave up before libcurl did
     errno.ECONNRESET: FailureKind.DISCONNECTED,
 }
-"""What a failed connection is by the system's own number, where that is not a refusal."""
+"""Kinds of failed connections by the system's errno, where they are no refusals."""

@@ -1,8 +1,8 @@
 """An easy handle of libcurl with its callbacks, and what one transfer leaves in it.
 
-Each callback waits for the interpreter's lock, with fifty threads at its door. So there
-are as few as can be: header lines go straight into a list, and slow servers are left to
-libcurl's own watch wherever it can be told what is meant.
+Each callback waits for the interpreter's lock, for which fifty threads may compete. So there
+are as few as possible: header lines go straight into a list, and slow servers are left to
+libcurl's own low-speed check wherever it can express our limits.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ _STATUS = b"HTTP/"
 class CurlHandle:
     """Used by one transfer at a time; keeps one connection between them."""
 
-    sending: OutgoingRequest
-    """What is asked for."""
+    outgoing: OutgoingRequest
+    """The request under way."""
     head: ResponseHead | None = None
     raw_head = b""
     request_head = b""
-    """As libcurl has sent it, where it was to tell."""
+    """The request head as libcurl has sent it; empty unless `is_verbose`."""
     stopped: FailureKind | None = None
     """Why the transfer was stopped by us."""
-    asked_at = 0.0
+    sent_at = 0.0
     """When the request began to be sent; 0 where none was."""
 
     def __init__(self, limits: TransferLimits, monotonic: Callable[[], float]) -> None:
         self.curl = pycurl.Curl()
         self.key = ""
-        """What it last connected to."""
-        self.place = ("", "")
-        """The key and the address that its options are set for."""
+        """Server and proxy that it is connected to."""
+        self.configured_for = ("", "")
+        """Key and address that its options are set for."""
         self.headers: object = None
         """The request headers that are set on it."""
         self.login: object = None
         """The credentials that are set on it."""
         self.cipher = ""
         """Of the connection it keeps."""
-        self.tells = False
-        """Whether libcurl is asked to tell what it does."""
-        self.keeps_s = 0
+        self.is_verbose = False
+        """Whether libcurl logs what it does."""
+        self.max_age_seconds = 0
         """How long the connection is kept."""
         self.socket = -1
         """Of the connection it keeps by itself, where it is not one of many transfers."""
-        self.is_broken = False
-        """The server has closed the connection: libcurl would not see that for a second."""
-        self._starts_anew = False
+        self.is_closed_by_server = False
+        """Whether the server has closed the connection; libcurl would notice a second later."""
+        self._forces_new_connection = False
         self.body = _NO_BODY
         self._limits = limits
         self._monotonic = monotonic
@@ -75,55 +75,55 @@ class CurlHandle:
             curl.setopt(pycurl.XFERINFOFUNCTION, self._progress)
             curl.setopt(pycurl.NOPROGRESS, 0)
 
-    def begin(self, sending: OutgoingRequest) -> None:
-        """What the next transfer is for."""
-        self.sending = sending
-        self.body = Body(self._limits.body_of(sending.request.max_bytes))
+    def begin(self, outgoing: OutgoingRequest) -> None:
+        """Clears the handle for the next transfer."""
+        self.outgoing = outgoing
+        self.body = Body(self._limits.body_of(outgoing.request.max_bytes))
         self.head = self.stopped = None
-        self.asked_at = self._window_from = 0.0
+        self.sent_at = self._window_from = 0.0
         self._window_received = 0
         # a challenge is to be answered
-        self._requests_left = 1 if sending.digest is None else 2
+        self._requests_left = 1 if outgoing.digest is None else 2
 
     def end(self) -> None:
-        """The transfer is over: reads the head where no body made that necessary."""
-        if self.head is None and self.asked_at:
+        """Ends the transfer: reads the head where no body has made that necessary."""
+        if self.head is None and self.sent_at:
             self._read_head()
 
     def forget(self) -> None:
-        """Lets go of what the transfer brought: idle handles are many, and bodies large."""
+        """Frees what the transfer brought: idle handles are many, and bodies large."""
         self.body = _NO_BODY
         self.head = None
         self.raw_head = self.request_head = b""
         self._lines.clear()
 
-    def tell(self, wanted: bool) -> None:
-        """Has libcurl tell what it does, or not."""
-        self.tells = wanted
+    def set_verbose(self, wanted: bool) -> None:
+        """Switches libcurl's log on or off."""
+        self.is_verbose = wanted
         self.curl.setopt(pycurl.VERBOSE, int(wanted))
 
-    def keep(self, seconds: int) -> None:
+    def set_max_age(self, seconds: int) -> None:
         """Sets how old a connection may be that is used again."""
-        self.keeps_s = seconds
+        self.max_age_seconds = seconds
         self.curl.setopt(pycurl.MAXAGE_CONN, seconds)
 
-    def connect(self) -> None:
+    def choose_connection(self) -> None:
         """Has the next transfer use the connection that is kept, unless it is broken."""
-        if self._starts_anew != self.is_broken:
-            self._starts_anew = self.is_broken
-            self.curl.setopt(pycurl.FRESH_CONNECT, int(self.is_broken))
-        self.is_broken = False
+        if self._forces_new_connection != self.is_closed_by_server:
+            self._forces_new_connection = self.is_closed_by_server
+            self.curl.setopt(pycurl.FRESH_CONNECT, int(self.is_closed_by_server))
+        self.is_closed_by_server = False
 
     def close(self) -> None:
         self.curl.close()
 
     @property
-    def answering(self) -> bool:
-        """Something of an answer has come."""
+    def has_response_begun(self) -> bool:
+        """Whether any byte of a response has arrived."""
         return bool(self._lines)
 
     def _read_head(self) -> ResponseHead | None:
-        """Reads the head that counts; None where there is none."""
+        """Reads the head of the final response; None where there is none."""
         lines = self._lines
         raw = b"".join(lines)
         if len(raw) > self._limits.header:
@@ -147,7 +147,7 @@ class CurlHandle:
         self._requests_left -= 1
         self._lines.clear()  # a proxy's answer to CONNECT
         # nearer to the sending than libcurl's own figure: here a thread may have waited
-        self.asked_at = self.asked_at or self._monotonic()
+        self.sent_at = self.sent_at or self._monotonic()
         return _GO_ON
 
     def _write(self, data: bytes) -> int | None:
@@ -160,17 +160,17 @@ class CurlHandle:
 
     def _progress(self, *_counts: int) -> int:
         """Called as data arrives, and about once a second while it does not."""
-        if not self.asked_at:
+        if not self.sent_at:
             return 0
         limits, now = self._limits, self._monotonic()
         if not self._lines:
-            if now - self.asked_at > limits.first_byte:
+            if now - self.sent_at > limits.first_byte:
                 self.stopped = FailureKind.FIRST_BYTE_TIMEOUT
                 return _STOP
         elif not self._window_from:
             self._window_from = now
         elif now - self._window_from > limits.low_speed_time:
-            received = sum(map(len, self._lines)) + self.body.wire
+            received = sum(map(len, self._lines)) + self.body.wire_bytes
             if received - self._window_received < limits.low_speed_bytes:
                 self.stopped = FailureKind.LOW_SPEED
                 return _STOP
@@ -182,8 +182,8 @@ class CurlHandle:
             self.request_head = data  # with the answer to a challenge
         elif kind == pycurl.INFOTYPE_TEXT and data.startswith(_CIPHER):
             # version / cipher / key exchange / kind of certificate
-            told = data.removeprefix(_CIPHER).decode("latin-1").split(" / ")
-            self.cipher = " / ".join(told[:2]).strip()
+            parts = data.removeprefix(_CIPHER).decode("latin-1").split(" / ")
+            self.cipher = " / ".join(parts[:2]).strip()
 
 
 _GO_ON = int(pycurl.PREREQFUNC_OK)

@@ -1,5 +1,5 @@
-"""Handles that keep connections, found again by what they are connected to: whichever
-thread asks a host next goes on with the host's own connection."""
+"""A pool of handles with open connections, by what they are connected to: whichever thread
+fetches from a host next uses the host's connection."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class CurlPool:
         self._by_key: dict[str, list[CurlHandle]] = {}
         self._closed = False
 
-    def take(self, key: str) -> CurlHandle:
-        """A handle, connected to the key if there is one; the caller owns it."""
+    def acquire(self, key: str) -> CurlHandle:
+        """A handle, connected to the key if there is such a one; the caller owns it."""
         with self._lock:
             known = self._by_key.get(key)
             if known:
@@ -38,8 +38,8 @@ class CurlPool:
         handle.key = key
         return handle
 
-    def give_back(self, handle: CurlHandle) -> None:
-        """Keeps the handle and its connection for the next."""
+    def release(self, handle: CurlHandle) -> None:
+        """Keeps the handle and its connection for the next request."""
         handle.forget()
         with self._lock:
             if not self._closed and len(self._idle) < self._most_idle:
@@ -53,7 +53,7 @@ class CurlPool:
         handle.close()
 
     def close(self) -> None:
-        """Closes what is idle, and what is given back from now on."""
+        """Closes idle handles, and those that are released from now on."""
         with self._lock:
             handles = list(self._idle)
             self._idle.clear()

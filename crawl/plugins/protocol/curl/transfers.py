@@ -1,6 +1,6 @@
 """Many transfers of libcurl in one thread, driven by epoll.
 
-A thread for each transfer costs more than the transfer: every callback then waits for the
+A thread for each transfer costs remaining than the transfer: every callback then waits for the
 interpreter's lock. Here nobody else wants it.
 """
 
@@ -23,38 +23,39 @@ _EVENTS = {
     pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
 }
 
-_LOOK_AT_ALL_S = 1.0
-"""Of transfers that begin together libcurl's watch over slow servers sleeps for all but one
-until something else has it look at them. And a connection that gets the number of one just
-closed, as after a challenge, is sometimes not told of: epoll knows the old one's alone."""
+_FULL_CHECK_SECONDS = 1.0
+"""How often all transfers are checked, whatever their sockets do. Of transfers that begin
+together libcurl's low-speed check sleeps for all but one until something else has it look at
+them. And a connection that gets the descriptor of one just closed, as after a challenge, is
+sometimes not reported: epoll knows the old one alone."""
 
 Start = Callable[[Request], CurlHandle | Failure | None]
-"""Sets a request on a handle; or has its answer; or None where that might block."""
+"""Prepares a handle for a request, or fails at once; None where that might block."""
 Finish = Callable[[CurlHandle, int, str], Response | Failure]
-"""The answer that a handle holds, by libcurl's code and its message."""
+"""Makes the response of a handle, from libcurl's code and message."""
 
 
 class CurlTransfers:
-    """Used by one thread; only `wake` may be called by others."""
+    """Runs many transfers. Used by one thread; only `wake` may be called by others."""
 
     def __init__(
         self, start: Start, finish: Finish, most_idle: int, monotonic: Callable[[], float]
     ) -> None:
         self._start = start
         self._finish = finish
-        self._under_way: dict[pycurl.Curl, tuple[CurlHandle, object]] = {}
+        self._active: dict[pycurl.Curl, tuple[CurlHandle, object]] = {}
         self._ended: list[tuple[object, Response | Failure]] = []
         self._epoll = select.epoll()
-        self._watched: dict[int, int] = {}
-        """Sockets of transfers, and what is to be told of them. Epoll knows those too that no
-        transfer has now, for most are used again at once."""
+        self._socket_events: dict[int, int] = {}
+        """Sockets of active transfers and the events they wait for. Epoll also knows sockets that
+        no transfer uses now, for most are used again at once."""
         self._last_used: dict[int, CurlHandle] = {}
         self._monotonic = monotonic
-        self._all_looked_at = 0.0
-        self._ear, self._mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._epoll.register(self._ear, select.EPOLLIN)
+        self._last_full_check_at = 0.0
+        self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._epoll.register(self._wake_reader, select.EPOLLIN)
         self._multi = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._socket_changed)
         self._multi.setopt(pycurl.M_MAXCONNECTS, max(1, most_idle))
 
     def begin(self, request: Request, ticket: object) -> bool:
@@ -62,7 +63,7 @@ class CurlTransfers:
         if started is None:
             return False
         if isinstance(started, CurlHandle):
-            self._under_way[started.curl] = (started, ticket)
+            self._active[started.curl] = (started, ticket)
             self._multi.add_handle(started.curl)
         else:
             self._ended.append((ticket, started))
@@ -71,98 +72,100 @@ class CurlTransfers:
     def advance(self, seconds: float | None) -> list[tuple[object, Response | Failure]]:
         if self._ended:
             seconds = 0.0
-        # asked for here: told by a callback it would be told twice for every transfer
-        until_look = self._multi.timeout()
-        if until_look >= 0:
-            look = min(until_look / 1000, _LOOK_AT_ALL_S)
+        # polled here: a callback would be called twice for every transfer
+        until_timeout = self._multi.timeout()
+        if until_timeout >= 0:
+            look = min(until_timeout / 1000, _FULL_CHECK_SECONDS)
             seconds = look if seconds is None else min(seconds, look)
-        moved = False
-        for number, event in self._epoll.poll(seconds):
-            if number == self._ear:
+        has_progressed = False
+        for descriptor, event in self._epoll.poll(seconds):
+            if descriptor == self._wake_reader:
                 with contextlib.suppress(BlockingIOError):
-                    os.read(self._ear, 4096)
-            elif number in self._watched:
-                self._multi.socket_action(number, _MASKS.get(event) or _mask(event))
-                moved = True
+                    os.read(self._wake_reader, 4096)
+            elif descriptor in self._socket_events:
+                self._multi.socket_action(
+                    descriptor, _CURL_EVENTS.get(event) or _curl_events(event)
+                )
+                has_progressed = True
             else:
-                self._closed(number)
+                self._connection_closed(descriptor)
         if self._multi.timeout() == 0:
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
-            moved = True
-        if self._under_way and self._monotonic() - self._all_looked_at >= _LOOK_AT_ALL_S:
-            self._all_looked_at = self._monotonic()
+            has_progressed = True
+        if self._active and self._monotonic() - self._last_full_check_at >= _FULL_CHECK_SECONDS:
+            self._last_full_check_at = self._monotonic()
             self._multi.perform()
-            moved = True
-        if moved:
-            self._gather()
+            has_progressed = True
+        if has_progressed:
+            self._collect_ended()
         ended, self._ended = self._ended, []
         return ended
 
     def wake(self) -> None:
         with contextlib.suppress(OSError):
-            os.write(self._mouth, b"!")
+            os.write(self._wake_writer, b"!")
 
     def close(self) -> None:
-        for curl in list(self._under_way):
+        for curl in list(self._active):
             self._multi.remove_handle(curl)
-        self._under_way.clear()
+        self._active.clear()
         self._multi.close()
         self._epoll.close()
-        os.close(self._ear)
-        os.close(self._mouth)
-        self._mouth = -1
+        os.close(self._wake_reader)
+        os.close(self._wake_writer)
+        self._wake_writer = -1
 
-    def _gather(self) -> None:
-        more = 1
-        while more:
-            more, well, badly = self._multi.info_read()
-            for curl in well:
+    def _collect_ended(self) -> None:
+        remaining = 1
+        while remaining:
+            remaining, succeeded, failed = self._multi.info_read()
+            for curl in succeeded:
                 self._end(curl, 0, "")
-            for curl, code, message in badly:
+            for curl, code, message in failed:
                 self._end(curl, code, message)
 
     def _end(self, curl: pycurl.Curl, code: int, message: str) -> None:
-        handle, ticket = self._under_way.pop(curl)
+        handle, ticket = self._active.pop(curl)
         self._last_used[curl.getinfo(pycurl.ACTIVESOCKET)] = handle
         self._multi.remove_handle(curl)
         self._ended.append((ticket, self._finish(handle, code, message)))
 
-    def _watch(self, what: int, number: int, _multi: object, _data: object) -> None:
-        if what == pycurl.POLL_REMOVE:
-            if self._watched.pop(number, select.EPOLLIN) != select.EPOLLIN:
+    def _socket_changed(self, action: int, descriptor: int, _multi: object, _data: object) -> None:
+        if action == pycurl.POLL_REMOVE:
+            if self._socket_events.pop(descriptor, select.EPOLLIN) != select.EPOLLIN:
                 with contextlib.suppress(OSError):  # closed by now, it has left by itself
-                    self._epoll.modify(number, select.EPOLLIN)  # it can always be written to
+                    self._epoll.modify(descriptor, select.EPOLLIN)  # it can always be written to
             return
-        self._watched[number] = events = _EVENTS[what]
+        self._socket_events[descriptor] = events = _EVENTS[action]
         try:
-            self._epoll.modify(number, events)
+            self._epoll.modify(descriptor, events)
         except FileNotFoundError:  # a new one: those that are closed leave by themselves
-            self._epoll.register(number, events)
+            self._epoll.register(descriptor, events)
 
-    def _closed(self, number: int) -> None:
-        """The server has closed a connection that is kept, or talks without being asked."""
+    def _connection_closed(self, descriptor: int) -> None:
+        """Notes that the server has closed an idle connection, or has sent what was not asked."""
         try:
-            self._epoll.unregister(number)
+            self._epoll.unregister(descriptor)
         except OSError:
-            # closed here and open still in a child process: it would be told of for ever
-            self._watch_anew()
-        handle = self._last_used.pop(number, None)
+            # closed here but still open in a child process: it would be reported for ever
+            self._rebuild_epoll()
+        handle = self._last_used.pop(descriptor, None)
         if handle is not None:
-            handle.is_broken = True
+            handle.is_closed_by_server = True
 
-    def _watch_anew(self) -> None:
+    def _rebuild_epoll(self) -> None:
         self._epoll.close()
         self._epoll = select.epoll()
-        self._epoll.register(self._ear, select.EPOLLIN)
-        for number, events in self._watched.items():
+        self._epoll.register(self._wake_reader, select.EPOLLIN)
+        for descriptor, events in self._socket_events.items():
             with contextlib.suppress(OSError):
-                self._epoll.register(number, events)
+                self._epoll.register(descriptor, events)
 
 
-def _mask(event: int) -> int:
-    """What epoll tells of a socket, in libcurl's words."""
+def _curl_events(event: int) -> int:
+    """Epoll's events as libcurl's flags."""
     readable = pycurl.CSELECT_IN if event & _READABLE else 0
     return int(readable | (pycurl.CSELECT_OUT if event & select.EPOLLOUT else 0))
 
 
-_MASKS = {event: _mask(event) for event in (select.EPOLLIN, select.EPOLLOUT)}
+_CURL_EVENTS = {event: _curl_events(event) for event in (select.EPOLLIN, select.EPOLLOUT)}

@@ -1,5 +1,5 @@
-"""An adapter of requests that connects to the address it is told and to no other, with
-the host's name kept for TLS and for the server; and that shares one TLS context, because
+"""An adapter of requests that connects to the pinned address and to no other, with the
+host's name kept for TLS and for the server; and that shares one TLS context, because
 requests else reads all authorities anew for every connection.
 """
 
@@ -22,18 +22,18 @@ from crawl.plugins.protocol.requests_client.sockets import CURRENT, WatchedSocke
 
 
 class PinnedRequest(PreparedRequest):
-    """A request that knows where it goes."""
+    """A request with its pinned address."""
 
-    def __init__(self, sending: OutgoingRequest, headers: dict[str, str]) -> None:
+    def __init__(self, outgoing: OutgoingRequest, headers: dict[str, str]) -> None:
         super().__init__()
-        self.sending = sending
+        self.outgoing = outgoing
         self.method = "GET"
-        self.url = sending.target.plain
+        self.url = outgoing.target.url
         self.headers = headers  # type: ignore[assignment]
         self.body = None
 
 
-class _Pinned(HTTPConnection):
+class _PinnedConnection(HTTPConnection):
     response_class = FinalResponse
     keep_until = 0.0
 
@@ -48,11 +48,11 @@ class _Pinned(HTTPConnection):
             super().putheader(header, *values)
 
 
-class _Connection(_Pinned):
-    """Plain."""
+class _PlainConnection(_PinnedConnection):
+    """Without TLS."""
 
 
-class _SecureConnection(_Pinned, HTTPSConnection):
+class _SecureConnection(_PinnedConnection, HTTPSConnection):
     """With TLS."""
 
 
@@ -81,8 +81,8 @@ class PinnedAdapter(HTTPAdapter):
         # the rest is the same for all: 25 names are not sorted for every page
         self.poolmanager.key_fn_by_scheme = dict.fromkeys(("http", "https"), partial(_pool_key))
         self.poolmanager.pool_classes_by_scheme = {
-            "http": _aging(HTTPConnectionPool, _Connection, monotonic),
-            "https": _aging(HTTPSConnectionPool, _SecureConnection, monotonic),
+            "http": _aging_pool(HTTPConnectionPool, _PlainConnection, monotonic),
+            "https": _aging_pool(HTTPSConnectionPool, _SecureConnection, monotonic),
         }
 
     def proxy_manager_for(self, proxy: str, **proxy_kwargs: Any) -> Any:
@@ -93,17 +93,17 @@ class PinnedAdapter(HTTPAdapter):
         return manager
 
     def cert_verify(self, *_: Any) -> None:
-        """The shared context does."""
+        """Nothing: the shared TLS context verifies."""
 
     def request_url(self, request: PreparedRequest, proxies: Any) -> str:
         """What the request line names, as it is written in the URL; to a proxy that passes
         requests on, the whole of it."""
-        sending = _sending(request)
-        is_passed_on = sending.proxy.startswith("http") and sending.target.server.scheme == "http"
-        return sending.target.plain if is_passed_on else sending.target.path
+        outgoing = _outgoing(request)
+        is_passed_on = outgoing.proxy.startswith("http") and outgoing.target.server.scheme == "http"
+        return outgoing.target.url if is_passed_on else outgoing.target.path
 
     def build_response(self, req: PreparedRequest, resp: Any) -> Response:
-        """No more than the way to what urllib3 brought: nobody asks for the rest."""
+        """A bare holder of urllib3's response: nobody reads the rest."""
         response = Response.__new__(Response)  # a jar for cookies is made otherwise
         response.raw = resp
         return response
@@ -111,10 +111,10 @@ class PinnedAdapter(HTTPAdapter):
     def get_connection_with_tls_context(
         self, request: PreparedRequest, verify: Any, proxies: Any = None, cert: Any = None
     ) -> Any:
-        sending = _sending(request)
-        target, address = sending.target, sending.address
+        outgoing = _outgoing(request)
+        target, address = outgoing.target, outgoing.address
         if not address:
-            return self.proxy_manager_for(sending.proxy).connection_from_host(
+            return self.proxy_manager_for(outgoing.proxy).connection_from_host(
                 target.server.host, target.server.port, target.server.scheme
             )
         # for http the name only keeps the connections of hosts on one address apart
@@ -130,14 +130,14 @@ def _pool_key(context: dict[str, Any]) -> Any:
     return tuple(context[name] for name in ("scheme", "host", "port", "server_hostname"))
 
 
-def _sending(request: PreparedRequest) -> OutgoingRequest:
+def _outgoing(request: PreparedRequest) -> OutgoingRequest:
     if not isinstance(request, PinnedRequest):
         raise LocationValueError("only pinned requests are sent")
-    return request.sending
+    return request.outgoing
 
 
-def _aging(pool_class: Any, connection_class: Any, monotonic: Callable[[], float]) -> Any:
-    """A pool whose connections are not used beyond the time that their server keeps them."""
+def _aging_pool(pool_class: Any, connection_class: Any, monotonic: Callable[[], float]) -> Any:
+    """A pool class whose connections are not reused after the time that their server keeps them."""
 
     class AgingPool(pool_class):  # type: ignore[misc]
         ConnectionCls = connection_class
@@ -147,7 +147,7 @@ def _aging(pool_class: Any, connection_class: Any, monotonic: Callable[[], float
             if connection.sock is not None and connection.keep_until < monotonic():
                 connection.close()
             if CURRENT.watch is not None:
-                CURRENT.watch.is_kept = connection.sock is not None
+                CURRENT.watch.is_reused = connection.sock is not None
             return connection
 
     return AgingPool

@@ -19,7 +19,7 @@ TRANSFER_ERRORS: Final = (
     OSError,
     ValueError,
 )
-"""All that a transfer may raise."""
+"""Everything that a transfer may raise."""
 
 _TABLE: Final[tuple[tuple[tuple[type[BaseException], ...], FailureKind], ...]] = (
     ((requests.exceptions.ProxyError, u3.ProxyError), FailureKind.PROXY),
@@ -44,7 +44,7 @@ _TABLE: Final[tuple[tuple[tuple[type[BaseException], ...], FailureKind], ...]] =
 
 
 def failure_kind(error: BaseException) -> FailureKind:
-    """The first row that any link of the chain of causes belongs to."""
+    """The kind of the first row of the table that any exception in the chain of causes matches."""
     chain = list(_chain(error))
     if any("got more than" in str(each) for each in chain):
         return FailureKind.HEADERS_TOO_LARGE

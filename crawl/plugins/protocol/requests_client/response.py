@@ -1,7 +1,7 @@
-"""The head of an answer as requests' plugin reads it: once, and as libcurl's plugin does.
+"""How the plugin http-requests reads the head of a response: once, as the plugin http does.
 
-http.client reads a head as the beginning of a letter, which takes longer than the rest of
-an answer, forgets the bytes that it was made of, and knows one provisional answer only.
+http.client reads a head as that of an e-mail, which takes longer than the rest of a
+response, discards its bytes, and knows one provisional response only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ENDS = (b"\r\n", b"\n")
 
 
 class FinalResponse(http.client.HTTPResponse):
-    """Tells the watch of its thread what the head says."""
+    """Skips provisional responses and leaves the head in the watch of its thread."""
 
     def begin(self) -> None:
         raw, head = self._final_head()
@@ -33,15 +33,16 @@ class FinalResponse(http.client.HTTPResponse):
         self._set_framing()
 
     def _set_framing(self) -> None:
-        """Where the body ends, by RFC 9112, section 6.3."""
+        """Sets where the body ends, by RFC 9112, section 6.3."""
         self.chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
         self.chunk_left = None
         self.length = None
         if self.status in (204, 304) or self.status < 200:
             self.length = 0
         elif not self.chunked:
-            told = self.headers.get("content-length", "").strip()
-            self.length = int(told) if told.isascii() and told.isdecimal() else None
+            declared = self.headers.get("content-length", "").strip()
+            is_number = declared.isascii() and declared.isdecimal()
+            self.length = int(declared) if is_number else None
         is_open = not self._check_close()  # type: ignore[attr-defined]
         self.will_close = not (is_open and (self.chunked or self.length is not None))
 
@@ -58,9 +59,9 @@ class FinalResponse(http.client.HTTPResponse):
         raise http.client.HTTPException("only provisional answers")
 
     def _raw_head(self) -> bytes:
-        """The bytes up to the empty line."""
+        """The bytes of a head up to its empty line."""
         watch = CURRENT.watch
-        most = watch.most_head if watch is not None else 65536
+        most = watch.max_head_bytes if watch is not None else 65536
         lines: list[bytes] = []
         size = 0
         while not lines or lines[-1] not in _ENDS:

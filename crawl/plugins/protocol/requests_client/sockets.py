@@ -1,7 +1,7 @@
-"""Sockets that keep an eye on the transfer they serve.
+"""Sockets that keep to the limits of the transfer they serve.
 
-Timeouts of Python's clients begin anew with every byte, so a server that drips holds a
-thread for hours. Here each read waits no longer than what is left of every limit.
+Timeouts of Python's clients restart with every byte, so a server that sends byte by byte holds
+a thread for hours. Here each read waits no longer than what is left of every limit.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from crawl.plugins.protocol.shared.limits import TransferLimits
 from crawl.plugins.protocol.shared.response_head import ResponseHead
 
 _SLACK = 1.01
-"""So much longer may a wait be than it should, to be left as it is."""
+"""A timeout that is longer than it should be by less than this factor is left as it is."""
 
 
-class Watch:
-    """The time and the bytes of one transfer, on the thread that makes it."""
+class TransferWatch:
+    """Time and bytes of one transfer, on the thread that runs it."""
 
     def __init__(self, limits: TransferLimits, monotonic: Callable[[], float]) -> None:
         self._limits = limits
@@ -32,34 +32,34 @@ class Watch:
         self.request = b""
         self.raw_head = b""
         self.head: ResponseHead | None = None
-        """Of the final answer, once it has come."""
+        """The head of the final response, once it has come."""
         self.expired: FailureKind | None = None
-        self.is_kept = False
-        """The connection served others before."""
+        self.is_reused = False
+        """Whether the connection has served earlier requests."""
         self._received = 0
         self._window_from = 0.0
         self._window_received = 0
 
     @property
-    def most_head(self) -> int:
+    def max_head_bytes(self) -> int:
         return self._limits.header
 
     @property
-    def is_answered(self) -> bool:
-        """Something of an answer has come."""
+    def has_response_begun(self) -> bool:
+        """Whether any byte of a response has arrived."""
         return self._received > 0
 
     def now(self) -> float:
         return self._monotonic()
 
-    def sending(self, data: bytes) -> None:
+    def note_sent(self, data: bytes) -> None:
         if data.startswith(b"CONNECT "):
             return
         self.sent_at = self.sent_at or self._monotonic()
         self.request += data[: self._limits.header]
         self._received = 0
 
-    def wait(self) -> float:
+    def seconds_left(self) -> float:
         """How long the next read may take; TimeoutError where it may not begin."""
         now = self._monotonic()
         total = self.started + self._limits.total - now
@@ -75,8 +75,8 @@ class Watch:
             raise TimeoutError(self.expired)
         return left
 
-    def received(self, count: int) -> None:
-        """So many bytes have come."""
+    def note_received(self, count: int) -> None:
+        """Counts bytes that have arrived."""
         self.expired = None
         now = self._monotonic()
         if not self._received:
@@ -89,16 +89,16 @@ class Watch:
                 self._window_from, self._window_received = now, self._received
 
 
-class _Current(threading.local):
-    watch: Watch | None = None
+class _CurrentTransfer(threading.local):
+    watch: TransferWatch | None = None
 
 
-CURRENT = _Current()
-"""The watch of the transfer that this thread makes."""
+CURRENT = _CurrentTransfer()
+"""The watch of the transfer that this thread runs."""
 
 
-class _Watched(socket.socket):
-    """Waits no longer than the watch of its thread allows."""
+class _TimedSocket(socket.socket):
+    """A socket that waits no longer than the watch of its thread allows."""
 
     def settimeout(self, value: float | None) -> None:
         """urllib3 sets one for each step. Where a watch is kept it knows better, and it needs
@@ -110,28 +110,28 @@ class _Watched(socket.socket):
         watch = CURRENT.watch
         if watch is None:
             return super().recv_into(buffer, nbytes or 0, flags)
-        self._allow(watch.wait())
+        self._limit_wait(watch.seconds_left())
         count = super().recv_into(buffer, nbytes or 0, flags)
-        watch.received(count)
+        watch.note_received(count)
         return count
 
     def sendall(self, data: Any, flags: int = 0) -> None:
         watch = CURRENT.watch
         if watch is not None:
-            watch.sending(bytes(data))
-            self._allow(watch.wait())
+            watch.note_sent(bytes(data))
+            self._limit_wait(watch.seconds_left())
         super().sendall(data, flags)
 
-    def _allow(self, seconds: float) -> None:
+    def _limit_wait(self, seconds: float) -> None:
         if not seconds <= (self.gettimeout() or 0.0) <= seconds * _SLACK:
             super().settimeout(seconds)
 
 
-class WatchedSocket(_Watched):
-    """Plain."""
+class WatchedSocket(_TimedSocket):
+    """Without TLS."""
 
 
-class WatchedSSLSocket(_Watched, ssl.SSLSocket):
+class WatchedSSLSocket(_TimedSocket, ssl.SSLSocket):
     """With TLS. A connection that ends without TLS having said so may have been cut by
     anybody: that is no end of a body (RFC 9112, 9.8), though Python takes it for one."""
 

@@ -1,8 +1,9 @@
-"""A body as it arrives: unpacked at once, and cut at the limit on either side.
+"""The body of a response as it arrives: decoded at once, and cut at the limit before and
+after decoding.
 
 Whether it is whole, for every protocol (RFC 9112, section 8 and 9.8):
 
-how its end is told     what happened                            what it is
+how its end is marked   what happened                            what it is
 a length, or chunks     all of them came                         whole
                         the connection ended before, in any way  broke off
 the connection's end    closed in good order                     whole
@@ -13,8 +14,8 @@ whichever of them       a limit of ours came first (`length`,    truncated, and
                         `time`)                                  marked as such
 
 A page (any 2xx) that broke off is no page but a failure, `disconnected`: its host backs off
-as after any other, and the page is asked for again. Of all other answers the head tells
-what matters: they count as they are, marked as `disconnect` where the body broke off.
+as after any other, and the page is fetched again. Of other responses only the head
+matters: they count as they are, marked as `disconnect` where the body broke off.
 """
 
 from __future__ import annotations
@@ -25,49 +26,49 @@ from crawl.interfaces.protocol import Truncation
 from crawl.plugins.protocol.shared.content_encoding import BadEncoding, Decoder, decoders
 
 _PIECE = 64 * 1024
-"""Bytes unpacked at a time: what a bomb may cost beyond the limit."""
+"""Bytes decoded at a time: what a decompression bomb may cost beyond the limit."""
 _MOST_PIECES = 1000
-"""Then they are joined: a piece of two bytes takes fifty."""
+"""When there are more pieces they are joined: a piece of two bytes takes fifty."""
 
 
 def is_incomplete_page(code: int, truncated: Truncation) -> bool:
-    """Whether an answer is a failure because its body broke off."""
+    """Whether a response is a failure because it is a page whose body broke off."""
     return truncated is Truncation.DISCONNECT and 200 <= code < 300
 
 
 class Body:
-    """Takes bytes from the wire. Whatever comes, it holds `limit` bytes at most."""
+    """Collects the body of a response from the wire; it never holds more than `limit` bytes."""
 
-    wire = 0
+    wire_bytes = 0
     truncated = Truncation.WHOLE
     fault = ""
-    """Why the bytes cannot be unpacked; empty where they can."""
+    """Why the bytes cannot be decoded; empty where they can."""
     _decoders: Sequence[Decoder] = ()
     _size = 0
-    """Of what was unpacked."""
+    """Decoded bytes so far."""
     _blocks: list[bytes] | None = None
-    """Pieces that were joined; they come before the others."""
+    """Joined pieces, which come before `_pieces`."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._pieces: list[bytes] = []
 
     def begin(self, content_encoding: str) -> bool:
-        """To be told before the first byte; False where it can only fail."""
+        """Sets the Content-Encoding before the first byte; False where it cannot be decoded."""
         if content_encoding:
             try:
                 self._decoders = decoders(content_encoding)
             except BadEncoding as error:
                 self.fault = str(error)
                 return False
-            self._passed = [0] * len(self._decoders)
-            """Bytes that came out of each decoder but the last; these have the limit too."""
+            self._decoded_bytes = [0] * len(self._decoders)
+            """Bytes that each decoder has produced: what passes between two has the limit, too."""
         return True
 
     def write(self, data: bytes) -> bool:
-        """Takes bytes; False where no more are wanted, for a limit or a fault."""
-        self.wire += len(data)
-        over = self.wire - self._limit
+        """Adds bytes from the wire; False where no more are wanted, for a limit or a fault."""
+        self.wire_bytes += len(data)
+        over = self.wire_bytes - self._limit
         if over > 0:
             data = data[:-over]
         if not self._decoders:
@@ -75,7 +76,7 @@ class Body:
             wanted = True
         else:
             try:
-                wanted = self._through(data, 0)
+                wanted = self._decode(data, 0)
             except BadEncoding as error:
                 self.fault = str(error)
                 return False
@@ -85,15 +86,15 @@ class Body:
         return wanted
 
     def end(self) -> None:
-        """The wire has come to its end, as the server sees it."""
-        if self._decoders and self.wire and not self.truncated:
+        """Notes that the server has ended the body."""
+        if self._decoders and self.wire_bytes and not self.truncated:
             unfinished = any(not each.finished for each in self._decoders)
             self.truncated = Truncation.DISCONNECT if unfinished else Truncation.WHOLE
 
     @property
-    def broke_off(self) -> str:
-        """What to tell people of a body that did."""
-        return f"the body broke off after {self.wire} bytes"
+    def broke_off_message(self) -> str:
+        """The message of the failure of a body that broke off."""
+        return f"the body broke off after {self.wire_bytes} bytes"
 
     def content(self) -> bytes:
         if self._blocks is not None:
@@ -107,19 +108,19 @@ class Body:
             self._blocks.append(b"".join(self._pieces))
             self._pieces.clear()
 
-    def _through(self, data: bytes, stage: int) -> bool:
+    def _decode(self, data: bytes, stage: int) -> bool:
         if stage == len(self._decoders):
             return self._keep(data)
         decoder = self._decoders[stage]
         while True:
-            piece = decoder.unpack(data, _PIECE)
+            piece = decoder.decode(data, _PIECE)
             if piece:
-                self._passed[stage] += len(piece)
+                self._decoded_bytes[stage] += len(piece)
                 inner = stage + 1 < len(self._decoders)
-                if inner and self._passed[stage] > self._limit:
+                if inner and self._decoded_bytes[stage] > self._limit:
                     self.truncated = Truncation.LENGTH
                     return False
-                if not self._through(piece, stage + 1):
+                if not self._decode(piece, stage + 1):
                     return False
             if not decoder.more:
                 return True

@@ -1,4 +1,4 @@
-"""How connections are made and kept: TLS, HTTP/2, how many and how long."""
+"""Properties of connections: TLS, HTTP/2, how many are kept and for how long."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ CONNECTION_PROPERTIES = (TLS_CHECK, TLS_CA_FILE, USE_HTTP2, MAX_IDLE, IDLE_TIME)
 
 @dataclass(frozen=True, slots=True)
 class CertificateAuthorities:
-    """Where trusted certificates are: a file of all, or a folder of hashed names, of which
-    only the needed ones are read."""
+    """Where the certificates of trusted authorities are: one file, or a folder with hashed
+    names of which only the needed ones are read."""
 
     file: str = ""
     folder: str = ""
 
 
 def certificate_authorities(config: Config) -> CertificateAuthorities:
-    """Those to trust; ConfigError where the configured file is none."""
+    """The authorities to trust; ConfigError where the configured file does not exist."""
     configured = config[TLS_CA_FILE]
     if configured:
         if not Path(configured).is_file():

@@ -1,4 +1,4 @@
-"""Who the crawler is to servers that ask for a password: by host, from a file."""
+"""Credentials for servers that require them, by host, from a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AUTH_FILE: Property[str] = file(
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A scheme and what it needs."""
+    """An authentication scheme with its user and secret."""
 
     scheme: str
     """basic, digest or bearer."""
@@ -38,7 +38,7 @@ class Credentials:
 
 
 def credentials(config: Config) -> HostRules[Credentials]:
-    """Those of the file; ConfigError, which never repeats a secret, for a wrong line."""
+    """The credentials of the file; ConfigError, which never repeats a secret, for a bad line."""
     found: HostRules[Credentials] = HostRules()
     for line in rule_lines(config, AUTH_FILE) if config[AUTH_FILE] else ():
         host, *rest = line.text.split()

@@ -1,4 +1,4 @@
-"""A folder as a page: its entries as links, so that a crawl can go on from it."""
+"""A folder as an HTML page: its entries are links, so that a crawl can follow them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import quote
 from crawl.interfaces.protocol import Truncation
 
 SHORTEST_LINE = len('<li><a href="./x">x</a></li>\n')
-"""Of an entry."""
+"""Length of the shortest line of an entry."""
 
 
 def listing_page(
     path: str, entries: Iterable[tuple[str, bool]], limit: int
 ) -> tuple[bytes, Truncation]:
-    """A page of names and whether each is a folder; cut between entries at the limit."""
+    """A page of links from (name, is folder); cut between two entries at the limit."""
     title = escape(f"Index of {path}")
     first = f"<!DOCTYPE html>\n<title>{title}</title>\n<h1>{title}</h1>\n<ul>\n"
     pieces = [first.encode("utf-8", "replace")]

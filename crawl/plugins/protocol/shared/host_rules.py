@@ -1,4 +1,4 @@
-"""Rule lines of which the first word is a host or `*.domain`: cookies, credentials, proxies."""
+"""Values by host or `*.domain`, from rule files: cookies, credentials, proxies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOT_IN_A_HOST = frozenset("/?#@\\")
 
 
 class HostRules(Generic[T]):
-    """Values by host, by the nearest domain above it, or for all (`*`)."""
+    """Looks a value up by host, then by the nearest domain above it, then under `*`."""
 
     def __init__(self) -> None:
         self._values: dict[str, T] = {}
@@ -23,7 +23,7 @@ class HostRules(Generic[T]):
         return bool(self._values)
 
     def add(self, line: RuleLine, pattern: str, value: T) -> None:
-        """ConfigError, with the line's place, where the pattern is none."""
+        """Adds a value; ConfigError, with the line's place, where the pattern is invalid."""
         if pattern == "*":
             self._values["*"] = value
             return

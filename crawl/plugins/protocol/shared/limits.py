@@ -1,4 +1,4 @@
-"""How long, how slow and how large an answer may be: what both HTTP plugins keep to."""
+"""Limits on the time, speed and size of a response, for all protocol plugins over a network."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ _NEVER = 365 * 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class TransferLimits:
-    """Seconds and bytes; where there is no limit, a very large one."""
+    """The limits of one transfer in seconds and bytes; no limit is a very large number."""
 
     connect: float
     first_byte: float
     low_speed_time: float
     low_speed: int
-    """Fewer bytes a second than these, for low_speed_time, is too slow."""
+    """A response slower than so many bytes a second, for low_speed_time, is too slow."""
     total: float
     body: int
     header: int
@@ -89,12 +89,13 @@ class TransferLimits:
 
     @property
     def low_speed_bytes(self) -> float:
-        """Fewer than these within low_speed_time is too slow; one is always asked for."""
+        """The fewest bytes that must arrive within low_speed_time; at least one."""
         return max(1.0, self.low_speed * self.low_speed_time)
 
     @property
     def watched_in_seconds(self) -> bool:
-        """One wait of whole seconds for the first byte and all others: libcurl can do it."""
+        """Whether libcurl's own low-speed check will do: it knows one wait, of whole seconds,
+        for the first byte and for all others."""
         return self.first_byte == self.low_speed_time and self.low_speed_time.is_integer()
 
     def body_of(self, wanted: int | None) -> int:

@@ -52,25 +52,27 @@ _SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 
 
 class _ProxyRotation:
+    """The proxies of one rule, used in turn; none means a direct connection."""
+
     def __init__(self, urls: tuple[str, ...]) -> None:
         self.urls = urls
-        self._turn = count()  # its next() is one step for all threads
+        self._next = count()  # its next() is one step for all threads
 
     def __bool__(self) -> bool:
         return bool(self.urls)
 
     def next(self) -> str:
-        return self.urls[next(self._turn) % len(self.urls)] if self.urls else ""
+        return self.urls[next(self._next) % len(self.urls)] if self.urls else ""
 
 
 class ProxyRules:
-    """Host rules go before scheme rules, these before `*` and http.proxy.host."""
+    """Chooses the proxy: host rules before scheme rules, these before `*` and http.proxy.host."""
 
     def __init__(self, config: Config) -> None:
         self._hosts: HostRules[_ProxyRotation] = HostRules()
         self._schemes: dict[str, _ProxyRotation] = {}
         self._default = (
-            _ProxyRotation((single,)) if (single := _single(config)) else _ProxyRotation(())
+            _ProxyRotation((single,)) if (single := _single_proxy(config)) else _ProxyRotation(())
         )
         for line in rule_lines(config, PROXY_FILE) if config[PROXY_FILE] else ():
             self._add(line)
@@ -83,7 +85,7 @@ class ProxyRules:
 
     @property
     def uses_socks(self) -> bool:
-        """Whether one of them does."""
+        """Whether any of the proxies is a SOCKS proxy."""
         rules = (*self._hosts.values(), *self._schemes.values(), self._default)
         return any(url.startswith("socks") for rule in rules for url in rule.urls)
 
@@ -99,7 +101,7 @@ class ProxyRules:
         if not urls:
             raise line.wrong("expected a host and the URL of a proxy, or `direct`")
         rule = _ProxyRotation(
-            () if urls == ["direct"] else tuple(_checked(line, url) for url in urls)
+            () if urls == ["direct"] else tuple(_checked_url(line, url) for url in urls)
         )
         if pattern in ("http:", "https:"):
             self._schemes[pattern.removesuffix(":")] = rule
@@ -109,14 +111,14 @@ class ProxyRules:
             self._hosts.add(line, pattern, rule)
 
 
-def _checked(line: RuleLine, text: str) -> str:
+def _checked_url(line: RuleLine, text: str) -> str:
     parsed = parse(text)
     if parsed is None or parsed.scheme not in _SCHEMES or not parsed.host:
         raise line.wrong("a proxy is given as http://host:port or socks5://host:port")
     return text.removesuffix("/")
 
 
-def _single(config: Config) -> str:
+def _single_proxy(config: Config) -> str:
     if not config[PROXY_HOST]:
         return ""
     user = quote(config[PROXY_USERNAME], safe="")

@@ -1,4 +1,4 @@
-"""What a crawler says in its requests: who it is, what it takes, and what it is known by."""
+"""The headers of requests: who the crawler is, what it accepts, cookies, validators."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 
 
 class RequestHeaders:
-    """Headers in the forms that they are needed in; most requests share one."""
+    """Headers in the three forms that are needed; most requests share one object."""
 
     __slots__ = ("lines", "pairs", "rendered")
     rendered: bytes
-    """As they are kept."""
+    """As they are stored: secrets are masked."""
 
     def __init__(self, pairs: Headers) -> None:
         self.pairs = pairs
@@ -103,57 +103,57 @@ class RequestHeaders:
 
 
 class HeaderBuilder:
-    """Makes the headers of a request."""
+    """Builds the headers of requests from the configuration."""
 
     def __init__(self, config: Config) -> None:
-        agents = [user_agent(config), *_rotated(config)]
+        agents = [user_agent(config), *_rotated_agents(config)]
         fixed = [("User-Agent", agents[0])]
         fixed += [("From", config[AGENT_EMAIL])] if config[AGENT_EMAIL] else []
         fixed += [("Accept", config[ACCEPT])] if config[ACCEPT] else []
         fixed += [("Accept-Language", config[ACCEPT_LANGUAGE])] if config[ACCEPT_LANGUAGE] else []
         fixed += [("Accept-Encoding", ACCEPT_ENCODING)]
-        custom = _custom(config[CUSTOM_HEADERS])
+        custom = _custom_headers(config[CUSTOM_HEADERS])
         replaced = {name.lower() for name, _ in custom}
         kept = [(name, value) for name, value in fixed if name.lower() not in replaced]
         pairs = tuple((name, _clean(value)) for name, value in [*kept, *custom])
         self._fixed = RequestHeaders(pairs)
-        self._rotated = [
+        self._rotated_agents = [
             RequestHeaders(tuple((n, agent if n == "User-Agent" else v) for n, v in pairs))
             for agent in agents[1:]
             if "user-agent" not in replaced
         ]
-        self._turn = count()  # its next() is one step for all threads
+        self._requests = count()  # its next() is one step for all threads
         self._conditional = config[CONDITIONAL]
         self._cookies_on = config[COOKIES]
         self._cookies = (_cookies(config) if self._cookies_on else None) or None
 
     def headers(self, request: Request, host: str) -> RequestHeaders:
-        """All but Host and what credentials add; no value breaks its line."""
+        """The headers of a request but for Host and Authorization; no value contains a line end."""
         fixed = self._fixed
-        if self._rotated:
-            fixed = self._rotated[next(self._turn) % len(self._rotated)]
+        if self._rotated_agents:
+            fixed = self._rotated_agents[next(self._requests) % len(self._rotated_agents)]
         cookies = self._cookies
         is_usual = cookies is None and not (request.etag or request.modified_since_ms)
         if is_usual and not request.headers:
             return fixed
-        own = [(name, _clean(value)) for name, value in request.headers if _TOKEN.fullmatch(name)]
+        extra = [(name, _clean(value)) for name, value in request.headers if _TOKEN.fullmatch(name)]
         if self._conditional and request.etag:
-            own.append(("If-None-Match", _clean(request.etag)))
+            extra.append(("If-None-Match", _clean(request.etag)))
         if self._conditional and request.modified_since_ms > 0:
             since = formatdate(request.modified_since_ms // 1000, usegmt=True)
-            own.append(("If-Modified-Since", since))
-        names = {name.lower() for name, _ in own}
+            extra.append(("If-Modified-Since", since))
+        names = {name.lower() for name, _ in extra}
         cookie = None if cookies is None else cookies.get(host)
         if cookie and "cookie" not in names:
-            own.append(("Cookie", cookie))
+            extra.append(("Cookie", cookie))
         if not self._cookies_on:
-            own = [(name, value) for name, value in own if name.lower() != "cookie"]
+            extra = [(name, value) for name, value in extra if name.lower() != "cookie"]
         kept = [pair for pair in fixed.pairs if pair[0].lower() not in names]
-        return RequestHeaders((*kept, *own))
+        return RequestHeaders((*kept, *extra))
 
 
 def user_agent(config: Config) -> str:
-    """`name/version (description; url; email)`; ConfigError where nobody gave a name."""
+    """The User-Agent: `name/version (description; url; email)`; ConfigError without a name."""
     name = config[AGENT_NAME].strip()
     if not name:
         raise ConfigError(
@@ -168,8 +168,8 @@ def user_agent(config: Config) -> str:
     return _clean(name + (f"/{version}" if version else "") + (f" ({remark})" if remark else ""))
 
 
-def _rotated(config: Config) -> list[str]:
-    """The agents to tell in turn; ConfigError where there should be some and are none."""
+def _rotated_agents(config: Config) -> list[str]:
+    """The user agents to send in turn; ConfigError where rotation is on and the file is empty."""
     if not config[AGENT_ROTATE]:
         return []
     agents = [_clean(line.text) for line in rule_lines(config, AGENT_ROTATE_FILE)]
@@ -180,7 +180,7 @@ def _rotated(config: Config) -> list[str]:
     return [agent for agent in agents if agent]
 
 
-def _custom(lines: str) -> list[tuple[str, str]]:
+def _custom_headers(lines: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for number, line in enumerate(lines.split("\n"), start=1):
         if not line.strip():
@@ -203,6 +203,6 @@ def _cookies(config: Config) -> HostRules[str]:
 
 
 def _clean(value: str) -> str:
-    """On one line, in characters that a header can carry (UTF-8 as Latin-1 for others)."""
+    """The value on one line, in characters that a header can carry (UTF-8 as Latin-1)."""
     value = _CONTROLS.sub(" ", value).strip()
     return value if value.isascii() else value.encode("utf-8", "replace").decode("latin-1")

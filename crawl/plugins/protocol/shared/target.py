@@ -1,4 +1,4 @@
-"""What a URL asks of a connection, as the URL standard reads it."""
+"""Where a request goes and what it asks for, as the URL standard reads its URL."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _SCHEMES = ("http", "https", "ftp")
 
 @quick_value(frozen=True, slots=True)
 class RequestTarget:
-    """A URL without what is not sent: user, password and fragment."""
+    """A URL without what is never sent: user, password and fragment."""
 
     server: Server
     path: str
-    """With its query."""
+    """Path and query."""
 
     @property
-    def plain(self) -> str:
+    def url(self) -> str:
         return self.server.origin + self.path
 
 
 def request_target(url: str) -> RequestTarget | None:
-    """None where it is no URL, or none that names a server."""
+    """The target of a URL; None where it is no URL of http, https or ftp."""
     found = server_and_path(url)
     if found is None or found[0].scheme not in _SCHEMES:
         return None

@@ -13,7 +13,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.interfaces.protocol import FailureKind
 from crawl.plugins.protocol.requests_client.response import FinalResponse
-from crawl.plugins.protocol.requests_client.sockets import CURRENT, Watch
+from crawl.plugins.protocol.requests_client.sockets import CURRENT, TransferWatch
 from crawl.plugins.protocol.shared.limits import TransferLimits
 
 
@@ -28,8 +28,8 @@ class _Said:
 
 
 @pytest.fixture
-def watch() -> Iterator[Watch]:
-    CURRENT.watch = Watch(TransferLimits.of(Config.of({})), SystemClock().monotonic)
+def watch() -> Iterator[TransferWatch]:
+    CURRENT.watch = TransferWatch(TransferLimits.of(Config.of({})), SystemClock().monotonic)
     yield CURRENT.watch
     CURRENT.watch = None
 
@@ -40,7 +40,9 @@ def begun(raw: bytes, kind: type[http.client.HTTPResponse] = FinalResponse) -> A
     return response
 
 
-def test_provisional_answers_are_passed_over_and_the_final_head_is_kept(watch: Watch) -> None:
+def test_provisional_answers_are_passed_over_and_the_final_head_is_kept(
+    watch: TransferWatch,
+) -> None:
     early = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n"
     final = b"HTTP/1.1 200 OK\r\nX: 1\r\nContent-Length: 4\r\n\r\n"
     response = begun(early + final + b"body\r\n\r\nmore")
@@ -71,7 +73,7 @@ def test_what_is_no_head(raw: bytes, fault: type[Exception]) -> None:
         begun(raw)
 
 
-def test_a_head_has_an_end(watch: Watch) -> None:
+def test_a_head_has_an_end(watch: TransferWatch) -> None:
     with pytest.raises(http.client.LineTooLong):
         begun(b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 1_000_000)
     assert watch.expired is FailureKind.HEADERS_TOO_LARGE
