@@ -42,7 +42,7 @@ class ParsePlan:
     config: Config
     parsers: tuple[Resolved, ...]
     mapping: TypeMap
-    """Types whose parsers are named in so many words."""
+    """Types whose parsers are named by the mapping file."""
     parse_filters: tuple[Resolved, ...]
     signature: Resolved
     exemptions: tuple[Resolved, ...]
@@ -56,8 +56,8 @@ class ParsePlan:
     def from_config(
         cls, config: Config, *, filter_urls: bool = True, normalize_urls: bool = True
     ) -> ParsePlan:
-        """The configured plan. Every plugin is built once, so that what is wrong is told on
-        the driver and rule files travel with the configuration."""
+        """The configured plan. Every plugin is built once, so that errors are raised on the
+        driver and rule files travel with the configuration."""
         names: tuple[str, ...] = config[PLUGIN_PARSER]
         parsers = resolve("parser", names)
         filters = FilterChain.from_config(config)
@@ -65,7 +65,7 @@ class ParsePlan:
         plan = cls(
             config=config,
             parsers=parsers,
-            mapping=_mapping(config, names),
+            mapping=_parsers_by_type(config, names),
             parse_filters=resolve("parsefilter", config[PARSEFILTER_ORDER]),
             signature=resolve("signature", [config[DB_SIGNATURE_CLASS]])[0],
             exemptions=resolve("urlexemption", config[URLEXEMPTION_ORDER]),
@@ -105,7 +105,7 @@ class ParsePlugins:
     exemptions: list[tuple[str, URLExemption]]
 
     def parsers_for(self, mime_type: str, mapping: TypeMap) -> list[tuple[str, Parser]]:
-        """Who is asked about a page of that type, in order."""
+        """The parsers of a page of that type, in the order in which they are tried."""
         for kind, names in mapping:
             if kind in (mime_type, "*", "*/*"):
                 return [(name, self.parsers[name]) for name in names]
@@ -130,7 +130,7 @@ def _require_main_content() -> None:
         ) from None
 
 
-def _mapping(config: Config, parsers: tuple[str, ...]) -> TypeMap:
+def _parsers_by_type(config: Config, parsers: tuple[str, ...]) -> TypeMap:
     found: dict[str, tuple[str, ...]] = {}
     for line in rule_lines(config, PARSER_MAPPING_FILE):
         kind, *names = line.text.split()

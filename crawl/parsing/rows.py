@@ -53,7 +53,7 @@ def parse_data(documents: Sequence[Document], kept: Kept) -> pa.Table:
 
 
 def parse_text(documents: Sequence[Document]) -> pa.Table:
-    """Texts of those that could be parsed."""
+    """The texts of documents that could be parsed."""
     parses = [document.parse for document in documents if document.parse.status.is_success]
     columns = [
         _texts([parse.url for parse in parses]),
@@ -66,23 +66,23 @@ def parse_text(documents: Sequence[Document]) -> pa.Table:
 def crawl_parse(
     documents: Sequence[Document],
     kept: Kept,
-    shares: Sequence[Sequence[Target]] | None,
-    notes: Sequence[str],
+    distributed: Sequence[Sequence[Target]] | None,
+    metadata_keys: Sequence[str],
     interval: int,
 ) -> pa.Table:
-    """What the CrawlDb is to learn: of each document itself, then of the links.
+    """The rows for the CrawlDb: those of each document itself, then those of its links.
 
-    `shares` are each document's links with what scoring gives them, if it gives any; `notes`
-    are the keys of the parse's metadata that the CrawlDb wants.
+    `distributed` are each document's links with their scores, if scoring distributes any;
+    `metadata_keys` are the keys of the parse's metadata that the CrawlDb keeps.
     """
-    own = to_table(_records(documents, notes, interval))
+    own = to_table(_records(documents, metadata_keys, interval))
     if not len(kept.owner):
         return own
-    return pa.concat_tables([own, _linked(documents, kept, shares, interval)])
+    return pa.concat_tables([own, _linked(documents, kept, distributed, interval)])
 
 
 def _records(
-    documents: Sequence[Document], notes: Sequence[str], interval: int
+    documents: Sequence[Document], metadata_keys: Sequence[str], interval: int
 ) -> Iterator[tuple[str, str, CrawlDatum]]:
     for document in documents:
         parse, fetched = document.parse, document.content.fetch_time
@@ -98,9 +98,11 @@ def _records(
             yield url, host, CrawlDatum(Status.FETCH_SUCCESS, fetched, fetch_interval=interval)
         if document.signature is not None:
             yield url, host, CrawlDatum(Status.SIGNATURE, fetched, signature=document.signature)
-        noted = {key: _clean(parse.metadata[key]) for key in notes if key in parse.metadata}
-        if noted:
-            yield url, host, CrawlDatum(Status.PARSE_METADATA, fetched, metadata=noted)
+        kept_metadata = {
+            key: _clean(parse.metadata[key]) for key in metadata_keys if key in parse.metadata
+        }
+        if kept_metadata:
+            yield url, host, CrawlDatum(Status.PARSE_METADATA, fetched, metadata=kept_metadata)
         if document.redirect and parse.refresh is not None:
             target = document.redirect
             name = representative(url, target, temporary=parse.refresh.temporary)
@@ -114,11 +116,11 @@ def _records(
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """What scoring gives to the links."""
+class _ScoredLinks:
+    """The links that scoring has left, with what it gives them."""
 
     rows: npt.NDArray[np.int64]
-    """Which of the kept links it leaves."""
+    """Which of the kept links these are."""
     scores: list[float]
     intervals: list[int]
     metadata: list[Any]
@@ -127,23 +129,23 @@ class _Given:
 def _linked(
     documents: Sequence[Document],
     kept: Kept,
-    shares: Sequence[Sequence[Target]] | None,
+    distributed: Sequence[Sequence[Target]] | None,
     interval: int,
 ) -> pa.Table:
     owner, urls, hosts = kept.owner, kept.urls, kept.hosts
-    if shares is None:
+    if distributed is None:
         rows = len(owner)
         scores = pa.array(np.zeros(rows, np.float32), pa.float32())
         intervals = pa.array(np.full(rows, interval, np.int32), pa.int32())
         metadata = _no_maps(rows)
     else:
-        given = _given(kept, shares)
-        rows = len(given.rows)
-        chosen = given.rows
+        scored = _scored_links(kept, distributed)
+        rows = len(scored.rows)
+        chosen = scored.rows
         owner, urls, hosts = owner[chosen], urls.take(chosen), hosts.take(chosen)
-        scores = pa.array(given.scores, pa.float32())
-        intervals = pa.array(given.intervals, pa.int32())
-        metadata = _maps(given.metadata) if any(given.metadata) else _no_maps(rows)
+        scores = pa.array(scored.scores, pa.float32())
+        intervals = pa.array(scored.intervals, pa.int32())
+        metadata = _maps(scored.metadata) if any(scored.metadata) else _no_maps(rows)
     metadata = with_depths(documents, owner, metadata)
     fetched = np.array([document.content.fetch_time for document in documents], np.int64)
     columns = [
@@ -161,11 +163,11 @@ def _linked(
     return _table(columns, CRAWL_PARSE)
 
 
-def _given(kept: Kept, shares: Sequence[Sequence[Target]]) -> _Given:
-    starts = np.searchsorted(kept.owner, np.arange(len(shares) + 1)).tolist()
+def _scored_links(kept: Kept, distributed: Sequence[Sequence[Target]]) -> _ScoredLinks:
+    starts = np.searchsorted(kept.owner, np.arange(len(distributed) + 1)).tolist()
     rows: list[int] = []
     datums: list[CrawlDatum] = []
-    for number, targets in enumerate(shares):
+    for number, targets in enumerate(distributed):
         start, stop = starts[number], starts[number + 1]
         datums += [datum for _, datum in targets]
         if len(targets) == stop - start:
@@ -174,7 +176,7 @@ def _given(kept: Kept, shares: Sequence[Sequence[Target]]) -> _Given:
         left = iter(zip(range(start, stop), kept.urls[start:stop].to_pylist(), strict=True))
         for url, _ in targets:  # in their order, some left out
             rows.append(next(row for row, known in left if known == url))
-    return _Given(
+    return _ScoredLinks(
         np.array(rows, np.int64),
         [datum.score for datum in datums],
         [datum.fetch_interval for datum in datums],
@@ -201,7 +203,7 @@ def _table(columns: list[Any], table: Table) -> pa.Table:
 
 
 def _texts(values: Sequence[Any]) -> pa.Array[Any]:
-    """A string column; what plugins give and cannot be stored is mended."""
+    """A string column; texts of plugins that cannot be stored are repaired."""
     try:
         return pa.array(values, pa.string())
     except (UnicodeError, pa.ArrowException):

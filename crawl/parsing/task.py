@@ -1,4 +1,4 @@
-"""Parses some of a segment's content files into files of its own: the work of one task."""
+"""One task of the parse phase: some content files of a segment become files of its parse."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT, PartF
 
 _SUCCESS = pa.scalar(int(Status.FETCH_SUCCESS), pa.int8())
 _GROUP_ROWS = 512
-"""Pages in one row group: a reader that wants one page unpacks no more than these."""
+"""Pages in one row group: a reader that wants one page decompresses no more than these."""
 
 
 @dataclass(frozen=True)
 class ParseTask:
-    """What every task needs to know."""
+    """What every task of a parse is given besides its files."""
 
     segment: Folder
-    parsing: ParsePlan
+    plan: ParsePlan
     buckets: int
-    """Of the CrawlDb, by which the rows that are bound for it are split."""
+    """Buckets of the CrawlDb, by which the rows of crawl_parse are split."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseTaskResult:
-    """What became of a task's pages: one file of each part of the segment."""
+    """What a task has written: one file of each table of the parse, and its counts."""
 
     part: int
     pieces: dict[str, Piece]
@@ -47,40 +47,40 @@ class ParseTaskResult:
 
 
 def run_parse_task(
-    parsing: ParseTask,
+    task: ParseTask,
     files: tuple[PartFile, ...],
-    told: Callable[[int], None] = lambda pages: None,
+    on_progress: Callable[[int], None] = lambda pages: None,
 ) -> ParseTaskResult:
-    """Parses the files, one after the other; `told` hears how many pages are done."""
+    """Parses the files one after the other; `on_progress` is called with the pages done."""
     part, counters = files[0].part, Counters()
     names = {table: attempt_name(f"part-{part:05d}") for table in (PARSE, PARSE_DATA, PARSE_TEXT)}
     found = [CRAWL_PARSE.schema.empty_table()]
     with ExitStack() as stack:
-        sandbox = stack.enter_context(Sandbox(parsing.parsing))
+        sandbox = stack.enter_context(Sandbox(task.plan))
         sandbox.start()
         data, text = (
             stack.enter_context(
-                open_writer(parsing.segment.child(part), names[part], schema, _GROUP_ROWS)
+                open_writer(task.segment.child(part), names[part], schema, _GROUP_ROWS)
             )
             for part, schema in (
                 (PARSE_DATA, DATA_TABLE.schema),
                 (PARSE_TEXT, TEXT_TABLE.schema),
             )
         )
-        for pages in _pages(parsing.segment, files, counters):
+        for pages in _pages(task.segment, files, counters):
             batch = sandbox.parse_table(pages)
             data.write(batch.parse_data)
             text.write(batch.parse_text)
             found.append(batch.crawl_parse)
             counters.update(batch.counters)
-            told(counters["pages"])
+            on_progress(counters["pages"])
     pieces = {
         PARSE: write_bucketed(
-            parsing.segment.child(PARSE), names[PARSE], pa.concat_tables(found), parsing.buckets
+            task.segment.child(PARSE), names[PARSE], pa.concat_tables(found), task.buckets
         )
     }
     for table, writer in ((PARSE_DATA, data), (PARSE_TEXT, text)):
-        size = parsing.segment.child(table).size(names[table]) or 0
+        size = task.segment.child(table).size(names[table]) or 0
         pieces[table] = Piece(names[table], writer.rows, size)
     return ParseTaskResult(part, pieces, counters)
 

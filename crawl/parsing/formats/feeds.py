@@ -10,10 +10,10 @@ from functools import lru_cache
 
 from lxml import etree
 
-from crawl.parsing.formats.safe_xml import BadXml, local_name, read, root_name
+from crawl.parsing.formats.safe_xml import BadXml, local_name, read_xml, root_name
 
 MAX_ELEMENTS = 50_000
-"""The reader takes some 40 µs for each."""
+"""feedparser takes some 40 µs for each."""
 
 _ENTRIES = frozenset({"item", "entry"})
 _RSS_1 = ("http://purl.org/rss/1.0", "http://my.netscape.com/rdf/simple/0.9", "channel.netscape")
@@ -35,20 +35,20 @@ def is_feed(text: str) -> bool:
     return False
 
 
-def small_feed(text: str, most_entries: int) -> bytes:
+def bounded_feed(text: str, most_entries: int) -> bytes:
     """The feed in UTF-8, well-formed, with its first entries; BadXml where it is no XML."""
-    builder = _Builder(most_entries)
-    with suppress(_Enough):
-        read(text, builder)
+    builder = _FeedBuilder(most_entries)
+    with suppress(_TooManyElements):
+        read_xml(text, builder)
     return builder.written()
 
 
-class _Enough(Exception):
-    """As many elements as may be read."""
+class _TooManyElements(Exception):
+    """The feed has more elements than may be read."""
 
 
-class _Builder:
-    """Builds what may stay."""
+class _FeedBuilder:
+    """Builds the bounded tree."""
 
     def __init__(self, most_entries: int) -> None:
         self._tree = etree.TreeBuilder()
@@ -66,9 +66,9 @@ class _Builder:
             return
         self._elements += 1
         if self._elements > MAX_ELEMENTS:
-            raise _Enough
-        bound = _bound(name) or _NAMELESS
-        kept = {known: value for key, value in attributes.items() if (known := _bound(key))}
+            raise _TooManyElements
+        bound = _valid_name(name) or _NAMELESS
+        kept = {known: value for key, value in attributes.items() if (known := _valid_name(key))}
         self._tree.start(bound, kept)
         self._open.append(bound)
 
@@ -92,7 +92,7 @@ class _Builder:
         return written
 
 
-def _bound(name: str) -> str:
+def _valid_name(name: str) -> str:
     """The name as it stands, or without a namespace that is none; empty for what is no name
     at all."""
     namespace, _, local = name.rpartition("}")

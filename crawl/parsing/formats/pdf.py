@@ -1,7 +1,8 @@
 """PDF files read with pypdf: text, facts and link annotations.
 
 pypdf because it is pure Python under a free licence and kept up against hostile files: it
-bounds what a stream may unpack to. It is slow to import, so only who has a PDF comes here.
+bounds what a stream may decompress to. It is slow to import, so it is imported with the first
+PDF.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def read_pdf(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
     except DependencyError:
         return invalid(url, "encrypted by a cipher that cannot be read here")
     except _FAULTS as error:
-        return invalid(url, f"no PDF that can be read: {_told(error)}")
+        return invalid(url, f"no PDF that can be read: {_message(error)}")
 
 
 def _read(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
@@ -61,13 +62,13 @@ def _read(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
             break
     if flawed and flawed == min(count, max_pages):
         return invalid(url, "no PDF that can be read: not one of its pages")
-    said = _information(reader)
+    information = _information(reader)
     return Parse(
         url,
-        title=one_line(said.pop("title", "")),
+        title=one_line(information.pop("title", "")),
         text=storable("\n\n".join(text.strip() for text in texts)).strip(),
         outlinks=tuple(links)[:MAX_LINKS],
-        metadata=facts(said | {"pdf.pages": str(count)}),
+        metadata=facts(information | {"pdf.pages": str(count)}),
     )
 
 
@@ -84,9 +85,11 @@ def _information(reader: PdfReader) -> dict[str, str]:
         "/ModDate": "modified",
     }
     try:
-        said: dict[Any, Any] = reader.metadata or {}
+        information: dict[Any, Any] = reader.metadata or {}
         return {
-            name: str(said[key]) for key, name in names.items() if isinstance(said.get(key), str)
+            name: str(information[key])
+            for key, name in names.items()
+            if isinstance(information.get(key), str)
         }
     except _FAULTS:
         return {}
@@ -110,5 +113,5 @@ def _links(sheet: Any, base: str) -> Iterator[Outlink]:
                 yield Outlink(url, tag="a")
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error) or type(error).__name__

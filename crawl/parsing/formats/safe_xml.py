@@ -35,7 +35,7 @@ class BadXml(Exception):
 
 
 class XmlHandler(Protocol):
-    """What is told of a document; names are `{namespace}name` as lxml writes them."""
+    """Receives the events of a document; names are `{namespace}name` as lxml writes them."""
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None: ...
 
@@ -57,7 +57,7 @@ def root_name(text: str) -> str:
     return local_name(found[1]) if found else ""
 
 
-def prepared(text: str) -> str:
+def prepare_xml(text: str) -> str:
     """The document from its root on, without what only a DTD could explain: HTML's named
     characters are written out, and a lone ampersand means itself."""
     text = text[_root(text) :]
@@ -74,9 +74,9 @@ def prepared(text: str) -> str:
     return "".join(pieces)
 
 
-def read(text: str, handler: XmlHandler) -> None:
-    """Tells the handler of the document; BadXml where there is none."""
-    target = _Target(handler)
+def read_xml(text: str, handler: XmlHandler) -> None:
+    """Sends the events of a document to the handler; BadXml where it is none."""
+    target = _EventTarget(handler)
     parser = etree.XMLParser(
         target=target,
         encoding="utf-8",
@@ -86,7 +86,7 @@ def read(text: str, handler: XmlHandler) -> None:
         no_network=True,
         huge_tree=False,
     )
-    data = prepared(text).encode("utf-8", "replace").translate(_BLANKS)
+    data = prepare_xml(text).encode("utf-8", "replace").translate(_BLANKS)
     data = data.replace(b"\xef\xbf\xbe", b" ").replace(b"\xef\xbf\xbf", b" ")
     try:
         for start in range(0, len(data), _PIECE):
@@ -98,7 +98,7 @@ def read(text: str, handler: XmlHandler) -> None:
         raise BadXml("no XML: it has no element")
 
 
-class _Target:
+class _EventTarget:
     """Counts the depth on the way to the handler."""
 
     def __init__(self, handler: XmlHandler) -> None:
@@ -120,7 +120,7 @@ class _Target:
         self.end_(name)
 
     def close(self) -> None:
-        """lxml asks for it."""
+        """Required by lxml."""
 
 
 def _mended(reference: re.Match[str]) -> str:

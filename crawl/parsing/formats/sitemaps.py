@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crawl.model.parse import Outlink
-from crawl.parsing.formats.safe_xml import local_name, read, root_name
+from crawl.parsing.formats.safe_xml import local_name, read_xml, root_name
 from crawl.parsing.text.links import MAX_URL, link_of
 from crawl.parsing.text.plain import one_line
 from crawl.urls.parse import resolve
@@ -57,9 +57,9 @@ def read_sitemap(url: str, text: str, most: int) -> Sitemap | None:
     """The sitemap, or None where the text is none; BadXml where its XML cannot be read."""
     root = root_name(text)
     if root in (SitemapKind.URLSET, SitemapKind.INDEX):
-        reader = _Reader(url, most)
-        with suppress(_Enough):
-            read(text, reader)
+        reader = _SitemapHandler(url, most)
+        with suppress(_TooManyEntries):
+            read_xml(text, reader)
         return Sitemap(SitemapKind(root), tuple(reader.entries), reader.bad, reader.cut)
     return None if root else _read_lines(text, most)
 
@@ -74,12 +74,12 @@ def _read_lines(text: str, most: int) -> Sitemap | None:
     return Sitemap(SitemapKind.TEXT, entries, found.count(None), len(lines) > most)
 
 
-class _Enough(Exception):
-    """As many entries as may be read."""
+class _TooManyEntries(Exception):
+    """The sitemap has more entries than may be read."""
 
 
-class _Reader:
-    """Entries, as the events tell them."""
+class _SitemapHandler:
+    """Collects entries from XML events."""
 
     def __init__(self, url: str, most: int) -> None:
         self.entries: list[SitemapEntry] = []
@@ -98,7 +98,7 @@ class _Reader:
         if len(self._path) == 1:
             if len(self.entries) >= self._most:
                 self.cut = True
-                raise _Enough
+                raise _TooManyEntries
             self._facts, self._extras = {}, []
         elif tag == "link":
             self._extra(attributes.get("href", ""), "alternate", "link")
@@ -136,13 +136,13 @@ class _Reader:
         if url is None:
             self.bad += 1
             return
-        said = {
+        facts = {
             key: one_line(self._facts[key], _LONGEST_FACT)
             for key in ("lastmod", "changefreq", "priority")
             if key in self._facts
         }
         title = one_line(self._facts.get("news.title") or self._facts.get("video.title") or "")
-        self.entries.append(SitemapEntry(url, **said, title=title, extras=tuple(self._extras)))
+        self.entries.append(SitemapEntry(url, **facts, title=title, extras=tuple(self._extras)))
 
     def _link(self, target: str) -> str | None:
         """Absolute as it should be, or at least after resolving it."""

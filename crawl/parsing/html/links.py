@@ -25,12 +25,12 @@ LINK_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "track": ("src",),
     "video": ("src", "poster"),
 }
-"""`form` is the one that has to be asked for."""
+"""The link attributes of each element; forms are an option (parser.html.form.use_action)."""
 
 _NO_DOCUMENT = frozenset(("dns-prefetch", "preconnect"))
 """`rel` of a link element whose target is a host, not a document."""
 
-FOLLOWED = ("http://", "https://", "ftp://", "file://")
+FOLLOWED_SCHEMES = ("http://", "https://", "ftp://", "file://")
 _USELESS = re.compile(
     r"\s*+(?:$|#(?!!)|(?:about|blob|data|javascript|mailto|sms|tel):)", re.IGNORECASE
 )
@@ -40,21 +40,21 @@ _SRCSET_REST = re.compile(r"[^,(]*+(?:\([^)]*+\)?[^,(]*+)*+")
 _SRCSET_URL = re.compile(r"[\s,]*+(\S++)")
 
 
-def references(tag: str, attributes: Attributes) -> list[str]:
-    """The links of an element as they are written, those that can lead somewhere."""
+def link_references(tag: str, attributes: Attributes) -> list[str]:
+    """The links of an element as they are written, without those that lead nowhere."""
     found: list[str] = []
     for name in LINK_ATTRIBUTES[tag]:
         value = attributes.get(name)
         if value:
             if name == "srcset":
-                found += filter(is_useful, srcset(value))
-            elif is_useful(value):
+                found += filter(may_lead_elsewhere, srcset(value))
+            elif may_lead_elsewhere(value):
                 found.append(value)
     return found
 
 
-def is_useful(reference: str) -> bool:
-    """Whether it can lead to another page: not a place in this one, mail, or a script."""
+def may_lead_elsewhere(reference: str) -> bool:
+    """Whether a reference can lead to another page; not a fragment, mail address or script."""
     return reference.startswith("/") or _USELESS.match(reference) is None
 
 
@@ -100,7 +100,7 @@ class AbsoluteLinks(dict[str, str]):
 
     def __missing__(self, reference: str) -> str:
         found = self._resolve(reference)
-        if found is None or not found.startswith(FOLLOWED):
+        if found is None or not found.startswith(FOLLOWED_SCHEMES):
             found = ""
         self[reference] = found
         return found

@@ -9,8 +9,8 @@ from contextlib import suppress
 from crawl.html.tokens import Attributes
 from crawl.model.parse import Refresh
 from crawl.parsing.directives import directives_of_meta
-from crawl.parsing.html.links import AbsoluteLinks, is_useful
-from crawl.parsing.html.text import collapsed
+from crawl.parsing.html.links import AbsoluteLinks, may_lead_elsewhere
+from crawl.parsing.html.text import collapse_whitespace
 
 _NAMES = frozenset(
     (
@@ -35,7 +35,7 @@ _MAX_JSON_LD = 65_536
 _MAX_TYPES = 20
 
 _PERMANENT_AFTER = 5
-"""Seconds. As Nutch has it: a page that is shown for a while before it leads on has moved."""
+"""Seconds, as in Nutch: a page that is shown for a while before its refresh has moved."""
 _REFRESH = re.compile(
     r"\s*+(\d{1,9})(?:\.[\d.]*+)?+(?:\s*+[;,]\s*+|\s++)(?:url\s*+=\s*+)?+(.++)", re.I | re.S
 )
@@ -59,18 +59,18 @@ def refresh_of(content: str) -> tuple[int, str] | None:
     if target[0] in "\"'":
         target = target[1:].partition(target[0])[0]
     target = target.strip()
-    return (int(found[1]), target) if target and is_useful(target) else None
+    return (int(found[1]), target) if target and may_lead_elsewhere(target) else None
 
 
 class HtmlMetadata:
-    """Collects them while the page is read; URLs are made absolute at the end, when the
-    base is known. Of what is said twice the first counts, and nothing is without bound."""
+    """Collects what a page says of itself while it is read; URLs are made absolute at the end,
+    when the base is known. Of repeated declarations the first counts, and all are bounded."""
 
     def __init__(self) -> None:
         self._base = ""
         self._language = ""
         self._meta_language = ""
-        self._named: dict[str, str] = {}
+        self._meta_tags: dict[str, str] = {}
         self._robots: list[tuple[str, str]] = []
         self._refresh: tuple[int, str] | None = None
         self._canonical = ""
@@ -82,32 +82,32 @@ class HtmlMetadata:
         self._types: dict[str, None] = {}
 
     def base(self, attributes: Attributes) -> None:
-        """A base element. A long one would make every link of the page as long."""
-        said = attributes.get("href")
-        if said and not self._base and len(said) <= _MAX_URL:
-            self._base = said
+        """Reads a base element. A long one would make every link of the page as long."""
+        declared = attributes.get("href")
+        if declared and not self._base and len(declared) <= _MAX_URL:
+            self._base = declared
 
     def html(self, attributes: Attributes) -> None:
-        """The root element."""
-        said = attributes.get("lang") or attributes.get("xml:lang")
-        if said and not self._language:
-            self._language = language_code(said)
+        """Reads the root element."""
+        declared = attributes.get("lang") or attributes.get("xml:lang")
+        if declared and not self._language:
+            self._language = language_code(declared)
 
     def meta(self, attributes: Attributes, is_noscript: bool) -> None:
-        """A meta tag. A refresh for readers without scripts would lead to an excuse."""
+        """Reads a meta tag. A refresh inside noscript is ignored: it leads to an excuse."""
         content = attributes.get("content")
         if not content:
             return
-        said = attributes.get("http-equiv")
-        if said:
-            self._http_equiv(said.strip().lower(), content, is_noscript)
+        declared = attributes.get("http-equiv")
+        if declared:
+            self._http_equiv(declared.strip().lower(), content, is_noscript)
         name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop")
         if not name or len(name) > _MAX_NAME:
             return
         name = name.strip().lower()
         if name in _NAMES or name.startswith(_PREFIXES):
-            if len(self._named) < _MAX_TAGS and name not in self._named:
-                self._named[name] = collapsed(content, _MAX_VALUE)
+            if len(self._meta_tags) < _MAX_TAGS and name not in self._meta_tags:
+                self._meta_tags[name] = collapse_whitespace(content, _MAX_VALUE)
         elif len(self._robots) < _MAX_ROBOTS:
             self._robots.append((name, content))
         if name in _LANGUAGE_NAMES and not self._meta_language:
@@ -123,8 +123,8 @@ class HtmlMetadata:
             self._robots.append(("robots", "noarchive"))
 
     def link(self, attributes: Attributes, rel: str, is_head: bool) -> None:
-        """A link element. Anybody who may comment can write one into the body: it is no
-        place for a page to name itself."""
+        """Reads a link element. Only in the head may it name the canonical URL: anybody who may
+        comment can write one into the body."""
         target = attributes.get("href")
         if not target:
             return
@@ -144,7 +144,7 @@ class HtmlMetadata:
                 self._alternates.setdefault(language, target)
 
     def json_ld(self, text: str) -> None:
-        """A script of type application/ld+json."""
+        """Reads a script of type application/ld+json."""
         text = text.strip()
         if not text or len(text) > self._json_ld_left:
             return
@@ -155,7 +155,7 @@ class HtmlMetadata:
             self._note_types(found)
 
     def _note_types(self, found: object) -> None:
-        """The types of the things on top, and of those in a graph."""
+        """Collects the types of the top-level objects and of those in a graph."""
         things = list(found) if isinstance(found, list) else [found]
         for thing in things:
             if not isinstance(thing, dict):
@@ -168,7 +168,7 @@ class HtmlMetadata:
                     self._types.update(dict.fromkeys(kind[:_MAX_NAME].split()))
 
     def absolute_links(self, url: str) -> AbsoluteLinks:
-        """The page's references made absolute, by its URL or by what it says instead."""
+        """Makes the page's references absolute, by its base element or else by its URL."""
         absolute = AbsoluteLinks(url)
         base = absolute[self._base] if self._base else ""
         return AbsoluteLinks(base) if base else absolute
@@ -181,7 +181,7 @@ class HtmlMetadata:
         return directives_of_meta(self._robots, agent)
 
     def refresh(self, absolute: AbsoluteLinks, url: str) -> Refresh | None:
-        """Where the page leads on to, if that is not to itself."""
+        """The target of the meta refresh, unless it is the page itself."""
         if self._refresh is None:
             return None
         seconds, target = self._refresh
@@ -194,9 +194,9 @@ class HtmlMetadata:
         return absolute[self._canonical] if self._canonical else ""
 
     def metadata(self, absolute: AbsoluteLinks) -> dict[str, str]:
-        """The rest, as keys and texts."""
-        found = dict(self._named)
-        image = next((self._named[name] for name in _IMAGES if name in self._named), "")
+        """Everything else, as keys and texts."""
+        found = dict(self._meta_tags)
+        image = next((self._meta_tags[name] for name in _IMAGES if name in self._meta_tags), "")
         image = image or self._image_src
         if image and (image := _bounded(absolute[image])):
             found["image"] = image
@@ -214,7 +214,7 @@ class HtmlMetadata:
 
 
 def _bounded(url: str) -> str:
-    """The URL where it is no longer than such are; a part of it would be another one."""
+    """The URL, or nothing where it is too long: cut, it would be another URL."""
     return url if len(url) <= _MAX_URL else ""
 
 

@@ -1,8 +1,8 @@
-"""HtmlReader: makes a Parse of an HTML page that is given to it in document order.
+"""HtmlReader: makes a Parse of the elements and texts of an HTML page, given in document order.
 
-It knows neither the page's bytes nor who parsed them, so that every HTML parser comes to the
-same title, text and links. One who wants to be quick looks into `ACTIONS` which elements
-matter, and does without asking for the others' attributes.
+It knows neither the page's bytes nor its tree, so that every HTML parser comes to the same
+title, text and links. A fast parser looks up in `ACTIONS` which elements matter, and does not
+read the attributes of the others.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.parsing.html.links import (
     LINK_ATTRIBUTES,
     is_document,
-    is_useful,
-    references,
+    link_references,
+    may_lead_elsewhere,
     rel_of,
 )
 from crawl.parsing.html.metadata import HtmlMetadata
-from crawl.parsing.html.text import BREAKS, UNSEEN, collapsed, lines
+from crawl.parsing.html.text import HIDDEN_TAGS, LINE_BREAKS, collapse_whitespace, to_lines
 
 FORM_ACTIONS: Property[bool] = boolean(
     "parser.html.form.use_action", False, "Take the targets of forms that do not POST as links."
@@ -48,55 +48,55 @@ _ANCHOR_PIECES = 500
 
 @dataclass(frozen=True, slots=True)
 class HtmlSettings:
-    """What the configuration has to say about the reading of HTML."""
+    """The configuration of reading HTML."""
 
     agent: str = ""
-    """The name under which pages address us."""
+    """The crawler's name, by which robots meta tags may address it."""
     form_actions: bool = False
     ignored_tags: frozenset[str] = frozenset()
     max_outlinks: int = 10_000
 
     @classmethod
-    def of(cls, config: Config, agent: str) -> HtmlSettings:
+    def from_config(cls, config: Config, agent: str) -> HtmlSettings:
         ignored = frozenset(tag.lower() for tag in config[IGNORE_TAGS])
         return cls(agent, config[FORM_ACTIONS], ignored, config[MAX_OUTLINKS])
 
 
 class HtmlReader:
-    """Takes one page: `start`, `text` and `end` in document order, then `parse`.
+    """Reads one page: call `start`, `text` and `end` in document order, then `parse`.
 
-    Text is gathered in pieces. An element whose text is wanted for itself, or not at all,
-    notes how many there are at its start, and takes those behind at its end.
+    Text is collected in pieces. An element whose text is wanted by itself, or not at all,
+    remembers their number at its start, and takes those after it at its end.
     """
 
     def __init__(self, url: str, settings: HtmlSettings) -> None:
         self._url = url
         self._settings = settings
-        self._facts = HtmlMetadata()
+        self._metadata = HtmlMetadata()
         self._pieces: list[str] = []
         self._marks: list[int] = []
         self._links_over_limit = 0
         self._links: list[tuple[str, str, str]] = []
-        """Of each: tag, reference and rel. This and what comes next are no objects, because
-        a page has hundreds."""
+        """Tag, reference and rel of each link. These are no objects, because a page has
+        hundreds."""
         self._anchors: dict[int, str] = {}
         """Anchor texts, by the number of their link."""
         self._open_anchors: list[tuple[int, int]] = []
-        """Of each `a` that is open: the number of its link or -1, and its mark."""
+        """For each open `a`, the number of its link or -1, and its mark."""
         self._alternatives: dict[int, str] = {}
-        """Texts for the images in an `a`, by the number of its link."""
+        """Alternative texts of the images in an `a`, by the number of its link."""
         self._takes_anchors = "a" not in settings.ignored_tags
         self._is_hidden: list[bool] = []
         self._title = ""
         self._is_json_ld = False
         self._is_head = True
-        self._noscripts = 0
-        self._drawings = 0
+        self._open_noscripts = 0
+        self._open_svgs = 0
         self.text: Callable[[str], None] = self._pieces.append
-        """Takes a piece of text."""
+        """Reads a piece of text."""
 
     def start(self, tag: str, attributes: Attributes) -> None:
-        """Takes the start of any element."""
+        """Reads the start of an element."""
         action = ACTIONS.get(tag, _NOTHING)
         if action.text is not None:
             self.text(action.text)
@@ -108,7 +108,7 @@ class HtmlReader:
             action.start(self, attributes)
 
     def end(self, tag: str) -> None:
-        """Takes its end."""
+        """Reads the end of an element."""
         action = ACTIONS.get(tag, _NOTHING)
         if action.end is not None:
             action.end(self)
@@ -118,39 +118,39 @@ class HtmlReader:
             self.text(action.text)
 
     def hide(self) -> None:
-        """The text up to the matching `show` is none of the page's; links are."""
+        """Leaves the text up to the matching `show` out of the page's text; links count."""
         self._marks.append(len(self._pieces))
 
     def show(self) -> None:
         del self._pieces[self._marks.pop() :]
 
     def parse(self) -> Parse:
-        """What was read."""
-        facts = self._facts
-        absolute = facts.absolute_links(self._url)
+        """The Parse of what was read."""
+        metadata = self._metadata
+        absolute = metadata.absolute_links(self._url)
         anchors = self._anchors
         outlinks = [
             Outlink(url, anchors.get(number, ""), rel, tag)
             for number, (tag, reference, rel) in enumerate(self._links)
             if (url := absolute[reference])
         ]
-        refresh = facts.refresh(absolute, self._url)
+        refresh = metadata.refresh(absolute, self._url)
         return Parse(
             self._url,
             ParseStatus.SUCCESS if refresh is None else ParseStatus.REDIRECT,
             title=self._title,
-            text=lines("".join(self._pieces)),
+            text=to_lines("".join(self._pieces)),
             outlinks=tuple(outlinks),
             outlinks_over_limit=self._links_over_limit,
             refresh=refresh,
-            canonical=facts.canonical(absolute),
-            language=facts.language,
-            directives=facts.directives(self._settings.agent),
-            metadata=facts.metadata(absolute),
+            canonical=metadata.canonical(absolute),
+            language=metadata.language,
+            directives=metadata.directives(self._settings.agent),
+            metadata=metadata.metadata(absolute),
         )
 
     def _add(self, tag: str, reference: str, rel: str) -> int:
-        """The number of the link; -1 where there are enough."""
+        """Adds a link and returns its number; -1 where there are as many as may be read."""
         number = len(self._links)
         if number >= self._settings.max_outlinks:
             self._links_over_limit += 1
@@ -160,20 +160,20 @@ class HtmlReader:
 
     def _element(self, attributes: Attributes, tag: str, rel: str = "") -> None:
         if tag not in self._settings.ignored_tags:
-            for reference in references(tag, attributes):
+            for reference in link_references(tag, attributes):
                 self._add(tag, reference, rel)
 
-    def _cut(self, attributes: Attributes) -> None:
+    def _hide_text(self, attributes: Attributes) -> None:
         self.hide()
 
-    def _unseen(self, attributes: Attributes, tag: str) -> None:
+    def _start_hidden(self, attributes: Attributes, tag: str) -> None:
         self.hide()
         if tag == "script":
             kind = attributes.get("type")
             self._is_json_ld = kind is not None and kind.strip().lower() == "application/ld+json"
         self._element(attributes, tag)
 
-    def _taken(self) -> str:
+    def _take_text(self) -> str:
         text = "".join(self._pieces[self._marks[-1] :])
         self.show()
         return text
@@ -181,7 +181,11 @@ class HtmlReader:
     def _a(self, attributes: Attributes) -> None:
         number = -1
         reference = attributes.get("href") or attributes.get("xlink:href")
-        if reference and self._takes_anchors and (reference[0] == "/" or is_useful(reference)):
+        if (
+            reference
+            and self._takes_anchors
+            and (reference[0] == "/" or may_lead_elsewhere(reference))
+        ):
             number = self._add("a", reference, rel_of(attributes) if "rel" in attributes else "")
         self._open_anchors.append((number, len(self._pieces)))
 
@@ -191,11 +195,13 @@ class HtmlReader:
             return
         pieces = self._pieces[mark : mark + _ANCHOR_PIECES]
         if len(pieces) == 1:
-            text = collapsed(pieces[0], _MAX_ANCHOR)
+            text = collapse_whitespace(pieces[0], _MAX_ANCHOR)
         else:
-            text = collapsed("".join([piece[: 4 * _MAX_ANCHOR] for piece in pieces]), _MAX_ANCHOR)
+            text = collapse_whitespace(
+                "".join([piece[: 4 * _MAX_ANCHOR] for piece in pieces]), _MAX_ANCHOR
+            )
         if not text and number in self._alternatives:
-            text = collapsed(self._alternatives[number], _MAX_ANCHOR)
+            text = collapse_whitespace(self._alternatives[number], _MAX_ANCHOR)
         self._anchors[number] = text
 
     def _img(self, attributes: Attributes) -> None:
@@ -212,64 +218,66 @@ class HtmlReader:
     def _form(self, attributes: Attributes) -> None:
         if self._settings.form_actions and "form" not in self._settings.ignored_tags:
             action, method = attributes.get("action"), attributes.get("method") or ""
-            if action and method.strip().lower() != "post" and is_useful(action):
+            if action and method.strip().lower() != "post" and may_lead_elsewhere(action):
                 self._add("form", action, rel_of(attributes))
 
     def _link(self, attributes: Attributes) -> None:
         rel = rel_of(attributes)
-        self._facts.link(attributes, rel, self._is_head)
+        self._metadata.link(attributes, rel, self._is_head)
         if is_document(rel):
             self._element(attributes, "link", rel)
 
     def _base(self, attributes: Attributes) -> None:
-        self._facts.base(attributes)
+        self._metadata.base(attributes)
 
     def _html(self, attributes: Attributes) -> None:
-        self._facts.html(attributes)
+        self._metadata.html(attributes)
 
     def _meta(self, attributes: Attributes) -> None:
-        self._facts.meta(attributes, self._noscripts > 0)
+        self._metadata.meta(attributes, self._open_noscripts > 0)
 
     def _body(self, attributes: Attributes) -> None:
         self._is_head = False
 
     def _noscript(self, attributes: Attributes) -> None:
-        self._noscripts += 1
+        self._open_noscripts += 1
 
     def _noscript_end(self) -> None:
-        self._noscripts -= 1
+        self._open_noscripts -= 1
 
     def _svg(self, attributes: Attributes) -> None:
-        self._drawings += 1
+        self._open_svgs += 1
 
     def _svg_end(self) -> None:
-        self._drawings -= 1
+        self._open_svgs -= 1
 
     def _script_end(self) -> None:
-        text = self._taken()
+        text = self._take_text()
         if self._is_json_ld:
             self._is_json_ld = False
-            self._facts.json_ld(text)
+            self._metadata.json_ld(text)
 
     def _title_end(self) -> None:
-        title = collapsed(self._taken(), _MAX_TITLE)
-        if not self._drawings and not self._title:
+        title = collapse_whitespace(self._take_text(), _MAX_TITLE)
+        if not self._open_svgs and not self._title:
             self._title = title
 
 
 class ElementAction(NamedTuple):
-    """What is to be done at an element. A tuple, because it is unpacked at every one."""
+    """What an element does. A tuple, because it is unpacked for every element."""
 
     text: str | None
-    """To be added at its start and at its end."""
+    """Text that is added at its start and at its end."""
     start: Callable[[HtmlReader, Attributes], None] | None
     end: Callable[[HtmlReader], object] | None
 
 
 _STARTS: dict[str, Callable[[HtmlReader, Attributes], None]] = {
-    **dict.fromkeys(UNSEEN, HtmlReader._cut),
+    **dict.fromkeys(HIDDEN_TAGS, HtmlReader._hide_text),
     **{
-        tag: partial(HtmlReader._unseen if tag in UNSEEN else HtmlReader._element, tag=tag)
+        tag: partial(
+            HtmlReader._start_hidden if tag in HIDDEN_TAGS else HtmlReader._element, tag=tag
+        )
         for tag in LINK_ATTRIBUTES
     },
     "a": HtmlReader._a,
@@ -286,7 +294,7 @@ _STARTS: dict[str, Callable[[HtmlReader, Attributes], None]] = {
     "svg": HtmlReader._svg,
 }
 _ENDS: dict[str, Callable[[HtmlReader], object]] = {
-    **dict.fromkeys(UNSEEN, HtmlReader._taken),
+    **dict.fromkeys(HIDDEN_TAGS, HtmlReader._take_text),
     "a": HtmlReader._a_end,
     "noscript": HtmlReader._noscript_end,
     "script": HtmlReader._script_end,
@@ -295,8 +303,8 @@ _ENDS: dict[str, Callable[[HtmlReader], object]] = {
 }
 _NOTHING = ElementAction(None, None, None)
 ACTIONS: dict[str, ElementAction] = {
-    tag: ElementAction(BREAKS.get(tag), _STARTS.get(tag), _ENDS.get(tag))
-    for tag in BREAKS.keys() | _STARTS.keys()
+    tag: ElementAction(LINE_BREAKS.get(tag), _STARTS.get(tag), _ENDS.get(tag))
+    for tag in LINE_BREAKS.keys() | _STARTS.keys()
 }
-"""The elements that matter, for every reader: bound to one, it would be a cycle, and each
-page be left to the garbage collector."""
+"""The elements that matter, the same for all readers: methods bound to one reader would make
+a cycle and leave each page to the garbage collector."""

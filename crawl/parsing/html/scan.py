@@ -27,7 +27,7 @@ _LINES = _HEADINGS | {"p", "div", "br", "li", "tr", "table", "ul", "ol", "blockq
 
 @dataclass(frozen=True, slots=True)
 class MarkupScan:
-    """What was seen, in the order of the page."""
+    """Meta tags, headings and text in the order of the page."""
 
     metas: tuple[tuple[str, str], ...] = ()
     """Name (or property, or http-equiv; lower-case) and content."""
@@ -43,9 +43,9 @@ class MarkupScan:
 
 
 @lru_cache(maxsize=1)  # the filters of a page ask one after the other
-def scan(markup: str) -> MarkupScan:
-    """What is in the markup, however broken it is."""
-    target = _Target()
+def scan_markup(markup: str) -> MarkupScan:
+    """Scans markup, however broken it is."""
+    target = _ScanTarget()
     parser = etree.HTMLParser(target=target, encoding="utf-8", no_network=True, huge_tree=False)
     data = storable(markup).encode("utf-8", "replace")
     try:
@@ -59,10 +59,10 @@ def scan(markup: str) -> MarkupScan:
 
 
 class _TooDeep(Exception):
-    """No page nests like that."""
+    """The markup nests deeper than pages do."""
 
 
-class _Target:
+class _ScanTarget:
     def __init__(self) -> None:
         self.metas: list[tuple[str, str]] = []
         self.headings: list[tuple[str, str]] = []
@@ -103,7 +103,7 @@ class _Target:
                 self.finish()
 
     def close(self) -> None:
-        """lxml asks for it."""
+        """Required by lxml."""
 
     def finish(self) -> None:
         """Ends the heading that is open."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 LINE = "\x1e"
-"""Stands between lines until the text is whole. str.split takes it for white space, so that
-a title or an anchor may be cut out of the pieces before; a page that has it has a line end."""
+"""Separates lines until the text is complete. str.split takes it for white space, so that a
+title or an anchor can be cut out of the pieces before; in a page itself it is a line end."""
 
-BREAKS: dict[str, str] = {
+LINE_BREAKS: dict[str, str] = {
     **dict.fromkeys(("td", "th", "rt", "rp"), " "),
     **dict.fromkeys(
         (
@@ -24,7 +24,7 @@ BREAKS: dict[str, str] = {
 }
 """Elements around which a line ends, or a blank is; all others leave the text as it is."""
 
-UNSEEN = frozenset(
+HIDDEN_TAGS = frozenset(
     (
         *("annotation", "audio", "canvas", "datalist", "desc", "iframe", "noembed", "noframes"),
         *("script", "style", "template", "title", "video"),
@@ -40,14 +40,14 @@ _BLANKS = "".join(
 _ASCII_BLANKS = "".join(filter(str.isascii, _BLANKS))
 
 
-def collapsed(text: str, limit: int) -> str:
-    """On one line, one blank between words, no longer than `limit`."""
+def collapse_whitespace(text: str, limit: int) -> str:
+    """The text on one line, with one blank between words, no longer than `limit`."""
     text = " ".join(text[: 4 * limit].split())
     return text if len(text) <= limit else text[:limit].rstrip()
 
 
-def lines(text: str) -> str:
-    """The lines that have words, one blank between words."""
+def to_lines(text: str) -> str:
+    """The lines that have words, with one blank between words."""
     for blank in _ASCII_BLANKS if text.isascii() else _BLANKS:
         if blank in text:
             text = text.replace(blank, " ")

@@ -15,9 +15,8 @@ from crawl.parsing.html.reader import ACTIONS, ElementAction, HtmlReader
 _TEXT = "-text"
 
 
-def read(data: bytes, reader: HtmlReader) -> None:
-    """Gives the page, in UTF-8 throughout, to the reader; one made to harm parsers without
-    building its tree."""
+def read_html(data: bytes, reader: HtmlReader) -> None:
+    """Feeds a page in valid UTF-8 to the reader; for one made to harm parsers no tree is built."""
     if is_tame(data):
         _walk(LexborHTMLParser(data), reader)
     else:

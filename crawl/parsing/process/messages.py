@@ -1,7 +1,7 @@
-"""What the sandbox and its child say to each other through pipes.
+"""The messages between the sandbox and its child, sent through pipes.
 
 A message is a list of byte strings, each after its length. Pages and rows travel as Arrow
-streams; what comes back is never unpickled, for who knows what a page made of the child.
+streams; replies are never unpickled, for a page may have taken over the child.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from crawl.parsing.document import PageFailure, ParsedBatch
 
 _LENGTHS = struct.Struct("<5q")
 PROGRESS = struct.Struct("<qd")
-"""In memory that both see: the page under way and when it began, by the machine's clock."""
+"""In shared memory: the page under way and when it began, by the monotonic clock."""
 NO_PAGE = -1
 
 
 class PeerGone(Exception):
-    """The other end is gone."""
+    """The process at the other end of the pipe is gone."""
 
 
 def send(pipe: IO[bytes], parts: Sequence[Any]) -> None:
@@ -42,7 +42,7 @@ def send(pipe: IO[bytes], parts: Sequence[Any]) -> None:
 
 
 def receive(pipe: IO[bytes]) -> list[bytes]:
-    """The next message; PeerGone where there will be none."""
+    """Reads the next message; PeerGone where there will be none."""
     lengths = _LENGTHS.unpack(_exactly(pipe, _LENGTHS.size))
     return [_exactly(pipe, length) for length in lengths if length >= 0]
 
@@ -56,54 +56,56 @@ def _exactly(pipe: IO[bytes], size: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class BatchReply:
-    """What the child made of a batch."""
+    """The rows of a batch, and whether the child should be replaced."""
 
     batch: ParsedBatch
-    is_worn: bool
-    """Whether the child has used up so much memory that a new one is due."""
+    needs_restart: bool
+    """Whether the child has used so much memory that a new one should take over."""
 
 
 class BatchRefused(Exception):
-    """The child could not make rows of a batch; its one line says why."""
+    """The child could not make rows of a batch; the message says why."""
 
-    def __init__(self, verdict: PageFailure) -> None:
-        super().__init__(verdict.message)
-        self.verdict = verdict
+    def __init__(self, failure: PageFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
 
 
-def pack_request(contents: pa.Table, condemned: Mapping[int, PageFailure]) -> list[Any]:
-    told = [(page, verdict.status.value, verdict.message) for page, verdict in condemned.items()]
-    return [json.dumps(told).encode(), _packed(contents)]
+def pack_request(contents: pa.Table, known_failures: Mapping[int, PageFailure]) -> list[Any]:
+    header = [
+        (page, failure.status.value, failure.message) for page, failure in known_failures.items()
+    ]
+    return [json.dumps(header).encode(), _packed(contents)]
 
 
 def unpack_request(parts: list[bytes]) -> tuple[pa.Table, dict[int, PageFailure]]:
-    told, contents = parts
-    condemned = {
+    header, contents = parts
+    known_failures = {
         page: PageFailure(ParseStatus(status), message)
-        for page, status, message in json.loads(told)
+        for page, status, message in json.loads(header)
     }
-    return _unpacked(contents), condemned
+    return _unpacked(contents), known_failures
 
 
 def pack_reply(reply: BatchReply) -> list[Any]:
     batch = reply.batch
-    told = json.dumps({"counters": batch.counters, "worn": reply.is_worn})
+    header = json.dumps({"counters": batch.counters, "worn": reply.needs_restart})
     tables = (batch.parse_data, batch.parse_text, batch.crawl_parse)
-    return [told.encode(), *map(_packed, tables)]
+    return [header.encode(), *map(_packed, tables)]
 
 
-def pack_refusal(verdict: PageFailure) -> list[Any]:
-    return [json.dumps([verdict.status.value, verdict.message]).encode()]
+def pack_refusal(failure: PageFailure) -> list[Any]:
+    return [json.dumps([failure.status.value, failure.message]).encode()]
 
 
 def unpack_reply(parts: list[bytes]) -> BatchReply:
-    """The rows; BatchRefused where there are none."""
-    told = json.loads(parts[0])
+    """The rows of a reply; BatchRefused where there are none."""
+    header = json.loads(parts[0])
     if len(parts) == 1:
-        status, message = told
+        status, message = header
         raise BatchRefused(PageFailure(ParseStatus(status), message))
     data, text, crawl = map(_unpacked, parts[1:])
-    return BatchReply(ParsedBatch(data, text, crawl, Counters(told["counters"])), told["worn"])
+    return BatchReply(ParsedBatch(data, text, crawl, Counters(header["counters"])), header["worn"])
 
 
 def _packed(table: pa.Table) -> pa.Buffer:

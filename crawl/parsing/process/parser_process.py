@@ -54,12 +54,12 @@ class ParserProcess:
         self.plan = plan
         self.has_answered = False
         self.owner = os.getpid()
-        """A fork of ours has the same pipes, and must leave them alone."""
+        """Process id of the parent: a fork of it has the same pipes, and must not use them."""
         self._clock = clock
-        self._asked = clock.monotonic()
-        self._is_late = False
-        self._complaints: IO[bytes] | None = tempfile.TemporaryFile()  # noqa: SIM115, it stays open
-        """What it says before it is ready; None from then on."""
+        self._batch_sent_at = clock.monotonic()
+        self._is_overdue = False
+        self._startup_errors: IO[bytes] | None = tempfile.TemporaryFile()  # noqa: SIM115, it stays open
+        """Its stderr until it is ready; None from then on."""
         with tempfile.TemporaryFile() as shared:
             shared.write(PROGRESS.pack(NO_PAGE, 0.0))
             shared.flush()
@@ -68,41 +68,41 @@ class ParserProcess:
                 [sys.executable, "-c", _START, json.dumps(sys.path), str(shared.fileno())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._complaints,
+                stderr=self._startup_errors,
                 pass_fds=[shared.fileno()],
                 env={**os.environ, **_ENVIRONMENT},
             )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self.orders: IO[bytes] = self._process.stdin
-        self.answers: IO[bytes] = self._process.stdout
-        for pipe in (self.orders, self.answers):
+        self.requests: IO[bytes] = self._process.stdin
+        self.replies: IO[bytes] = self._process.stdout
+        for pipe in (self.requests, self.replies):
             _widen(pipe)
-        with suppress(PeerGone):  # which `get_ready` meets, too
-            send(self.orders, [plan])
+        with suppress(PeerGone):  # which `wait_until_ready` meets, too
+            send(self.requests, [plan])
 
-    def get_ready(self) -> None:
-        """Waits until it has loaded all it needs: to be called before pages are given to it."""
-        if self._complaints is None:
+    def wait_until_ready(self) -> None:
+        """Waits until it has loaded all it needs; to be called before pages are sent."""
+        if self._startup_errors is None:
             return
         try:
-            receive(self.answers)
+            receive(self.replies)
         except PeerGone:
             self.end()
-            self._complaints.seek(0)
-            told = self._complaints.read().decode(errors="replace").strip().split("\n")[-1]
-            raise EnvironmentFault(f"the parser's process cannot be started: {told}") from None
+            self._startup_errors.seek(0)
+            reason = self._startup_errors.read().decode(errors="replace").strip().split("\n")[-1]
+            raise EnvironmentFault(f"the parser's process cannot be started: {reason}") from None
         finally:
-            self._complaints.close()
-            self._complaints = None
+            self._startup_errors.close()
+            self._startup_errors = None
 
-    def is_fit_for(self, plan: bytes) -> bool:
-        """Whether it can take on pages to be parsed by the plan."""
+    def can_serve(self, plan: bytes) -> bool:
+        """Whether it runs and parses by the plan."""
         return self.plan == plan and self.owner == os.getpid() and self._process.poll() is None
 
-    def forget(self) -> None:
-        """Before a batch: no page is under way."""
-        self._asked = self._clock.monotonic()
-        PROGRESS.pack_into(self._progress, 0, NO_PAGE, self._asked)
+    def clear_progress(self) -> None:
+        """Notes before a batch that no page is under way."""
+        self._batch_sent_at = self._clock.monotonic()
+        PROGRESS.pack_into(self._progress, 0, NO_PAGE, self._batch_sent_at)
 
     def progress(self) -> tuple[int, float]:
         """The page under way and when it began."""
@@ -110,21 +110,21 @@ class ParserProcess:
         return page, began
 
     def wait(self, timeout: float) -> None:
-        """Until there is an answer, or PeerGone where there will be none."""
+        """Waits for a reply; PeerGone where there will be none."""
         poll = select.poll()
-        poll.register(self.answers, select.POLLIN)
+        poll.register(self.replies, select.POLLIN)
         while not poll.poll(_LOOK_EVERY_S * 1000):
             if self._process.poll() is not None and not poll.poll(0):
                 raise PeerGone  # somebody else holds its end of the pipe
-            began = max(self.progress()[1], self._asked)
+            began = max(self.progress()[1], self._batch_sent_at)
             if timeout > 0 and self._clock.monotonic() - began > timeout + _GRACE_S:
-                self._is_late = True
+                self._is_overdue = True
                 self._process.kill()
 
-    def verdict(self) -> PageFailure:
-        """Why it ended; sees to it that it does."""
+    def failure(self) -> PageFailure:
+        """Why the process ended; ends it where it has not."""
         code = self.end()
-        if self._is_late or code == -signal.SIGALRM:
+        if self._is_overdue or code == -signal.SIGALRM:
             return PageFailure(ParseStatus.TIMEOUT, "the parser did not come to an end in time")
         if code == -signal.SIGKILL:
             return PageFailure(ParseStatus.MEMORY, "the system was short of memory")
@@ -134,8 +134,8 @@ class ParserProcess:
         return PageFailure(ParseStatus.CRASHED, f"the parser's process died ({name})")
 
     def end(self) -> int | None:
-        """Lets it go; its exit code, None where it had to be killed."""
-        for pipe in (self.orders, self.answers):
+        """Ends the process; its exit code, None where it had to be killed."""
+        for pipe in (self.requests, self.replies):
             with suppress(OSError):
                 pipe.close()
         try:
@@ -154,8 +154,8 @@ def _widen(pipe: IO[bytes]) -> None:
             fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
-class _Idle:
-    """The children of this process that wait for work, all of one plan."""
+class _IdlePool:
+    """Idle children of this process, all of one plan."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -164,13 +164,13 @@ class _Idle:
 
     def take(self, plan: bytes) -> ParserProcess | None:
         with self._lock:
-            fitting = [child for child in self._waiting if child.is_fit_for(plan)]
-            if fitting:
-                self._waiting.remove(fitting[-1])
-                return fitting[-1]
+            usable = [child for child in self._waiting if child.can_serve(plan)]
+            if usable:
+                self._waiting.remove(usable[-1])
+                return usable[-1]
             others, self._waiting = self._waiting, []
         for child in others:
-            child.end()  # of a plan that is a thing of the past
+            child.end()  # of an earlier plan
         return None
 
     def put(self, child: ParserProcess) -> None:
@@ -188,20 +188,20 @@ class _Idle:
             child.end()
 
 
-_idle = _Idle()
-atexit.register(_idle.end_all)
+_idle_pool = _IdlePool()
+atexit.register(_idle_pool.end_all)
 
 
-def borrow(plan: bytes, clock: Clock) -> ParserProcess:
-    """A child for that plan: one that waits, or a new one, which may not be ready yet."""
-    return _idle.take(plan) or ParserProcess(plan, clock)
+def acquire(plan: bytes, clock: Clock) -> ParserProcess:
+    """A child for the plan: an idle one, or a new one, which may not be ready yet."""
+    return _idle_pool.take(plan) or ParserProcess(plan, clock)
 
 
-def give_back(child: ParserProcess) -> None:
-    """Lets a child that has answered all it was asked wait for another task."""
-    _idle.put(child)
+def release(child: ParserProcess) -> None:
+    """Keeps a child that owes no reply for another task."""
+    _idle_pool.put(child)
 
 
 def end_idle() -> None:
-    """Ends the children that wait."""
-    _idle.end_all()
+    """Ends all idle children."""
+    _idle_pool.end_all()

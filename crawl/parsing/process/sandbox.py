@@ -21,7 +21,7 @@ from crawl.errors import EnvironmentFault
 from crawl.model.content import Content
 from crawl.model.contents import content_table
 from crawl.model.tables import CONTENT
-from crawl.parsing.document import PageFailure, ParsedBatch, joined
+from crawl.parsing.document import PageFailure, ParsedBatch, join_batches
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.messages import (
     NO_PAGE,
@@ -32,7 +32,7 @@ from crawl.parsing.process.messages import (
     send,
     unpack_reply,
 )
-from crawl.parsing.process.parser_process import ParserProcess, borrow, give_back
+from crawl.parsing.process.parser_process import ParserProcess, acquire, release
 from crawl.parsing.settings import PARSER_TIMEOUT
 
 _BATCH_PAGES = 256
@@ -42,32 +42,32 @@ Links and rows of one of 256 take half the time of those of four of 64."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Fault:
-    """How and at which page of a batch the child ended."""
+class _BatchFault:
+    """How the child failed, and at which page of a batch."""
 
-    verdict: PageFailure
+    failure: PageFailure
     page: int | None
     """None where no single page can be blamed."""
 
 
 class Sandbox:
-    """Parses in a child, which is started when it is first needed, or before. For one thread."""
+    """Parses in a child, which is started when first needed or by `start`. For one thread."""
 
     def __init__(self, parsing: ParsePlan, clock: Clock | None = None) -> None:
         self._plan = pickle.dumps(parsing)
         self._timeout: float = parsing.config[PARSER_TIMEOUT]
         self._clock = clock or SystemClock()
         self._child: ParserProcess | None = None
-        self._is_waiting = False
-        """For an answer: a child that owes one is of no use to anybody else."""
+        self._awaits_reply = False
+        """Whether a reply is due: such a child is of no use to anybody else."""
 
     def start(self) -> None:
         """Starts the child, so that it is ready by the time that there are pages; another
         where it has gone meanwhile."""
-        if self._child is not None and not self._child.is_fit_for(self._plan):
-            self._end()
+        if self._child is not None and not self._child.can_serve(self._plan):
+            self._end_child()
         if self._child is None:
-            self._child = borrow(self._plan, self._clock)
+            self._child = acquire(self._plan, self._clock)
 
     def parse(self, contents: Sequence[Content]) -> ParsedBatch:
         """The rows of all pages, in their order; those that ended a child among them."""
@@ -75,19 +75,19 @@ class Sandbox:
 
     def parse_table(self, contents: pa.Table) -> ParsedBatch:
         """The same for rows of a content table."""
-        contents = _needed(contents)
-        return joined([self._settled(batch, {}) for batch in _batches(contents)])
+        contents = _without_headers(contents)
+        return join_batches([self._parse_batch(batch, {}) for batch in _batches(contents)])
 
     def close(self) -> None:
-        """The child is left to whoever parses next in this process by the same plan."""
+        """Leaves the child to the next sandbox of this process with the same plan."""
         child, self._child = self._child, None
         if child is not None:
-            if self._is_waiting:
+            if self._awaits_reply:
                 child.end()
             else:
-                give_back(child)
+                release(child)
 
-    def _end(self) -> None:
+    def _end_child(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.end()
@@ -103,62 +103,66 @@ class Sandbox:
     ) -> None:
         self.close()
 
-    def _settled(self, batch: pa.Table, condemned: dict[int, PageFailure]) -> ParsedBatch:
-        """The batch's rows. After a fault what comes before the page at fault is parsed
-        again, the page is condemned, and the rest follows."""
-        answer = self._exchange(batch, condemned)
+    def _parse_batch(self, batch: pa.Table, known_failures: dict[int, PageFailure]) -> ParsedBatch:
+        """The batch's rows. After a fault the pages before the one at fault are parsed again,
+        that page is recorded as failed, and the rest follows."""
+        answer = self._exchange(batch, known_failures)
         if isinstance(answer, ParsedBatch):
             return answer
         parts: list[tuple[pa.Table, dict[int, PageFailure]]]
         if answer.page is None and batch.num_rows > 1:
             middle = batch.num_rows // 2  # it is one of them: each half is tried by itself
             parts = [(batch.slice(0, middle), {}), (batch.slice(middle), {})]
-        elif condemned:
+        elif known_failures:
             raise EnvironmentFault(
                 f"{batch['url'][0].as_py()}: the parser's process fails even if it is not to"
-                f" parse the page: {answer.verdict.message}"
+                f" parse the page: {answer.failure.message}"
             )
         else:
             page = answer.page or 0
             parts = [
                 (batch.slice(0, page), {}),
-                (batch.slice(page, 1), {0: answer.verdict}),
+                (batch.slice(page, 1), {0: answer.failure}),
                 (batch.slice(page + 1), {}),
             ]
-        settled = joined([self._settled(part, told) for part, told in parts if part.num_rows])
-        settled.counters["parser_restarts"] += 1
-        return settled
+        result = join_batches(
+            [self._parse_batch(part, failures) for part, failures in parts if part.num_rows]
+        )
+        result.counters["parser_restarts"] += 1
+        return result
 
-    def _exchange(self, batch: pa.Table, condemned: dict[int, PageFailure]) -> ParsedBatch | _Fault:
+    def _exchange(
+        self, batch: pa.Table, known_failures: dict[int, PageFailure]
+    ) -> ParsedBatch | _BatchFault:
         self.start()
         child = self._child
         assert child is not None
-        self._is_waiting = True
+        self._awaits_reply = True
         try:
-            child.get_ready()
-            child.forget()
-            send(child.orders, pack_request(batch, condemned))
+            child.wait_until_ready()
+            child.clear_progress()
+            send(child.requests, pack_request(batch, known_failures))
             child.wait(self._timeout)
-            reply = unpack_reply(receive(child.answers))
+            reply = unpack_reply(receive(child.replies))
         except BatchRefused as refused:
-            self._end()
-            return _Fault(refused.verdict, None)
+            self._end_child()
+            return _BatchFault(refused.failure, None)
         except (PeerGone, OSError, ValueError, KeyError, TypeError, pa.ArrowException):
-            # dead, or beside itself: what it says cannot be understood
+            # it died, or its reply cannot be read
             self._child = None
             page = child.progress()[0]
             if page == NO_PAGE and child.has_answered:
-                return self._exchange(batch, condemned)  # it died while it had nothing to do
-            return _Fault(child.verdict(), page if 0 <= page < batch.num_rows else None)
-        self._is_waiting = False
+                return self._exchange(batch, known_failures)  # it died while it had nothing to do
+            return _BatchFault(child.failure(), page if 0 <= page < batch.num_rows else None)
+        self._awaits_reply = False
         child.has_answered = True
-        if reply.is_worn:
-            self._end()
+        if reply.needs_restart:
+            self._end_child()
         return reply.batch
 
 
-def _needed(contents: pa.Table) -> pa.Table:
-    """What parsers never see need not travel."""
+def _without_headers(contents: pa.Table) -> pa.Table:
+    """The contents without the stored heads, which parsers never see."""
     nothing = pa.repeat(pa.scalar(b"", pa.binary()), contents.num_rows)
     for name in ("request_headers", "response_headers"):
         place = CONTENT.names.index(name)

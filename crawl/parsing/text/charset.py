@@ -20,7 +20,7 @@ UTF_8 = "utf-8"
 
 _BOMS = ((b"\xef\xbb\xbf", UTF_8), (b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"))
 _PRESCAN = 8192
-_RECOGNISED = 1 << 16
+_DETECTION_BYTES = 1 << 16
 """Bytes that recognition is given: enough to be sure, and bounded in time."""
 _SURE = 0.5
 
@@ -104,17 +104,17 @@ def charset_of(body: bytes, content_type: str, default: str = "cp1252") -> str:
     declared = _IN_HEADER.search(content_type) if content_type else None
     if declared and (named := codec_of(declared.group(1))):
         return named
-    if found := _own_word(body[:_PRESCAN]):
+    if found := _declared_in(body[:_PRESCAN]):
         return found
     try:
         # a last character that is cut off is no fault of the charset
         codecs.utf_8_decode(body, "strict", False)
         return UTF_8
     except UnicodeDecodeError:
-        return _recognised(body[:_RECOGNISED]) or default
+        return _detected(body[:_DETECTION_BYTES]) or default
 
 
-def _own_word(start: bytes) -> str | None:
+def _declared_in(start: bytes) -> str | None:
     """What the text itself says in its first bytes."""
     if start[:4] == b"<\0?\0" or start[:4] == b"<\0!\0":
         return "utf-16-le"
@@ -130,7 +130,7 @@ def _own_word(start: bytes) -> str | None:
     return None
 
 
-def _recognised(start: bytes) -> str | None:
+def _detected(start: bytes) -> str | None:
     try:
         found = cchardet.detect(start)
     except Exception:

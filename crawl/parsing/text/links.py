@@ -66,7 +66,7 @@ def _links(text: str) -> Iterator[str]:
         position = rest.end()
         if len(rest[0]) >= MAX_URL:
             continue
-        link = _without_its_sentence(f"{scheme[0]}://{rest[0]}")
+        link = _without_punctuation(f"{scheme[0]}://{rest[0]}")
         if link not in seen:
             seen.add(link)
             url = _checked(link)
@@ -74,7 +74,7 @@ def _links(text: str) -> Iterator[str]:
                 yield url
 
 
-def _without_its_sentence(link: str) -> str:
+def _without_punctuation(link: str) -> str:
     """The link without what belongs to the sentence around it: a full stop, a bracket that
     was opened before it."""
     end = len(link)

@@ -42,7 +42,7 @@ def mime_type(content: Content, *, magic: bool = True) -> str:
     else:
         found = declared
     if found in _VAGUE or (found == "text/plain" and declared in _VAGUE):
-        found = _named(content.url) or found or UNKNOWN
+        found = _type_by_suffix(content.url) or found or UNKNOWN
     return _ALIASES.get(found, found)
 
 
@@ -62,7 +62,7 @@ def _sniffed(start: bytes, raw: str, declared: str) -> str:
     return essence(found.decode("latin-1")) if found else declared
 
 
-def _named(url: str) -> str:
+def _type_by_suffix(url: str) -> str:
     """What the file name in the URL says."""
     parts = parse(url)
     if parts is None:

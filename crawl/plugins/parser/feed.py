@@ -15,9 +15,9 @@ from crawl.config import Config, Property, boolean, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.formats.feeds import is_feed, small_feed
+from crawl.parsing.formats.feeds import bounded_feed, is_feed
 from crawl.parsing.formats.safe_xml import BadXml
-from crawl.parsing.html.scan import scan
+from crawl.parsing.html.scan import scan_markup
 from crawl.parsing.language import normalised
 from crawl.parsing.page_time import not_the_pages
 from crawl.parsing.text.links import MAX_URL
@@ -61,7 +61,7 @@ class FeedParser(Parser):
                 return None
             return (invalid(page.url, "no feed: its root is none of rss, feed or rdf"),)
         try:
-            written = small_feed(page.markup, self._max_entries)
+            written = bounded_feed(page.markup, self._max_entries)
         except BadXml as error:
             return (invalid(page.url, str(error)),)
         try:
@@ -177,7 +177,7 @@ def _dicts(values: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def _bare(markup: str) -> str:
-    return scan(markup).text if "<" in markup or "&" in markup else markup
+    return scan_markup(markup).text if "<" in markup or "&" in markup else markup
 
 
 def _resolved(base: str, target: str) -> str | None:

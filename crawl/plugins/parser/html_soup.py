@@ -37,7 +37,7 @@ class SoupHtmlParser:
     properties: ClassVar[tuple[Property[Any], ...]] = PROPERTIES
 
     def __init__(self, config: Config) -> None:
-        self._settings = HtmlSettings.of(config, config[HTTP_AGENT_NAME])
+        self._settings = HtmlSettings.from_config(config, config[HTTP_AGENT_NAME])
 
     def parse(self, page: Page) -> Sequence[Parse]:
         reader = HtmlReader(page.url, self._settings)

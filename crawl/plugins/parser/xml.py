@@ -9,7 +9,7 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.formats.safe_xml import BadXml, local_name, read
+from crawl.parsing.formats.safe_xml import BadXml, local_name, read_xml
 from crawl.parsing.language import normalised
 from crawl.parsing.text.links import MAX_LINKS, MAX_URL
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
@@ -39,7 +39,7 @@ class XmlParser(Parser):
     def parse(self, page: Page) -> Sequence[Parse]:
         document = _Document(page.url)
         try:
-            read(page.markup, document)
+            read_xml(page.markup, document)
         except BadXml as error:
             return (invalid(page.url, str(error)),)
         return (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.parsing.formats.feeds import MAX_ELEMENTS, is_feed, small_feed
+from crawl.parsing.formats.feeds import MAX_ELEMENTS, bounded_feed, is_feed
 from crawl.parsing.formats.safe_xml import BadXml
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -33,24 +33,24 @@ def test_the_root_tells_a_feed(text: str, expected: bool) -> None:
 
 def test_surplus_entries_are_left_out_whole() -> None:
     item = "<item><title>t<b>x</b></title></item>"
-    written = small_feed(f"<rss><channel>{item * 5}<title>T</title></channel></rss>", 2)
+    written = bounded_feed(f"<rss><channel>{item * 5}<title>T</title></channel></rss>", 2)
     assert written == f"<rss><channel>{item * 2}<title>T</title></channel></rss>".encode()
 
 
 def test_surplus_elements_are_left_out() -> None:
-    written = small_feed("<rss>" + "<x/>" * (MAX_ELEMENTS + 500) + "</rss>", 10)
+    written = bounded_feed("<rss>" + "<x/>" * (MAX_ELEMENTS + 500) + "</rss>", 10)
     assert written.count(b"<x/>") == MAX_ELEMENTS - 1
 
 
 def test_prefixes_that_nothing_explains_are_dropped() -> None:
-    assert small_feed("<rss><media:x a:b='1'>t</media:x></rss>", 1) == (
+    assert bounded_feed("<rss><media:x a:b='1'>t</media:x></rss>", 1) == (
         b'<rss><x b="1">t</x></rss>'
     )
 
 
 def test_no_xml_is_told() -> None:
     with pytest.raises(BadXml):
-        small_feed("text", 1)
+        bounded_feed("text", 1)
 
 
 PIECES = (
@@ -64,7 +64,7 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
 def test_what_is_written_is_well_formed(jumble: list[str]) -> None:
     try:
-        written = small_feed("<rss>" + "".join(jumble), 3)
+        written = bounded_feed("<rss>" + "".join(jumble), 3)
     except BadXml:
         return
     parser = xml.parsers.expat.ParserCreate(namespace_separator=" ")

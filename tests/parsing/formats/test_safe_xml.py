@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.parsing.formats.safe_xml import MAX_DEPTH, BadXml, local_name, read, root_name
+from crawl.parsing.formats.safe_xml import MAX_DEPTH, BadXml, local_name, read_xml, root_name
 
 LAUGHS = (
     '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY l0 "lol">'
@@ -40,7 +40,7 @@ class Heard:
 
 def heard(text: str) -> Heard:
     handler = Heard()
-    read(text, handler)
+    read_xml(text, handler)
     return handler
 
 
@@ -192,7 +192,7 @@ def test_local_names() -> None:
 def test_any_jumble_is_told_or_refused(pieces: list[str]) -> None:
     handler = Heard()
     try:
-        read("".join(pieces), handler)
+        read_xml("".join(pieces), handler)
     except BadXml:
         return
     assert handler.starts

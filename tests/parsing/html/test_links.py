@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.parsing.html.links import (
-    FOLLOWED,
+    FOLLOWED_SCHEMES,
     AbsoluteLinks,
     is_document,
-    is_useful,
-    references,
+    link_references,
+    may_lead_elsewhere,
     rel_of,
     srcset,
 )
@@ -43,18 +43,21 @@ def test_srcset_is_bounded() -> None:
 
 
 def test_references() -> None:
-    assert references("img", {"src": "a", "srcset": "b 1x, data:x 2x", "href": "no"}) == ["a", "b"]
-    assert references("a", {"href": None}) == references("a", {"href": "#"}) == []
+    assert link_references("img", {"src": "a", "srcset": "b 1x, data:x 2x", "href": "no"}) == [
+        "a",
+        "b",
+    ]
+    assert link_references("a", {"href": None}) == link_references("a", {"href": "#"}) == []
 
 
 @pytest.mark.parametrize("reference", ["x", "/x", "?x", "#!x", "http:x", "javascript", "datax:"])
 def test_useful(reference: str) -> None:
-    assert is_useful(reference)
+    assert may_lead_elsewhere(reference)
 
 
 @pytest.mark.parametrize("reference", ["", " ", "#", " #x", "\tMAILTO:x", "data:", "tel:1"])
 def test_useless(reference: str) -> None:
-    assert not is_useful(reference)
+    assert not may_lead_elsewhere(reference)
 
 
 def test_rel() -> None:
@@ -74,6 +77,6 @@ def test_a_base_that_is_no_url_leads_nowhere() -> None:
 def test_absolute_or_nowhere(reference: str) -> None:
     absolute = AbsoluteLinks("http://example.com/a/b")
     found = absolute[reference]
-    assert found == "" or found.startswith(FOLLOWED)
+    assert found == "" or found.startswith(FOLLOWED_SCHEMES)
     assert absolute[reference] is found
     assert isinstance(list(srcset(reference)), list)

@@ -4,7 +4,7 @@ from crawl.config import Config
 from crawl.html.tokens import feed
 from crawl.model.parse import Outlink, ParseStatus
 from crawl.parsing.html.reader import HtmlReader, HtmlSettings
-from crawl.parsing.html.tree import read
+from crawl.parsing.html.tree import read_html
 
 URL = "http://example.com/a/b"
 MARKUP = (
@@ -20,13 +20,13 @@ def test_settings_of_the_configuration() -> None:
         "parser.html.outlinks.max": 7,
     }
     expected = HtmlSettings("mybot", True, frozenset(("img", "a")), 7)
-    assert HtmlSettings.of(Config.of(given), "mybot") == expected
-    assert HtmlSettings.of(Config.of(), "") == HtmlSettings()
+    assert HtmlSettings.from_config(Config.of(given), "mybot") == expected
+    assert HtmlSettings.from_config(Config.of(), "") == HtmlSettings()
 
 
 def test_a_page_is_the_same_by_its_tree_and_by_its_tokens() -> None:
     by_tree, by_tokens = HtmlReader(URL, HtmlSettings()), HtmlReader(URL, HtmlSettings())
-    read(MARKUP.encode(), by_tree)
+    read_html(MARKUP.encode(), by_tree)
     feed(MARKUP, by_tokens)
     parse = by_tree.parse()
     assert parse == by_tokens.parse()

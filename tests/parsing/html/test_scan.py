@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.parsing.html.scan import scan
+from crawl.parsing.html.scan import scan_markup
 
 
 def test_metas_headings_and_text() -> None:
-    seen = scan(
+    seen = scan_markup(
         """<!doctype html><html><head><title>T</title><META NAME=Description CONTENT=' A  b '>
         <meta property="og:title" content="OG"><meta http-equiv=refresh content="0; url=/x">
         <meta name=empty content=""><meta charset=utf-8><style>h1 {}</style></head>
@@ -45,16 +45,16 @@ def test_metas_headings_and_text() -> None:
     ],
 )
 def test_floods_end(markup: str) -> None:
-    assert scan("<h1>x</h1>" + markup).headings[0] == ("h1", "x")
+    assert scan_markup("<h1>x</h1>" + markup).headings[0] == ("h1", "x")
 
 
 def test_tags_are_bounded() -> None:
-    seen = scan("<meta name=a content=b>" * 5000 + "<h1>x</h1>" * 5000)
+    seen = scan_markup("<meta name=a content=b>" * 5000 + "<h1>x</h1>" * 5000)
     assert (len(seen.metas), len(seen.headings)) == (1000, 1000)
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=100))
 def test_whatever_it_is_it_can_be_stored(markup: str) -> None:
-    seen = scan(f"<h1>{markup}</h1><meta name=x content='{markup}'>{markup}")
+    seen = scan_markup(f"<h1>{markup}</h1><meta name=x content='{markup}'>{markup}")
     for text in (seen.text, *(value for pair in (*seen.metas, *seen.headings) for value in pair)):
         assert text.encode("utf-8").decode() == text

@@ -258,6 +258,6 @@ def test_a_child_that_died_before_its_first_page_costs_no_page() -> None:
 def test_a_child_that_owes_an_answer_is_not_left_to_others() -> None:
     sandbox = Sandbox(plan())
     child = _process(sandbox)
-    sandbox._is_waiting = True  # as after an interruption
+    sandbox._awaits_reply = True  # as after an interruption
     sandbox.close()
     assert _ends(child)
