@@ -71,7 +71,7 @@ class ChangingWeb:
 
 @dataclass(frozen=True)
 class FreshnessResult:
-    """How a schedule fared."""
+    """How fresh a schedule kept the copy."""
 
     freshness: float
     """Share of pages and time at which the copy was as the page, a page not fetched yet

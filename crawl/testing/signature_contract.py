@@ -74,9 +74,9 @@ class SignatureContract(PluginContract[Signature]):
             f" Parse({_URL!r}, text={text!r})).hex())"
         )
         environment = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": ":".join(sys.path)}
-        told = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, check=True
         )
         plugin = self.plugin_class(type(self.config()).of())
         here = plugin.calculate(Content(_URL, text.encode()), Parse(_URL, text=text))
-        assert told.stdout.decode().strip() == here.hex()
+        assert completed.stdout.decode().strip() == here.hex()

@@ -48,9 +48,9 @@ class S3Line:
     def kill(self, pid: int, death: int) -> None:
         left = WRITES_OF_A_LIFE
 
-        def plan(asked: ProxiedRequest) -> Fault | None:
+        def plan(request: ProxiedRequest) -> Fault | None:
             nonlocal left
-            left -= asked.method not in ("GET", "HEAD")
+            left -= request.method not in ("GET", "HEAD")
             if left > 0:
                 return None
             os.kill(pid, signal.SIGKILL)  # not waited for yet: the number is still its own

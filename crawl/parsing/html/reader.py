@@ -126,15 +126,15 @@ class HtmlReader:
 
     def parse(self) -> Parse:
         """The Parse of what was read."""
-        metadata = self._metadata
-        absolute = metadata.absolute_links(self._url)
+        page_metadata = self._metadata
+        absolute = page_metadata.absolute_links(self._url)
         anchors = self._anchors
         outlinks = [
             Outlink(url, anchors.get(number, ""), rel, tag)
             for number, (tag, reference, rel) in enumerate(self._links)
             if (url := absolute[reference])
         ]
-        refresh = metadata.refresh(absolute, self._url)
+        refresh = page_metadata.refresh(absolute, self._url)
         return Parse(
             self._url,
             ParseStatus.SUCCESS if refresh is None else ParseStatus.REDIRECT,
@@ -143,10 +143,10 @@ class HtmlReader:
             outlinks=tuple(outlinks),
             outlinks_over_limit=self._links_over_limit,
             refresh=refresh,
-            canonical=metadata.canonical(absolute),
-            language=metadata.language,
-            directives=metadata.directives(self._settings.agent),
-            metadata=metadata.metadata(absolute),
+            canonical=page_metadata.canonical(absolute),
+            language=page_metadata.language,
+            directives=page_metadata.directives(self._settings.agent),
+            metadata=page_metadata.metadata(absolute),
         )
 
     def _add(self, tag: str, reference: str, rel: str) -> int:

@@ -63,8 +63,8 @@ class RegexParseFilter(ParseFilter):
             if not found.get(rule.name):
                 searched = page.markup if rule.source == "html" else parse.text
                 found[rule.name] = rule.found(searched)
-        said = {name: "true" if is_found else "false" for name, is_found in found.items()}
-        return replace(parse, metadata={**parse.metadata, **said})
+        flags = {name: "true" if is_found else "false" for name, is_found in found.items()}
+        return replace(parse, metadata={**parse.metadata, **flags})
 
 
 def _read(lines: Iterator[RuleLine], max_length: int) -> Iterator[_Rule]:

@@ -68,7 +68,7 @@ class FeedParser(Parser):
             found = _read(written, page.url)
         except Exception as error:  # it stumbles over feeds that are odd enough
             return (invalid(page.url, f"no feed that can be read: {type(error).__name__}"),)
-        entries = [_Entry(entry, page.url) for entry in found.entries[: self._max_entries]]
+        entries = [_FeedEntry(entry, page.url) for entry in found.entries[: self._max_entries]]
         parses = [_feed(page.url, found, entries)]
         if self._with_documents:
             parses += _documents(page.url, entries)
@@ -89,7 +89,7 @@ def _read(feed: bytes, url: str) -> Any:
     )
 
 
-class _Entry:
+class _FeedEntry:
     """One entry, read carefully: any of it may be missing or of another kind."""
 
     def __init__(self, entry: Mapping[str, Any], feed_url: str) -> None:
@@ -121,7 +121,7 @@ class _Entry:
         return storable(_bare(self._markup[:_MAX_TEXT]))
 
 
-def _feed(url: str, found: Any, entries: Sequence[_Entry]) -> Parse:
+def _feed(url: str, found: Any, entries: Sequence[_FeedEntry]) -> Parse:
     about = found.feed
     own = _resolved(url, _text(about, "link"))
     links = [Outlink(own, one_line(_bare(_text(about, "title"))), "", "feed")] if own else []
@@ -148,7 +148,7 @@ def _feed(url: str, found: Any, entries: Sequence[_Entry]) -> Parse:
     )
 
 
-def _documents(url: str, entries: Sequence[_Entry]) -> Iterator[Parse]:
+def _documents(url: str, entries: Sequence[_FeedEntry]) -> Iterator[Parse]:
     """A feed may speak for pages of its own domain only: else anybody could write anybody's."""
     with not_the_pages():  # the first to ask loads the list of public suffixes
         domain = domain_of(url)

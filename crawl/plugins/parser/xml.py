@@ -37,7 +37,7 @@ class XmlParser(Parser):
         """There is nothing to set."""
 
     def parse(self, page: Page) -> Sequence[Parse]:
-        document = _Document(page.url)
+        document = _XmlDocument(page.url)
         try:
             read_xml(page.markup, document)
         except BadXml as error:
@@ -55,8 +55,8 @@ class XmlParser(Parser):
         )
 
 
-class _Document:
-    """Text, title and links, as the events tell them."""
+class _XmlDocument:
+    """Collects text, title and links from XML events."""
 
     def __init__(self, url: str) -> None:
         self.root = ""

@@ -1,4 +1,4 @@
-"""What all built-in schedules share (Nutch's AbstractFetchSchedule), and the keys of it."""
+"""What all built-in schedules share: Nutch's AbstractFetchSchedule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_INTERVAL_S = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class PageVisit:
-    """A page that was reached."""
+    """One successful fetch of a page, as a schedule sees it."""
 
     url: str
     fetched: int
@@ -42,7 +42,7 @@ class PageVisit:
 
 
 class BaseFetchSchedule(FetchSchedule):
-    """Everything but `reschedule`: what follows from a fetch."""
+    """Everything of a schedule but `reschedule`, which each plugin adds."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (
         DB_FETCH_INTERVAL_DEFAULT,

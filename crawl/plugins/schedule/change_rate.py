@@ -1,4 +1,4 @@
-"""How often a page changes, as far as visits could tell: an estimate that fits in a record.
+"""How often a page changes, estimated from its visits; the estimate fits in a record.
 
 Changes are taken for a Poisson process whose rate is Gamma distributed. A visit that finds
 no change after a time t multiplies the estimate by exp(-rate·t), which leaves it a Gamma
@@ -28,11 +28,11 @@ class ChangeRateEstimate:
         return self.shape / self.days
 
     def unchanged(self, after: float) -> ChangeRateEstimate:
-        """Once a visit has found no change after so many days."""
+        """The estimate after a visit that found no change after so many days."""
         return ChangeRateEstimate(self.shape, self.days + after)
 
     def changed(self, after: float) -> ChangeRateEstimate:
-        """Once a visit has found a change after so many days."""
+        """The estimate after a visit that found a change after so many days."""
         shape, days = self.shape, self.days
         log_share = -math.log1p(after / days)
         seen = -math.expm1(shape * log_share)
@@ -46,12 +46,12 @@ class ChangeRateEstimate:
         return ChangeRateEstimate(mean * mean / variance, mean / variance)
 
     def faded(self, prior: ChangeRateEstimate, share: float) -> ChangeRateEstimate:
-        """With that share of the evidence beyond the prior: what is long ago counts less."""
+        """The estimate with that share of the evidence beyond the prior: old visits count less."""
         return ChangeRateEstimate(
             prior.shape + share * (self.shape - prior.shape),
             prior.days + share * (self.days - prior.days),
         )
 
     def fresh_probability(self, age: float) -> float:
-        """The chance that the page has not changed for so many days."""
+        """The probability that the page has not changed for so many days."""
         return math.exp(-self.shape * math.log1p(age / self.days))

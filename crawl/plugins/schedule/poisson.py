@@ -112,7 +112,7 @@ class PoissonFetchSchedule(BaseFetchSchedule):
         shape = config[SHAPE]
         self.prior = ChangeRateEstimate(shape, shape * config[CHANGE_INTERVAL] / _DAY_S)
         memory = config[MEMORY]
-        self._kept = 1 - 1 / (memory + 1) if memory else 1.0
+        self._memory_share = 1 - 1 / (memory + 1) if memory else 1.0
         self.price = price_of(
             self.prior, config[MEAN_INTERVAL] / _DAY_S, self._shortest, self._longest
         )
@@ -135,7 +135,7 @@ class PoissonFetchSchedule(BaseFetchSchedule):
         )
 
     def reschedule(self, datum: CrawlDatum, visit: PageVisit) -> CrawlDatum:
-        estimate = self._learned(datum, visit)
+        estimate = self._updated_estimate(datum, visit)
         interval = fixed_interval(datum)
         if interval is None:
             days = days_until_worth(estimate, self.price, self._shortest, self._longest)
@@ -148,8 +148,8 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             metadata={**datum.metadata, VISITS_KEY: _text(visit.fetched, estimate)},
         )
 
-    def _learned(self, datum: CrawlDatum, visit: PageVisit) -> ChangeRateEstimate:
-        known = _known(datum)
+    def _updated_estimate(self, datum: CrawlDatum, visit: PageVisit) -> ChangeRateEstimate:
+        known = _stored_estimate(datum)
         if known is None:
             return self.prior
         visited, estimate = known
@@ -158,10 +158,10 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             return estimate
         changed = visit.change is PageChange.MODIFIED
         seen = estimate.changed(days) if changed else estimate.unchanged(days)
-        return seen.faded(self.prior, self._kept)
+        return seen.faded(self.prior, self._memory_share)
 
     def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
-        known = _known(datum)
+        known = _stored_estimate(datum)
         if known is None:
             return self._first_urgency
         visited, estimate = known
@@ -190,7 +190,7 @@ def _text(fetched: int, estimate: ChangeRateEstimate) -> str:
     return f"{max(fetched, 0) // 1000} {shape:.6f} {days:.6f}"
 
 
-def _known(datum: CrawlDatum) -> tuple[int, ChangeRateEstimate] | None:
+def _stored_estimate(datum: CrawlDatum) -> tuple[int, ChangeRateEstimate] | None:
     """The last visit and what is believed since; None for a page of which nothing is known."""
     found = _TEXT.fullmatch(datum.metadata.get(VISITS_KEY, ""))
     if found is None:

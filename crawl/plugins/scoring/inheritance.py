@@ -1,4 +1,4 @@
-"""What several filters pass on: a score from content to parse, metadata to targets."""
+"""What several filters pass on: a score from content to parse, metadata to link targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters for which the record's score is the rank: what they all do alike."""
+"""The base of scoring filters that rank a record by its score."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from crawl.plugins.scoring.inheritance import with_score
 
 
 class ScoreRankedFilter(ScoringFilter):
-    """A linked URL starts with nothing, generate prefers the rich, and a page's score travels
-    with it to its links."""
+    """A linked URL starts with score 0, generate prefers high scores, and a page's score
+    travels with it to its links."""
 
     def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
         return datum if datum.score == 0.0 else replace(datum, score=0.0)

@@ -47,13 +47,13 @@ _ALL = "."
 
 
 @dataclass(frozen=True, slots=True)
-class _Deny:
+class _DenyRule:
     pattern: re.Pattern[str]
     with_query: bool
     place: str
 
 
-_Rules = tuple[_Deny, ...]
+_Rules = tuple[_DenyRule, ...]
 
 
 class FastURLFilter(URLFilter):
@@ -138,7 +138,7 @@ def _read(lines: Iterator[RuleLine]) -> dict[tuple[str, str], _Rules]:
             case "DenyPath" | "DenyPathQuery":
                 if section is None:
                     raise line.wrong(f"{keyword} must follow a Host or Domain line")
-                deny = _Deny(line.compile(rest), keyword == "DenyPathQuery", line.place)
+                deny = _DenyRule(line.compile(rest), keyword == "DenyPathQuery", line.place)
                 by_section[section] = (*by_section.get(section, ()), deny)
             case _:
                 raise line.wrong(

@@ -1,4 +1,4 @@
-"""What a server was asked: one entry a request, as lines of text in a file.
+"""The log of a server: one entry for each request, as lines of text in a file.
 
 `began` is taken when the first byte of the request was read, `ended` just before the last
 bytes of the answer are handed to the kernel. Were it taken after, a server that loses the

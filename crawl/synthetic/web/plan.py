@@ -21,7 +21,7 @@ from crawl.synthetic.web.settings import Settings
 
 _HOST = re.compile(r"site(0|[1-9]\d{0,8})\.test")
 _PATH = re.compile(r"/(?:[a-z]+/)?p([1-9]\d{0,11})(?:/([1-9]))?", re.ASCII)
-_BYTES_OF_CHANCE = 32
+_DRAW_BYTES = 32
 _KNOWN_PATHS = 100_000
 
 
@@ -74,16 +74,16 @@ class WebPlan:
         site = int(found[1]) if found else -1
         return site if 0 <= site < self.settings.sites else None
 
-    def chance(self, site: int, number: int) -> PageDraws:
+    def draws(self, site: int, number: int) -> PageDraws:
         """The numbers of a page."""
         name = f"{self._prefix}{site}/{number}".encode()
-        return PageDraws(*unpack("<8I", blake2b(name, digest_size=_BYTES_OF_CHANCE).digest()))
+        return PageDraws(*unpack("<8I", blake2b(name, digest_size=_DRAW_BYTES).digest()))
 
-    def kind(self, site: int, number: int, chance: PageDraws | None = None) -> PageKind:
+    def kind(self, site: int, number: int, draws: PageDraws | None = None) -> PageKind:
         """What a page is."""
         if number == 0 or self._is_plain:
             return PageKind.PAGE
-        known = chance or self.chance(site, number)
+        known = draws or self.draws(site, number)
         if known.private < self._private_below:
             return PageKind.PRIVATE
         is_leaf = number * self.settings.fanout + 1 >= self.sizes[site]
@@ -98,7 +98,7 @@ class WebPlan:
         kind = self.kind(site, number)
         return f"/p{number}" if kind is PageKind.PAGE else f"/{kind}/p{number}"
 
-    def place(self, site: int, path: str) -> PagePosition | None:
+    def position(self, site: int, path: str) -> PagePosition | None:
         """The page at a path, if there is one."""
         if path == "/":
             return PagePosition(site, 0)
@@ -106,14 +106,14 @@ class WebPlan:
         if not found or int(found[1]) >= self.sizes[site]:
             return None
         number, hop = int(found[1]), int(found[2] or 0)
-        place = PagePosition(site, number, hop)
+        position = PagePosition(site, number, hop)
         hops = {PageKind.CHAIN: CHAIN_LENGTH, PageKind.LOOP: 2}.get(self.kind(site, number), 1)
-        return place if hop < hops and path == self.path_of(place) else None
+        return position if hop < hops and path == self.path_of(position) else None
 
-    def path_of(self, place: PagePosition) -> str:
+    def path_of(self, position: PagePosition) -> str:
         """The path of a page or of a hop of it."""
-        path = self.path(place.site, place.number)
-        return f"{path}/{place.hop}" if place.hop else path
+        path = self.path(position.site, position.number)
+        return f"{path}/{position.hop}" if position.hop else path
 
     def children(self, site: int, number: int) -> range:
         """The pages below a page in its site's tree."""
@@ -121,12 +121,12 @@ class WebPlan:
         size = self.sizes[site]
         return range(min(first, size), min(first + self.settings.fanout, size))
 
-    def links(self, site: int, number: int, chance: PageDraws) -> list[tuple[int, int]]:
+    def links(self, site: int, number: int, draws: PageDraws) -> list[tuple[int, int]]:
         """Where a page's links lead: (site, number), each once, the front page first."""
         shape = self.settings
         found = dict.fromkeys([(site, 0)])
         found.update(dict.fromkeys((site, child) for child in self.children(site, number)))
-        rng = random.Random(chance.links)
+        rng = random.Random(draws.links)
         draw = rng.random
         # Pareto with exponent 2, cut: many pages with few links, few with many
         count = min(int(8 * shape.links), int(shape.links * 0.53 / (1.0 - draw()) ** 0.5))

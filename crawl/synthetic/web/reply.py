@@ -22,7 +22,7 @@ _HEADER = re.compile(
 
 
 class PreparedReply:
-    """What a URL answers, ready to be sent again and again."""
+    """The answer of a URL as bytes, ready to be sent again and again."""
 
     __slots__ = ("_expected", "_packed", "head", "latency", "length", "parts", "plain", "status")
 

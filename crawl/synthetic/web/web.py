@@ -34,7 +34,7 @@ _YEAR = 31_536_000
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
-    """What is at a URL: the truth that a crawler is measured against."""
+    """The answer that a URL must give: the truth that a crawler is measured against."""
 
     url: str
     code: int
@@ -134,33 +134,33 @@ class Web:
         if xml is not None:
             parts = (xml.encode(),)
             return ExpectedAnswer(url, 200, None, "", "application/xml", parts, latency=latency)
-        place = self.plan.place(site, path)
-        if place is None:
+        position = self.plan.position(site, path)
+        if position is None:
             return _missing(url, 404, latency)
-        return self._at(url, place, time, latency)
+        return self._at(url, position, time, latency)
 
-    def _at(self, url: str, place: PagePosition, time: float, latency: float) -> ExpectedAnswer:
-        plan, site, number = self.plan, place.site, place.number
-        chance = plan.chance(site, number)
-        kind = plan.kind(site, number, chance)
+    def _at(self, url: str, position: PagePosition, time: float, latency: float) -> ExpectedAnswer:
+        plan, site, number = self.plan, position.site, position.number
+        draws = plan.draws(site, number)
+        kind = plan.kind(site, number, draws)
         match kind:
             case PageKind.MOVED | PageKind.AWAY | PageKind.CHAIN | PageKind.TOUR | PageKind.LOOP:
-                code = REDIRECT_CODES[chance.size % len(REDIRECT_CODES)]
-                location = self._location(kind, place, chance)
+                code = REDIRECT_CODES[draws.size % len(REDIRECT_CODES)]
+                location = self._location(kind, position, draws)
                 return replace(_missing(url, code, latency), kind=kind, location=location)
             case PageKind.ERROR:
                 return self._refused(
-                    url, ERROR_CODES[chance.detail % len(ERROR_CODES)], kind, latency
+                    url, ERROR_CODES[draws.detail % len(ERROR_CODES)], kind, latency
                 )
             case PageKind.FLAKY if time < self.settings.repair:
                 return self._refused(url, 503, kind, latency)
             case PageKind.SLOW:
                 latency += self.settings.slow
-        period = _PERIODS[chance.detail % len(_PERIODS)]
+        period = _PERIODS[draws.detail % len(_PERIODS)]
         version = int(time // period) if kind is PageKind.CHANGING else 0
-        page = self._page(kind, place, chance, version)
+        page = self._page(kind, position, draws, version)
         modified = (
-            EPOCH - chance.detail % _YEAR
+            EPOCH - draws.detail % _YEAR
             if kind is not PageKind.CHANGING
             else (EPOCH + version * period)
         )
@@ -171,48 +171,48 @@ class Web:
                 modified=modified,
                 latency=latency,
             ),
-            chance,
+            draws,
             version,
         )
 
-    def _page(self, kind: PageKind, place: PagePosition, chance: PageDraws, version: int) -> Page:
-        site, number = place.site, place.number
+    def _page(self, kind: PageKind, position: PagePosition, draws: PageDraws, version: int) -> Page:
+        site, number = position.site, position.number
         if kind in (PageKind.DUPLICATE, PageKind.NEAR):
-            original = self.plan.sound(site, chance.detail % number, private=False)
+            original = self.plan.sound(site, draws.detail % number, private=False)
             mark = f", again as {number}" if kind is PageKind.NEAR else ""
             return write_page(self.plan, site, original, mark=mark)
         return write_page(self.plan, site, number, version=version)
 
-    def _location(self, kind: PageKind, place: PagePosition, chance: PageDraws) -> str:
-        plan, site, number = self.plan, place.site, place.number
+    def _location(self, kind: PageKind, position: PagePosition, draws: PageDraws) -> str:
+        plan, site, number = self.plan, position.site, position.number
         if kind is PageKind.AWAY:
-            there, far = plan.anywhere(chance.detail)
+            there, far = plan.anywhere(draws.detail)
             far = plan.sound(there, far, private=True)
             return origin(plan, there) + plan.path(there, far)
         if kind is PageKind.TOUR and site + 1 < self.settings.sites:
             far = min(number, plan.sizes[site + 1] - 1)
             return origin(plan, site + 1) + plan.path(site + 1, far)
         if kind is PageKind.LOOP:
-            return plan.path_of(PagePosition(site, number, 1 - place.hop))
-        if kind is PageKind.CHAIN and place.hop + 1 < CHAIN_LENGTH:
-            return plan.path_of(PagePosition(site, number, place.hop + 1))
-        near = plan.path(site, plan.sound(site, chance.detail % number, private=True))
+            return plan.path_of(PagePosition(site, number, 1 - position.hop))
+        if kind is PageKind.CHAIN and position.hop + 1 < CHAIN_LENGTH:
+            return plan.path_of(PagePosition(site, number, position.hop + 1))
+        near = plan.path(site, plan.sound(site, draws.detail % number, private=True))
         # half of the redirects are absolute, as they once had to be
-        return origin(plan, site) + near if chance.text % 2 else near
+        return origin(plan, site) + near if draws.text % 2 else near
 
     def _with_validators(
-        self, page: ExpectedAnswer, chance: PageDraws, version: int
+        self, page: ExpectedAnswer, draws: PageDraws, version: int
     ) -> ExpectedAnswer:
-        compressed = chance.encoding < self.settings.compressed * 2**32
-        encoding = ENCODINGS[chance.encoding % len(ENCODINGS)] if compressed else ""
+        compressed = draws.encoding < self.settings.compressed * 2**32
+        encoding = ENCODINGS[draws.encoding % len(ENCODINGS)] if compressed else ""
         # of four pages one has no validator, one an ETag, one Last-Modified and one both
-        etag = f'"{chance.text:08x}-{version}"' if chance.charset & 256 else ""
+        etag = f'"{draws.text:08x}-{version}"' if draws.charset & 256 else ""
         return replace(
             page,
             encoding=encoding,
             # one version in several encodings is only weakly the same
             etag="W/" + etag if etag and encoding else etag,
-            modified=page.modified if chance.charset & 512 else 0,
+            modified=page.modified if draws.charset & 512 else 0,
         )
 
     def _refused(
@@ -233,7 +233,7 @@ class Web:
     def _latency(self, site: int) -> float:
         if not self.settings.latency:
             return 0.0
-        return self.settings.latency * (0.5 + self.plan.chance(site, 0).detail / 2**32)
+        return self.settings.latency * (0.5 + self.plan.draws(site, 0).detail / 2**32)
 
     def _site(self, host: str) -> int:
         site = self.plan.site(host.lower())

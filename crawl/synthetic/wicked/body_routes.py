@@ -1,4 +1,4 @@
-"""Wicked with bodies: bombs, and lies about length, chunks, encodings and charsets."""
+"""Wicked routes that abuse bodies: bombs, and lies about length, chunks, encodings and charsets."""
 
 from __future__ import annotations
 

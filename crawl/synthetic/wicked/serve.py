@@ -14,7 +14,7 @@ from typing import BinaryIO
 from crawl.errors import UsageError
 from crawl.synthetic.web.listen import listen
 from crawl.synthetic.web.log import LogEntry, write_entry
-from crawl.synthetic.web.process import CommandReader, prepare_child, tell
+from crawl.synthetic.web.process import CommandReader, prepare_child, send_to_parent
 from crawl.synthetic.wicked.bombs import make_all
 from crawl.synthetic.wicked.exchange import Exchange, Route, abort
 from crawl.synthetic.wicked.routes import ADDRESSES, BY_NAME, HOSTS, ROUTES, find_route
@@ -134,11 +134,11 @@ async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
             return
         for _ in asked:
             log.flush()
-            tell({})
+            send_to_parent({})
 
     asyncio.get_running_loop().add_reader(0, obey)
     make_all()
-    tell({"port": port})
+    send_to_parent({"port": port})
     await stopped.wait()
     for one in kept:
         one.close()
@@ -155,7 +155,7 @@ def main(settings_json: str, log_number: str) -> None:
     try:
         listeners = listen([*ADDRESSES, RESET_ADDRESS], json.loads(settings_json)["port"])
     except UsageError as error:
-        tell({"error": str(error)})
+        send_to_parent({"error": str(error)})
         return
     with os.fdopen(int(log_number), "wb", buffering=1 << 16) as log:
         asyncio.run(_serve(listeners, log))

@@ -1,4 +1,4 @@
-"""Whom an HTTP plugin asks, and by which connections."""
+"""Which servers an HTTP plugin connects to, and by which connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crawl.testing.servers.scripted_server import ScriptedServer, honest, script
 
 
 class HttpConnectionContract(HttpCase):
-    """Part of HttpContract."""
+    """The part of HttpContract about connections."""
 
     def test_a_connection_is_kept_for_the_host(self, server: ScriptedServer) -> None:
         server.page("/")
@@ -27,7 +27,7 @@ class HttpConnectionContract(HttpCase):
         thread.join(ENOUGH)
         self.response(plugin, server.url("/", "b.test"))
         self.response(plugin, server.url())
-        assert [asked.connection for asked in server.asked] == [1, 1, 2, 1]
+        assert [request.connection for request in server.requests] == [1, 1, 2, 1]
 
     def test_a_server_that_keeps_for_a_second_is_not_trusted_with_it(
         self, server: ScriptedServer
@@ -41,7 +41,7 @@ class HttpConnectionContract(HttpCase):
         now[0] += 1.2
         time.sleep(2.1)  # libcurl has a clock of its own
         self.response(plugin, server.url())
-        assert [asked.connection for asked in server.asked] == [1, 2]
+        assert [request.connection for request in server.requests] == [1, 2]
 
     def test_a_connection_that_the_server_closed_is_not_used_again(
         self, server: ScriptedServer
@@ -55,7 +55,7 @@ class HttpConnectionContract(HttpCase):
         for _ in range(3):
             self.response(plugin, server.url())
             time.sleep(0.1)  # the end has to arrive
-        assert [asked.connection for asked in server.asked] == [1, 2, 3]
+        assert [request.connection for request in server.requests] == [1, 2, 3]
 
     def test_one_request_is_one_request(self, server: ScriptedServer) -> None:
         """Also where a kept connection breaks, after which clients like to send again."""
@@ -65,14 +65,14 @@ class HttpConnectionContract(HttpCase):
         self.response(plugin, server.url())
         assert self.failure(plugin, server.url("/drop")).kind is FailureKind.STALE_CONNECTION
         assert self.failure(plugin, server.url("/drop")).kind is FailureKind.DISCONNECTED
-        assert [asked.target for asked in server.asked] == ["/", "/drop", "/drop"]
-        assert [asked.connection > 1 for asked in server.asked] == [False, False, True]
+        assert [request.target for request in server.requests] == ["/", "/drop", "/drop"]
+        assert [request.connection > 1 for request in server.requests] == [False, False, True]
 
     def test_a_redirect_is_an_answer(self, server: ScriptedServer) -> None:
         server.page("/", b"", "Location: /there", code=301)
         got = self.response(self.plugin(), server.url())
         assert (got.code, got.header("location")) == (301, "/there")
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
     def test_many_threads(self, server: ScriptedServer) -> None:
         for number in range(10):
@@ -91,7 +91,7 @@ class HttpConnectionContract(HttpCase):
             thread.start()
         for thread in threads:
             thread.join(ENOUGH)
-        assert wrong == [] and len(server.asked) == 120
+        assert wrong == [] and len(server.requests) == 120
 
     def test_ipv6(self) -> None:
         with scripted_server("::1") as server:
@@ -123,7 +123,7 @@ class HttpConnectionContract(HttpCase):
         )
         assert self.response(plugin, url).body == b"By proxy"
         assert self.response(plugin, server.url("/", "near.test")).body == b"Fine"
-        assert [asked.target for asked in server.asked] == [url, "/"]
+        assert [request.target for request in server.requests] == [url, "/"]
 
     def test_a_proxy_that_is_not_there(self) -> None:
         plugin = self.plugin(http_proxy_host="127.0.0.1", http_proxy_port=1)
@@ -144,7 +144,7 @@ class HttpConnectionContract(HttpCase):
         )
         got = self.failure(plugin, f"http://{host}/")
         assert got.kind is FailureKind.ADDRESS_REFUSED and got.sent == 0
-        assert server.asked == []
+        assert server.requests == []
 
     @pytest.mark.parametrize(
         "host",
@@ -154,13 +154,13 @@ class HttpConnectionContract(HttpCase):
         plugin = self.plugin(http_filter_ipaddress_allow_private=False)
         got = self.failure(plugin, server.url("/", host))
         assert got.kind is FailureKind.ADDRESS_REFUSED and got.sent == 0
-        assert server.asked == []
+        assert server.requests == []
 
     def test_a_host_with_an_inner_address_is_refused(self, server: ScriptedServer) -> None:
         plugin = self.plugin(http_filter_ipaddress_allow_private=False)
         got = self.failure(plugin, server.url("/", "rebind.test"))
         assert got.kind is FailureKind.ADDRESS_REFUSED and "loopback" in got.message
-        assert server.asked == []
+        assert server.requests == []
 
     def test_the_address_judged_is_the_address_asked(self, server: ScriptedServer) -> None:
         answers = iter([["127.0.0.1"], ["127.0.0.9"]])

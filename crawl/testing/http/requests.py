@@ -1,4 +1,4 @@
-"""What an HTTP plugin says in a request."""
+"""What an HTTP plugin sends in a request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawl.testing.servers.scripted_server import ScriptedServer, honest
 
 
 class HttpRequestContract(HttpCase):
-    """Part of HttpContract."""
+    """The part of HttpContract about requests."""
 
     def test_a_crawler_has_a_name(self) -> None:
         with pytest.raises(ConfigError, match="-D http.agent.name=mybot"):
@@ -29,19 +29,19 @@ class HttpRequestContract(HttpCase):
             http_custom_headers="X-One: 1\nDNT: 1",
         )
         self.response(plugin, server.url())
-        asked = server.asked[0]
-        assert asked.header("User-Agent") == "mybot/2.0 (tests; http://a.test/bot; bot@a.test)"
-        assert asked.header("From") == "bot@a.test"
-        assert asked.header("Accept").startswith("text/html")
-        assert asked.header("Accept-Language").startswith("en-us")
-        assert asked.header("Accept-Encoding") == "gzip, deflate, br, zstd"
-        assert (asked.header("X-One"), asked.header("DNT")) == ("1", "1")
-        assert asked.header("Host") == f"a.test:{server.port}"
+        request = server.requests[0]
+        assert request.header("User-Agent") == "mybot/2.0 (tests; http://a.test/bot; bot@a.test)"
+        assert request.header("From") == "bot@a.test"
+        assert request.header("Accept").startswith("text/html")
+        assert request.header("Accept-Language").startswith("en-us")
+        assert request.header("Accept-Encoding") == "gzip, deflate, br, zstd"
+        assert (request.header("X-One"), request.header("DNT")) == ("1", "1")
+        assert request.header("Host") == f"a.test:{server.port}"
 
     def test_heads_are_kept_byte_by_byte(self, server: ScriptedServer) -> None:
         server.page("/x?q=%7E", b"Fine", "X-Odd:  two  ", "Set-Cookie: a=1", "set-cookie: b=2")
         got = self.response(self.plugin(), server.url("/x?q=%7E#part"))
-        assert got.request_headers == server.asked[0].raw
+        assert got.request_headers == server.requests[0].raw
         assert got.response_headers + b"Fine" == server.answers["/x?q=%7E"]
         names = ["Content-Length", "X-Odd", "Set-Cookie", "set-cookie"]
         assert [name for name, _ in got.headers] == names
@@ -61,21 +61,21 @@ class HttpRequestContract(HttpCase):
         url = server.url()
         got = self.response(self.plugin(), url, modified_since_ms=1_700_000_000_000, etag='"v1"')
         assert (got.code, got.body, got.header("ETag")) == (304, b"", '"v1"')
-        assert server.asked[0].header("If-Modified-Since") == "Tue, 14 Nov 2023 22:13:20 GMT"
-        assert server.asked[0].header("If-None-Match") == '"v1"'
+        assert server.requests[0].header("If-Modified-Since") == "Tue, 14 Nov 2023 22:13:20 GMT"
+        assert server.requests[0].header("If-None-Match") == '"v1"'
 
     def test_headers_of_the_request_cannot_add_lines(self, server: ScriptedServer) -> None:
         headers = (("Cookie", "a=1\r\nX-Evil: 1"), ("Bad Name\r\nX-Evil", "1"), ("X-Ü", "1"))
         self.response(self.plugin(), server.url(), headers=headers, etag="x\nX-Evil: 2")
-        assert server.asked[0].header("Cookie").startswith("a=1")
-        assert server.asked[0].header("X-Evil") == ""
+        assert server.requests[0].header("Cookie").startswith("a=1")
+        assert server.requests[0].header("X-Evil") == ""
 
     def test_cookies_by_host(self, server: ScriptedServer) -> None:
         plugin = self.plugin(http_agent_host_cookie_file="cookies.txt")
         for host in ("a.test", "b.test", "x.deep.test"):
             self.response(plugin, server.url("/", host))
         self.response(plugin, server.url(), headers=(("Cookie", "mine=1"),))
-        sent = [asked.header("Cookie") for asked in server.asked]
+        sent = [request.header("Cookie") for request in server.requests]
         assert sent == ["id=7; b=8", "", "deep=1", "mine=1"]
 
     def test_no_cookie_is_kept(self, server: ScriptedServer) -> None:
@@ -83,13 +83,13 @@ class HttpRequestContract(HttpCase):
         plugin = self.plugin()
         self.response(plugin, server.url())
         self.response(plugin, server.url())
-        assert [asked.header("Cookie") for asked in server.asked] == ["", ""]
+        assert [request.header("Cookie") for request in server.requests] == ["", ""]
 
     def test_credentials_by_host(self, server: ScriptedServer) -> None:
         plugin = self.plugin(http_auth_file="auth.txt")
         for host in ("basic.test", "bearer.test", "a.test"):
             self.response(plugin, server.url("/", host))
-        sent = [asked.header("Authorization") for asked in server.asked]
+        sent = [request.header("Authorization") for request in server.requests]
         assert sent == ["Basic bWU6c2VjcmV0", "Bearer abc", ""]
 
     def test_digest(self, server: ScriptedServer) -> None:
@@ -99,10 +99,10 @@ class HttpRequestContract(HttpCase):
         plugin = self.plugin(http_auth_file="auth.txt")
         got = self.response(plugin, server.url("/", "digest.test"))
         assert (got.code, got.body) == (200, b"Inside")
-        assert len(server.asked) == 2
-        answer = server.asked[1].header("Authorization")
+        assert len(server.requests) == 2
+        answer = server.requests[1].header("Authorization")
         assert answer.startswith("Digest ") and 'username="me"' in answer
-        kept = server.asked[1].raw.replace(answer.encode(), b"***")
+        kept = server.requests[1].raw.replace(answer.encode(), b"***")
         assert got.request_headers == kept
 
     def test_secrets_are_sent_and_not_kept(self, server: ScriptedServer) -> None:
@@ -111,24 +111,27 @@ class HttpRequestContract(HttpCase):
         )
         url = server.url("/", "basic.test")
         got = self.response(plugin, url, headers=(("Cookie", "id=verysecret"),))
-        (asked,) = server.asked
+        (request,) = server.requests
         secrets = ("Basic bWU6c2VjcmV0", "id=verysecret", "Basic eHh4")
         for name, secret in zip(
             ("Authorization", "Cookie", "Proxy-Authorization"), secrets, strict=True
         ):
-            assert asked.header(name) == secret
+            assert request.header(name) == secret
             assert f"{name}: ***\r\n".encode() in got.request_headers
             assert secret.encode() not in got.request_headers
 
     def test_custom_headers_that_are_secrets_are_not_kept(self, server: ScriptedServer) -> None:
         custom = "X-Api-Key: k4711\nX-Access: Bearer b4711\nX-Colour: red"
         got = self.response(self.plugin(http_custom_headers=custom), server.url())
-        (asked,) = server.asked
-        assert (asked.header("X-Api-Key"), asked.header("X-Access")) == ("k4711", "Bearer b4711")
+        (request,) = server.requests
+        assert (request.header("X-Api-Key"), request.header("X-Access")) == (
+            "k4711",
+            "Bearer b4711",
+        )
         assert b"4711" not in got.request_headers
         for line in (b"X-Api-Key: ***", b"X-Access: ***", b"X-Colour: red"):
             assert b"\r\n" + line + b"\r\n" in got.request_headers
 
     def test_the_users_of_a_url_are_nobodys_business(self, server: ScriptedServer) -> None:
         self.response(self.plugin(), f"http://me:secret@a.test:{server.port}/")
-        assert server.asked[0].header("Authorization") == ""
+        assert server.requests[0].header("Authorization") == ""

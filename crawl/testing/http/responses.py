@@ -1,4 +1,4 @@
-"""What an HTTP plugin takes of an answer, and where it stops."""
+"""What an HTTP plugin reads of a response, and where it stops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawl.testing.servers.scripted_server import ScriptedServer, honest
 
 
 class HttpResponseContract(HttpCase):
-    """Part of HttpContract."""
+    """The part of HttpContract about responses."""
 
     @pytest.mark.parametrize(
         ("encoding", "pack"),

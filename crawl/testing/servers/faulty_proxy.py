@@ -56,12 +56,12 @@ class SeededFaults:
     share: float
     faults: tuple[Fault, ...] = PASSING
 
-    def __call__(self, asked: ProxiedRequest) -> Fault | None:
-        chance = random.Random(f"{self.seed} {asked.number}")
+    def __call__(self, request: ProxiedRequest) -> Fault | None:
+        chance = random.Random(f"{self.seed} {request.number}")
         return chance.choice(self.faults) if chance.random() < self.share else None
 
 
-def faultless(asked: ProxiedRequest) -> Fault | None:
+def faultless(request: ProxiedRequest) -> Fault | None:
     return None
 
 
@@ -71,8 +71,8 @@ class FaultyProxy:
     def __init__(self, host: str, port: int, plan: FaultPlan) -> None:
         self.plan = plan
         self.faults: Counter[Fault] = Counter()
-        self.asked: list[ProxiedRequest] = []
-        self._busy = threading.Lock()
+        self.requests: list[ProxiedRequest] = []
+        self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), type("Bound", (_Relay,), {"proxy": self}))
         self._backend = (host, port)
 
@@ -80,16 +80,16 @@ class FaultyProxy:
     def address(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def drawn(self, method: str, path: str) -> Fault | None:
-        with self._busy:
-            asked = ProxiedRequest(len(self.asked), method, path)
-            self.asked.append(asked)
-            fault = self.plan(asked)
+    def next_fault(self, method: str, path: str) -> Fault | None:
+        with self._lock:
+            request = ProxiedRequest(len(self.requests), method, path)
+            self.requests.append(request)
+            fault = self.plan(request)
             if fault is not None:
                 self.faults[fault] += 1
             return fault
 
-    def forwarded(
+    def forward(
         self, method: str, path: str, headers: list[tuple[str, str]], body: bytes
     ) -> tuple[int, list[tuple[str, str]], bytes]:
         link = http.client.HTTPConnection(*self._backend, timeout=60)
@@ -148,7 +148,7 @@ class _Relay(BaseHTTPRequestHandler):
         self._relay()
 
     def _relay(self) -> None:
-        fault = self.proxy.drawn(self.command, self.path)
+        fault = self.proxy.next_fault(self.command, self.path)
         size = int(self.headers.get("Content-Length") or 0)
         if fault is Fault.RESET:
             return self._reset()
@@ -167,7 +167,7 @@ class _Relay(BaseHTTPRequestHandler):
             for name, value in self.headers.items()
             if name.lower() not in ("connection", "expect")
         ]
-        answer = self.proxy.forwarded(self.command, self.path, headers, body)
+        answer = self.proxy.forward(self.command, self.path, headers, body)
         # an answer without a body cannot break off in it
         if fault is Fault.LOST_ANSWER or (fault is Fault.CUT_ANSWER and not answer[2]):
             return self._reset()
@@ -177,11 +177,11 @@ class _Relay(BaseHTTPRequestHandler):
         self, status: int, headers: list[tuple[str, str]], body: bytes, *, cut: bool
     ) -> None:
         self.send_response_only(status)
-        told = {name.lower() for name, _ in headers}
+        header_names = {name.lower() for name, _ in headers}
         for name, value in headers:
             if name.lower() not in ("connection", "transfer-encoding"):
                 self.send_header(name, value)
-        if "content-length" not in told:
+        if "content-length" not in header_names:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body[: len(body) // 2] if cut else body)

@@ -1,5 +1,5 @@
 """A server of a few threads that answers with the very bytes a test gives it, and keeps
-what it was asked, byte by byte."""
+the requests it received, byte by byte."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = bytes | Callable[[socket.socket], None]
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """One request."""
+    """A request as it came."""
 
     raw: bytes
     connection: int
@@ -46,7 +46,7 @@ class ScriptedServer:
         self._connections = 0
         self.port: int = self._listener.getsockname()[1]
         self.answers: dict[str, Answer] = {}
-        self.asked: list[ReceivedRequest] = []
+        self.requests: list[ReceivedRequest] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def url(self, path: str = "/", host: str = "a.test") -> str:
@@ -54,7 +54,7 @@ class ScriptedServer:
         return f"{scheme}://{host}:{self.port}{path}"
 
     def page(self, path: str, body: bytes = b"Fine", *headers: str, code: int = 200) -> None:
-        """An honest answer."""
+        """Serves a complete response at the path."""
         self.answers[path] = honest(body, *headers, code=code)
 
     def stop(self) -> None:
@@ -84,9 +84,9 @@ class ScriptedServer:
                         return
                     waiting += data
                 end = waiting.index(b"\r\n\r\n") + 4
-                asked, waiting = ReceivedRequest(waiting[:end], number), waiting[end:]
-                self.asked.append(asked)
-                answer = self.answers.get(asked.target, honest(b"Nothing here", code=404))
+                request, waiting = ReceivedRequest(waiting[:end], number), waiting[end:]
+                self.requests.append(request)
+                answer = self.answers.get(request.target, honest(b"Nothing here", code=404))
                 if callable(answer):
                     answer(connection)
                     return

@@ -39,7 +39,7 @@ def test_a_path_leads_back_to_its_page(settings: Settings, number: int) -> None:
     plan = WebPlan(settings)
     site, page = plan.anywhere(number)
     assert 0 <= page < plan.sizes[site]
-    assert plan.place(site, plan.path(site, page)) == PagePosition(site, page)
+    assert plan.position(site, plan.path(site, page)) == PagePosition(site, page)
 
 
 def test_no_other_path_is_a_page() -> None:
@@ -55,7 +55,7 @@ def test_no_other_path_is_a_page() -> None:
         "/p1?x=1",
         "/p\u0661",
     ):
-        assert plan.place(2, path) is None
+        assert plan.position(2, path) is None
 
 
 def test_hosts_have_one_spelling() -> None:
@@ -77,7 +77,7 @@ def test_only_leaves_are_odd(settings: Settings) -> None:
 
 def test_out_degrees_are_a_power_law_about_their_mean() -> None:
     plan = WebPlan(Settings.plain(10, 100_000, fanout=1))
-    degrees = [len(plan.links(1, n, plan.chance(1, n))) - 2 for n in range(5000)]
+    degrees = [len(plan.links(1, n, plan.draws(1, n))) - 2 for n in range(5000)]
     assert 7 < sum(degrees) / len(degrees) < 11
     assert max(degrees) > 50
     assert sorted(degrees)[2500] < 10
@@ -85,8 +85,8 @@ def test_out_degrees_are_a_power_law_about_their_mean() -> None:
 
 def test_links_are_mostly_internal_and_each_once() -> None:
     plan = WebPlan(Settings(sites=20, pages=20_000))
-    links = [link for n in range(200) for link in plan.links(3, n, plan.chance(3, n))]
+    links = [link for n in range(200) for link in plan.links(3, n, plan.draws(3, n))]
     assert 0.02 < sum(site != 3 for site, _ in links) / len(links) < 0.12
     for n in range(200):
-        found = plan.links(3, n, plan.chance(3, n))
+        found = plan.links(3, n, plan.draws(3, n))
         assert len(found) == len(set(found))

@@ -80,7 +80,7 @@ def put(proxy: FaultyProxy, body: bytes = BODY) -> tuple[int, str | None, bytes]
 def test_without_a_fault_all_goes_through(proxy: FaultyProxy, kept: list[bytes]) -> None:
     assert put(proxy) == (200, "yes", BODY)
     assert kept == [BODY]
-    assert proxy.asked == [ProxiedRequest(0, "PUT", "/a?b=%20c")]
+    assert proxy.requests == [ProxiedRequest(0, "PUT", "/a?b=%20c")]
     assert not proxy.faults
 
 
@@ -100,7 +100,7 @@ def test_the_size_told_by_an_answer_without_body_is_kept(proxy: FaultyProxy) -> 
 def test_a_refusal_is_an_answer_and_no_work(
     proxy: FaultyProxy, kept: list[bytes], fault: Fault, status: int, code: bytes
 ) -> None:
-    proxy.plan = lambda asked: fault
+    proxy.plan = lambda request: fault
     told = put(proxy)
     assert told[0] == status
     assert b"<Code>" + code + b"</Code>" in told[2]
@@ -120,7 +120,7 @@ def test_a_refusal_is_an_answer_and_no_work(
 def test_a_broken_connection_before_or_after_the_work(
     proxy: FaultyProxy, kept: list[bytes], fault: Fault, works: bool
 ) -> None:
-    proxy.plan = lambda asked: fault
+    proxy.plan = lambda request: fault
     with pytest.raises((OSError, http.client.HTTPException)):
         put(proxy)
     assert kept == ([BODY] if works else [])
