@@ -166,8 +166,14 @@ class Web:
         )
         return self._with_validators(
             ExpectedAnswer(
-                *(url, 200, kind, "", page.content_type, page.parts, page.charset),
-                *(page.title, page.links),
+                url,
+                200,
+                kind,
+                content_type=page.content_type,
+                parts=page.parts,
+                charset=page.charset,
+                title=page.title,
+                links=page.links,
                 modified=modified,
                 latency=latency,
             ),

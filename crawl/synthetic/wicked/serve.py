@@ -67,8 +67,16 @@ class WickedHandler:
         finally:
             ended = exchange.sending if whole and exchange.sending else time.monotonic()
             entry = LogEntry(
-                *(began, ended, host, target.replace("\t", " "), ip, number),
-                *(exchange.status if whole else 0, exchange.sent, method, agent),
+                began=began,
+                ended=ended,
+                host=host,
+                path=target.replace("\t", " "),
+                ip=ip,
+                connection=number,
+                status=exchange.status if whole else 0,
+                sent=exchange.sent,
+                method=method,
+                agent=agent,
             )
             self._log.write(write_entry(entry))
         return exchange.keep

@@ -9,7 +9,7 @@ import pytest
 from crawl.synthetic.wicked import WickedServer
 from crawl.synthetic.wicked.bombs import UNPACKED
 from crawl.synthetic.wicked.exchange import FINE
-from tests.synthetic.wicked.asking import Got, How, ask
+from tests.synthetic.wicked.client import Got, How, ask
 
 Codec = Literal["brotli", "zstd"]
 PATIENCE = 20.0
