@@ -11,7 +11,7 @@ from crawl.fetcher.values.record import FetchRecord
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
 from crawl.model.content import Content
 from crawl.model.status import Status
-from crawl.parsing.check import Checked, CheckedDocument, CheckedLink
+from crawl.parsing.check import CheckedDocument, CheckedLink, PageCheck
 from crawl.printable import printable
 from crawl.robots.answer import Deferred
 
@@ -24,7 +24,7 @@ class Looked:
     visit: PageVisit | None
     """None of a file, which is not fetched."""
     content: Content | None
-    checked: Checked
+    checked: PageCheck
     rejection: tuple[str, str] | None
     """The filter that rejects the URL, and why."""
 

@@ -30,7 +30,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.parsing.check import Checked, ParseChecker
+from crawl.parsing.check import PageCheck, ParseChecker
 from crawl.printable import printable
 
 NOT_PARSED = 1
@@ -176,7 +176,7 @@ class _Looking:
         return replace(content, metadata=kept)
 
     def _tell(self, url: str, visit: PageVisit | None, content: Content | None) -> None:
-        checked = Checked(()) if content is None else self._checker.check(content)
+        checked = PageCheck(()) if content is None else self._checker.check(content)
         looked = Looked(url, visit, content, checked, self._filters.rejection(url))
         if not looked.is_parsed:
             self.code = NOT_PARSED

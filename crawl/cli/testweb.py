@@ -16,7 +16,7 @@ from crawl.cli.output import echo, print_table, remark
 from crawl.errors import StorageError
 
 if TYPE_CHECKING:
-    from crawl.synthetic.web import Entry, Gap, WebServer
+    from crawl.synthetic.web import LogEntry, RequestGap, WebServer
     from crawl.synthetic.wicked import WickedServer
 
 
@@ -131,14 +131,14 @@ def _write_hosts(path: str, server: WebServer, worse: WickedServer | None) -> No
         raise StorageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _tell(server: WebServer, log: list[Entry]) -> None:
+def _tell(server: WebServer, log: list[LogEntry]) -> None:
     """What the log says of each visitor, by the product token of its User-Agent."""
     from crawl.synthetic.web import before_robots, by_ip, concurrency, disallowed, duplicates, gaps
 
     if not log:
         remark("testweb: nobody came")
         return
-    told: dict[str, Callable[[str, list[Entry]], object]] = {
+    told: dict[str, Callable[[str, list[LogEntry]], object]] = {
         "requests": lambda _, log: len(log),
         "hosts": lambda _, log: len({entry.host for entry in log}),
         "shortest gap of a host, seconds": lambda _, log: _shortest(gaps(log)),
@@ -148,7 +148,7 @@ def _tell(server: WebServer, log: list[Entry]) -> None:
         "before robots.txt": lambda _, log: len(before_robots(log)),
         "against robots.txt": lambda agent, log: len(disallowed(log, server.web, agent)),
     }
-    visitors: dict[str, list[Entry]] = {}
+    visitors: dict[str, list[LogEntry]] = {}
     for entry in log:
         visitors.setdefault(entry.agent.partition("/")[0].partition(" ")[0], []).append(entry)
     rows = [
@@ -158,5 +158,5 @@ def _tell(server: WebServer, log: list[Entry]) -> None:
     print_table("Visitors", ["what", *(agent or "(none)" for agent in visitors)], rows, err=True)
 
 
-def _shortest(found: Sequence[Gap]) -> object:
+def _shortest(found: Sequence[RequestGap]) -> object:
     return round(found[0].seconds, 3) if found else "-"

@@ -11,7 +11,7 @@ from crawl.fetcher.frontier.queues import ServerState
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import Resolved
 from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
 
@@ -49,7 +49,7 @@ class FetchTaskSpec:
     """When the job's time is up, by the wall clock: a task that is tried again has no more."""
     cross_part: CrossPartHosts | None = None
     """What this task fetches when all others are done; all servers are its own to ask then."""
-    parsing: Parsing | None = None
+    parsing: ParsePlan | None = None
     """How pages are parsed while they are fetched; None where they are not."""
     list_normalizers: NormalizerChain | None = None
     list_filters: FilterChain | None = None

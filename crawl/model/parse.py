@@ -64,7 +64,9 @@ class Parse:
     main_text: str | None = None
     """The text without boilerplate, where that was asked for."""
     outlinks: tuple[Outlink, ...] = ()
-    """All of them in document order, neither filtered nor limited."""
+    """In document order and not filtered; at most as many as the parser reads of a page."""
+    outlinks_over_limit: int = 0
+    """How many more the parser met and left out because it had read that many."""
     refresh: Refresh | None = None
     canonical: str = ""
     """The URL by which the page wants to be known, absolute."""

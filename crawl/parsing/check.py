@@ -18,15 +18,15 @@ from crawl.counters import Counters
 from crawl.model.content import Content
 from crawl.model.parse import Outlink
 from crawl.model.tables import PARSE_DATA
-from crawl.parsing.plan import Parsing
-from crawl.parsing.sandbox import Sandbox
+from crawl.parsing.plan import ParsePlan
+from crawl.parsing.process.sandbox import Sandbox
 from crawl.parsing.settings import MIME_TYPE_MAGIC
 from crawl.rules.outlinks import OutlinkRules, keep_links
 
 MOST_LINKS = 10_000
-"""Of a page; those beyond are not looked at."""
+"""Links of a page that are checked."""
 _MOST_REASONS = 300
-"""Dropped links that are asked for their reason one by one."""
+"""Dropped links whose reason is looked up one by one."""
 _DROPPED = "outlinks_dropped."
 _PARSED_BY = "parsed_by."
 _ALL_LINKS = OutlinkRules(
@@ -36,16 +36,16 @@ _ALL_LINKS = OutlinkRules(
 
 @dataclass(frozen=True, slots=True)
 class CheckedLink:
-    """A link of the page and what becomes of it."""
+    """A link of the page and whether it is kept."""
 
     link: Outlink
     """As the page has it, its target absolute."""
     kept_as: str = ""
     """In normal form; empty where it is dropped."""
     reason: str = ""
-    """Why it is dropped, as counted: `filtered`, `limit` …; `?` where nobody asked."""
+    """Why it is dropped, as counted: `filtered`, `limit` …; `?` where that was not looked up."""
     detail: str = ""
-    """Of `filtered`: the filter and its own reason."""
+    """For `filtered`: the filter and its own reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +73,16 @@ class CheckedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """All that came of a page."""
+class PageCheck:
+    """All that parsing found in a page."""
 
     documents: tuple[CheckedDocument, ...]
     """The page itself first; none where its answer is not one to be parsed."""
     parsers: tuple[str, ...] = ()
-    """Who read it."""
+    """The parsers that read it."""
     counters: Counters = field(default_factory=Counters)
-    """Of links dropped before they could be looked at (`outlinks_dropped.malformed` …), and
-    of plugins that failed."""
+    """Counts of links dropped before they could be checked (`outlinks_dropped.malformed` …),
+    and of plugins that failed."""
 
 
 class ParseChecker:
@@ -94,11 +94,11 @@ class ParseChecker:
         self._force_as = force_as
         if force_as:
             config = config.with_values({MIME_TYPE_MAGIC.name: False}, "--force-as")
-        self._parsing = Parsing.from_config(config)
-        self._exemptions = self._parsing.build().exemptions
-        self._sandbox = Sandbox(replace(self._parsing, outlinks=_ALL_LINKS))
+        self._plan = ParsePlan.from_config(config)
+        self._exemptions = self._plan.build().exemptions
+        self._sandbox = Sandbox(replace(self._plan, outlinks=_ALL_LINKS))
 
-    def check(self, content: Content) -> Checked:
+    def check(self, content: Content) -> PageCheck:
         if self._force_as:
             parameters = content.content_type.partition(";")[2]
             declared = f"{self._force_as};{parameters}" if parameters else self._force_as
@@ -108,7 +108,7 @@ class ParseChecker:
         documents = tuple(
             self._document(row, texts.get(row["url"], {})) for row in batch.parse_data.to_pylist()
         )
-        told = {
+        problems = {
             name: count
             for name, count in batch.counters.items()
             if name.startswith((_DROPPED, "plugin_errors."))
@@ -116,7 +116,7 @@ class ParseChecker:
         parsers = tuple(
             name.removeprefix(_PARSED_BY) for name in batch.counters if name.startswith(_PARSED_BY)
         )
-        return Checked(documents, parsers, Counters(told))
+        return PageCheck(documents, parsers, Counters(problems))
 
     def close(self) -> None:
         self._sandbox.close()
@@ -133,11 +133,11 @@ class ParseChecker:
         self.close()
 
     def _document(self, row: dict[str, Any], texts: Mapping[str, Any]) -> CheckedDocument:
-        told = {name: row[name] for name in _TOLD}
+        values = {name: row[name] for name in _DOCUMENT_COLUMNS}
         outlinks = [Outlink(**link) for link in row["outlinks"]]
-        links = checked_links(row["url"], outlinks, self._parsing.outlinks, self._exempts)
+        links = checked_links(row["url"], outlinks, self._plan.outlinks, self._exempts)
         return CheckedDocument(
-            **told,
+            **values,
             metadata=dict(row["metadata"]),
             text=texts.get("text", ""),
             main_text=texts.get("main_text"),
@@ -152,7 +152,7 @@ class ParseChecker:
         return False
 
 
-_TOLD = tuple(
+_DOCUMENT_COLUMNS = tuple(
     name for name in PARSE_DATA.names if name not in ("outlinks", "metadata", "fetch_time")
 )
 

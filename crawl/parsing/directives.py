@@ -16,7 +16,7 @@ _MEANINGS: dict[str, tuple[str, ...]] = {
     "nocache": ("noarchive",),
     **dict.fromkeys(("", "all", "index", "follow", "archive"), ()),
 }
-"""Other words for the same; and those that ask for nothing."""
+"""Synonyms; and directives that ask for nothing."""
 
 _VALUED = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
 """Directives with a value behind a colon: everything else before a colon names a robot."""
@@ -47,7 +47,7 @@ def is_for_us(name: str, agent: str) -> bool:
 def directives_of_meta(tags: Iterable[tuple[str, str]], agent: str) -> frozenset[str]:
     """What meta tags, given as (name, content), ask of the crawler called `agent`.
 
-    Whoever is named besides `robots` is asked for both.
+    Tags for `robots` and for the crawler's own name add up.
     """
     return _bounded(
         directive

@@ -1,5 +1,5 @@
-"""Document: what became of one page, or of one document inside a page, before its links are
-chosen; and what a batch of pages comes to."""
+"""Document: one parsed page, or one document inside a page, before its links are chosen; and
+the rows of a batch of pages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CACHING_FORBIDDEN_KEY = "caching.forbidden"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parse with what the pipeline found out around it."""
+    """A parse with what the pipeline found out about its page."""
 
     content: Content
-    """Of a document inside a page: the document's own text under its own URL."""
+    """For a document inside a page: its text under its own URL."""
     parse: Parse
     mime_type: str = ""
     charset: str = ""
-    """Empty for what is no text."""
+    """Empty for what is not text."""
     signature: bytes | None = None
     is_inside: bool = False
     """Whether it was found inside another page, and not fetched."""
@@ -34,8 +34,8 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Why a page is not to be parsed again: what became of the process that tried."""
+class PageFailure:
+    """Why a page is not to be parsed again: how the process that tried has ended."""
 
     status: ParseStatus
     message: str
@@ -43,7 +43,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ParsedBatch:
-    """What a batch of pages comes to: rows for each part of a segment, and counts."""
+    """The rows of a batch of pages for each table of a parse, and counts."""
 
     parse_data: pa.Table
     parse_text: pa.Table
@@ -51,8 +51,8 @@ class ParsedBatch:
     counters: Counters
 
 
-def joined(batches: list[ParsedBatch]) -> ParsedBatch:
-    """Several batches as one."""
+def join_batches(batches: list[ParsedBatch]) -> ParsedBatch:
+    """Joins several batches into one."""
     counters = Counters()
     for batch in batches:
         counters.update(batch.counters)

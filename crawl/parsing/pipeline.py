@@ -1,6 +1,6 @@
 """From fetched pages to rows: type, charset, parser, directives, filters, signature, score,
-links. What a page does to its own parse is told of that page alone; links of all pages of
-a batch are chosen together, because that is done by column.
+links. A failure concerns its page alone; links of all pages of a batch are chosen together,
+because that is done by column.
 
 Nothing here guards against a parser that hangs or dies: the sandbox does.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -22,12 +23,16 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.model.status import Status
 from crawl.parsing import rows
-from crawl.parsing.charset import UTF_8, charset_of, default_codec
 from crawl.parsing.directives import canonical_of_link_header, directives_of_header
-from crawl.parsing.document import CACHING_FORBIDDEN_KEY, Document, ParsedBatch, Verdict, joined
-from crawl.parsing.mime import mime_type
+from crawl.parsing.document import (
+    CACHING_FORBIDDEN_KEY,
+    Document,
+    PageFailure,
+    ParsedBatch,
+    join_batches,
+)
 from crawl.parsing.page_time import not_the_pages
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.settings import (
     DB_PARSEMETA_TO_CRAWLDB,
     HTTP_AGENT_NAME,
@@ -39,12 +44,14 @@ from crawl.parsing.settings import (
     PARSER_SKIP_TRUNCATED,
     PARSER_STORE_TEXT,
 )
-from crawl.parsing.sitemap_depth import bounded
+from crawl.parsing.sitemap_depth import limit_sitemap_depth
+from crawl.parsing.text.charset import UTF_8, charset_of, default_codec
+from crawl.parsing.text.mime import mime_type
 from crawl.rules.outlinks import KeptLinks, keep_links
 from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
 
-__all__ = ["ParsedBatch", "Parsing", "Pipeline", "joined", "parse_batch"]
+__all__ = ["ParsePlan", "ParsedBatch", "Pipeline", "join_batches", "parse_batch"]
 
 _LONGEST_MESSAGE = 300
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
@@ -57,10 +64,10 @@ _TEXTUAL = frozenset(
 )
 OUT_OF_MEMORY = "the parser wanted more memory than it may have"
 _FAULTS = (Exception, SystemExit)
-"""What a plugin may raise: a page must not end the process, whatever its reader does."""
+"""What a plugin may raise: a page must not end the process, whatever its parser does."""
 
 
-def parse_batch(parsing: Parsing, contents: Sequence[Content]) -> ParsedBatch:
+def parse_batch(parsing: ParsePlan, contents: Sequence[Content]) -> ParsedBatch:
     """Parses pages in this very process, without any guard: for checkers and tests."""
     return Pipeline(parsing).parse(contents)
 
@@ -68,7 +75,7 @@ def parse_batch(parsing: Parsing, contents: Sequence[Content]) -> ParsedBatch:
 class Pipeline:
     """A plan with its plugins built. Called by one thread at a time."""
 
-    def __init__(self, parsing: Parsing) -> None:
+    def __init__(self, parsing: ParsePlan) -> None:
         config = parsing.config
         self._parsing = parsing
         self._plugins = parsing.build()
@@ -85,30 +92,30 @@ class Pipeline:
         self._main_content = config[PARSER_MAIN_CONTENT]
         self._caching_policy = config[PARSER_CACHING_POLICY]
         self._sitemap_depth = config[PARSER_SITEMAP_MAX_DEPTH]
-        self._notes = config[DB_PARSEMETA_TO_CRAWLDB]
+        self._metadata_keys = config[DB_PARSEMETA_TO_CRAWLDB]
         self._agent = config[HTTP_AGENT_NAME]
         self._interval = int(config[DB_FETCH_INTERVAL_DEFAULT])
 
     def parse(
         self,
         contents: Sequence[Content],
-        begins: Callable[[int], None] = lambda page: None,
-        condemned: Mapping[int, Verdict] | None = None,
+        on_page: Callable[[int], None] = lambda page: None,
+        known_failures: Mapping[int, PageFailure] | None = None,
     ) -> ParsedBatch:
-        """The pages' rows. `begins` is told the number of each page as its turn comes, and
-        at last the number of pages; the `condemned` are not parsed again, but recorded."""
+        """The pages' rows. `on_page` is called with the number of each page before it is parsed,
+        and at the end with the number of pages. Pages of `known_failures` are only recorded."""
         counters = Counters()
         documents: list[Document] = []
         for number, content in enumerate(contents):
-            begins(number)
-            verdict = condemned.get(number) if condemned else None
-            documents += self._page(content, verdict, counters)
-        begins(len(contents))
+            on_page(number)
+            failure = known_failures.get(number) if known_failures else None
+            documents += self._page(content, failure, counters)
+        on_page(len(contents))
         return self._rows(documents, counters)
 
     # --- one page ----------------------------------------------------------------------
     def _page(
-        self, content: Content, verdict: Verdict | None, counters: Counters
+        self, content: Content, failure: PageFailure | None, counters: Counters
     ) -> list[Document]:
         counters["pages"] += 1
         if content.status != Status.FETCH_SUCCESS:
@@ -116,21 +123,21 @@ class Pipeline:
             return []
         if content.truncated:
             counters[f"truncated.{content.truncated}"] += 1
-        if verdict is not None:
-            return self._failed(
-                content, Parse(content.url, verdict.status, verdict.message), counters
+        if failure is not None:
+            return self._failed_document(
+                content, Parse(content.url, failure.status, failure.message), counters
             )
         if content.truncated and self._skip_truncated:
             reason = f"the body is not whole: {content.truncated}"
             failed = Parse(content.url, ParseStatus.TRUNCATED, reason)
-            return self._failed(content, failed, counters)
+            return self._failed_document(content, failed, counters)
         try:
             return self._parsed(content, counters)
         except MemoryError:
             failed = Parse(content.url, ParseStatus.MEMORY, OUT_OF_MEMORY)
         except _FAULTS as error:
             failed = _failure(content.url, error)
-        return self._failed(content, failed, counters)
+        return self._failed_document(content, failed, counters)
 
     def _parsed(self, content: Content, counters: Counters) -> list[Document]:
         kind = mime_type(content, magic=self._magic)
@@ -138,21 +145,21 @@ class Pipeline:
         if kind.startswith("text/") or kind in _TEXTUAL or kind.endswith(("+xml", "+json")):
             charset = charset_of(content.body, content.content_type, self._default_codec)
         page = Page(content, kind, charset or UTF_8)
-        parses = self._ask(page, counters)
+        parses = self._run_parsers(page, counters)
         if not parses[0].status.is_success:
-            return self._failed(content, parses[0], counters, page.mime_type, charset)
+            return self._failed_document(content, parses[0], counters, page.mime_type, charset)
         documents: list[Document] = []
-        for parse in self._own(content, parses, counters):
+        for parse in self._documents_of(content, parses, counters):
             inside = bool(documents)
             source = _source_of(parse, content) if inside else content
             if not parse.status.is_success:
                 counters["documents_dropped.failed"] += 1
                 continue
-            documents.append(self._finished(page, source, parse, charset, inside, counters))
+            documents.append(self._finish(page, source, parse, charset, inside, counters))
         return documents
 
-    def _ask(self, page: Page, counters: Counters) -> Sequence[Parse]:
-        """The first parser's word that is good, or else the last one's."""
+    def _run_parsers(self, page: Page, counters: Counters) -> Sequence[Parse]:
+        """The parses of the first parser that succeeds, or else of the last one."""
         parsers = self._by_type.get(page.mime_type)
         if parsers is None:
             parsers = self._plugins.parsers_for(page.mime_type, self._parsing.mapping)
@@ -163,7 +170,7 @@ class Pipeline:
                 given = parser.parse(page)
                 if not given:
                     continue
-                answer = [_sound(parse) for parse in given]
+                answer = [_validated(parse) for parse in given]
             except MemoryError:
                 raise
             except _FAULTS as error:
@@ -178,9 +185,11 @@ class Pipeline:
         reason = f"no parser reads {page.mime_type}"
         return [Parse(page.url, ParseStatus.INVALID_FORMAT, reason)]
 
-    def _own(self, content: Content, parses: Sequence[Parse], counters: Counters) -> list[Parse]:
-        """The page and the documents inside it that may stand for themselves: under URLs of
-        the page's own host, for nobody may say what is to be found at another's."""
+    def _documents_of(
+        self, content: Content, parses: Sequence[Parse], counters: Counters
+    ) -> list[Parse]:
+        """The page and the documents inside it that may be stored under URLs of their own: only
+        those of the page's host, for nobody may say what is to be found on another's."""
         first = replace(parses[0], url=content.url)
         if len(parses) == 1:
             return [first]
@@ -206,8 +215,8 @@ class Pipeline:
             return None
         return normal
 
-    def _refreshed(self, url: str, target: str, counters: Counters) -> str:
-        """Where a meta refresh leads to, which may go as far as any redirect; or nothing."""
+    def _refresh_target(self, url: str, target: str, counters: Counters) -> str:
+        """The target of a meta refresh by the rules for redirects; empty where it is dropped."""
         accepted = self._accepted(target, counters)
         if accepted is None:
             reason = "filtered"
@@ -219,7 +228,7 @@ class Pipeline:
             counters[f"refreshes_dropped.{reason}"] += 1
         return "" if reason or accepted is None else accepted
 
-    def _finished(
+    def _finish(
         self,
         page: Page,
         source: Content,
@@ -228,10 +237,10 @@ class Pipeline:
         inside: bool,
         counters: Counters,
     ) -> Document:
-        parse = self._told_by_headers(source, parse, inside)
+        parse = self._with_header_directives(source, parse, inside)
         for name, plugin in self._plugins.parse_filters:
             try:
-                parse = _sound(plugin.filter(page, parse))
+                parse = _validated(plugin.filter(page, parse))
             except MemoryError:
                 raise
             except _FAULTS:
@@ -246,17 +255,20 @@ class Pipeline:
         redirect = ""
         if parse.refresh is not None and parse.refresh.url != parse.url:
             counters["refreshes"] += 1
-            redirect = self._refreshed(parse.url, parse.refresh.url, counters)
+            redirect = self._refresh_target(parse.url, parse.refresh.url, counters)
             parse = replace(parse, status=ParseStatus.REDIRECT)
-        links = len(parse.outlinks)
-        parse = bounded(source, self._obeyed(parse, counters), self._sitemap_depth, counters)
+        links = len(parse.outlinks) + parse.outlinks_over_limit
+        parse = limit_sitemap_depth(
+            source, self._obey_directives(parse, counters), self._sitemap_depth, counters
+        )
         counters[f"parse.{parse.status.value}"] += 1
         counters["outlinks"] += links
+        counters["outlinks_dropped.parser_limit"] += parse.outlinks_over_limit
         return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)
 
-    def _told_by_headers(self, content: Content, parse: Parse, inside: bool) -> Parse:
-        """What the server says of the page, beside what the page says itself; it names the
-        page, and no document inside."""
+    def _with_header_directives(self, content: Content, parse: Parse, inside: bool) -> Parse:
+        """Adds the directives of X-Robots-Tag and, for the page itself, the canonical URL of a
+        Link header."""
         asked = content.headers.get("x-robots-tag")
         if asked:
             directives = directives_of_header(asked.split("\n"), self._agent)
@@ -266,8 +278,8 @@ class Pipeline:
             parse = replace(parse, canonical=canonical_of_link_header(link, content.url))
         return parse
 
-    def _obeyed(self, parse: Parse, counters: Counters) -> Parse:
-        """What the page asks for is done."""
+    def _obey_directives(self, parse: Parse, counters: Counters) -> Parse:
+        """Obeys noindex, nofollow and noarchive."""
         if "noindex" in parse.directives:
             counters["directives.noindex"] += 1
             parse = replace(parse, title="", text="", main_text=None)
@@ -289,7 +301,7 @@ class Pipeline:
             counters[f"plugin_errors.signature.{self._parsing.signature.name}"] += 1
             return None
 
-    def _failed(
+    def _failed_document(
         self,
         content: Content,
         parse: Parse,
@@ -297,7 +309,7 @@ class Pipeline:
         kind: str = "",
         charset: str = "",
     ) -> list[Document]:
-        """The record of a page that could not be parsed; its bytes still have a signature."""
+        """The document of a page that could not be parsed; its bytes still have a signature."""
         counters[f"parse.{parse.status.value}"] += 1
         parse = Parse(content.url, parse.status, _one_line(parse.message))
         try:
@@ -313,12 +325,12 @@ class Pipeline:
         ]
         kept = keep_links(links, self._parsing.outlinks, counters, self._exempts(counters))
         counters["outlinks_kept"] += len(kept.owner)
-        shares = self._shares(documents, kept, counters)
+        scored = self._distribute_scores(documents, kept, counters)
         texts = rows.parse_text(documents if self._store_text else [])
         return ParsedBatch(
             rows.parse_data(documents, kept),
             texts,
-            rows.crawl_parse(documents, kept, shares, self._notes, self._interval),
+            rows.crawl_parse(documents, kept, scored, self._metadata_keys, self._interval),
             +counters,
         )
 
@@ -334,13 +346,13 @@ class Pipeline:
 
         return exempts
 
-    def _shares(
+    def _distribute_scores(
         self, documents: list[Document], kept: KeptLinks, counters: Counters
     ) -> list[Sequence[Target]] | None:
-        """What scoring gives to each document's links; None where it has no say."""
+        """Each document's links with their scores; None where no filter distributes any."""
         if not self._scoring.has_moment("distribute"):
             return None
-        urls = kept.urls.to_pylist()
+        urls = cast("list[str]", kept.urls.to_pylist())
         starts = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).tolist()
         shares: list[Sequence[Target]] = []
         for number, document in enumerate(documents):
@@ -360,12 +372,12 @@ class Pipeline:
 
 
 def _source_of(parse: Parse, page: Content) -> Content:
-    """A document inside a page as if it had been fetched: its text is all there is of it."""
+    """The content of a document inside a page, as if it had been fetched: its text."""
     return replace(page, url=parse.url, body=parse.text.encode("utf-8", "replace"))
 
 
-def _sound(parse: Parse) -> Parse:
-    """The parse, if a plugin's answer is one; ValueError where it is not."""
+def _validated(parse: Parse) -> Parse:
+    """The plugin's answer, if it is a valid parse; ValueError where it is not."""
     if not isinstance(parse, Parse):
         raise ValueError(f"no parse: {type(parse).__name__}")
     texts = (parse.url, parse.message, parse.title, parse.text, parse.canonical, parse.language)

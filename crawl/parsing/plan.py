@@ -1,4 +1,4 @@
-"""Parsing: which plugins parse, and how; resolved on the driver, built where it is used."""
+"""ParsePlan: which plugins parse, and how; resolved on the driver, built where it is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.signature import Signature
 from crawl.interfaces.urlexemption import URLExemption
 from crawl.interfaces.urlnormalizer import Scope
-from crawl.parsing.charset import default_codec
 from crawl.parsing.settings import (
     DB_SIGNATURE_CLASS,
     PARSE_FILTER_URLS,
@@ -28,6 +27,7 @@ from crawl.parsing.settings import (
     PLUGIN_PARSER,
     URLEXEMPTION_ORDER,
 )
+from crawl.parsing.text.charset import default_codec
 from crawl.rules.outlinks import OutlinkRules
 from crawl.urls.rule_lines import rule_lines
 
@@ -36,13 +36,13 @@ TypeMap = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Parsing:
+class ParsePlan:
     """All that a task needs to parse pages; travels as names and configuration."""
 
     config: Config
     parsers: tuple[Resolved, ...]
     mapping: TypeMap
-    """Types whose parsers are named in so many words."""
+    """Types whose parsers are named by the mapping file."""
     parse_filters: tuple[Resolved, ...]
     signature: Resolved
     exemptions: tuple[Resolved, ...]
@@ -55,9 +55,9 @@ class Parsing:
     @classmethod
     def from_config(
         cls, config: Config, *, filter_urls: bool = True, normalize_urls: bool = True
-    ) -> Parsing:
-        """The configured plan. Every plugin is built once, so that what is wrong is told on
-        the driver and rule files travel with the configuration."""
+    ) -> ParsePlan:
+        """The configured plan. Every plugin is built once, so that errors are raised on the
+        driver and rule files travel with the configuration."""
         names: tuple[str, ...] = config[PLUGIN_PARSER]
         parsers = resolve("parser", names)
         filters = FilterChain.from_config(config)
@@ -65,7 +65,7 @@ class Parsing:
         plan = cls(
             config=config,
             parsers=parsers,
-            mapping=_mapping(config, names),
+            mapping=_parsers_by_type(config, names),
             parse_filters=resolve("parsefilter", config[PARSEFILTER_ORDER]),
             signature=resolve("signature", [config[DB_SIGNATURE_CLASS]])[0],
             exemptions=resolve("urlexemption", config[URLEXEMPTION_ORDER]),
@@ -84,9 +84,9 @@ class Parsing:
             _require_main_content()
         return plan
 
-    def build(self) -> Plugins:
+    def build(self) -> ParsePlugins:
         """The plugins, configured; raises ConfigError or PluginError."""
-        return Plugins(
+        return ParsePlugins(
             {plugin.name: plugin.build(self.config) for plugin in self.parsers},
             [(plugin.name, plugin.build(self.config)) for plugin in self.parse_filters],
             self.signature.build(self.config),
@@ -95,7 +95,7 @@ class Parsing:
 
 
 @dataclass(frozen=True, slots=True)
-class Plugins:
+class ParsePlugins:
     """The plugins of a plan, built in this process."""
 
     parsers: dict[str, Parser]
@@ -105,7 +105,7 @@ class Plugins:
     exemptions: list[tuple[str, URLExemption]]
 
     def parsers_for(self, mime_type: str, mapping: TypeMap) -> list[tuple[str, Parser]]:
-        """Who is asked about a page of that type, in order."""
+        """The parsers of a page of that type, in the order in which they are tried."""
         for kind, names in mapping:
             if kind in (mime_type, "*", "*/*"):
                 return [(name, self.parsers[name]) for name in names]
@@ -130,7 +130,7 @@ def _require_main_content() -> None:
         ) from None
 
 
-def _mapping(config: Config, parsers: tuple[str, ...]) -> TypeMap:
+def _parsers_by_type(config: Config, parsers: tuple[str, ...]) -> TypeMap:
     found: dict[str, tuple[str, ...]] = {}
     for line in rule_lines(config, PARSER_MAPPING_FILE):
         kind, *names = line.text.split()

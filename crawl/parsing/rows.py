@@ -53,7 +53,7 @@ def parse_data(documents: Sequence[Document], kept: KeptLinks) -> pa.Table:
 
 
 def parse_text(documents: Sequence[Document]) -> pa.Table:
-    """Texts of those that could be parsed."""
+    """The texts of documents that could be parsed."""
     parses = [document.parse for document in documents if document.parse.status.is_success]
     columns = [
         _texts([parse.url for parse in parses]),
@@ -66,23 +66,23 @@ def parse_text(documents: Sequence[Document]) -> pa.Table:
 def crawl_parse(
     documents: Sequence[Document],
     kept: KeptLinks,
-    shares: Sequence[Sequence[Target]] | None,
-    notes: Sequence[str],
+    distributed: Sequence[Sequence[Target]] | None,
+    metadata_keys: Sequence[str],
     interval: int,
 ) -> pa.Table:
-    """What the CrawlDb is to learn: of each document itself, then of the links.
+    """The rows for the CrawlDb: those of each document itself, then those of its links.
 
-    `shares` are each document's links with what scoring gives them, if it gives any; `notes`
-    are the keys of the parse's metadata that the CrawlDb wants.
+    `distributed` are each document's links with their scores, if scoring distributes any;
+    `metadata_keys` are the keys of the parse's metadata that the CrawlDb keeps.
     """
-    own = to_table(_records(documents, notes, interval))
+    own = to_table(_records(documents, metadata_keys, interval))
     if not len(kept.owner):
         return own
-    return pa.concat_tables([own, _linked(documents, kept, shares, interval)])
+    return pa.concat_tables([own, _linked(documents, kept, distributed, interval)])
 
 
 def _records(
-    documents: Sequence[Document], notes: Sequence[str], interval: int
+    documents: Sequence[Document], metadata_keys: Sequence[str], interval: int
 ) -> Iterator[tuple[str, str, CrawlDatum]]:
     for document in documents:
         parse, fetched = document.parse, document.content.fetch_time
@@ -98,9 +98,11 @@ def _records(
             yield url, host, CrawlDatum(Status.FETCH_SUCCESS, fetched, fetch_interval=interval)
         if document.signature is not None:
             yield url, host, CrawlDatum(Status.SIGNATURE, fetched, signature=document.signature)
-        noted = {key: _clean(parse.metadata[key]) for key in notes if key in parse.metadata}
-        if noted:
-            yield url, host, CrawlDatum(Status.PARSE_METADATA, fetched, metadata=noted)
+        kept_metadata = {
+            key: _clean(parse.metadata[key]) for key in metadata_keys if key in parse.metadata
+        }
+        if kept_metadata:
+            yield url, host, CrawlDatum(Status.PARSE_METADATA, fetched, metadata=kept_metadata)
         if document.redirect and parse.refresh is not None:
             target = document.redirect
             name = representative(url, target, temporary=parse.refresh.temporary)
@@ -114,11 +116,11 @@ def _records(
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """What scoring gives to the links."""
+class _ScoredLinks:
+    """The links that scoring has left, with what it gives them."""
 
     rows: npt.NDArray[np.int64]
-    """Which of the kept links it leaves."""
+    """Which of the kept links these are."""
     scores: list[float]
     intervals: list[int]
     metadata: list[Any]
@@ -127,23 +129,23 @@ class _Given:
 def _linked(
     documents: Sequence[Document],
     kept: KeptLinks,
-    shares: Sequence[Sequence[Target]] | None,
+    distributed: Sequence[Sequence[Target]] | None,
     interval: int,
 ) -> pa.Table:
     owner, urls, hosts = kept.owner, kept.urls, kept.hosts
-    if shares is None:
+    if distributed is None:
         rows = len(owner)
-        scores = pa.array(np.zeros(rows, np.float32))
-        intervals = pa.array(np.full(rows, interval, np.int32))
+        scores = pa.array(np.zeros(rows, np.float32), pa.float32())
+        intervals = pa.array(np.full(rows, interval, np.int32), pa.int32())
         metadata = _no_maps(rows)
     else:
-        given = _given(kept, shares)
-        rows = len(given.rows)
-        chosen = pa.array(given.rows)
-        owner, urls, hosts = owner[given.rows], urls.take(chosen), hosts.take(chosen)
-        scores = pa.array(given.scores, pa.float32())
-        intervals = pa.array(given.intervals, pa.int32())
-        metadata = _maps(given.metadata) if any(given.metadata) else _no_maps(rows)
+        scored = _scored_links(kept, distributed)
+        rows = len(scored.rows)
+        chosen = scored.rows
+        owner, urls, hosts = owner[chosen], urls.take(chosen), hosts.take(chosen)
+        scores = pa.array(scored.scores, pa.float32())
+        intervals = pa.array(scored.intervals, pa.int32())
+        metadata = _maps(scored.metadata) if any(scored.metadata) else _no_maps(rows)
     metadata = with_depths(documents, owner, metadata)
     fetched = np.array([document.content.fetch_time for document in documents], np.int64)
     columns = [
@@ -161,11 +163,11 @@ def _linked(
     return _table(columns, CRAWL_PARSE)
 
 
-def _given(kept: KeptLinks, shares: Sequence[Sequence[Target]]) -> _Given:
-    starts = np.searchsorted(kept.owner, np.arange(len(shares) + 1)).tolist()
+def _scored_links(kept: KeptLinks, distributed: Sequence[Sequence[Target]]) -> _ScoredLinks:
+    starts = np.searchsorted(kept.owner, np.arange(len(distributed) + 1)).tolist()
     rows: list[int] = []
     datums: list[CrawlDatum] = []
-    for number, targets in enumerate(shares):
+    for number, targets in enumerate(distributed):
         start, stop = starts[number], starts[number + 1]
         datums += [datum for _, datum in targets]
         if len(targets) == stop - start:
@@ -174,7 +176,7 @@ def _given(kept: KeptLinks, shares: Sequence[Sequence[Target]]) -> _Given:
         left = iter(zip(range(start, stop), kept.urls[start:stop].to_pylist(), strict=True))
         for url, _ in targets:  # in their order, some left out
             rows.append(next(row for row, known in left if known == url))
-    return _Given(
+    return _ScoredLinks(
         np.array(rows, np.int64),
         [datum.score for datum in datums],
         [datum.fetch_interval for datum in datums],
@@ -182,7 +184,7 @@ def _given(kept: KeptLinks, shares: Sequence[Sequence[Target]]) -> _Given:
     )
 
 
-def _outlinks(documents: Sequence[Document], kept: KeptLinks) -> pa.Array:
+def _outlinks(documents: Sequence[Document], kept: KeptLinks) -> pa.Array[Any]:
     links = [
         documents[owner].parse.outlinks[position]
         for owner, position in zip(kept.owner.tolist(), kept.position.tolist(), strict=True)
@@ -193,15 +195,15 @@ def _outlinks(documents: Sequence[Document], kept: KeptLinks) -> pa.Array:
         fields=list(OUTLINKS.value_type),
     )
     offsets = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), structs).cast(OUTLINKS)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs).cast(OUTLINKS)
 
 
 def _table(columns: list[Any], table: Table) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def _texts(values: Sequence[Any]) -> pa.Array:
-    """A string column; what plugins give and cannot be stored is mended."""
+def _texts(values: Sequence[Any]) -> pa.Array[Any]:
+    """A string column; texts of plugins that cannot be stored are repaired."""
     try:
         return pa.array(values, pa.string())
     except (UnicodeError, pa.ArrowException):
@@ -213,20 +215,31 @@ def _clean(text: object) -> str:
     return str(text).encode("utf-8", "replace").decode()
 
 
-def _no_maps(rows: int) -> pa.Array:
+def _no_maps(rows: int) -> pa.Array[Any]:
     nothing = pa.array([], pa.string())
-    return pa.MapArray.from_arrays(pa.array(np.zeros(rows + 1, np.int32)), nothing, nothing)
+    return _map_array(np.zeros(rows + 1, np.int32), nothing, nothing)
 
 
-def _maps(values: Sequence[Any]) -> pa.Array:
+def _maps(values: Sequence[Any]) -> pa.Array[Any]:
     entries = [list(value.items()) for value in values]
     keys = [key for pairs in entries for key, _ in pairs]
     items = [item for pairs in entries for _, item in pairs]
     offsets = np.cumsum([0, *map(len, entries)]).astype(np.int32)
-    return pa.MapArray.from_arrays(pa.array(offsets), _texts(keys), _items(items)).cast(METADATA)
+    return _map_array(offsets, _texts(keys), _items(items)).cast(METADATA)
 
 
-def _items(values: list[Any]) -> pa.Array:
+def _map_array(
+    offsets: npt.NDArray[np.int32], keys: pa.Array[Any], items: pa.Array[Any]
+) -> pa.Array[Any]:
+    made: pa.Array[Any] = pa.MapArray.from_arrays(
+        pa.array(offsets, pa.int32()),  # type: ignore[call-overload]  # the stubs want 64 bits
+        keys,
+        items,
+    )
+    return made
+
+
+def _items(values: list[Any]) -> pa.Array[Any]:
     if not all(type(value) is str for value in values):
         values = [_clean(value) for value in values]
     return _texts(values)

@@ -1,5 +1,5 @@
-"""How deep sitemap indexes may lie below each other: one that lists the next, without end,
-must not lead a crawl on. The standard knows no index below an index; some sites have one.
+"""How deep sitemap indexes may be nested: indexes that list each other without end must not
+lead a crawl on. The standard knows no index below an index; some sites have one.
 
 An index passes its depth on to what it lists; the CrawlDb keeps it in the record's metadata,
 and a fetch in the content's, so that it is there when the page is parsed.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,12 @@ from crawl.model.datum import SITEMAP_DEPTH_KEY
 from crawl.model.metadata import with_entry
 from crawl.model.parse import Parse
 from crawl.parsing.document import Document
-from crawl.parsing.sitemaps import SitemapKind
+from crawl.parsing.formats.sitemaps import SitemapKind
 
 TOO_DEEP = "outlinks_dropped.sitemap_too_deep"
 
 
-def bounded(content: Content, parse: Parse, most: int, counters: Counters) -> Parse:
+def limit_sitemap_depth(content: Content, parse: Parse, most: int, counters: Counters) -> Parse:
     """The parse, without the links of an index that is too deep; counted."""
     if not _is_index(parse) or depth_of(content.metadata) < most:
         return parse
@@ -34,8 +35,8 @@ def bounded(content: Content, parse: Parse, most: int, counters: Counters) -> Pa
 
 
 def with_depths(
-    documents: Sequence[Document], owner: npt.NDArray[np.int64], metadata: pa.Array
-) -> pa.Array:
+    documents: Sequence[Document], owner: npt.NDArray[np.int64], metadata: pa.Array[Any]
+) -> pa.Array[Any]:
     """The metadata of links, with the depth where the document that has them is an index."""
     for number, document in enumerate(documents):
         if _is_index(document.parse):
@@ -45,9 +46,9 @@ def with_depths(
 
 
 def depth_of(metadata: Mapping[str, str]) -> int:
-    """How many indexes lead to the page; 0 where none does, as far as is known."""
-    told = metadata.get(SITEMAP_DEPTH_KEY, "")
-    return int(told) if told.isascii() and told.isdigit() and len(told) <= 6 else 0
+    """How many indexes lead to the page; 0 where none is known to."""
+    text = metadata.get(SITEMAP_DEPTH_KEY, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 6 else 0
 
 
 def _is_index(parse: Parse) -> bool:

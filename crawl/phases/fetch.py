@@ -40,7 +40,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model import tables
 from crawl.model.hosts import merged_troubles, troubles_table
 from crawl.model.report import Report
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.chunks import FOLLOWED
@@ -212,9 +212,9 @@ def _slow_hosts(crawl_dir: CrawlDir) -> SlowHosts | None:
     return None if crawldb is None else SlowHosts(crawl_dir.crawldb.folder, crawldb)
 
 
-def _parsing(config: Config) -> Parsing | None:
+def _parsing(config: Config) -> ParsePlan | None:
     if config[FETCHER_PARSE]:
-        return Parsing.from_config(config)
+        return ParsePlan.from_config(config)
     if config[FETCHER_FOLLOW_DEPTH] > 0:
         raise ConfigError("fetcher.follow.outlinks.depth needs fetcher.parse=true")
     return None

@@ -18,8 +18,8 @@ from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
 from crawl.model.report import Report
-from crawl.parsing.part import PartParsed, PartParsing, parse_part
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
+from crawl.parsing.task import ParseTask, ParseTaskResult, run_parse_task
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir, locked
@@ -66,7 +66,7 @@ class ParseResult:
 
 def check(config: Config) -> None:
     """Raises what is wrong with the settings, before anything is started."""
-    Parsing.from_config(config)
+    ParsePlan.from_config(config)
 
 
 def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> Segment:
@@ -119,14 +119,14 @@ def run(
     segment = choose(crawl_dir, options.segment, reparse=options.reparse)
     note(segment=segment.name)
     report = Report("parse", clock.now_ms(), config.digest(), asdict(options))
-    parsing = Parsing.from_config(
+    parsing = ParsePlan.from_config(
         config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls
     )
     with locked(segment.folder, "parse", config, clock, force=options.force) as lock:
         choose(crawl_dir, segment.name, reparse=options.reparse)  # nobody was quicker
         snapshot = crawl_dir.crawldb.current()
         buckets = config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets
-        task = PartParsing(segment.folder, parsing, buckets)
+        task = ParseTask(segment.folder, parsing, buckets)
         groups = grouped(segment.require(CONTENT).files)
         segment.folder.delete(PROGRESS)  # of a parse that died
         with timed(report, "parse", clock):
@@ -140,11 +140,11 @@ def run(
         return ParseResult(segment.name, report, lock.took_over)
 
 
-def _parse_group(task: PartParsing, group: tuple[int, tuple[PartFile, ...]]) -> PartParsed:
+def _parse_group(task: ParseTask, group: tuple[int, tuple[PartFile, ...]]) -> ParseTaskResult:
     """The work of one task, which leaves marks of how far it is."""
     number, files = group
     marks = _Marks(task.segment, number)
-    parsed = parse_part(task, files, marks.pages)
+    parsed = run_parse_task(task, files, marks.pages)
     marks.put(sum(file.rows for file in files))
     return parsed
 
@@ -200,7 +200,9 @@ def grouped(files: Iterable[PartFile]) -> list[tuple[PartFile, ...]]:
     return sorted(map(tuple, groups), key=lambda group: -sum(file.bytes for file in group))
 
 
-def publish(segment: Segment, parts: Iterable[PartParsed], report: Report, clock: Clock) -> None:
+def publish(
+    segment: Segment, parts: Iterable[ParseTaskResult], report: Report, clock: Clock
+) -> None:
     """Makes the files of these parts the segment's parse."""
     ordered = sorted(parts, key=lambda part: part.part)
     now = clock.now_ms()

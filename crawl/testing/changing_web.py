@@ -70,8 +70,8 @@ class ChangingWeb:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a schedule fared."""
+class FreshnessResult:
+    """How fresh a schedule kept the copy."""
 
     freshness: float
     """Share of pages and time at which the copy was as the page, a page not fetched yet
@@ -94,10 +94,10 @@ class Outcome:
 
 def simulate(
     schedule: FetchSchedule, web: ChangingWeb, fetches_a_day: int, longest_interval_s: int
-) -> Outcome:
+) -> FreshnessResult:
     """All the web's days; `longest_interval_s` is db.fetch.interval.max, at which updatedb
     forgets what is known of a page."""
-    crawl = _Crawl(schedule, web, longest_interval_s)
+    crawl = _SimulatedCrawl(schedule, web, longest_interval_s)
     for day in range(web.days):
         now = day * DAY_MS
         for turn, page in enumerate(crawl.chosen(now, fetches_a_day)):
@@ -105,7 +105,7 @@ def simulate(
     return crawl.outcome()
 
 
-class _Crawl:
+class _SimulatedCrawl:
     def __init__(self, schedule: FetchSchedule, web: ChangingWeb, longest_interval_s: int) -> None:
         self._schedule = schedule
         self._ranks = type(schedule).urgency is not FetchSchedule.urgency
@@ -175,11 +175,11 @@ class _Crawl:
             self._by_day[last] += end - last * DAY_MS
         return stale <= until
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> FreshnessResult:
         whole = self._web.days * DAY_MS
         for page in np.flatnonzero(self._last != _NEVER):
             self._account(int(page), whole)
-        return Outcome(
+        return FreshnessResult(
             freshness=float(self._fresh / whole / self._web.size),
             by_day=self._by_day / DAY_MS / self._web.size,
             visits=self._visits,

@@ -14,7 +14,7 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse, ParseStatus
-from crawl.testing.html_cases import (
+from crawl.testing.inputs.html_cases import (
     ANCHORS,
     BASES,
     CANONICALS,
@@ -122,6 +122,8 @@ class HtmlContract(ParserContract):
         settings = {"parser.html.outlinks.max": 10}
         assert len(self.links(markup, settings)) == 10
         assert self.read(markup, settings).text == " ".join(["y"] * 500)
+        assert self.read(markup, settings).outlinks_over_limit == 490
+        assert self.read(markup).outlinks_over_limit == 0
         assert self.links(markup, {"parser.html.outlinks.max": 0}) == []
 
     # ---- what the page says of itself

@@ -90,7 +90,7 @@ class ParseFilterContract(PluginContract[ParseFilter]):
             assert parse == before
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for page, parse in self.pages():
             assert there.filter(page, parse) == here.filter(page, parse)
 

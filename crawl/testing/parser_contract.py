@@ -12,8 +12,8 @@ from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.content import Content
 from crawl.model.parse import Parse
+from crawl.testing.inputs.wicked_bodies import wicked_bodies
 from crawl.testing.plugin_contract import PluginContract
-from crawl.testing.wicked_bodies import wicked_bodies
 from crawl.urls.parse import scheme_of
 
 URL = "http://www.example.com/a/page.html?q=1"
@@ -89,7 +89,7 @@ class ParserContract(PluginContract[Parser]):
             assert page.body is body
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for page in self.pages():
             if len(page.body) < 2000:
                 assert _listed(there.parse(page)) == _listed(here.parse(page)), page.body[:80]

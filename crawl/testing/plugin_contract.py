@@ -28,7 +28,7 @@ class PluginContract(Generic[Plugin]):
         plugin: Plugin = self.plugin_class(self.config())
         return plugin
 
-    def make_elsewhere(self) -> Plugin:
+    def make_on_executor(self) -> Plugin:
         """The plugin, as an executor builds it: from its name and what travelled."""
         config = self.config()
         self.plugin_class(config)  # the driver reads the rule files

@@ -9,9 +9,9 @@ The plugin takes a keyword `resolver`, so that hosts of the tests are on loopbac
 from __future__ import annotations
 
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request
-from crawl.testing.http_answering import HttpAnswering
-from crawl.testing.http_connecting import HttpConnecting
-from crawl.testing.http_saying import HttpSaying
+from crawl.testing.http.connections import HttpConnectionContract
+from crawl.testing.http.requests import HttpRequestContract
+from crawl.testing.http.responses import HttpResponseContract
 from crawl.testing.plugin_contract import PluginContract
 
 
@@ -28,10 +28,12 @@ class ProtocolContract(PluginContract[FetchProtocol]):
             assert answer.kind is FailureKind.NOT_SUPPORTED and answer.sent == 0, url
 
     def test_an_executor_builds_it_from_its_name(self) -> None:
-        there = self.make_elsewhere()
+        there = self.make_on_executor()
         assert there.schemes == self.make().schemes
         there.close()
 
 
-class HttpContract(HttpSaying, HttpConnecting, HttpAnswering, ProtocolContract):
+class HttpContract(
+    HttpRequestContract, HttpConnectionContract, HttpResponseContract, ProtocolContract
+):
     """Tests for pytest, on servers of loopback that are scripted byte by byte."""

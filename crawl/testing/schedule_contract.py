@@ -15,7 +15,7 @@ from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
-from crawl.testing.odd_datums import DAY_S, NOW, odd_datums
+from crawl.testing.inputs.odd_datums import DAY_S, NOW, odd_datums
 from crawl.testing.plugin_contract import PluginContract
 
 URL = "http://example.com/"
@@ -173,7 +173,7 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
                 assert not asap or plugin.should_fetch(URL, after, NOW)
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for datum in self.datums():
             assert there.initialize(URL, datum, NOW) == here.initialize(URL, datum, NOW)
 

@@ -18,8 +18,8 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.model.records import to_table
 from crawl.model.status import Status
-from crawl.testing.odd_datums import NOW, odd_datums
-from crawl.testing.odd_pages import odd_contents, odd_metadata, odd_parses, odd_targets
+from crawl.testing.inputs.odd_datums import NOW, odd_datums
+from crawl.testing.inputs.odd_pages import odd_contents, odd_metadata, odd_parses, odd_targets
 from crawl.testing.plugin_contract import PluginContract
 
 URL = "http://example.com/"
@@ -225,7 +225,7 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
                 assert math.isfinite(boost)
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for datum in self.datums():
             assert there.sort_value(URL, datum, 1.0) == here.sort_value(URL, datum, 1.0)
 

@@ -49,7 +49,7 @@ class SignatureContract(PluginContract[Signature]):
             assert isinstance(digest, bytes) and 1 <= len(digest) <= 256
 
     def test_the_same_page_has_the_same_digest(self) -> None:
-        here, again, there = self.make(), self.make(), self.make_elsewhere()
+        here, again, there = self.make(), self.make(), self.make_on_executor()
         for content, parse in self.pages():
             digest = here.calculate(content, parse)
             assert digest == again.calculate(content, parse) == there.calculate(content, parse)
@@ -74,9 +74,9 @@ class SignatureContract(PluginContract[Signature]):
             f" Parse({_URL!r}, text={text!r})).hex())"
         )
         environment = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": ":".join(sys.path)}
-        told = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, check=True
         )
         plugin = self.plugin_class(type(self.config()).of())
         here = plugin.calculate(Content(_URL, text.encode()), Parse(_URL, text=text))
-        assert told.stdout.decode().strip() == here.hex()
+        assert completed.stdout.decode().strip() == here.hex()

@@ -7,8 +7,8 @@ class TestMine(URLExemptionContract):
 from __future__ import annotations
 
 from crawl.interfaces.urlexemption import URLExemption
+from crawl.testing.inputs.wicked_urls import wicked_urls
 from crawl.testing.plugin_contract import PluginContract
-from crawl.testing.wicked_urls import wicked_urls
 
 
 class URLExemptionContract(PluginContract[URLExemption]):
@@ -30,7 +30,7 @@ class URLExemptionContract(PluginContract[URLExemption]):
             assert plugin.exempts(source, target) in (True, False)
 
     def test_same_question_same_answer(self) -> None:
-        here, again, there = self.make(), self.make(), self.make_elsewhere()
+        here, again, there = self.make(), self.make(), self.make_on_executor()
         for source, target in self.pairs():
             answer = here.exempts(source, target)
             assert answer == again.exempts(source, target) == there.exempts(source, target)

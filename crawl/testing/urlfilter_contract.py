@@ -9,8 +9,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from crawl.interfaces.urlfilter import URLFilter
+from crawl.testing.inputs.wicked_urls import storable, wicked_urls
 from crawl.testing.plugin_contract import PluginContract
-from crawl.testing.wicked_urls import storable, wicked_urls
 
 
 class URLFilterContract(PluginContract[URLFilter]):
@@ -59,6 +59,6 @@ class URLFilterContract(PluginContract[URLFilter]):
                     assert accepted.as_py() == (plugin.rejection(url) is None)
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for url in self.urls():
             assert there.rejection(url) == here.rejection(url), url

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
+from crawl.testing.inputs.wicked_urls import storable, wicked_urls
 from crawl.testing.plugin_contract import PluginContract
-from crawl.testing.wicked_urls import storable, wicked_urls
 
 
 class URLNormalizerContract(PluginContract[URLNormalizer]):
@@ -72,7 +72,7 @@ class URLNormalizerContract(PluginContract[URLNormalizer]):
                     assert plugin.normalize(url, Scope.DEFAULT) == url
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
-        here, there = self.make(), self.make_elsewhere()
+        here, there = self.make(), self.make_on_executor()
         for url in self.urls():
             expected = here.normalize(url, Scope.DEFAULT)
             assert there.normalize(url, Scope.DEFAULT) == expected, url

@@ -21,7 +21,7 @@ from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.synthetic.web import Entry, before_robots, concurrency, disallowed, duplicates, gaps
+from crawl.synthetic.web import LogEntry, before_robots, concurrency, disallowed, duplicates, gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Seen:
     """Of each host, the mean from the begin of a request to its end."""
 
 
-def seen(log: list[Entry], listed: Listed) -> Seen:
+def seen(log: list[LogEntry], listed: Listed) -> Seen:
     """The server's own account."""
     web = listed.server.web
     pauses = gaps(log)
@@ -53,7 +53,7 @@ def seen(log: list[Entry], listed: Listed) -> Seen:
     )
 
 
-def _latencies(log: list[Entry]) -> dict[str, float]:
+def _latencies(log: list[LogEntry]) -> dict[str, float]:
     spent: dict[str, list[float]] = {}
     for entry in log:
         spent.setdefault(entry.host, []).append(entry.ended - entry.began)

@@ -20,7 +20,7 @@ from fetch_ours import peak_mib
 
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
-from crawl.parsing.parser_process import end_idle
+from crawl.parsing.process.parser_process import end_idle
 from crawl.phases import fetch, parse
 from crawl.phases.fetch import FetchOptions
 from crawl.phases.parse import ParseOptions

@@ -27,15 +27,21 @@ from crawl.model.content import Content
 from crawl.model.contents import contents_of
 from crawl.model.status import Status
 from crawl.parsing import rows
-from crawl.parsing.charset import charset_of
-from crawl.parsing.child import RARE_COLLECTIONS
 from crawl.parsing.document import Document, ParsedBatch
-from crawl.parsing.frames import Reply, pack_reply, pack_request, unpack_reply, unpack_request
-from crawl.parsing.mime import mime_type
-from crawl.parsing.parser_process import end_idle
 from crawl.parsing.pipeline import Pipeline
-from crawl.parsing.plan import Parsing
-from crawl.parsing.sandbox import Sandbox
+from crawl.parsing.plan import ParsePlan
+from crawl.parsing.process.child import RARE_COLLECTIONS
+from crawl.parsing.process.messages import (
+    Reply,
+    pack_reply,
+    pack_request,
+    unpack_reply,
+    unpack_request,
+)
+from crawl.parsing.process.parser_process import end_idle
+from crawl.parsing.process.sandbox import Sandbox
+from crawl.parsing.text.charset import charset_of
+from crawl.parsing.text.mime import mime_type
 from crawl.rules.outlinks import keep_links
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.crawl_dir import CrawlDir
@@ -61,7 +67,7 @@ def main(address: str, settings: str, pages: str) -> None:
     config = config_of(Path(settings))
     contents = _contents(CrawlDir(address), int(pages))
     batches = [contents[start : start + BATCH] for start in range(0, len(contents), BATCH)]
-    plan = Parsing.from_config(config)
+    plan = ParsePlan.from_config(config)
     pipeline = Watched(plan)
     pipeline.parse(batches[0])
     gc.collect()
@@ -131,7 +137,7 @@ def _piped(contents: list[Content], batch: ParsedBatch) -> None:
     unpack_reply([bytes(part) for part in pack_reply(Reply(batch, False))])
 
 
-def _started(plan: Parsing) -> float:
+def _started(plan: ParsePlan) -> float:
     """Until it asks for pages."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Sandbox(plan) as sandbox:

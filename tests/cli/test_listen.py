@@ -20,7 +20,7 @@ import pytest
 
 from crawl.cli.listen import LONGEST_LINE, MOST_CLIENTS, LineServer, Listen, started
 from crawl.errors import EnvironmentFault
-from crawl.synthetic.web import Kind, Settings, Web, before_robots, concurrency, gaps, running
+from crawl.synthetic.web import PageKind, Settings, Web, before_robots, concurrency, gaps, running
 from tests.cli.calling import Caller
 from tests.cli.typing_in import type_in
 from tests.phases.fetch_commands import DELAY_S, write_conf
@@ -238,7 +238,7 @@ def test_answers_are_those_of_stdin(crawl: Caller, monkeypatch: pytest.MonkeyPat
 def test_parsechecker_is_one_visitor_whoever_asks(tmp_path: Path) -> None:
     with running(Web(Settings.plain(1, 30, port=0))) as web:
         conf = write_conf(tmp_path / "conf", web)
-        pages = [url for url in web.web.urls() if web.web.expected(url).kind is Kind.PAGE][:6]
+        pages = [url for url in web.web.urls() if web.web.expected(url).kind is PageKind.PAGE][:6]
         with (
             serving("parsechecker", "--conf", conf, "--json", "--normalize") as server,
             ThreadPoolExecutor(len(pages)) as clients,

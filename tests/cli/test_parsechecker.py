@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crawl.synthetic.web import (
-    Kind,
+    PageKind,
     RobotsKind,
     Settings,
     Web,
@@ -131,7 +131,7 @@ def test_wrong_input_is_one_line(crawl: Caller, page: Path, tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[WebServer]:
-    kinds = (Kind.MOVED, Kind.ERROR)
+    kinds = (PageKind.MOVED, PageKind.ERROR)
     robots = (RobotsKind.PRIVATE, RobotsKind.UNAVAILABLE)
     settings = Settings(2, 60, port=0, size=1500, odd=0.5, kinds=kinds, private=0.2, robots=robots)
     with running(Web(settings)) as server:
@@ -143,7 +143,7 @@ def conf(tmp_path: Path, server: WebServer) -> Path:
     return write_conf(tmp_path / "conf", server)
 
 
-def _first(server: WebServer, kind: Kind, **wanted: Any) -> str:
+def _first(server: WebServer, kind: PageKind, **wanted: Any) -> str:
     """A URL of the first site, of that kind."""
     for url in server.web.urls():
         found = server.web.expected(url)
@@ -155,7 +155,7 @@ def _first(server: WebServer, kind: Kind, **wanted: Any) -> str:
 
 
 def test_a_page_is_fetched_as_a_crawl_would(crawl: Caller, server: WebServer, conf: Path) -> None:
-    url = _first(server, Kind.PAGE)
+    url = _first(server, PageKind.PAGE)
     before = len(server.requests())
     answer = crawl("parsechecker", url, "--conf", conf, "--json")
     assert answer.code == 0, answer.err
@@ -178,7 +178,7 @@ def test_a_page_is_fetched_as_a_crawl_would(crawl: Caller, server: WebServer, co
 def test_several_pages_keep_their_distance(
     crawl: Caller, server: WebServer, conf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pages = [url for url in server.web.urls() if server.web.expected(url).kind is Kind.PAGE]
+    pages = [url for url in server.web.urls() if server.web.expected(url).kind is PageKind.PAGE]
     mine = [url for url in pages if "site0" in url][:4]
     before = len(server.requests())
     type_in(monkeypatch, "\n\n".join(mine).encode())
@@ -193,7 +193,7 @@ def test_several_pages_keep_their_distance(
 
 
 def test_what_robots_forbid_is_not_asked_for(crawl: Caller, server: WebServer, conf: Path) -> None:
-    url = _first(server, Kind.PRIVATE)
+    url = _first(server, PageKind.PRIVATE)
     before = len(server.requests())
     answer = crawl("parsechecker", url, "--conf", conf)
     assert answer.code == 1
@@ -216,7 +216,7 @@ def test_a_host_whose_robots_cannot_be_had_is_left_alone(
 def test_redirects_are_followed_only_if_asked_for(
     crawl: Caller, server: WebServer, conf: Path
 ) -> None:
-    url = _first(server, Kind.MOVED, allowed=True)
+    url = _first(server, PageKind.MOVED, allowed=True)
     target = server.web.expected(url).target
     left = crawl("parsechecker", url, "--conf", conf)
     assert left.code == 1
@@ -246,7 +246,7 @@ def test_errors_and_urls_that_are_none(crawl: Caller, server: WebServer, conf: P
 def test_a_url_that_the_filters_reject_is_told_so(
     crawl: Caller, server: WebServer, conf: Path
 ) -> None:
-    url = _first(server, Kind.PAGE)
+    url = _first(server, PageKind.PAGE)
     answer = crawl("parsechecker", url, "--conf", conf, "-D", "urlfilter.length.max=10")
     assert answer.code == 0
     assert _lines(answer, "filter")[0].startswith("rejected by length: ")

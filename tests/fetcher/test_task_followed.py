@@ -13,7 +13,7 @@ import pytest
 from crawl.fetcher.task import PROGRESS
 from crawl.interfaces.protocol import Request, Response
 from crawl.model.status import Status
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from tests.fetcher.scripted_task import (
     URLS,
     Answer,
@@ -73,7 +73,7 @@ def test_a_link_to_a_page_that_was_fetched_before_a_death_is_not_followed(
     follows = {"fetcher.parse": True, "fetcher.follow.outlinks.depth": 1}
     same_host = {"fetcher.follow.outlinks.ignore.external": False}
     part = Part(tmp_path, [target, source], fetcher__threads__fetch=2, **follows, **same_host)
-    part.spec = replace(part.spec, parsing=Parsing.from_config(part.spec.config))
+    part.spec = replace(part.spec, parsing=ParsePlan.from_config(part.spec.config))
 
     def die_after_the_target(request: Request) -> Answer:
         while not part.records():

@@ -20,7 +20,7 @@ from crawl.interfaces.chains import (
 )
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
-from crawl.testing.wicked_urls import storable, wicked_urls
+from crawl.testing.inputs.wicked_urls import storable, wicked_urls
 from tests.urls.texts import encodable, texts
 
 HERE = __name__

@@ -16,11 +16,15 @@ from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse, ParseStatus, Refresh
+from crawl.model.records import to_records
 from crawl.model.status import Status
-from crawl.parsing.plan import Parsing
+from crawl.parsing.document import ParsedBatch
+from crawl.parsing.pipeline import parse_batch
+from crawl.parsing.plan import ParsePlan
 
 HERE = "tests.parsing.small_parsers"
 NOW = 1_800_000_000_000
+URL = "http://a.org/page"
 
 
 class LineParser(Parser):
@@ -144,5 +148,21 @@ def settings(**changes: Any) -> dict[str, Any]:
     }
 
 
-def plan(**changes: Any) -> Parsing:
-    return Parsing.from_config(Config.of(settings(**changes)))
+def plan(**changes: Any) -> ParsePlan:
+    return ParsePlan.from_config(Config.of(settings(**changes)))
+
+
+def parsed(*lines: str, **changes: Any) -> ParsedBatch:
+    """One page in the line language, parsed in this process."""
+    return parse_batch(plan(**changes), [content(URL, *lines)])
+
+
+def only_row(batch: ParsedBatch) -> dict[str, Any]:
+    """The one row of parse_data."""
+    (row,) = batch.parse_data.to_pylist()
+    return dict(row)
+
+
+def crawl_statuses(batch: ParsedBatch) -> list[tuple[str, Status]]:
+    """URL and status of each row of crawl_parse."""
+    return [(url, datum.status) for url, datum in to_records(batch.crawl_parse)]

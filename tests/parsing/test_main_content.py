@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawl.config import Config
-from crawl.parsing.pipeline import Parsing, parse_batch
+from crawl.parsing.pipeline import ParsePlan, parse_batch
 from tests.parsing.small_parsers import content, settings
 
 pytest.importorskip("trafilatura", exc_type=ImportError)
@@ -19,7 +19,7 @@ PAGE = (
 
 
 def test_the_main_text_is_kept_beside_the_whole() -> None:
-    plan = Parsing.from_config(Config.of(settings(parser__main__content=True)))
+    plan = ParsePlan.from_config(Config.of(settings(parser__main__content=True)))
     page = content("http://a.org/", PAGE, content_type="text/html")
     (row,) = parse_batch(plan, [page]).parse_text.to_pylist()
     assert "The story itself" in row["main_text"]

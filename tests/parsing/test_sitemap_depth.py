@@ -9,7 +9,7 @@ from crawl.model.datum import SITEMAP_DEPTH_KEY
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.parsing.pipeline import parse_batch
-from crawl.parsing.plan import Parsing
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.sitemap_depth import TOO_DEEP, depth_of
 
 
@@ -31,7 +31,7 @@ def parsed(
     config = Config.of(
         {"urlfilter.order": [], **{k.replace("__", "."): v for k, v in settings.items()}}
     )
-    batch = parse_batch(Parsing.from_config(config), [content])
+    batch = parse_batch(ParsePlan.from_config(config), [content])
     links = {
         url: dict(datum.metadata)
         for url, datum in to_records(batch.crawl_parse)

@@ -7,8 +7,8 @@ import pytest
 from crawl.config import Config
 from crawl.model.content import Content
 from crawl.model.status import Status
-from crawl.parsing.pipeline import Parsing
-from crawl.parsing.sandbox import Sandbox
+from crawl.parsing.pipeline import ParsePlan
+from crawl.parsing.process.sandbox import Sandbox
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +57,7 @@ def test_every_wicked_page_is_parsed_or_recorded() -> None:
     config = Config.of(
         {"http.agent.name": "bot", "parser.timeout": 100, "parser.memory.limit": "1GiB"}
     )
-    with Sandbox(Parsing.from_config(config)) as sandbox:
+    with Sandbox(ParsePlan.from_config(config)) as sandbox:
         batch = sandbox.parse(_pages())
     rows = {row["url"].rpartition("/")[2]: row for row in batch.parse_data.to_pylist()}
     assert list(rows) == list(PAGES)

@@ -24,7 +24,7 @@ from crawl.rounds.state import segments_found
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH, PARSE_DATA, PARSED, Segment
-from crawl.synthetic.web import Kind, Settings, Web, WebServer, reachable, running
+from crawl.synthetic.web import PageKind, Settings, Web, WebServer, reachable, running
 from tests.phases.fetch_commands import Command, pages_asked, write_conf
 from tests.phases.killed import run_killed, run_killed_after
 from tests.phases.made import records_of
@@ -39,7 +39,7 @@ WEB = Settings.plain(
     SITES,
     50,
     odd=0.6,
-    kinds=(Kind.TOUR, Kind.CHAIN, Kind.AWAY, Kind.MOVED),
+    kinds=(PageKind.TOUR, PageKind.CHAIN, PageKind.AWAY, PageKind.MOVED),
     fanout=3,
     size=400,
     latency=0.004,

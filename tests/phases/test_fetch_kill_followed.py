@@ -14,7 +14,7 @@ from crawl.model.status import Status
 from crawl.storage.chunks import FOLLOWED
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH
-from crawl.synthetic.web import Kind, Settings, Web, WebServer, duplicates, running
+from crawl.synthetic.web import PageKind, Settings, Web, WebServer, duplicates, running
 from tests.phases.fetch_commands import Command, gone, pages_asked, repeated, write_conf
 from tests.phases.fetch_jobs import LaterClock, fetch_following, follow_by
 from tests.phases.killed import Moment, run_killed, writes_of
@@ -25,9 +25,14 @@ AT_STAKE = 2 * SITES
 """A request a host is under way, and an answer of each may be on its way into the journal."""
 
 REDIRECTS = Settings.plain(
-    SITES, 40, odd=1.0, kinds=(Kind.TOUR, Kind.CHAIN, Kind.AWAY), size=300, latency=0.003
+    SITES,
+    40,
+    odd=1.0,
+    kinds=(PageKind.TOUR, PageKind.CHAIN, PageKind.AWAY),
+    size=300,
+    latency=0.003,
 )
-LINKS = Settings.plain(SITES, 40, odd=0.3, kinds=(Kind.MOVED,), fanout=3, links=1.0, size=300)
+LINKS = Settings.plain(SITES, 40, odd=0.3, kinds=(PageKind.MOVED,), fanout=3, links=1.0, size=300)
 
 
 def outcome(directory: CrawlDir, name: str) -> dict[Status, set[str]]:
@@ -108,7 +113,7 @@ def test_followed_links_killed_at_some_writes(tmp_path: Path) -> None:
 @pytest.mark.slow(seconds=45)
 def test_redirects_killed_with_driver_jvm_and_workers(tmp_path: Path) -> None:
     """Every seed answers with a redirect: all targets are known in the end."""
-    settings = Settings.plain(12, 120, odd=1.0, kinds=(Kind.MOVED,), size=300, latency=0.05)
+    settings = Settings.plain(12, 120, odd=1.0, kinds=(PageKind.MOVED,), size=300, latency=0.05)
     with running(Web(settings)) as server:
         web = server.web
         urls = sorted(url for url in set(web.urls()) if web.expected(url).location)[:60]

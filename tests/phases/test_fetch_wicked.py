@@ -17,7 +17,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, Segment
-from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer
+from crawl.synthetic.wicked import HOSTS, ROUTES, FetchEnd, WickedServer
 from tests.phases.webs import fetched, listed
 
 EACH = 3
@@ -51,7 +51,7 @@ def server(wicked: WickedServer) -> WickedServer:
 def test_every_wicked_page_has_a_record_and_honest_ones_are_fetched(
     plugin: str, server: WickedServer, tmp_path: Path
 ) -> None:
-    wicked: dict[str, tuple[End, ...]] = {
+    wicked: dict[str, tuple[FetchEnd, ...]] = {
         server.url(route.name, f"{route.name}-{number}.wicked.test"): route.ends
         for route in ROUTES
         for number in range(EACH)
@@ -119,7 +119,7 @@ def _cuts(segment: Segment) -> dict[str, str]:
     return found
 
 
-def _ends_so(row: CrawlDatum, cut: str, ends: tuple[End, ...]) -> bool:
+def _ends_so(row: CrawlDatum, cut: str, ends: tuple[FetchEnd, ...]) -> bool:
     said = row.metadata[PROTOCOL_STATUS_KEY]
     for end in ends:
         if isinstance(end, FailureKind):

@@ -12,7 +12,7 @@ from crawl.config import Config
 from crawl.model.status import Status
 from crawl.rounds import UNBOUNDED, Loop
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.scripted_server import ScriptedServer, scripted_server
+from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
 from tests.cli.calling import Caller
 from tests.phases.made import records_of
 from tests.phases.walks import Diary, turn

@@ -10,8 +10,14 @@ from dataclasses import dataclass
 import pytest
 
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing import faulty_proxy
-from crawl.testing.faulty_proxy import PASSING, Asked, Fault, FaultyProxy, Seeded
+from crawl.testing.servers import faulty_proxy
+from crawl.testing.servers.faulty_proxy import (
+    PASSING,
+    Fault,
+    FaultyProxy,
+    ProxiedRequest,
+    SeededFaults,
+)
 from tests.phases.remote_crawls import RemoteCrawlsContract
 from tests.storage import s3_server
 from tests.storage.s3_server import S3Server, proxied
@@ -31,7 +37,7 @@ class S3Line:
         return f"{self.server.new_bucket()}/deep/crawl"
 
     def trouble(self, seed: int) -> None:
-        self.proxy.plan = Seeded(seed, 0.15)
+        self.proxy.plan = SeededFaults(seed, 0.15)
 
     def was_troubled(self) -> bool:
         return set(self.proxy.faults) == set(PASSING) and sum(self.proxy.faults.values()) > 20
@@ -42,9 +48,9 @@ class S3Line:
     def kill(self, pid: int, death: int) -> None:
         left = WRITES_OF_A_LIFE
 
-        def plan(asked: Asked) -> Fault | None:
+        def plan(request: ProxiedRequest) -> Fault | None:
             nonlocal left
-            left -= asked.method not in ("GET", "HEAD")
+            left -= request.method not in ("GET", "HEAD")
             if left > 0:
                 return None
             os.kill(pid, signal.SIGKILL)  # not waited for yet: the number is still its own

@@ -16,7 +16,7 @@ from crawl.rounds import Loop
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
-from crawl.synthetic.web import Kind, RobotsKind, Settings, Web, WebServer, running
+from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
 from tests.phases.round_model import DAY, ROBOTS_SAY_NO, Answer, Model, Record
 from tests.phases.walks import Diary, SetClock, turn
@@ -176,7 +176,7 @@ def test_the_web_was_worth_it(server: WebServer) -> None:
         Status.DB_REDIR_TEMP,
         Status.DB_REDIR_PERM,
     }
-    assert {web.expected(url).kind for url in expected} == set(Kind) - {Kind.TOUR}
+    assert {web.expected(url).kind for url in expected} == set(PageKind) - {PageKind.TOUR}
     assert max(record.retries for record in expected.values()) > 1
     copies = Counter(record.signature for record in expected.values() if record.signature)
     assert sum(count > 1 for count in copies.values()) > 2

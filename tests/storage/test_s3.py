@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from crawl.storage.folder import Folder
-from crawl.testing import faulty_proxy
-from crawl.testing.faulty_proxy import Asked, Fault, FaultyProxy, Seeded
+from crawl.testing.servers import faulty_proxy
+from crawl.testing.servers.faulty_proxy import Fault, FaultyProxy, ProxiedRequest, SeededFaults
 from tests.storage.remote_contract import RemoteFilesContract
 from tests.storage.remote_files import MIB, each_call, told
 from tests.storage.s3_server import S3Server, proxied
@@ -45,7 +45,7 @@ class Bucket:
         return self.folder
 
     def trouble(self) -> None:
-        self.proxy.plan = Seeded(7, 0.25)
+        self.proxy.plan = SeededFaults(7, 0.25)
 
     def troubles(self) -> int:
         return sum(self.proxy.faults.values())
@@ -76,8 +76,8 @@ class Once:
         self.fault, self.method, self.part = fault, method, part
         self.left = 1
 
-    def __call__(self, asked: Asked) -> Fault | None:
-        if self.left and asked.method == self.method and self.part in asked.path:
+    def __call__(self, request: ProxiedRequest) -> Fault | None:
+        if self.left and request.method == self.method and self.part in request.path:
             self.left -= 1
             return self.fault
         return None
@@ -130,10 +130,10 @@ def test_many_files_are_deleted_at_once(folder: Folder, proxy: FaultyProxy) -> N
     for number in range(30):
         folder.write(f"tree/{number}", b"")
     folder.write("tree2", b"")
-    before = len(proxy.asked)
+    before = len(proxy.requests)
     folder.delete("tree")
     assert sorted(folder.files()) == ["tree2"]
-    assert len(proxy.asked) - before < 15
+    assert len(proxy.requests) - before < 15
 
 
 def test_a_folder_marked_by_an_empty_object_is_no_file(folder: Folder) -> None:
@@ -152,7 +152,7 @@ def test_a_wrong_bucket_is_one_line_and_is_not_created(proxy: FaultyProxy) -> No
 
 
 def test_no_permission_is_one_line(folder: Folder, proxy: FaultyProxy) -> None:
-    proxy.plan = lambda asked: Fault.DENIED
+    proxy.plan = lambda request: Fault.DENIED
     for call in each_call(folder):
         assert "permission denied" in told(call)
     assert folder.drop_uploads() == 0
@@ -168,7 +168,7 @@ def test_no_credentials_is_one_line(
 
 
 def test_an_overloaded_store_is_one_line(folder: Folder, proxy: FaultyProxy) -> None:
-    proxy.plan = lambda asked: Fault.SLOW_DOWN
+    proxy.plan = lambda request: Fault.SLOW_DOWN
     assert "too busy" in told(lambda: folder.read("x"))
 
 

@@ -26,7 +26,7 @@ with observed_command(config, "run", folder):
     done = generate.run(InProcess(), directory, config, GenerateOptions(), SystemClock(),
                         resolver=lambda host: None)
 assert done.segments
-import crawl.fetcher.task, crawl.parsing.part, crawl.phases.fetch, crawl.cli.main
+import crawl.fetcher.task, crawl.parsing.task, crawl.phases.fetch, crawl.cli.main
 loaded = {name.partition(".")[0] for name in sys.modules}
 unwanted = loaded & {"prometheus_client", "opentelemetry", "google"}
 assert not unwanted, unwanted

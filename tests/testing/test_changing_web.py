@@ -10,7 +10,7 @@ from crawl.interfaces.schedule import FetchSchedule
 from crawl.plugins.schedule.adaptive import AdaptiveFetchSchedule
 from crawl.plugins.schedule.default import DefaultFetchSchedule
 from crawl.plugins.schedule.poisson import PoissonFetchSchedule
-from crawl.testing.changing_web import DAY_MS, ChangingWeb, Outcome, simulate
+from crawl.testing.changing_web import DAY_MS, ChangingWeb, FreshnessResult, simulate
 
 YEAR_S = 365 * 86_400
 
@@ -19,7 +19,7 @@ def configured(days: float) -> Config:
     return Config.of({"db.fetch.interval.default": f"{days}d", "db.fetch.interval.max": YEAR_S})
 
 
-def run(schedule: type, web: ChangingWeb, days: float) -> Outcome:
+def run(schedule: type, web: ChangingWeb, days: float) -> FreshnessResult:
     built: FetchSchedule = schedule(configured(days))
     return simulate(built, web, round(web.size / days), YEAR_S)
 

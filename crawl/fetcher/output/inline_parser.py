@@ -16,8 +16,8 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
-from crawl.parsing.plan import Parsing
-from crawl.parsing.sandbox import Sandbox
+from crawl.parsing.plan import ParsePlan
+from crawl.parsing.process.sandbox import Sandbox
 from crawl.rules.follow import FollowRules
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT
 
@@ -25,7 +25,7 @@ from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT
 class InlineParser:
     """The parser of one task. `parse` is called by one thread, `found_links` by another."""
 
-    def __init__(self, parsing: Parsing, following: FollowRules) -> None:
+    def __init__(self, parsing: ParsePlan, following: FollowRules) -> None:
         self._sandbox = Sandbox(parsing)
         self._sandbox.start()  # it loads while the first pages are fetched
         self._following = following

@@ -10,8 +10,8 @@ from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
-from crawl.parsing.markup_scan import HTML_TYPES, scan
-from crawl.parsing.plain_text import MAX_VALUE
+from crawl.parsing.html.scan import HTML_TYPES, scan_markup
+from crawl.parsing.text.plain import MAX_VALUE
 
 HEADINGS: Property[tuple[str, ...]] = words(
     "headings", ("h1", "h2"), "The headings that are kept as metadata of that name."
@@ -42,7 +42,7 @@ class HeadingsParseFilter(ParseFilter):
         if page.mime_type not in HTML_TYPES or parse.url != page.url:
             return parse
         found: dict[str, str] = {}
-        for level, text in scan(page.markup).headings:
+        for level, text in scan_markup(page.markup).headings:
             if level not in self._levels:
                 continue
             if level not in found:

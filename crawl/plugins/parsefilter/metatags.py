@@ -9,8 +9,8 @@ from crawl.config import Config, Property, words
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
-from crawl.parsing.markup_scan import HTML_TYPES, scan
-from crawl.parsing.plain_text import MAX_VALUE
+from crawl.parsing.html.scan import HTML_TYPES, scan_markup
+from crawl.parsing.text.plain import MAX_VALUE
 
 NAMES: Property[tuple[str, ...]] = words(
     "metatags.names",
@@ -37,7 +37,7 @@ class MetatagsParseFilter(ParseFilter):
         if page.mime_type not in HTML_TYPES or parse.url != page.url:
             return parse
         found: dict[str, str] = {}
-        for name, content in scan(page.markup).metas:
+        for name, content in scan_markup(page.markup).metas:
             key = f"metatag.{name}"
             if key in found:
                 found[key] = (found[key] + _SEPARATOR + content)[:MAX_VALUE]

@@ -17,7 +17,7 @@ from crawl.config import Config, Property, file, integer, text
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
-from crawl.parsing.plain_text import storable
+from crawl.parsing.text.plain import storable
 from crawl.urls.rule_lines import RuleLine, rule_lines
 
 FILE: Property[str] = file(
@@ -63,8 +63,8 @@ class RegexParseFilter(ParseFilter):
             if not found.get(rule.name):
                 searched = page.markup if rule.source == "html" else parse.text
                 found[rule.name] = rule.found(searched)
-        said = {name: "true" if is_found else "false" for name, is_found in found.items()}
-        return replace(parse, metadata={**parse.metadata, **said})
+        flags = {name: "true" if is_found else "false" for name, is_found in found.items()}
+        return replace(parse, metadata={**parse.metadata, **flags})
 
 
 def _read(lines: Iterator[RuleLine], max_length: int) -> Iterator[_Rule]:

@@ -15,13 +15,13 @@ from crawl.config import Config, Property, boolean, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.feed_tree import is_feed, small_feed
+from crawl.parsing.formats.feeds import bounded_feed, is_feed
+from crawl.parsing.formats.safe_xml import BadXml
+from crawl.parsing.html.scan import scan_markup
 from crawl.parsing.language import normalised
-from crawl.parsing.links_in_text import MAX_URL
-from crawl.parsing.markup_scan import scan
 from crawl.parsing.page_time import not_the_pages
-from crawl.parsing.plain_text import facts, invalid, one_line, storable
-from crawl.parsing.safe_xml import BadXml
+from crawl.parsing.text.links import MAX_URL
+from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.domains import domain_of
 from crawl.urls.parse import resolve
 
@@ -61,14 +61,14 @@ class FeedParser(Parser):
                 return None
             return (invalid(page.url, "no feed: its root is none of rss, feed or rdf"),)
         try:
-            written = small_feed(page.markup, self._max_entries)
+            written = bounded_feed(page.markup, self._max_entries)
         except BadXml as error:
             return (invalid(page.url, str(error)),)
         try:
             found = _read(written, page.url)
         except Exception as error:  # it stumbles over feeds that are odd enough
             return (invalid(page.url, f"no feed that can be read: {type(error).__name__}"),)
-        entries = [_Entry(entry, page.url) for entry in found.entries[: self._max_entries]]
+        entries = [_FeedEntry(entry, page.url) for entry in found.entries[: self._max_entries]]
         parses = [_feed(page.url, found, entries)]
         if self._with_documents:
             parses += _documents(page.url, entries)
@@ -89,7 +89,7 @@ def _read(feed: bytes, url: str) -> Any:
     )
 
 
-class _Entry:
+class _FeedEntry:
     """One entry, read carefully: any of it may be missing or of another kind."""
 
     def __init__(self, entry: Mapping[str, Any], feed_url: str) -> None:
@@ -121,7 +121,7 @@ class _Entry:
         return storable(_bare(self._markup[:_MAX_TEXT]))
 
 
-def _feed(url: str, found: Any, entries: Sequence[_Entry]) -> Parse:
+def _feed(url: str, found: Any, entries: Sequence[_FeedEntry]) -> Parse:
     about = found.feed
     own = _resolved(url, _text(about, "link"))
     links = [Outlink(own, one_line(_bare(_text(about, "title"))), "", "feed")] if own else []
@@ -148,7 +148,7 @@ def _feed(url: str, found: Any, entries: Sequence[_Entry]) -> Parse:
     )
 
 
-def _documents(url: str, entries: Sequence[_Entry]) -> Iterator[Parse]:
+def _documents(url: str, entries: Sequence[_FeedEntry]) -> Iterator[Parse]:
     """A feed may speak for pages of its own domain only: else anybody could write anybody's."""
     with not_the_pages():  # the first to ask loads the list of public suffixes
         domain = domain_of(url)
@@ -177,7 +177,7 @@ def _dicts(values: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def _bare(markup: str) -> str:
-    return scan(markup).text if "<" in markup or "&" in markup else markup
+    return scan_markup(markup).text if "<" in markup or "&" in markup else markup
 
 
 def _resolved(base: str, target: str) -> str | None:

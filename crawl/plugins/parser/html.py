@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from crawl.config import Config, Property
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
-from crawl.parsing.html_reader import PROPERTIES, HtmlReader, HtmlSettings
-from crawl.parsing.html_tree import read
+from crawl.parsing.html.reader import PROPERTIES, HtmlReader, HtmlSettings
+from crawl.parsing.html.tree import read_html
 from crawl.parsing.settings import HTTP_AGENT_NAME
 
 
@@ -21,9 +21,9 @@ class HtmlParser:
     properties: ClassVar[tuple[Property[Any], ...]] = PROPERTIES
 
     def __init__(self, config: Config) -> None:
-        self._settings = HtmlSettings.of(config, config[HTTP_AGENT_NAME])
+        self._settings = HtmlSettings.from_config(config, config[HTTP_AGENT_NAME])
 
     def parse(self, page: Page) -> Sequence[Parse]:
         reader = HtmlReader(page.url, self._settings)
-        read(page.utf_8, reader)
+        read_html(page.utf_8, reader)
         return (reader.parse(),)

@@ -26,7 +26,7 @@ from crawl.config import Config, Property
 from crawl.html.tokens import VOID
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
-from crawl.parsing.html_reader import PROPERTIES, HtmlReader, HtmlSettings
+from crawl.parsing.html.reader import PROPERTIES, HtmlReader, HtmlSettings
 from crawl.parsing.settings import HTTP_AGENT_NAME
 
 
@@ -37,7 +37,7 @@ class SoupHtmlParser:
     properties: ClassVar[tuple[Property[Any], ...]] = PROPERTIES
 
     def __init__(self, config: Config) -> None:
-        self._settings = HtmlSettings.of(config, config[HTTP_AGENT_NAME])
+        self._settings = HtmlSettings.from_config(config, config[HTTP_AGENT_NAME])
 
     def parse(self, page: Page) -> Sequence[Parse]:
         reader = HtmlReader(page.url, self._settings)

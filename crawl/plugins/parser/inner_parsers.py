@@ -11,9 +11,9 @@ from crawl.interfaces.parser import Parser
 from crawl.interfaces.registry import resolve
 from crawl.model.content import Content
 from crawl.model.parse import Parse
-from crawl.parsing.charset import charset_of, default_codec
-from crawl.parsing.mime import mime_type
 from crawl.parsing.settings import PARSER_DEFAULT_CHARSET, PLUGIN_PARSER
+from crawl.parsing.text.charset import charset_of, default_codec
+from crawl.parsing.text.mime import mime_type
 
 
 class InnerParsers:

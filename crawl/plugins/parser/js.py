@@ -12,7 +12,7 @@ from crawl.config import Config, Property, boolean
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.links_in_text import MAX_LINKS, link_of
+from crawl.parsing.text.links import MAX_LINKS, link_of
 from crawl.urls.parse import resolve
 
 RELATIVE: Property[bool] = boolean(

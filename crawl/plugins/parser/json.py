@@ -13,8 +13,8 @@ from crawl.config import Config, Property, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.links_in_text import MAX_LINKS, link_of, links_in_text
-from crawl.parsing.plain_text import invalid, one_line, storable
+from crawl.parsing.text.links import MAX_LINKS, link_of, links_in_text
+from crawl.parsing.text.plain import invalid, one_line, storable
 from crawl.urls.parse import resolve
 
 MAX_DEPTH: Property[int] = integer(

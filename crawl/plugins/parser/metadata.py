@@ -12,7 +12,7 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse
-from crawl.parsing.plain_text import facts, one_line
+from crawl.parsing.text.plain import facts, one_line
 from crawl.urls.parse import parse as parse_url
 
 _MAX_HEADER = 1000

@@ -12,7 +12,7 @@ from crawl.config import Config, Property, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse
-from crawl.parsing.plain_text import invalid
+from crawl.parsing.text.plain import invalid
 
 MAX_PAGES: Property[int] = integer(
     "parser.pdf.max.pages",
@@ -46,6 +46,6 @@ class PdfParser(Parser):
     def parse(self, page: Page) -> Sequence[Parse]:
         if b"%PDF-" not in page.body[:_HEAD]:
             return (invalid(page.url, "no PDF: it does not begin with %PDF-"),)
-        from crawl.parsing.pdf_reading import read_pdf  # it is slow to import
+        from crawl.parsing.formats.pdf import read_pdf  # it is slow to import
 
         return (read_pdf(page.url, page.body, self._max_pages, self._max_text),)

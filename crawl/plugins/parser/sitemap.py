@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, ClassVar
 
 from crawl.config import Config, Property, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.links_in_text import MAX_LINKS
-from crawl.parsing.plain_text import facts, invalid
-from crawl.parsing.safe_xml import BadXml
-from crawl.parsing.sitemaps import Sitemap, SitemapKind, read_sitemap
+from crawl.parsing.formats.safe_xml import BadXml
+from crawl.parsing.formats.sitemaps import Sitemap, SitemapKind, read_sitemap
+from crawl.parsing.text.links import MAX_LINKS
+from crawl.parsing.text.plain import facts, invalid
 from crawl.urls.parse import parse as parse_url
 
 MAX_URLS: Property[int] = integer(
@@ -45,8 +44,15 @@ class SitemapParser(Parser):
             return (invalid(page.url, str(error)),)
         if sitemap is None:
             return None
-        links = tuple(islice(_links(sitemap), MAX_LINKS))
-        return (Parse(page.url, outlinks=links, metadata=_summary(sitemap)),)
+        links = tuple(_links(sitemap))
+        return (
+            Parse(
+                page.url,
+                outlinks=links[:MAX_LINKS],
+                outlinks_over_limit=max(0, len(links) - MAX_LINKS),
+                metadata=_summary(sitemap),
+            ),
+        )
 
 
 def _is_named_so(url: str) -> bool:

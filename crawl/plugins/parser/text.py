@@ -9,8 +9,8 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse
-from crawl.parsing.links_in_text import links_in_text
-from crawl.parsing.plain_text import storable
+from crawl.parsing.text.links import links_in_text
+from crawl.parsing.text.plain import storable
 
 
 class TextParser(Parser):

@@ -20,8 +20,8 @@ from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse, ParseStatus
 from crawl.parsing.language import normalised
-from crawl.parsing.links_in_text import links_in_text
-from crawl.parsing.plain_text import facts, invalid, one_line, storable
+from crawl.parsing.text.links import links_in_text
+from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.parse import parse as parse_url
 
 URL: Property[str] = text(
@@ -76,9 +76,9 @@ class TikaParser(Parser):
             return (Parse(page.url),)
         answer = bytearray()
         try:
-            code = self._ask(page, answer)
+            code = self._request(page, answer)
         except pycurl.error as error:
-            return (self._unanswered(page.url, error, answer),)
+            return (self._failed_request(page.url, error, answer),)
         if code == 422:
             return (invalid(page.url, "Tika cannot read it"),)
         if code != 200:
@@ -94,7 +94,7 @@ class TikaParser(Parser):
             return (Parse(page.url, ParseStatus.EXCEPTION, "Tika's answer is not as expected"),)
         return (_parse_of(page.url, documents),)
 
-    def _ask(self, page: Page, answer: bytearray) -> int:
+    def _request(self, page: Page, answer: bytearray) -> int:
         def take(piece: bytes) -> int:
             if len(answer) + len(piece) > self._max_size:
                 return -1  # which ends the exchange
@@ -121,7 +121,7 @@ class TikaParser(Parser):
         finally:
             curl.close()
 
-    def _unanswered(self, url: str, error: pycurl.error, answer: bytearray) -> Parse:
+    def _failed_request(self, url: str, error: pycurl.error, answer: bytearray) -> Parse:
         code = error.args[0] if error.args else 0
         if code == pycurl.E_OPERATION_TIMEDOUT:
             message = f"Tika did not answer within {self._timeout:g} s"
@@ -129,8 +129,8 @@ class TikaParser(Parser):
         if code == pycurl.E_WRITE_ERROR:
             message = f"Tika's answer is longer than {self._max_size} bytes"
             return Parse(url, ParseStatus.MEMORY, message)
-        told = one_line(str(error.args[1]) if len(error.args) > 1 else str(error), 200)
-        return Parse(url, ParseStatus.EXCEPTION, f"Tika cannot be asked: {told}")
+        reason = one_line(str(error.args[1]) if len(error.args) > 1 else str(error), 200)
+        return Parse(url, ParseStatus.EXCEPTION, f"Tika cannot be asked: {reason}")
 
 
 def _parse_of(url: str, documents: Sequence[Mapping[str, Any]]) -> Parse:

@@ -9,10 +9,10 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
+from crawl.parsing.formats.safe_xml import BadXml, local_name, read_xml
 from crawl.parsing.language import normalised
-from crawl.parsing.links_in_text import MAX_LINKS, MAX_URL
-from crawl.parsing.plain_text import facts, invalid, one_line, storable
-from crawl.parsing.safe_xml import BadXml, local_name, read
+from crawl.parsing.text.links import MAX_LINKS, MAX_URL
+from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.parse import resolve
 
 _XLINK = "{http://www.w3.org/1999/xlink}href"
@@ -37,9 +37,9 @@ class XmlParser(Parser):
         """There is nothing to set."""
 
     def parse(self, page: Page) -> Sequence[Parse]:
-        document = _Document(page.url)
+        document = _XmlDocument(page.url)
         try:
-            read(page.markup, document)
+            read_xml(page.markup, document)
         except BadXml as error:
             return (invalid(page.url, str(error)),)
         return (
@@ -48,20 +48,22 @@ class XmlParser(Parser):
                 title=one_line("".join(document.title or ())),
                 text=storable(document.text()),
                 outlinks=tuple(document.links),
+                outlinks_over_limit=document.links_over_limit,
                 language=normalised(document.language),
                 metadata=facts({"xml.root": document.root}),
             ),
         )
 
 
-class _Document:
-    """Text, title and links, as the events tell them."""
+class _XmlDocument:
+    """Collects text, title and links from XML events."""
 
     def __init__(self, url: str) -> None:
         self.root = ""
         self.language = ""
         self.title: list[str] | None = None
         self.links: dict[Outlink, None] = {}
+        self.links_over_limit = 0
         self._url = url
         self._base = url
         self._pieces: list[str] = []
@@ -80,7 +82,7 @@ class _Document:
         if tag == "title" and self.title is None:
             self.title = []
             self._in_title = True
-        if attributes and len(self.links) < MAX_LINKS:
+        if attributes:
             self._link(tag, attributes)
 
     def data(self, text: str) -> None:
@@ -106,6 +108,9 @@ class _Document:
         for attribute in _LINKS:
             target = attributes.get(attribute, "").strip()
             if not target or len(target) > MAX_URL or target.startswith("#"):
+                continue
+            if len(self.links) >= MAX_LINKS:
+                self.links_over_limit += 1
                 continue
             url = resolve(self._base, target)
             if url is not None:

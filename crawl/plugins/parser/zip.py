@@ -19,8 +19,8 @@ from crawl.config import Config, Property, integer, size
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.links_in_text import MAX_LINKS
-from crawl.parsing.plain_text import facts, invalid, one_line, storable
+from crawl.parsing.text.links import MAX_LINKS
+from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.plugins.parser.inner_parsers import InnerParsers
 from crawl.urls.parse import parse as parse_url
 
@@ -52,7 +52,7 @@ _FAULTS = (
 
 
 class _Bomb(Exception):
-    """It unpacks to far more than it is."""
+    """A decompression bomb: it unpacks to far more than its size."""
 
 
 class ZipParser(Parser):
@@ -112,59 +112,68 @@ class ZipParser(Parser):
     def _archive(self, page: Page) -> Parse:
         if page.body.count(_DIRECTORY_ENTRY) > _MOST_ENTRIES:
             raise _Bomb(f"an archive of more than {_MOST_ENTRIES} members")
-        found = _Found()
+        contents = _ArchiveContents()
         with zipfile.ZipFile(io.BytesIO(page.body)) as archive:
             members = [info for info in archive.infolist() if not info.is_dir()]
             for info in members[: self._max_members]:
-                if found.unpacked >= self._max_size:
+                if contents.unpacked >= self._max_size:
                     break
-                self._member(archive, info, found)
+                self._member(archive, info, contents)
         return Parse(
             page.url,
-            text=storable("\n\n".join(found.texts)),
-            outlinks=tuple(found.links)[:MAX_LINKS],
-            metadata=facts({"zip.members": len(members), "zip.members.read": found.read}),
+            text=storable("\n\n".join(contents.texts)),
+            outlinks=tuple(contents.links),
+            outlinks_over_limit=contents.links_over_limit,
+            metadata=facts({"zip.members": len(members), "zip.members.read": contents.read}),
         )
 
-    def _member(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, found: _Found) -> None:
+    def _member(
+        self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, contents: _ArchiveContents
+    ) -> None:
         kind = self._by_suffix.guess_type(info.filename.rpartition("/")[2])
         is_closed = info.flag_bits & 1 or info.compress_type not in _READ_METHODS
         if kind[0] is None or kind[1] or is_closed or not self._inner.can_read(kind[0]):
             return
-        left = self._max_size - found.unpacked
+        left = self._max_size - contents.unpacked
         try:
             with archive.open(info) as packed:
                 body = packed.read(left + 1)
         except _FAULTS:
             return  # the others may be whole
-        found.unpacked += len(body)
+        contents.unpacked += len(body)
         self._check(len(body), info.compress_size)
         if len(body) > left:
             return
-        parses = self._inner.parse(f"{_INSIDE}//archive/{found.read}", body, kind[0])
+        parses = self._inner.parse(f"{_INSIDE}//archive/{contents.read}", body, kind[0])
         if parses and parses[0].status.is_success:
-            found.add(info.filename, parses[0])
+            contents.add(info.filename, parses[0])
 
     def _check(self, unpacked: int, packed: int) -> None:
         if unpacked > max(_SMALL, packed * self._max_ratio):
             raise _Bomb(f"unpacks to more than {self._max_ratio} times its size")
 
 
-class _Found:
-    """What the members come to, taken together."""
+class _ArchiveContents:
+    """Text and links of all members together."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.links: dict[Outlink, None] = {}
+        self.links_over_limit = 0
         self.unpacked = 0
         self.read = 0
 
     def add(self, name: str, parse: Parse) -> None:
         self.read += 1
         self.texts += filter(None, (one_line(name, 200), parse.title, parse.text))
+        self.links_over_limit += parse.outlinks_over_limit
         for link in parse.outlinks:
-            if len(self.links) < MAX_LINKS and not link.url.startswith(_INSIDE):
+            if link.url.startswith(_INSIDE) or link in self.links:
+                continue
+            if len(self.links) < MAX_LINKS:
                 self.links[link] = None
+            else:
+                self.links_over_limit += 1
 
 
 def _without_suffix(url: str) -> str:

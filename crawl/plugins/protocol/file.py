@@ -1,7 +1,7 @@
-"""protocol file: files and folders of this machine, below one folder that is named first.
+"""protocol file: files and folders of this machine below `file.root`.
 
-Nothing is read unless `file.root` is set, and nothing outside of it, whatever a link or a
-symbolic link says. Links and redirects from the web to files are dropped before (rules/), so
+Nothing is read unless `file.root` is set, and nothing outside of it, wherever a link or a
+symbolic link leads. Links and redirects from the web to files are dropped before (rules/), so
 that what is read is what seeds name and what lies below.
 """
 
@@ -29,7 +29,7 @@ from crawl.interfaces.protocol import (
     Response,
     Truncation,
 )
-from crawl.plugins.protocol.listing import SHORTEST_LINE, listing_page
+from crawl.plugins.protocol.shared.directory_listing import SHORTEST_LINE, listing_page
 from crawl.urls.parse import parse
 
 ROOT: Property[str] = text(
@@ -130,7 +130,7 @@ class FileProtocol(FetchProtocol):
 
 
 def _entries(folder: int, limit: int) -> Iterator[tuple[str, bool]]:
-    """The first ones by name; no more are held than a page of that size can list."""
+    """The first entries by name; no more are held than a page of that size can list."""
     most = limit // SHORTEST_LINE + 1
     with os.scandir(folder) as found:
         for entry in heapq.nsmallest(most, found, key=lambda each: each.name):

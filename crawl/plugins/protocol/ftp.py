@@ -1,7 +1,7 @@
 """protocol ftp: files and folders of FTP servers, by libcurl.
 
 libcurl, because ftplib has no time limit for a whole document; the addresses of data
-connections that a server names are not believed.
+connections that a server names are ignored.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.net.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
-from crawl.plugins.protocol.body import Body
-from crawl.plugins.protocol.curl_errors import CONNECTING, kind_of
-from crawl.plugins.protocol.limits import LIMIT_PROPERTIES, Limits
-from crawl.plugins.protocol.listing import listing_page
-from crawl.plugins.protocol.target import Target, target_of
+from crawl.plugins.protocol.curl.errors import CONNECT_ERRNO_KINDS, failure_kind
+from crawl.plugins.protocol.shared.body import Body
+from crawl.plugins.protocol.shared.directory_listing import listing_page
+from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
+from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
 USERNAME: Property[str] = text("ftp.username", "anonymous", "User of FTP servers.")
 PASSWORD: Property[str] = text("ftp.password", "anonymous@example.com", "Password of that user.")
@@ -47,7 +47,7 @@ _CODES: Final = {
     pycurl.E_REMOTE_ACCESS_DENIED: 404,
     pycurl.E_LOGIN_DENIED: 401,
 }
-"""What a refusal is as a code of HTTP: the outcome table knows these."""
+"""Refusals as HTTP status codes, which the fetcher's outcome table knows."""
 
 _UNIX = re.compile(r"(?P<kind>[-dl])\S{9,}(?:\s+\S+){7}\s(?P<name>.+)")
 _DOS = re.compile(r"\d\d-\d\d-\d{2,4}\s+\S+\s+(?P<kind><DIR>|\d+)\s+(?P<name>.+)")
@@ -56,7 +56,7 @@ _SYSTEM = SystemClock()
 
 
 class FtpProtocol(FetchProtocol):
-    """`ftp`: one connection a file."""
+    """`ftp`: one connection for each file."""
 
     schemes: tuple[str, ...] = ("ftp",)
     properties: ClassVar[tuple[Property[Any], ...]] = (
@@ -76,7 +76,7 @@ class FtpProtocol(FetchProtocol):
         monotonic: Callable[[], float] = _SYSTEM.monotonic,
     ) -> None:
         waits = max(1.0, config[TIMEOUT] / 1000)
-        limits = replace(Limits.of(config), connect=waits, low_speed_time=waits)
+        limits = replace(TransferLimits.of(config), connect=waits, low_speed_time=waits)
         limit = config[CONTENT_LIMIT]
         self._limits = replace(limits, body=limits.body_of(limit))
         self._login = (config[USERNAME], config[PASSWORD])
@@ -84,7 +84,7 @@ class FtpProtocol(FetchProtocol):
         self._monotonic = monotonic
 
     def fetch(self, request: Request) -> Response | Failure:
-        target = target_of(request.url)
+        target = request_target(request.url)
         if target is None or target.server.scheme != "ftp":
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an ftp URL")
         located = self._resolver.locate(target.server.host)
@@ -94,7 +94,7 @@ class FtpProtocol(FetchProtocol):
         curl = pycurl.Curl()
         try:
             self._prepare(curl, target, located.addresses[0], body, request)
-            return self._transfer(curl, target, located.addresses[0], body, request)
+            return self._perform(curl, target, located.addresses[0], body, request)
         except (ValueError, UnicodeError) as error:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, str(error))
         finally:
@@ -104,10 +104,10 @@ class FtpProtocol(FetchProtocol):
         """Nothing is kept."""
 
     def _prepare(
-        self, curl: Any, target: Target, address: str, body: Body, request: Request
+        self, curl: Any, target: RequestTarget, address: str, body: Body, request: Request
     ) -> None:
         bracketed = f"[{address}]" if ":" in address else address
-        curl.setopt(pycurl.URL, target.plain)
+        curl.setopt(pycurl.URL, target.url)
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:{target.server.port}"])
         curl.setopt(pycurl.PROXY, "")
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
@@ -126,8 +126,8 @@ class FtpProtocol(FetchProtocol):
             curl.setopt(pycurl.TIMECONDITION, pycurl.TIMECONDITION_IFMODSINCE)
             curl.setopt(pycurl.TIMEVALUE, request.modified_since_ms // 1000)
 
-    def _transfer(
-        self, curl: Any, target: Target, address: str, body: Body, request: Request
+    def _perform(
+        self, curl: Any, target: RequestTarget, address: str, body: Body, request: Request
     ) -> Response | Failure:
         started = self._monotonic()
         code, message = 0, ""
@@ -141,7 +141,7 @@ class FtpProtocol(FetchProtocol):
                 request.url, _CODES[code], ip=address, sent=started, elapsed_ms=elapsed_ms
             )
         if code and not body.truncated:
-            if body.wire and code == pycurl.E_OPERATION_TIMEDOUT:
+            if body.wire_bytes and code == pycurl.E_OPERATION_TIMEDOUT:
                 body.truncated = Truncation.TIME
             else:  # a file that broke off, too: body.py has the rule
                 kind = self._kind(curl, code, message)
@@ -175,10 +175,10 @@ class FtpProtocol(FetchProtocol):
             slow = message.startswith("Operation too slow")
             return FailureKind.LOW_SPEED if slow else FailureKind.TOTAL_TIMEOUT
         if code == pycurl.E_COULDNT_CONNECT:
-            known = CONNECTING.get(curl.getinfo(pycurl.OS_ERRNO))
+            known = CONNECT_ERRNO_KINDS.get(curl.getinfo(pycurl.OS_ERRNO))
             if known is not None:
                 return known
-        return kind_of(code, message, proxied=False)
+        return failure_kind(code, message, proxied=False)
 
 
 def _headers(modified: int) -> Headers:
@@ -186,7 +186,7 @@ def _headers(modified: int) -> Headers:
 
 
 def _entries(listing: str) -> Iterator[tuple[str, bool]]:
-    """Of a LIST as Unix or as Windows servers write it; other lines are passed over."""
+    """The entries of a LIST as Unix or Windows servers write it; other lines are skipped."""
     for line in listing.splitlines():
         found = _UNIX.fullmatch(line.rstrip()) or _DOS.fullmatch(line.rstrip())
         if found is None:

@@ -1,4 +1,4 @@
-"""What both HTTP plugins do before a request is sent: who is asked, where, and as whom."""
+"""What both HTTP plugins do before a request is sent: proxy, address, headers, credentials."""
 
 from __future__ import annotations
 
@@ -18,36 +18,40 @@ from crawl.net.dns import (
     Resolve,
     system_addresses,
 )
-from crawl.plugins.protocol.asking import ASKING_PROPERTIES, Asking, RequestHeaders
-from crawl.plugins.protocol.connecting import CONNECTING_PROPERTIES
-from crawl.plugins.protocol.credentials import AUTH_FILE, Credentials, credentials
-from crawl.plugins.protocol.limits import LIMIT_PROPERTIES, Limits
-from crawl.plugins.protocol.proxies import PROXY_PROPERTIES, Proxies
-from crawl.plugins.protocol.target import Target, target_of
+from crawl.plugins.protocol.shared.connections import CONNECTION_PROPERTIES
+from crawl.plugins.protocol.shared.credentials import AUTH_FILE, Credentials, credentials
+from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
+from crawl.plugins.protocol.shared.proxies import PROXY_PROPERTIES, ProxyRules
+from crawl.plugins.protocol.shared.request_headers import (
+    HEADER_PROPERTIES,
+    HeaderBuilder,
+    RequestHeaders,
+)
+from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
 SYSTEM = SystemClock()
 
 
-def is_asked_here(target: Target, proxy: str) -> bool:
-    """Whether the host must be looked up, or its address judged, by us."""
+def must_resolve_host(target: RequestTarget, proxy: str) -> bool:
+    """Whether the host must be resolved, or its address checked, here and not by a proxy."""
     return not proxy or target.server.is_literal
 
 
 @quick_value(frozen=True, slots=True)
-class Sending:
-    """A request, with all that is needed to make and to tell it."""
+class OutgoingRequest:
+    """A request with all that is needed to send and to record it."""
 
     request: Request
-    target: Target
+    target: RequestTarget
     address: str
-    """Pinned; empty behind a proxy."""
+    """The pinned address; empty behind a proxy."""
     proxy: str
     headers: RequestHeaders
     digest: Credentials | None
-    """Where a challenge is to be answered."""
+    """Credentials for a Digest challenge, where one is to be answered."""
 
     def head(self, version: str) -> bytes:
-        """The request as it is sent; HTTP/2 in the spelling of its forerunner."""
+        """The head of the request as it is stored; HTTP/2 is written as HTTP/1.1 would be."""
         first = f"GET {self.target.path} {version}\r\nHost: {self.target.server.authority}\r\n"
         return first.encode("latin-1", "replace") + self.headers.rendered
 
@@ -58,13 +62,13 @@ class Sending:
 
 
 class HttpBase(FetchProtocol):
-    """A plugin adds `send` and `close`."""
+    """The common part of the HTTP plugins; each adds `send` and `close`."""
 
     schemes: tuple[str, ...] = ("http", "https")
     properties: ClassVar[tuple[Property[Any], ...]] = (
-        *ASKING_PROPERTIES,
+        *HEADER_PROPERTIES,
         *LIMIT_PROPERTIES,
-        *CONNECTING_PROPERTIES,
+        *CONNECTION_PROPERTIES,
         *PROXY_PROPERTIES,
         AUTH_FILE,
         *DNS_PROPERTIES,
@@ -77,47 +81,47 @@ class HttpBase(FetchProtocol):
         resolver: Resolve = system_addresses,
         monotonic: Callable[[], float] = SYSTEM.monotonic,
     ) -> None:
-        self.limits = Limits.of(config)
+        self.limits = TransferLimits.of(config)
         self.monotonic = monotonic
         self.resolver = HostResolver(config, resolver, monotonic=monotonic)
-        self._asking = Asking(config)
-        # None where there are none: they are asked about every page
-        self._proxies = Proxies(config) or None
+        self._header_builder = HeaderBuilder(config)
+        # None where there are none: they are looked up for every page
+        self._proxy_rules = ProxyRules(config) or None
         self._credentials = credentials(config) or None
 
     def fetch(self, request: Request) -> Response | Failure:
-        target = target_of(request.url)
+        target = request_target(request.url)
         if target is None or target.server.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
         proxy = self.proxy_of(target)
         host = target.server.host
         located = (
             self.resolver.locate(host)
-            if is_asked_here(target, proxy)
+            if must_resolve_host(target, proxy)
             else self.resolver.proxied_lookup(host)
         )
         prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
 
-    def proxy_of(self, target: Target) -> str:
-        """The proxy to go by, in turn where there are several; empty for none."""
-        return "" if self._proxies is None else self._proxies.proxy_for(target.server)
+    def proxy_of(self, target: RequestTarget) -> str:
+        """The URL of the proxy to use, the next where there are several; empty for none."""
+        return "" if self._proxy_rules is None else self._proxy_rules.proxy_for(target.server)
 
     def prepare(
-        self, request: Request, target: Target, proxy: str, located: HostLookup
-    ) -> Sending | Failure:
-        """Everything before the sending."""
+        self, request: Request, target: RequestTarget, proxy: str, located: HostLookup
+    ) -> OutgoingRequest | Failure:
+        """All that must be known to send the request; a Failure where it may not be sent."""
         if not located.addresses:
             return Failure(request.url, located.kind, located.message)
-        headers = self._asking.headers(request, target.server.host)
+        headers = self._header_builder.headers(request, target.server.host)
         known = self._credentials
         login = None if known is None else known.get(target.server.host)
         if login is not None and login.header:
             headers = RequestHeaders((*headers.pairs, ("Authorization", login.header)))
             login = None
         address = "" if proxy else located.addresses[0]
-        return Sending(request, target, address, proxy, headers, login)
+        return OutgoingRequest(request, target, address, proxy, headers, login)
 
     @abstractmethod
-    def send(self, sending: Sending) -> Response | Failure:
-        """Sends it once, and reads the answer."""
+    def send(self, outgoing: OutgoingRequest) -> Response | Failure:
+        """Sends the request once and reads the response."""

@@ -21,13 +21,18 @@ from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.masking import masked_head
 from crawl.net.dns import Resolve, system_addresses
-from crawl.plugins.protocol.body import Body, is_lost
-from crawl.plugins.protocol.connecting import IDLE_TIME, MAX_IDLE, TLS_CHECK, authorities
-from crawl.plugins.protocol.head import Head
-from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, Sending
-from crawl.plugins.protocol.pinned_adapter import PinnedAdapter, PinnedRequest
-from crawl.plugins.protocol.requests_errors import FOREIGN, kind_of
-from crawl.plugins.protocol.watched_sockets import CURRENT, Watch, WatchedSSLSocket
+from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, OutgoingRequest
+from crawl.plugins.protocol.requests_client.adapter import PinnedAdapter, PinnedRequest
+from crawl.plugins.protocol.requests_client.errors import TRANSFER_ERRORS, failure_kind
+from crawl.plugins.protocol.requests_client.sockets import CURRENT, TransferWatch, WatchedSSLSocket
+from crawl.plugins.protocol.shared.body import Body, is_incomplete_page
+from crawl.plugins.protocol.shared.connections import (
+    IDLE_TIME,
+    MAX_IDLE,
+    TLS_CHECK,
+    certificate_authorities,
+)
+from crawl.plugins.protocol.shared.response_head import ResponseHead
 
 _PIECE = 64 * 1024
 
@@ -43,8 +48,8 @@ class RequestsProtocol(HttpBase):
         monotonic: Callable[[], float] = SYSTEM.monotonic,
     ) -> None:
         super().__init__(config, resolver=resolver, monotonic=monotonic)
-        speak_socks = self._proxies is not None and self._proxies.speak_socks
-        if speak_socks and find_spec("socks") is None:
+        uses_socks = self._proxy_rules is not None and self._proxy_rules.uses_socks
+        if uses_socks and find_spec("socks") is None:
             raise ConfigError(
                 "http-requests cannot speak SOCKS without PySocks: install requests[socks],"
                 " or use the protocol http"
@@ -55,25 +60,25 @@ class RequestsProtocol(HttpBase):
     def close(self) -> None:
         self._adapter.close()
 
-    def send(self, sending: Sending) -> Response | Failure:
-        headers = {"Host": sending.target.server.authority, **dict(sending.headers.pairs)}
-        answer = self._send_once(sending, headers)
-        if sending.digest is None or isinstance(answer, Failure) or answer.code != 401:
+    def send(self, outgoing: OutgoingRequest) -> Response | Failure:
+        headers = {"Host": outgoing.target.server.authority, **dict(outgoing.headers.pairs)}
+        answer = self._send_once(outgoing, headers)
+        if outgoing.digest is None or isinstance(answer, Failure) or answer.code != 401:
             return answer
-        authorization = _digest(sending, answer.header("WWW-Authenticate"))
+        authorization = _digest(outgoing, answer.header("WWW-Authenticate"))
         if not authorization:
             return answer
-        return self._send_once(sending, {**headers, "Authorization": authorization})
+        return self._send_once(outgoing, {**headers, "Authorization": authorization})
 
-    def _send_once(self, sending: Sending, headers: dict[str, str]) -> Response | Failure:
-        watch = Watch(self.limits, self.monotonic)
-        body = Body(self.limits.body_of(sending.request.max_bytes))
-        transfer = _Transfer(sending, watch, body)
+    def _send_once(self, outgoing: OutgoingRequest, headers: dict[str, str]) -> Response | Failure:
+        watch = TransferWatch(self.limits, self.monotonic)
+        body = Body(self.limits.body_of(outgoing.request.max_bytes))
+        transfer = _Transfer(outgoing, watch, body)
         CURRENT.watch = watch
         try:
-            proxy = sending.proxy
+            proxy = outgoing.proxy
             raw = self._adapter.send(
-                PinnedRequest(sending, headers),
+                PinnedRequest(outgoing, headers),
                 stream=True,
                 proxies={"http": proxy, "https": proxy} if proxy else None,
                 timeout=(min(self.limits.connect, self.limits.total), self.limits.first_byte),
@@ -82,28 +87,28 @@ class RequestsProtocol(HttpBase):
                 transfer.read(raw, self._idle_time)
             finally:
                 raw.close() if transfer.broken else raw.release_conn()
-        except FOREIGN as error:
+        except TRANSFER_ERRORS as error:
             transfer.error = error
         finally:
             CURRENT.watch = None
         answer = transfer.answer(round((self.monotonic() - watch.started) * 1000))
         if isinstance(answer, Failure) and not watch.sent_at:
-            self.resolver.demote(sending.target.server.host, sending.address)
+            self.resolver.demote(outgoing.target.server.host, outgoing.address)
         return answer
 
 
 class _Transfer:
-    """One request and what came of it."""
+    """One request and its response."""
 
-    def __init__(self, sending: Sending, watch: Watch, body: Body) -> None:
-        self.sending = sending
+    def __init__(self, outgoing: OutgoingRequest, watch: TransferWatch, body: Body) -> None:
+        self.outgoing = outgoing
         self.watch = watch
         self.body = body
-        self.head: Head | None = None
+        self.head: ResponseHead | None = None
         self.cipher = ""
         self.error: Exception | None = None
         self.broken = True
-        """The connection cannot serve another request."""
+        """Whether the connection cannot serve another request."""
 
     def read(self, raw: Any, idle_time: float) -> None:
         """Reads the body from urllib3's response, whose head has come."""
@@ -129,18 +134,18 @@ class _Transfer:
             connection.keep_until = watch.now() + keep
 
     def answer(self, elapsed_ms: int) -> Response | Failure:
-        sending, watch, body, head = self.sending, self.watch, self.body, self.head
+        outgoing, watch, body, head = self.outgoing, self.watch, self.body, self.head
         kind, message = self._failure()
-        if kind is None and head is not None and is_lost(head.code, body.truncated):
-            kind, message = FailureKind.DISCONNECTED, body.broke_off
+        if kind is None and head is not None and is_incomplete_page(head.code, body.truncated):
+            kind, message = FailureKind.DISCONNECTED, body.broke_off_message
         if kind is None and head is not None and head.code >= 200:
             return Response(
-                url=sending.request.url,
+                url=outgoing.request.url,
                 code=head.code,
                 headers=head.headers,
                 body=body.content(),
                 truncated=body.truncated,
-                ip=sending.address,
+                ip=outgoing.address,
                 version=head.version,
                 cipher=self.cipher,
                 request_headers=masked_head(watch.request),
@@ -149,10 +154,10 @@ class _Transfer:
                 elapsed_ms=elapsed_ms,
             )
         kind = kind or FailureKind.MALFORMED_RESPONSE
-        return sending.failure(kind, message or "no final answer", watch.sent_at, elapsed_ms)
+        return outgoing.failure(kind, message or "no final answer", watch.sent_at, elapsed_ms)
 
     def _failure(self) -> tuple[FailureKind | None, str]:
-        """Why there is no answer; a body that breaks off is one."""
+        """Why there is no response; one whose body breaks off is a response."""
         error, expired = self.error, self.watch.expired
         message = " ".join(str(error).split()) if error else ""
         if self.body.fault:
@@ -167,13 +172,17 @@ class _Transfer:
                 return None, ""
             if self.watch.sent_at:
                 return expired, message
-        kind = kind_of(error)
+        kind = failure_kind(error)
         if kind is FailureKind.OTHER and not self.watch.sent_at and _timed_out(error):
             return FailureKind.CONNECT_TIMEOUT, message  # in the midst of a handshake
         if kind is FailureKind.DISCONNECTED and self.head is not None:
             self.body.truncated = self.body.truncated or Truncation.DISCONNECT
             return None, ""
-        if kind is FailureKind.DISCONNECTED and self.watch.is_kept and not self.watch.is_answered:
+        if (
+            kind is FailureKind.DISCONNECTED
+            and self.watch.is_reused
+            and not self.watch.has_response_begun
+        ):
             return FailureKind.STALE_CONNECTION, message
         return kind, message
 
@@ -194,22 +203,22 @@ def _cipher(connection: Any) -> str:
     return f"{secured.version()} / {cipher[0]}" if cipher else ""
 
 
-def _digest(sending: Sending, challenge: str) -> str:
-    """The answer to a challenge; empty where it is none for digest."""
+def _digest(outgoing: OutgoingRequest, challenge: str) -> str:
+    """The Authorization header for a challenge; empty where it is not a Digest challenge."""
     scheme, _, fields = challenge.partition(" ")
-    if sending.digest is None or scheme.lower() != "digest":
+    if outgoing.digest is None or scheme.lower() != "digest":
         return ""
-    auth = HTTPDigestAuth(sending.digest.user, sending.digest.secret)
+    auth = HTTPDigestAuth(outgoing.digest.user, outgoing.digest.secret)
     auth.init_per_thread_state()
     auth._thread_local.chal = parse_dict_header(fields)
     try:
-        return auth.build_digest_header("GET", sending.target.plain) or ""
+        return auth.build_digest_header("GET", outgoing.target.url) or ""
     except (KeyError, ValueError):
         return ""
 
 
 def _context(config: Config) -> ssl.SSLContext:
-    trusted = authorities(config)
+    trusted = certificate_authorities(config)
     context = ssl.create_default_context(cafile=trusted.file or None, capath=trusted.folder or None)
     context.sslsocket_class = WatchedSSLSocket
     if not config[TLS_CHECK]:

@@ -14,7 +14,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.plugins.schedule.adaptive_rules import Bounds, Rates, host_bounds, mime_rates
-from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, Visit, fixed_interval
+from crawl.plugins.schedule.base import MAX_INTERVAL_S, BaseFetchSchedule, PageVisit, fixed_interval
 from crawl.urls.parse import host_of
 
 INC_RATE = number(
@@ -36,7 +36,7 @@ MIN_INTERVAL = duration(
     "Shortest interval.",
     unit="s",
     minimum=1,
-    maximum=LONGEST_S,
+    maximum=MAX_INTERVAL_S,
 )
 MAX_INTERVAL = duration(
     "db.fetch.schedule.adaptive.max_interval",
@@ -44,7 +44,7 @@ MAX_INTERVAL = duration(
     "Longest interval.",
     unit="s",
     minimum=1,
-    maximum=LONGEST_S,
+    maximum=MAX_INTERVAL_S,
 )
 SYNC_DELTA = boolean(
     "db.fetch.schedule.adaptive.sync_delta",
@@ -98,7 +98,7 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
         self._host_bounds = host_bounds(config, HOSTS_FILE, self._bounds)
         self._mime_rates = mime_rates(config, MIME_FILE)
 
-    def again(self, datum: CrawlDatum, visit: Visit) -> CrawlDatum:
+    def reschedule(self, datum: CrawlDatum, visit: PageVisit) -> CrawlDatum:
         fixed = fixed_interval(datum)
         if fixed is not None:
             return replace(

@@ -1,4 +1,4 @@
-"""What all built-in schedules share (Nutch's AbstractFetchSchedule), and the keys of it."""
+"""What all built-in schedules share: Nutch's AbstractFetchSchedule."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from crawl.model.tables import TIMESTAMP
 from crawl.model.value import replace
 
 DAY_MS = 86_400_000
-LONGEST_S = 2**31 - 1
+MAX_INTERVAL_S = 2**31 - 1
 """The longest interval that the CrawlDb's column can hold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """A page that was reached."""
+class PageVisit:
+    """One successful fetch of a page, as a schedule sees it."""
 
     url: str
     fetched: int
@@ -42,7 +42,7 @@ class Visit:
 
 
 class BaseFetchSchedule(FetchSchedule):
-    """Everything but `again`: what follows from a fetch."""
+    """Everything of a schedule but `reschedule`, which each plugin adds."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (
         DB_FETCH_INTERVAL_DEFAULT,
@@ -63,7 +63,7 @@ class BaseFetchSchedule(FetchSchedule):
         # a due time beyond the longest interval was set under other settings: mend it
         return datum.fetch_time <= now or datum.fetch_time - now > self._max * 1000
 
-    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         due = datums["fetch_time"].combine_chunks()
         beyond = now + self._max * 1000
         return pc.or_(
@@ -81,10 +81,10 @@ class BaseFetchSchedule(FetchSchedule):
         modified: int,
         change: PageChange,
     ) -> CrawlDatum:
-        return self.again(replace(datum, retries=0), Visit(url, fetched, modified, change))
+        return self.reschedule(replace(datum, retries=0), PageVisit(url, fetched, modified, change))
 
     @abstractmethod
-    def again(self, datum: CrawlDatum, visit: Visit) -> CrawlDatum:
+    def reschedule(self, datum: CrawlDatum, visit: PageVisit) -> CrawlDatum:
         """The record with its next interval, due time and `modified_time`."""
 
     def after_gone(self, url: str, datum: CrawlDatum, *, fetched: int) -> CrawlDatum:
@@ -125,4 +125,4 @@ def fixed_interval(datum: CrawlDatum) -> int | None:
         seconds = float(text)
     except ValueError:
         return None
-    return round(seconds) if math.isfinite(seconds) and 1 <= seconds <= LONGEST_S else None
+    return round(seconds) if math.isfinite(seconds) and 1 <= seconds <= MAX_INTERVAL_S else None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.value import replace
-from crawl.plugins.schedule.base import BaseFetchSchedule, Visit
+from crawl.plugins.schedule.base import BaseFetchSchedule, PageVisit
 
 
 class DefaultFetchSchedule(BaseFetchSchedule):
     """Nutch's DefaultFetchSchedule."""
 
-    def again(self, datum: CrawlDatum, visit: Visit) -> CrawlDatum:
+    def reschedule(self, datum: CrawlDatum, visit: PageVisit) -> CrawlDatum:
         interval = datum.fetch_interval or self._default
         return replace(
             datum,

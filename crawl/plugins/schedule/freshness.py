@@ -16,7 +16,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from crawl.plugins.schedule.change_rate import Belief
+from crawl.plugins.schedule.change_rate import ChangeRateEstimate
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,14 +25,14 @@ _HALVINGS = 40
 _GRID = 4000
 
 
-def worth(belief: Belief, age: float) -> float:
+def worth(estimate: ChangeRateEstimate, age: float) -> float:
     """What a visit is worth at that age, in days of freshness."""
-    log_grown = math.log1p(age / belief.days)
-    excess = belief.shape - 1
+    log_grown = math.log1p(age / estimate.days)
+    excess = estimate.shape - 1
     if abs(excess) < _NEAR_ONE:
         excess = _NEAR_ONE
-    fresh = belief.days * -math.expm1(-excess * log_grown) / excess
-    return max(fresh - age * math.exp(-belief.shape * log_grown), 0.0)
+    fresh = estimate.days * -math.expm1(-excess * log_grown) / excess
+    return max(fresh - age * math.exp(-estimate.shape * log_grown), 0.0)
 
 
 def worths(shape: Floats, days: Floats, age: Floats) -> Floats:
@@ -44,23 +44,27 @@ def worths(shape: Floats, days: Floats, age: Floats) -> Floats:
     return np.maximum(added, 0.0)
 
 
-def days_until_worth(belief: Belief, price: float, shortest: float, longest: float) -> float:
+def days_until_worth(
+    estimate: ChangeRateEstimate, price: float, shortest: float, longest: float
+) -> float:
     """The age at which a visit is worth the price, within bounds."""
-    if worth(belief, longest) <= price:
+    if worth(estimate, longest) <= price:
         return longest
-    if worth(belief, shortest) >= price:
+    if worth(estimate, shortest) >= price:
         return shortest
     low, high = math.log(shortest), math.log(longest)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if worth(belief, math.exp(middle)) < price:
+        if worth(estimate, math.exp(middle)) < price:
             low = middle
         else:
             high = middle
     return math.exp(high)
 
 
-def price_of(prior: Belief, mean_interval: float, shortest: float, longest: float) -> float:
+def price_of(
+    prior: ChangeRateEstimate, mean_interval: float, shortest: float, longest: float
+) -> float:
     """The price at which pages whose rates are spread as the prior are visited every
     `mean_interval` days on average, once their rates are known."""
     rates, weights = _spread(prior)
@@ -93,7 +97,7 @@ def best_intervals(rates: Floats, price: float, shortest: float, longest: float)
     return np.clip(changes / rates, shortest, longest)
 
 
-def _spread(prior: Belief) -> tuple[Floats, Floats]:
+def _spread(prior: ChangeRateEstimate) -> tuple[Floats, Floats]:
     """Rates, evenly by their logarithm, and how much of the distribution lies at each."""
     log_rate = np.linspace(-30, 12, _GRID) + math.log(prior.rate)
     rate = np.exp(log_rate)

@@ -8,7 +8,7 @@ seldom, quicker ones more often, and those that change faster than the budget ca
 seldom again.
 
 What is known of a page stands in its metadata under `_visits_`: the last visit in seconds
-since 1970, then the two numbers of the belief.
+since 1970, then the two numbers of the estimate.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.metadata import lookup, without_entry
-from crawl.plugins.schedule.base import LONGEST_S, BaseFetchSchedule, Visit, fixed_interval
-from crawl.plugins.schedule.change_rate import Belief
+from crawl.plugins.schedule.base import MAX_INTERVAL_S, BaseFetchSchedule, PageVisit, fixed_interval
+from crawl.plugins.schedule.change_rate import ChangeRateEstimate
 from crawl.plugins.schedule.freshness import days_until_worth, price_of, worth, worths
 
 VISITS_KEY = "_visits_"
@@ -46,7 +46,7 @@ MEAN_INTERVAL = duration(
     "How often a page can be fetched on average: the budget.",
     unit="s",
     minimum=1,
-    maximum=LONGEST_S,
+    maximum=MAX_INTERVAL_S,
 )
 CHANGE_INTERVAL = duration(
     "db.fetch.schedule.poisson.change_interval",
@@ -54,7 +54,7 @@ CHANGE_INTERVAL = duration(
     "How long pages of which nothing is known yet stay unchanged: one over their mean rate.",
     unit="s",
     minimum=60,
-    maximum=LONGEST_S,
+    maximum=MAX_INTERVAL_S,
 )
 SHAPE = number(
     "db.fetch.schedule.poisson.shape",
@@ -69,7 +69,7 @@ MIN_INTERVAL = duration(
     "Shortest interval.",
     unit="s",
     minimum=1,
-    maximum=LONGEST_S,
+    maximum=MAX_INTERVAL_S,
 )
 MAX_INTERVAL = duration(
     "db.fetch.schedule.poisson.max_interval",
@@ -77,7 +77,7 @@ MAX_INTERVAL = duration(
     "Longest interval; one above db.fetch.interval.max is cut to it.",
     unit="s",
     minimum=1,
-    maximum=LONGEST_S,
+    maximum=MAX_INTERVAL_S,
 )
 MEMORY = integer(
     "db.fetch.schedule.poisson.memory",
@@ -110,9 +110,9 @@ class PoissonFetchSchedule(BaseFetchSchedule):
         if self._shortest > self._longest:
             raise ConfigError(f"{MIN_INTERVAL.name} is longer than {MAX_INTERVAL.name}")
         shape = config[SHAPE]
-        self.prior = Belief(shape, shape * config[CHANGE_INTERVAL] / _DAY_S)
+        self.prior = ChangeRateEstimate(shape, shape * config[CHANGE_INTERVAL] / _DAY_S)
         memory = config[MEMORY]
-        self._kept = 1 - 1 / (memory + 1) if memory else 1.0
+        self._memory_share = 1 - 1 / (memory + 1) if memory else 1.0
         self.price = price_of(
             self.prior, config[MEAN_INTERVAL] / _DAY_S, self._shortest, self._longest
         )
@@ -134,40 +134,40 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             datums.set_column(place, datums.schema.field(place), kept), now
         )
 
-    def again(self, datum: CrawlDatum, visit: Visit) -> CrawlDatum:
-        belief = self._learned(datum, visit)
+    def reschedule(self, datum: CrawlDatum, visit: PageVisit) -> CrawlDatum:
+        estimate = self._updated_estimate(datum, visit)
         interval = fixed_interval(datum)
         if interval is None:
-            days = days_until_worth(belief, self.price, self._shortest, self._longest)
+            days = days_until_worth(estimate, self.price, self._shortest, self._longest)
             interval = max(round(days * _DAY_S), 1)
         return replace(
             datum,
             fetch_interval=interval,
             fetch_time=visit.fetched + interval * 1000,
             modified_time=visit.changed_at,
-            metadata={**datum.metadata, VISITS_KEY: _text(visit.fetched, belief)},
+            metadata={**datum.metadata, VISITS_KEY: _text(visit.fetched, estimate)},
         )
 
-    def _learned(self, datum: CrawlDatum, visit: Visit) -> Belief:
-        known = _known(datum)
+    def _updated_estimate(self, datum: CrawlDatum, visit: PageVisit) -> ChangeRateEstimate:
+        known = _stored_estimate(datum)
         if known is None:
             return self.prior
-        visited, belief = known
+        visited, estimate = known
         days = (visit.fetched // 1000 - visited) / _DAY_S
         if visit.change is PageChange.UNKNOWN or days <= 0:
-            return belief
+            return estimate
         changed = visit.change is PageChange.MODIFIED
-        seen = belief.changed(days) if changed else belief.unchanged(days)
-        return seen.faded(self.prior, self._kept)
+        seen = estimate.changed(days) if changed else estimate.unchanged(days)
+        return seen.faded(self.prior, self._memory_share)
 
     def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
-        known = _known(datum)
+        known = _stored_estimate(datum)
         if known is None:
             return self._first_urgency
-        visited, belief = known
-        return worth(belief, max(now // 1000 - visited, 0) / _DAY_S) / self.price
+        visited, estimate = known
+        return worth(estimate, max(now // 1000 - visited, 0) / _DAY_S) / self.price
 
-    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         texts = pa.concat_arrays(
             [lookup(chunk, VISITS_KEY) for chunk in datums["metadata"].chunks]
             or [pa.array([], pa.string())]
@@ -181,23 +181,23 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             shape = np.maximum(_column(parts, "shape"), _LEAST)
             days = np.maximum(_column(parts, "days"), _LEAST)
             urgency[known] = worths(shape, days, age) / self.price
-        return pa.array(urgency)
+        return pa.array(urgency, pa.float64())
 
 
-def _text(fetched: int, belief: Belief) -> str:
-    shape = min(max(belief.shape, _LEAST), 1e9)
-    days = min(max(belief.days, _LEAST), 1e9)
+def _text(fetched: int, estimate: ChangeRateEstimate) -> str:
+    shape = min(max(estimate.shape, _LEAST), 1e9)
+    days = min(max(estimate.days, _LEAST), 1e9)
     return f"{max(fetched, 0) // 1000} {shape:.6f} {days:.6f}"
 
 
-def _known(datum: CrawlDatum) -> tuple[int, Belief] | None:
+def _stored_estimate(datum: CrawlDatum) -> tuple[int, ChangeRateEstimate] | None:
     """The last visit and what is believed since; None for a page of which nothing is known."""
     found = _TEXT.fullmatch(datum.metadata.get(VISITS_KEY, ""))
     if found is None:
         return None
     shape = max(float(found["shape"]), _LEAST)
     days = max(float(found["days"]), _LEAST)
-    return int(found["visited"]), Belief(shape, days)
+    return int(found["visited"]), ChangeRateEstimate(shape, days)
 
 
 def _column(parts: pa.StructArray, name: str) -> npt.NDArray[np.float64]:

@@ -22,8 +22,8 @@ from crawl.interfaces.scoring import ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-from crawl.plugins.scoring.in_metadata import whole_number, whole_numbers
-from crawl.plugins.scoring.passing import with_metadata
+from crawl.plugins.scoring.inheritance import with_metadata
+from crawl.plugins.scoring.metadata_numbers import whole_number, whole_numbers
 
 DEPTH_KEY = "_depth_"
 MAX_DEPTH_KEY = "_maxdepth_"
@@ -67,10 +67,11 @@ class DepthScoring(ScoringFilter):
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
         return value * (1 + self._limit(datum.metadata) - _depth(datum.metadata))
 
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
+    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> pa.Array[Any]:
         depths = whole_numbers(datums, DEPTH_KEY, _SEED_DEPTH)
         limits = whole_numbers(datums, MAX_DEPTH_KEY, self._max)
-        return pa.array((values.to_numpy() * (1 + limits - depths)).astype(np.float32))
+        ranks = (values.to_numpy() * (1 + limits - depths)).astype(np.float32)
+        return pa.array(ranks, pa.float32())
 
     def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
         return _kept(datum.metadata)

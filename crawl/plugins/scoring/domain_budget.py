@@ -25,9 +25,9 @@ from crawl.interfaces.scoring import SCORE_KEY, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-from crawl.plugins.scoring.by_score import ByScore
 from crawl.plugins.scoring.domain_sketch import count, domain_hash, merged
 from crawl.plugins.scoring.link_sums import LARGEST, storable
+from crawl.plugins.scoring.score_ranked import ScoreRankedFilter
 from crawl.urls.domains import domain_of
 
 FROM_KEY = "_from_domain_"
@@ -66,7 +66,7 @@ SKETCH = integer(
 )
 
 
-class DomainBudgetScoring(ByScore):
+class DomainBudgetScoring(ScoreRankedFilter):
     """The score is a number of pages."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (BASE, EACH, MOST, SKETCH)

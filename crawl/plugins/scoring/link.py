@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 from crawl.config import Config, Property, number
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-from crawl.plugins.scoring.by_score import ByScore
 from crawl.plugins.scoring.link_sums import storable
+from crawl.plugins.scoring.score_ranked import ScoreRankedFilter
 
 NORMALIZE = number(
     "link.analyze.normalize.score", 1.0, "A document's boost is its link score times this."
 )
 
 
-class LinkScoring(ByScore):
+class LinkScoring(ScoreRankedFilter):
     """Ranks by the stored score, and boosts documents by it."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (NORMALIZE,)

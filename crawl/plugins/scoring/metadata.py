@@ -16,7 +16,7 @@ from crawl.interfaces.scoring import ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-from crawl.plugins.scoring.passing import with_metadata
+from crawl.plugins.scoring.inheritance import with_metadata
 
 DB_KEYS = words("scoring.db.md", (), "Metadata keys that a fetched page's content keeps.")
 CONTENT_KEYS = words(

@@ -27,8 +27,8 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.model.value import replace
-from crawl.plugins.scoring.by_score import ByScore
 from crawl.plugins.scoring.link_sums import LARGEST, storable, storable_scores, total, totals
+from crawl.plugins.scoring.score_ranked import ScoreRankedFilter
 from crawl.urls.parse import host_of
 
 INTERNAL = number(
@@ -51,7 +51,7 @@ POWER = number(
 )
 
 
-class OpicScoring(ByScore):
+class OpicScoring(ScoreRankedFilter):
     """All moments but the orphaned one."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (

@@ -21,7 +21,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.scoring import ScoringFilter
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.plugins.scoring.in_metadata import whole_number, whole_numbers
+from crawl.plugins.scoring.metadata_numbers import whole_number, whole_numbers
 
 ORPHAN_KEY = "_orphan_"
 _NEVER = -1

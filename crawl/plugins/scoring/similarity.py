@@ -74,7 +74,7 @@ class SimilarityScoring(ScoringFilter):
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
         return datum.score * value if self._goal else value
 
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
+    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> pa.Array[Any]:
         return pc.multiply(datums["score"].combine_chunks(), values) if self._goal else values
 
     def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from crawl.config import Config, Property, file, text
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.by_host import decide_by_host
+from crawl.plugins.urlfilter.host_decisions import decide_by_host
 from crawl.plugins.urlfilter.host_list import HostList
 from crawl.urls.parse import host_of
 from crawl.urls.rule_lines import rule_lines
@@ -33,7 +33,7 @@ class DomainURLFilter(URLFilter):
         host = host_of(url)
         return None if self._accepts(host) else f"{host or 'no host'} is not listed"
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         if not self._allowed:
             return pa.repeat(True, len(urls))
         return decide_by_host(urls, self._accepts)

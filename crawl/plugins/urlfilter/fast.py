@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from crawl.config import Config, Property, file, integer
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.by_host import decide_by_kind
+from crawl.plugins.urlfilter.host_decisions import decide_by_kind
+from crawl.plugins.urlfilter.lengths import are_within
 from crawl.urls.parse import host_of
 from crawl.urls.paths import path_and_query, paths_and_queries
 from crawl.urls.re2 import ColumnSearch, is_plain
@@ -46,13 +47,13 @@ _ALL = "."
 
 
 @dataclass(frozen=True, slots=True)
-class _Deny:
+class _DenyRule:
     pattern: re.Pattern[str]
     with_query: bool
     place: str
 
 
-_Rules = tuple[_Deny, ...]
+_Rules = tuple[_DenyRule, ...]
 
 
 class FastURLFilter(URLFilter):
@@ -84,21 +85,21 @@ class FastURLFilter(URLFilter):
                 return f"{rule.place}: {rule.pattern.pattern}"
         return None
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         verdict = decide_by_kind(urls, self._rules_for, self._verdict)
         believed = is_plain(urls)
         if self._max_length >= 0:
-            fitting = pc.less_equal(pc.binary_length(urls), self._max_length)
+            fitting = are_within(urls, self._max_length)
             verdict = pc.and_kleene(fitting, verdict)
         if self._path_max_length >= 0 or self._query_max_length >= 0:
             limits = [
                 limit for limit in (self._path_max_length, self._query_max_length) if limit >= 0
             ]
-            short = pc.less_equal(pc.binary_length(urls), min(limits))
-            believed = pc.and_(believed, short)
-        return pc.if_else(believed, verdict, None)
+            believed = pc.and_(believed, are_within(urls, min(limits)))
+        answers: pa.Array[Any] = pc.if_else(believed, verdict, None)
+        return answers
 
-    def _verdict(self, rules: _Rules, urls: pa.Array) -> pa.Array:
+    def _verdict(self, rules: _Rules, urls: pa.Array[Any]) -> pa.Array[Any]:
         if not rules:
             return pc.is_valid(urls)
         if rules not in self._searches:
@@ -110,7 +111,7 @@ class FastURLFilter(URLFilter):
         if by_path is None or by_query is None:
             return pa.nulls(len(urls), pa.bool_())
         paths, queries = paths_and_queries(urls)
-        denied = pc.or_(
+        denied: pa.BooleanArray = pc.or_(
             by_path.found(paths),
             by_query.found(pc.binary_join_element_wise(paths, queries, pa.scalar("", paths.type))),
         )
@@ -137,7 +138,7 @@ def _read(lines: Iterator[RuleLine]) -> dict[tuple[str, str], _Rules]:
             case "DenyPath" | "DenyPathQuery":
                 if section is None:
                     raise line.wrong(f"{keyword} must follow a Host or Domain line")
-                deny = _Deny(line.compile(rest), keyword == "DenyPathQuery", line.place)
+                deny = _DenyRule(line.compile(rest), keyword == "DenyPathQuery", line.place)
                 by_section[section] = (*by_section.get(section, ()), deny)
             case _:
                 raise line.wrong(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,5 +26,6 @@ class LengthURLFilter(URLFilter):
     def rejection(self, url: str) -> str | None:
         return f"longer than {self._max} characters" if len(url) > self._max else None
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
-        return pc.less_equal(pc.utf8_length(urls), self._max)
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
+        lengths = pc.utf8_length(cast("pa.StringArray", urls))
+        return pc.less_equal(lengths, pa.scalar(self._max))

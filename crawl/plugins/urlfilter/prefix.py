@@ -40,7 +40,7 @@ class PrefixURLFilter(URLFilter):
             return None
         return "begins as none of the prefixes"
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         accepted = pa.repeat(False, len(urls))
         for length, known in self._columns:
             beginnings = pc.utf8_slice_codeunits(urls, 0, length).cast(known.type)

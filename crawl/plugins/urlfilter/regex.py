@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from crawl.config import Config, Property, file, integer, text
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.by_host import decide_by_kind
+from crawl.plugins.urlfilter.host_decisions import decide_by_kind
+from crawl.plugins.urlfilter.lengths import are_within
 from crawl.plugins.urlfilter.rule_runs import Rule, RuleRuns
 from crawl.urls.domains import host_of, registered_domain
 from crawl.urls.re2 import is_plain
@@ -56,15 +57,16 @@ class RegexURLFilter(URLFilter):
                 return None if rule.accepts else f"{rule.place}: -{rule.pattern.pattern}"
         return "no rule accepts it"
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         if self._sections:
             verdict = decide_by_kind(urls, self._sections_of, self._verdict)
         else:
             verdict = self._verdict(frozenset(), urls)
-        fitting = pc.less_equal(pc.binary_length(urls), self._max_length)
-        return pc.if_else(is_plain(urls), pc.and_kleene(fitting, verdict), None)
+        within: pa.Array[Any] = pc.and_kleene(are_within(urls, self._max_length), verdict)
+        answers: pa.Array[Any] = pc.if_else(is_plain(urls), within, None)
+        return answers
 
-    def _verdict(self, sections: Sections, urls: pa.Array) -> pa.Array:
+    def _verdict(self, sections: Sections, urls: pa.Array[Any]) -> pa.Array[Any]:
         if sections not in self._runs:
             self._runs[sections] = RuleRuns(
                 rule for rule in self._rules if rule.section is None or rule.section in sections

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,9 +37,9 @@ class RuleRuns:
             for accepts, run in groupby(rules, key=lambda rule: rule.accepts)
         ]
 
-    def verdict(self, urls: pa.Array) -> pa.Array:
+    def verdict(self, urls: pa.Array[Any]) -> pa.Array[Any]:
         """True, false, or null for "ask the row"; to be believed of plain texts only."""
-        answer: pa.Array | pa.Scalar = pa.scalar(False)
+        answer: pa.Array[Any] | pa.BooleanScalar = pa.scalar(False)
         for accepts, search in reversed(self._runs):
             if search is None:
                 answer = _ASK_THE_ROW

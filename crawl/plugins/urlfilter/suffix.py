@@ -67,7 +67,7 @@ class SuffixURLFilter(URLFilter):
                 return url[-length:]
         return None
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         ends = pc.coalesce(paths_and_queries(urls)[0], urls) if self._path_only else urls
         if self._ignores_case:
             ends = pc.ascii_lower(ends)
@@ -76,4 +76,5 @@ class SuffixURLFilter(URLFilter):
             tails = pc.utf8_slice_codeunits(ends, -length).cast(known.type)
             listed = pc.or_(listed, pc.is_in(tails, known))
         accepted = pc.xor(listed, pa.scalar(self._rejects_listed))
-        return pc.if_else(is_plain(urls), accepted, None)
+        verdict: pa.Array[Any] = pc.if_else(is_plain(urls), accepted, None)
+        return verdict

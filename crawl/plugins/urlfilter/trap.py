@@ -116,7 +116,7 @@ class TrapURLFilter(URLFilter):
                 return f"a calendar's year {year}"
         return None
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         """True where nothing comes near a limit; whatever is dubious is asked by row."""
         characters = column_bytes(urls)
         dubious = may_repeat(characters, self._max_repeats, self._max_depth)
@@ -125,7 +125,8 @@ class TrapURLFilter(URLFilter):
         safe = pa.array(~dubious)
         if self._dubious_date:
             safe = pc.and_not(safe, pc.match_substring_regex(urls, self._dubious_date))
-        return pc.if_else(safe, True, None)
+        verdict: pa.Array[Any] = pc.if_else(safe, True, None)
+        return verdict
 
     def _dubious_dates(self) -> str:
         """Found (by RE2) in every URL that a limit on dates could reject."""

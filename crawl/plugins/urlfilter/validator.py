@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from crawl.config import Config, Property
 from crawl.interfaces.urlfilter import URLFilter
+from crawl.plugins.urlfilter.lengths import are_within
 from crawl.urls.re2 import ColumnSearch, is_plain
 
 _CHARACTER = r"[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}"
@@ -50,15 +51,16 @@ class ValidatorURLFilter(URLFilter):
             return "a host name that is too long"
         return None
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         if self._search is None:
             return None
         sound = self._search.found(urls)
         believed = pc.and_(
             is_plain(urls),
-            pc.or_(pc.invert(sound), pc.less_equal(pc.binary_length(urls), _LONGEST_HOST_NAME)),
+            pc.or_(pc.invert(sound), are_within(urls, _LONGEST_HOST_NAME)),
         )
-        return pc.if_else(believed, sound, None)
+        verdict: pa.Array[Any] = pc.if_else(believed, sound, None)
+        return verdict
 
 
 def _unsound_part(url: str) -> str:

@@ -31,7 +31,7 @@ class AjaxURLNormalizer(URLNormalizer):
     def normalize(self, url: str, scope: Scope) -> str | None:
         return _backward(url) if scope is Scope.INDEXER else _forward(url)
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         sought = _UNTOUCHED[scope is Scope.INDEXER]
         return pc.invert(pc.match_substring_regex(urls, sought))
 

@@ -88,7 +88,7 @@ class BasicURLNormalizer(URLNormalizer):
             )
         )
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return pc.match_substring_regex(urls, _NORMAL)
 
     def _host(self, host: str) -> str:

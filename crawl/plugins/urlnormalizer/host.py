@@ -35,7 +35,7 @@ class HostURLNormalizer(URLNormalizer):
         target = self._final(found.host)
         return url if target == found.host else serialize(found._replace(host=target))
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return self._targets.lacks(urls)
 
     def _final(self, host: str) -> str:

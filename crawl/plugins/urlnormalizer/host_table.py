@@ -4,9 +4,9 @@ host, protocol and slash share."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, cast
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.urls.hosts import hosts_of
 from crawl.urls.parse import host_of
@@ -52,10 +52,9 @@ class HostTable:
                 return found
         return None
 
-    def lacks(self, urls: pa.Array) -> pa.Array:
+    def lacks(self, urls: pa.Array[Any]) -> pa.Array[Any]:
         """True for each URL of a column whose host has no value here."""
         hosts = hosts_of(urls).dictionary_encode()
-        lacking = pa.array(
-            [self.get(host) is None for host in hosts.dictionary.to_pylist()], pa.bool_()
-        )
-        return pc.fill_null(lacking.take(hosts.indices), True)
+        distinct = cast("list[str]", hosts.dictionary.to_pylist())
+        lacking = pa.array([self.get(host) is None for host in distinct], pa.bool_())
+        return lacking.take(hosts.indices).fill_null(True)

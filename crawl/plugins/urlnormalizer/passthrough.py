@@ -22,5 +22,5 @@ class PassURLNormalizer(URLNormalizer):
     def normalize(self, url: str, scope: Scope) -> str | None:
         return url
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return pc.is_valid(urls)

@@ -40,7 +40,7 @@ class ProtocolURLNormalizer(URLNormalizer):
             return url
         return serialize(found._replace(scheme=scheme))
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return self._schemes.lacks(urls)
 
 

@@ -30,7 +30,7 @@ class QuerystringURLNormalizer(URLNormalizer):
         parameters.sort(key=lambda parameter: parameter.partition("=")[0])
         return beginning + question_mark + "&".join(parameters) + hash_sign + fragment
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         if not column_bytes(urls).contains("&"):
             return pc.is_valid(urls)
         return pc.invert(pc.match_substring(urls, "&"))

@@ -68,8 +68,9 @@ class RegexURLNormalizer(URLNormalizer):
                 return settling
         return url
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         _, search = self._rules[scope]
         if search is None:
             return None
-        return pc.and_not(is_plain(urls), search.found(urls))
+        untouched: pa.BooleanArray = pc.and_not(is_plain(urls), search.found(urls))
+        return untouched

@@ -43,7 +43,7 @@ class SlashURLNormalizer(URLNormalizer):
             path += "/"
         return url if path == found.path else serialize(found._replace(path=path))
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return self._signs.lacks(urls)
 
 

@@ -6,7 +6,7 @@ with running(Web(Settings(sites=20, pages=1000))) as server:
 """
 
 from crawl.synthetic.web.audit import (
-    Gap,
+    RequestGap,
     before_robots,
     by_host,
     by_ip,
@@ -15,20 +15,20 @@ from crawl.synthetic.web.audit import (
     duplicates,
     gaps,
 )
-from crawl.synthetic.web.kinds import Kind, RobotsKind
-from crawl.synthetic.web.log import Entry
-from crawl.synthetic.web.reach import Reach, reachable
+from crawl.synthetic.web.kinds import PageKind, RobotsKind
+from crawl.synthetic.web.log import LogEntry
+from crawl.synthetic.web.reach import ReachableUrls, reachable
 from crawl.synthetic.web.server import WebServer, running
 from crawl.synthetic.web.settings import Settings
-from crawl.synthetic.web.web import EPOCH, Expected, Web
+from crawl.synthetic.web.web import EPOCH, ExpectedAnswer, Web
 
 __all__ = [
     "EPOCH",
-    "Entry",
-    "Expected",
-    "Gap",
-    "Kind",
-    "Reach",
+    "ExpectedAnswer",
+    "LogEntry",
+    "PageKind",
+    "ReachableUrls",
+    "RequestGap",
     "RobotsKind",
     "Settings",
     "Web",

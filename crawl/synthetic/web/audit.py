@@ -10,46 +10,46 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from crawl.synthetic.web import robots
-from crawl.synthetic.web.log import Entry
+from crawl.synthetic.web.log import LogEntry
 from crawl.synthetic.web.web import Web
 
-Key = Callable[[Entry], str]
+Key = Callable[[LogEntry], str]
 
 
-def by_host(entry: Entry) -> str:
+def by_host(entry: LogEntry) -> str:
     return entry.host
 
 
-def by_ip(entry: Entry) -> str:
+def by_ip(entry: LogEntry) -> str:
     return entry.ip
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class RequestGap:
     """The pause between two requests under one key."""
 
     key: str
     seconds: float
     """From the end of whichever earlier answer ended last; negative where they overlap."""
-    before: Entry
-    after: Entry
+    before: LogEntry
+    after: LogEntry
 
 
-def gaps(log: Iterable[Entry], key: Key = by_host) -> list[Gap]:
+def gaps(log: Iterable[LogEntry], key: Key = by_host) -> list[RequestGap]:
     """The pause before every request but the first under its key, shortest first."""
-    last: dict[str, Entry] = {}
-    found: list[Gap] = []
+    last: dict[str, LogEntry] = {}
+    found: list[RequestGap] = []
     for entry in sorted(log, key=lambda entry: entry.began):
         name = key(entry)
         before = last.get(name)
         if before is not None:
-            found.append(Gap(name, entry.began - before.ended, before, entry))
+            found.append(RequestGap(name, entry.began - before.ended, before, entry))
         if before is None or entry.ended >= before.ended:
             last[name] = entry
     return sorted(found, key=lambda gap: gap.seconds)
 
 
-def concurrency(log: Iterable[Entry], key: Key = by_host) -> dict[str, int]:
+def concurrency(log: Iterable[LogEntry], key: Key = by_host) -> dict[str, int]:
     """For each key, the most requests that were under way at one moment."""
     moments: list[tuple[float, int, str]] = []
     for entry in log:
@@ -64,7 +64,7 @@ def concurrency(log: Iterable[Entry], key: Key = by_host) -> dict[str, int]:
     return dict(most)
 
 
-def disallowed(log: Iterable[Entry], web: Web, agent: str, time: float = 0.0) -> list[Entry]:
+def disallowed(log: Iterable[LogEntry], web: Web, agent: str, time: float = 0.0) -> list[LogEntry]:
     """Requests that the host's robots.txt forbids a crawler of that product token."""
     return [
         entry
@@ -74,7 +74,7 @@ def disallowed(log: Iterable[Entry], web: Web, agent: str, time: float = 0.0) ->
     ]
 
 
-def before_robots(log: Iterable[Entry]) -> list[Entry]:
+def before_robots(log: Iterable[LogEntry]) -> list[LogEntry]:
     """Requests that began before the host had answered one for its robots.txt."""
     answered: dict[str, float] = {}
     entries = sorted(log, key=lambda entry: entry.began)
@@ -88,7 +88,7 @@ def before_robots(log: Iterable[Entry]) -> list[Entry]:
     ]
 
 
-def duplicates(log: Iterable[Entry], *, robots_too: bool = False) -> dict[tuple[str, str], int]:
+def duplicates(log: Iterable[LogEntry], *, robots_too: bool = False) -> dict[tuple[str, str], int]:
     """(host, path) requested more than once, and how often."""
     times = Counter(
         (entry.host, entry.path) for entry in log if robots_too or not robots.is_robots(entry.path)

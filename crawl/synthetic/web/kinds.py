@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class PageKind(StrEnum):
     """What a page is; for all but PAGE, also the first folder of its path."""
 
     PAGE = "page"
@@ -37,10 +37,25 @@ class Kind(StrEnum):
     """A page that changes with the web's time."""
 
 
-ODD: tuple[Kind, ...] = (
-    *(Kind.MOVED, Kind.MOVED, Kind.MOVED, Kind.AWAY, Kind.AWAY, Kind.CHAIN, Kind.LOOP),
-    *(Kind.ERROR, Kind.ERROR, Kind.ERROR, Kind.FLAKY, Kind.DUPLICATE, Kind.DUPLICATE),
-    *(Kind.NEAR, Kind.NEAR, Kind.SLOW, Kind.CHANGING, Kind.CHANGING),
+ODD: tuple[PageKind, ...] = (
+    *(
+        PageKind.MOVED,
+        PageKind.MOVED,
+        PageKind.MOVED,
+        PageKind.AWAY,
+        PageKind.AWAY,
+        PageKind.CHAIN,
+        PageKind.LOOP,
+    ),
+    *(
+        PageKind.ERROR,
+        PageKind.ERROR,
+        PageKind.ERROR,
+        PageKind.FLAKY,
+        PageKind.DUPLICATE,
+        PageKind.DUPLICATE,
+    ),
+    *(PageKind.NEAR, PageKind.NEAR, PageKind.SLOW, PageKind.CHANGING, PageKind.CHANGING),
 )
 """The odd ones, as often as they shall occur among themselves."""
 

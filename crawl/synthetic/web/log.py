@@ -1,4 +1,4 @@
-"""What a server was asked: one entry a request, as lines of text in a file.
+"""The log of a server: one entry for each request, as lines of text in a file.
 
 `began` is taken when the first byte of the request was read, `ended` just before the last
 bytes of the answer are handed to the kernel. Were it taken after, a server that loses the
@@ -15,7 +15,7 @@ LINE = b"%.6f\t%.6f\t%d\t%d\t%d\t%b\t%b\t%b\t%b\t%b\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A request and its answer; times are monotonic seconds of this machine."""
 
     began: float
@@ -35,7 +35,7 @@ class Entry:
     """The User-Agent header."""
 
 
-def write_entry(entry: Entry) -> bytes:
+def write_entry(entry: LogEntry) -> bytes:
     """The line of an entry."""
     names = (entry.ip, entry.method, entry.host, entry.path, entry.agent)
     return LINE % (
@@ -44,11 +44,19 @@ def write_entry(entry: Entry) -> bytes:
     )
 
 
-def read_entries(content: bytes) -> Iterator[Entry]:
+def read_entries(content: bytes) -> Iterator[LogEntry]:
     """The entries of a log, in the order in which their answers ended."""
     for line in content.decode("latin-1").split("\n")[:-1]:
         began, ended, connection, status, sent, ip, method, host, path, agent = line.split("\t")
-        yield Entry(
-            *(float(began), float(ended), host, path, ip, int(connection)),
-            *(int(status), int(sent), method, agent),
+        yield LogEntry(
+            began=float(began),
+            ended=float(ended),
+            host=host,
+            path=path,
+            ip=ip,
+            connection=int(connection),
+            status=int(status),
+            sent=int(sent),
+            method=method,
+            agent=agent,
         )

@@ -18,7 +18,7 @@ from typing import BinaryIO
 from crawl.errors import UsageError
 from crawl.synthetic.web.log import LINE
 from crawl.synthetic.web.page import origin
-from crawl.synthetic.web.reply import Reply
+from crawl.synthetic.web.reply import PreparedReply
 from crawl.synthetic.web.web import Web
 
 _CACHED = 20_000
@@ -49,7 +49,7 @@ class _Connection:
     """Close after the answer."""
 
 
-class Loop:
+class WebLoop:
     """The server of one web."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Loop:
         self._now = now
         self._log = log
         self._time = 0.0
-        self._replies: dict[tuple[bytes, bytes], Reply | None] = {}
+        self._replies: dict[tuple[bytes, bytes], PreparedReply | None] = {}
         self._connections: dict[int, _Connection] = {}
         self._due: list[tuple[float, int, _Connection, list[bytes | memoryview]]] = []
         self._accepted = 0
@@ -198,7 +198,7 @@ class Loop:
         connection.sent = reply.length
         return [reply.head, *reply.parts], reply.latency
 
-    def _reply(self, host: bytes, path: bytes) -> Reply | None:
+    def _reply(self, host: bytes, path: bytes) -> PreparedReply | None:
         key = (host, path)
         if key in self._replies:
             return self._replies[key]
@@ -209,7 +209,7 @@ class Loop:
             target = path.decode("latin-1").replace("#", "%23")
             with contextlib.suppress(UsageError, ValueError):
                 url = origin(self._web.plan, site) + target
-                reply = Reply(self._web.expected(url, self._time))
+                reply = PreparedReply(self._web.expected(url, self._time))
         if len(self._replies) >= _CACHED:
             self._replies.pop(next(iter(self._replies)))
         self._replies[key] = reply

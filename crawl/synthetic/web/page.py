@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crawl.synthetic.web.kinds import CHARSETS, DECLARED, Charset
-from crawl.synthetic.web.plan import Chance, Plan
+from crawl.synthetic.web.plan import PageDraws, WebPlan
 from crawl.synthetic.web.text import text_of
 
 _TAIL = b"</body>\n</html>\n"
@@ -30,19 +30,19 @@ class Page:
         return f"text/html; charset={self.charset.codec}" if self.charset.in_header else "text/html"
 
 
-def charset_of(plan: Plan, chance: Chance) -> Charset:
+def charset_of(plan: WebPlan, draws: PageDraws) -> Charset:
     """The charset of a page."""
-    return CHARSETS[chance.charset % len(CHARSETS)] if plan.settings.charsets else DECLARED
+    return CHARSETS[draws.charset % len(CHARSETS)] if plan.settings.charsets else DECLARED
 
 
-def write_page(plan: Plan, site: int, number: int, *, version: int = 0, mark: str = "") -> Page:
+def write_page(plan: WebPlan, site: int, number: int, *, version: int = 0, mark: str = "") -> Page:
     """The page of that number; of a changing one, its version; marked, a near-duplicate."""
-    chance = plan.chance(site, number)
-    charset = charset_of(plan, chance)
+    draws = plan.draws(site, number)
+    charset = charset_of(plan, draws)
     text = text_of(charset.codec)
     words = text.words
     title = (
-        f"{words[chance.text % len(words)]} {words[chance.size % len(words)]}"
+        f"{words[draws.text % len(words)]} {words[draws.size % len(words)]}"
         f" {number} of {plan.host(site)}"
     )
     if version:
@@ -51,7 +51,7 @@ def write_page(plan: Plan, site: int, number: int, *, version: int = 0, mark: st
     links: list[str] = []
     items: list[str] = []
     here = origin(plan, site)
-    for there, target in plan.links(site, number, chance):
+    for there, target in plan.links(site, number, draws):
         path = plan.path(there, target)
         # links to other sites need the host, those within a site are written without
         url = (here if there == site else origin(plan, there)) + path
@@ -60,17 +60,17 @@ def write_page(plan: Plan, site: int, number: int, *, version: int = 0, mark: st
     declared = f'<meta charset="{charset.codec}">\n' if charset.in_meta else ""
     head = (
         f"<!DOCTYPE html>\n<html>\n<head>\n{declared}<title>{title}</title>\n"
-        f'<meta name="description" content="{words[chance.links % len(words)]}, {title}">\n'
+        f'<meta name="description" content="{words[draws.links % len(words)]}, {title}">\n'
         f'<meta name="keywords" content="{words[number % 500]}, synthetic">\n'
         f"</head>\n<body>\n<h1>{title}</h1>\n<ul>\n" + "\n".join(items) + "\n</ul>\n"
     ).encode(charset.codec)
     size = plan.settings.size
-    wanted = size // 2 + chance.size % size - len(head) - len(_TAIL)
-    slices = text.slice(chance.text + version, wanted) if wanted > 0 else ()
+    wanted = size // 2 + draws.size % size - len(head) - len(_TAIL)
+    slices = text.slice(draws.text + version, wanted) if wanted > 0 else ()
     return Page((head, *slices, _TAIL), charset, title, tuple(links))
 
 
-def origin(plan: Plan, site: int) -> str:
+def origin(plan: WebPlan, site: int) -> str:
     """`http://site3.test:8080`, as all URLs of a site begin."""
     port = plan.settings.port
     return f"http://{plan.host(site)}" + ("" if port in (0, 80) else f":{port}")

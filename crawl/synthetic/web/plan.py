@@ -16,17 +16,17 @@ from itertools import accumulate
 from struct import unpack
 from typing import NamedTuple
 
-from crawl.synthetic.web.kinds import CHAIN_LENGTH, Kind
+from crawl.synthetic.web.kinds import CHAIN_LENGTH, PageKind
 from crawl.synthetic.web.settings import Settings
 
 _HOST = re.compile(r"site(0|[1-9]\d{0,8})\.test")
 _PATH = re.compile(r"/(?:[a-z]+/)?p([1-9]\d{0,11})(?:/([1-9]))?", re.ASCII)
-_BYTES_OF_CHANCE = 32
+_DRAW_BYTES = 32
 _KNOWN_PATHS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PagePosition:
     """A page: its site, its number there, and the hop where it is a chain or a loop."""
 
     site: int
@@ -34,7 +34,7 @@ class Place:
     hop: int = 0
 
 
-class Chance(NamedTuple):
+class PageDraws(NamedTuple):
     """Numbers that belong to a page, each below 2^32 and for one use.
 
     A tuple, because a page with twenty links asks for twenty of them.
@@ -50,7 +50,7 @@ class Chance(NamedTuple):
     encoding: int
 
 
-class Plan:
+class WebPlan:
     """Sites, pages and links of a web; knows nothing of bodies or HTTP."""
 
     def __init__(self, settings: Settings) -> None:
@@ -74,46 +74,46 @@ class Plan:
         site = int(found[1]) if found else -1
         return site if 0 <= site < self.settings.sites else None
 
-    def chance(self, site: int, number: int) -> Chance:
+    def draws(self, site: int, number: int) -> PageDraws:
         """The numbers of a page."""
         name = f"{self._prefix}{site}/{number}".encode()
-        return Chance(*unpack("<8I", blake2b(name, digest_size=_BYTES_OF_CHANCE).digest()))
+        return PageDraws(*unpack("<8I", blake2b(name, digest_size=_DRAW_BYTES).digest()))
 
-    def kind(self, site: int, number: int, chance: Chance | None = None) -> Kind:
+    def kind(self, site: int, number: int, draws: PageDraws | None = None) -> PageKind:
         """What a page is."""
         if number == 0 or self._is_plain:
-            return Kind.PAGE
-        known = chance or self.chance(site, number)
+            return PageKind.PAGE
+        known = draws or self.draws(site, number)
         if known.private < self._private_below:
-            return Kind.PRIVATE
+            return PageKind.PRIVATE
         is_leaf = number * self.settings.fanout + 1 >= self.sizes[site]
         if is_leaf and known.kind < self._odd_below:
             return self.settings.kinds[known.kind % len(self.settings.kinds)]
-        return Kind.PAGE
+        return PageKind.PAGE
 
     def _path(self, site: int, number: int) -> str:
         """Where a page is on its site."""
         if number == 0:
             return "/"
         kind = self.kind(site, number)
-        return f"/p{number}" if kind is Kind.PAGE else f"/{kind}/p{number}"
+        return f"/p{number}" if kind is PageKind.PAGE else f"/{kind}/p{number}"
 
-    def place(self, site: int, path: str) -> Place | None:
+    def position(self, site: int, path: str) -> PagePosition | None:
         """The page at a path, if there is one."""
         if path == "/":
-            return Place(site, 0)
+            return PagePosition(site, 0)
         found = _PATH.fullmatch(path)
         if not found or int(found[1]) >= self.sizes[site]:
             return None
         number, hop = int(found[1]), int(found[2] or 0)
-        place = Place(site, number, hop)
-        hops = {Kind.CHAIN: CHAIN_LENGTH, Kind.LOOP: 2}.get(self.kind(site, number), 1)
-        return place if hop < hops and path == self.path_of(place) else None
+        position = PagePosition(site, number, hop)
+        hops = {PageKind.CHAIN: CHAIN_LENGTH, PageKind.LOOP: 2}.get(self.kind(site, number), 1)
+        return position if hop < hops and path == self.path_of(position) else None
 
-    def path_of(self, place: Place) -> str:
+    def path_of(self, position: PagePosition) -> str:
         """The path of a page or of a hop of it."""
-        path = self.path(place.site, place.number)
-        return f"{path}/{place.hop}" if place.hop else path
+        path = self.path(position.site, position.number)
+        return f"{path}/{position.hop}" if position.hop else path
 
     def children(self, site: int, number: int) -> range:
         """The pages below a page in its site's tree."""
@@ -121,12 +121,12 @@ class Plan:
         size = self.sizes[site]
         return range(min(first, size), min(first + self.settings.fanout, size))
 
-    def links(self, site: int, number: int, chance: Chance) -> list[tuple[int, int]]:
+    def links(self, site: int, number: int, draws: PageDraws) -> list[tuple[int, int]]:
         """Where a page's links lead: (site, number), each once, the front page first."""
         shape = self.settings
         found = dict.fromkeys([(site, 0)])
         found.update(dict.fromkeys((site, child) for child in self.children(site, number)))
-        rng = random.Random(chance.links)
+        rng = random.Random(draws.links)
         draw = rng.random
         # Pareto with exponent 2, cut: many pages with few links, few with many
         count = min(int(8 * shape.links), int(shape.links * 0.53 / (1.0 - draw()) ** 0.5))
@@ -146,8 +146,8 @@ class Plan:
 
     def sound(self, site: int, number: int, *, private: bool) -> int:
         """The page itself or the nearest above it that is an ordinary one."""
-        while (kind := self.kind(site, number)) is not Kind.PAGE:
-            if private and kind is Kind.PRIVATE:
+        while (kind := self.kind(site, number)) is not PageKind.PAGE:
+            if private and kind is PageKind.PRIVATE:
                 break
             number = (number - 1) // self.settings.fanout
         return number

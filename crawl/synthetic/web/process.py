@@ -1,6 +1,6 @@
 """A test server in a process of its own: started, asked and stopped over its pipes.
 
-Commands and answers are lines of JSON. The child ends when its input does, so that it
+CommandReader and answers are lines of JSON. The child ends when its input does, so that it
 cannot outlive whoever started it, not even one that was killed.
 """
 
@@ -23,7 +23,7 @@ _PATIENCE_SECONDS = 10
 
 
 class ServerProcess:
-    """The parent's side."""
+    """A server in a child process, as its parent sees it."""
 
     def __init__(self, module: str, settings: dict[str, Any]) -> None:
         """Runs the module; returns when its server listens."""
@@ -111,13 +111,13 @@ def prepare_child() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def tell(answer: dict[str, Any]) -> None:
-    """The child's answer."""
+def send_to_parent(answer: dict[str, Any]) -> None:
+    """Writes the child's answer to its parent."""
     os.write(1, json.dumps(answer).encode() + b"\n")
 
 
-class Commands:
-    """The child's ear: whole commands out of whatever pieces the pipe gives."""
+class CommandReader:
+    """Reads whole commands from the pieces that the child's pipe gives."""
 
     def __init__(self) -> None:
         self._buffer = b""

@@ -10,7 +10,7 @@ from crawl.synthetic.web.web import Web
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ReachableUrls:
     """Every URL that can be found, by what becomes of it."""
 
     codes: dict[str, int] = field(default_factory=dict)
@@ -24,9 +24,11 @@ class Reach:
         return {url for url, code in self.codes.items() if code == 200}
 
 
-def reachable(web: Web, agent: str, seeds: Iterable[str] | None = None, time: float = 0.0) -> Reach:
+def reachable(
+    web: Web, agent: str, seeds: Iterable[str] | None = None, time: float = 0.0
+) -> ReachableUrls:
     """What a crawler of that product token finds from the seeds (by default all of them)."""
-    reach = Reach()
+    reach = ReachableUrls()
     waiting = deque(web.seeds() if seeds is None else seeds)
     while waiting:
         url = waiting.popleft()

@@ -8,25 +8,27 @@ import zlib
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
+from typing import Literal
 
 import pyarrow as pa
 
-from crawl.synthetic.web.web import Expected
+from crawl.synthetic.web.web import ExpectedAnswer
 
+_ARROW_CODECS: dict[str, Literal["brotli", "zstd"]] = {"br": "brotli", "zstd": "zstd"}
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 _HEADER = re.compile(
     rb"\r\n(if-none-match|if-modified-since|accept-encoding):[ \t]*([^\r\n]*)", re.I
 )
 
 
-class Reply:
-    """What a URL answers, ready to be sent again and again."""
+class PreparedReply:
+    """The answer of a URL as bytes, ready to be sent again and again."""
 
     __slots__ = ("_expected", "_packed", "head", "latency", "length", "parts", "plain", "status")
 
-    def __init__(self, expected: Expected) -> None:
+    def __init__(self, expected: ExpectedAnswer) -> None:
         self._expected = expected
-        self._packed: Reply | None = None
+        self._packed: PreparedReply | None = None
         self.status = expected.code
         self.latency = expected.latency
         self.parts = expected.parts
@@ -35,7 +37,7 @@ class Reply:
         self.plain = not (expected.encoding or expected.etag or expected.modified)
         """Whether the request's headers make no difference."""
 
-    def suited(self, request: bytes) -> Reply:
+    def suited(self, request: bytes) -> PreparedReply:
         """The variant for a request with those headers."""
         asked = {name.lower(): value.decode("latin-1") for name, value in _HEADER.findall(request)}
         if self._is_current(asked):
@@ -70,8 +72,8 @@ def pack(body: bytes, encoding: str) -> bytes:
             return gzip.compress(body, 5, mtime=0)
         case "deflate":
             return zlib.compress(body, 5)
-    codec = {"br": "brotli", "zstd": "zstd"}[encoding]
-    return bytes(pa.Codec(codec, compression_level=3).compress(body, asbytes=True))
+    codec = pa.Codec(_ARROW_CODECS[encoding], compression_level=3)
+    return bytes(codec.compress(body, asbytes=True))
 
 
 def http_date(seconds: int) -> str:
@@ -79,7 +81,7 @@ def http_date(seconds: int) -> str:
     return format_datetime(datetime.fromtimestamp(seconds, tz=UTC), usegmt=True)
 
 
-def _head(expected: Expected, length: str = "", *, status: int = 0) -> bytes:
+def _head(expected: ExpectedAnswer, length: str = "", *, status: int = 0) -> bytes:
     code = status or expected.code
     lines = [f"HTTP/1.1 {code} {_REASONS[code]}", "Server: testweb"]
     if code != 304:
@@ -99,8 +101,8 @@ def _head(expected: Expected, length: str = "", *, status: int = 0) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def _bare(reply: Reply, head: bytes, status: int, body: bytes = b"") -> Reply:
-    variant = Reply.__new__(Reply)
+def _bare(reply: PreparedReply, head: bytes, status: int, body: bytes = b"") -> PreparedReply:
+    variant = PreparedReply.__new__(PreparedReply)
     variant._expected, variant._packed = reply._expected, None
     variant.status, variant.latency, variant.plain = status, reply.latency, True
     variant.head, variant.parts, variant.length = head, (body,) if body else (), len(body)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from crawl.synthetic.web.kinds import RobotsKind
 from crawl.synthetic.web.page import origin
-from crawl.synthetic.web.plan import Plan
+from crawl.synthetic.web.plan import WebPlan
 
 MOVED_PATH = "/robots-moved.txt"
 _AWAY_PATH = re.compile(r"/robots-of-site(0|[1-9]\d{0,8})\.test\.txt")
@@ -26,7 +26,7 @@ class RobotsFile:
     content_type: str = "text/plain"
 
 
-def robots_kind(plan: Plan, site: int) -> RobotsKind:
+def robots_kind(plan: WebPlan, site: int) -> RobotsKind:
     """What is at a site's /robots.txt."""
     return plan.settings.robots[site % len(plan.settings.robots)]
 
@@ -36,7 +36,7 @@ def is_robots(path: str) -> bool:
     return path in ("/robots.txt", MOVED_PATH) or _AWAY_PATH.fullmatch(path) is not None
 
 
-def robots_file(plan: Plan, site: int, path: str, time: float) -> RobotsFile:
+def robots_file(plan: WebPlan, site: int, path: str, time: float) -> RobotsFile:
     """What is at a path for which `is_robots` holds."""
     if path == MOVED_PATH:
         there = robots_kind(plan, site) is RobotsKind.MOVED
@@ -63,7 +63,7 @@ def robots_file(plan: Plan, site: int, path: str, time: float) -> RobotsFile:
     return RobotsFile(200, _text(plan, site, kind))
 
 
-def allows(plan: Plan, site: int, path: str, agent: str, time: float) -> bool:
+def allows(plan: WebPlan, site: int, path: str, agent: str, time: float) -> bool:
     """Whether a crawler of that product token may get the path (with its query) now."""
     if is_robots(path):
         return True
@@ -83,21 +83,21 @@ def allows(plan: Plan, site: int, path: str, agent: str, time: float) -> bool:
     return not private
 
 
-def crawl_delay(plan: Plan, site: int) -> float | None:
+def crawl_delay(plan: WebPlan, site: int) -> float | None:
     """The Crawl-delay of a site's robots.txt, if it has one."""
     return plan.settings.crawl_delay if robots_kind(plan, site) is RobotsKind.DELAY else None
 
 
-def has_sitemap_line(plan: Plan, site: int) -> bool:
+def has_sitemap_line(plan: WebPlan, site: int) -> bool:
     """Whether the site's robots.txt names its sitemap."""
     return robots_kind(plan, site) in (RobotsKind.OPEN, RobotsKind.DELAY, RobotsKind.PATTERNS)
 
 
-def _away_host(plan: Plan, site: int) -> int:
+def _away_host(plan: WebPlan, site: int) -> int:
     return (site + 1) % plan.settings.sites
 
 
-def _text(plan: Plan, site: int, kind: RobotsKind) -> str:
+def _text(plan: WebPlan, site: int, kind: RobotsKind) -> str:
     sitemap = f"Sitemap: {origin(plan, site)}/sitemap.xml\n"
     match kind:
         case RobotsKind.OPEN:

@@ -10,8 +10,8 @@ import time
 
 from crawl.errors import UsageError
 from crawl.synthetic.web.listen import listen
-from crawl.synthetic.web.loop import Loop
-from crawl.synthetic.web.process import Commands, prepare_child, tell
+from crawl.synthetic.web.loop import WebLoop
+from crawl.synthetic.web.process import CommandReader, prepare_child, send_to_parent
 from crawl.synthetic.web.settings import Settings
 from crawl.synthetic.web.web import Web
 
@@ -24,12 +24,12 @@ def main(settings_json: str, log_number: str) -> None:
         addresses = [f"127.0.0.{n}" for n in range(1, settings.addresses + 1)]
         listeners = listen(addresses, settings.port)
     except UsageError as error:
-        tell({"error": str(error)})
+        send_to_parent({"error": str(error)})
         return
     port = listeners[0].getsockname()[1]
     with os.fdopen(int(log_number), "wb", buffering=1 << 16) as log:
-        loop = Loop(Web(settings).at_port(port), listeners, log, time.monotonic)
-        commands = Commands()
+        loop = WebLoop(Web(settings).at_port(port), listeners, log, time.monotonic)
+        commands = CommandReader()
 
         def obey() -> None:
             asked = commands.read()
@@ -44,12 +44,12 @@ def main(settings_json: str, log_number: str) -> None:
                         loop.warm()
                     case "flush":
                         log.flush()
-                tell({})
+                send_to_parent({})
 
         loop.watch(0, obey)
         # nothing here has cycles, and a collection in mid-burst would be measured
         gc.disable()
-        tell({"port": port})
+        send_to_parent({"port": port})
         loop.run()
 
 

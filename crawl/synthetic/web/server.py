@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from crawl.synthetic.web.log import Entry, read_entries
+from crawl.synthetic.web.log import LogEntry, read_entries
 from crawl.synthetic.web.process import ServerProcess
 from crawl.synthetic.web.web import Web
 
@@ -45,7 +45,7 @@ class WebServer:
         """Whether the process runs."""
         return self._process.is_alive()
 
-    def requests(self) -> list[Entry]:
+    def requests(self) -> list[LogEntry]:
         """Every request so far, in the order in which their answers ended."""
         return list(read_entries(self._process.log()))
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from crawl.errors import UsageError
-from crawl.synthetic.web.kinds import ODD, Kind, RobotsKind
+from crawl.synthetic.web.kinds import ODD, PageKind, RobotsKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Settings:
     """Mean bytes of a page; a page has between half and one and a half of it."""
     odd: float = 0.2
     """Share of the leaves of the trees that are of one of the odd `kinds`."""
-    kinds: tuple[Kind, ...] = ODD
+    kinds: tuple[PageKind, ...] = ODD
     private: float = 0.05
     """Share of pages under /private/, which many a robots.txt closes."""
     robots: tuple[RobotsKind, ...] = tuple(RobotsKind)
@@ -84,6 +84,6 @@ class Settings:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Settings:
         """What `as_json` gave."""
-        kinds = tuple(Kind(name) for name in content["kinds"])
+        kinds = tuple(PageKind(name) for name in content["kinds"])
         robots = tuple(RobotsKind(name) for name in content["robots"])
         return cls(**{**content, "kinds": kinds, "robots": robots})

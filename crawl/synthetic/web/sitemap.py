@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from crawl.synthetic.web.kinds import Kind
+from crawl.synthetic.web.kinds import PageKind
 from crawl.synthetic.web.page import origin
-from crawl.synthetic.web.plan import Plan
+from crawl.synthetic.web.plan import WebPlan
 
 URLS_PER_SITEMAP = 1000
 _PATH = re.compile(r"/sitemap(?:-([1-9]\d{0,5}))?\.xml")
 _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_UNLISTED = (Kind.ERROR, Kind.LOOP, Kind.CHAIN, Kind.MOVED, Kind.AWAY, Kind.TOUR)
+_UNLISTED = (
+    PageKind.ERROR,
+    PageKind.LOOP,
+    PageKind.CHAIN,
+    PageKind.MOVED,
+    PageKind.AWAY,
+    PageKind.TOUR,
+)
 
 
-def sitemap(plan: Plan, site: int, path: str) -> str | None:
+def sitemap(plan: WebPlan, site: int, path: str) -> str | None:
     """The XML at a path, if a sitemap is there."""
     found = _PATH.fullmatch(path)
     if not found:
@@ -37,7 +44,7 @@ def sitemap(plan: Plan, site: int, path: str) -> str | None:
     )
 
 
-def listed(plan: Plan, site: int) -> list[str]:
+def listed(plan: WebPlan, site: int) -> list[str]:
     """Every URL that the sitemaps of a site name."""
     return [
         url
@@ -46,7 +53,7 @@ def listed(plan: Plan, site: int) -> list[str]:
     ]
 
 
-def _listed(plan: Plan, site: int, first: int) -> list[str]:
+def _listed(plan: WebPlan, site: int, first: int) -> list[str]:
     here = origin(plan, site)
     numbers = range(first, min(first + URLS_PER_SITEMAP, plan.sizes[site]))
     return [

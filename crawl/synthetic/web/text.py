@@ -17,7 +17,7 @@ _ALPHABETS = {"utf-8": _UMLAUTS, "windows-1252": _UMLAUTS, "shift_jis": _KANA}
 _PARAGRAPHS = 400
 
 
-class Text:
+class FillerText:
     """Paragraphs of one charset; every slice begins and ends with one."""
 
     def __init__(self, codec: str) -> None:
@@ -44,9 +44,9 @@ class Text:
 
 
 @cache
-def text_of(codec: str) -> Text:
+def text_of(codec: str) -> FillerText:
     """The text of a charset."""
-    return Text(codec)
+    return FillerText(codec)
 
 
 def _words(chance: random.Random, codec: str) -> list[str]:

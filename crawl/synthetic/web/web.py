@@ -19,11 +19,11 @@ from crawl.synthetic.web.kinds import (
     ERROR_CODES,
     REDIRECT_CODES,
     Charset,
-    Kind,
+    PageKind,
     RobotsKind,
 )
 from crawl.synthetic.web.page import Page, origin, write_page
-from crawl.synthetic.web.plan import Chance, Place, Plan
+from crawl.synthetic.web.plan import PageDraws, PagePosition, WebPlan
 from crawl.synthetic.web.settings import Settings
 
 EPOCH = 1_767_225_600
@@ -33,12 +33,12 @@ _YEAR = 31_536_000
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What is at a URL: the truth that a crawler is measured against."""
+class ExpectedAnswer:
+    """The answer that a URL must give: the truth that a crawler is measured against."""
 
     url: str
     code: int
-    kind: Kind | None = None
+    kind: PageKind | None = None
     """None for robots.txt, sitemaps and what does not exist."""
     location: str = ""
     """The header as it is sent; see `target`."""
@@ -78,7 +78,7 @@ class Web:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self.plan = Plan(self.settings)
+        self.plan = WebPlan(self.settings)
 
     def at_port(self, port: int) -> Web:
         """The same web on another port."""
@@ -124,7 +124,7 @@ class Web:
         site, path = self._split(url)
         return robots.allows(self.plan, site, path, agent, time)
 
-    def expected(self, url: str, time: float = 0.0) -> Expected:
+    def expected(self, url: str, time: float = 0.0) -> ExpectedAnswer:
         """What is at the URL at that moment of the web's own time."""
         site, path = self._split(url)
         latency = self._latency(site)
@@ -133,101 +133,113 @@ class Web:
         xml = sitemap.sitemap(self.plan, site, path)
         if xml is not None:
             parts = (xml.encode(),)
-            return Expected(url, 200, None, "", "application/xml", parts, latency=latency)
-        place = self.plan.place(site, path)
-        if place is None:
+            return ExpectedAnswer(url, 200, None, "", "application/xml", parts, latency=latency)
+        position = self.plan.position(site, path)
+        if position is None:
             return _missing(url, 404, latency)
-        return self._at(url, place, time, latency)
+        return self._at(url, position, time, latency)
 
-    def _at(self, url: str, place: Place, time: float, latency: float) -> Expected:
-        plan, site, number = self.plan, place.site, place.number
-        chance = plan.chance(site, number)
-        kind = plan.kind(site, number, chance)
+    def _at(self, url: str, position: PagePosition, time: float, latency: float) -> ExpectedAnswer:
+        plan, site, number = self.plan, position.site, position.number
+        draws = plan.draws(site, number)
+        kind = plan.kind(site, number, draws)
         match kind:
-            case Kind.MOVED | Kind.AWAY | Kind.CHAIN | Kind.TOUR | Kind.LOOP:
-                code = REDIRECT_CODES[chance.size % len(REDIRECT_CODES)]
-                location = self._location(kind, place, chance)
+            case PageKind.MOVED | PageKind.AWAY | PageKind.CHAIN | PageKind.TOUR | PageKind.LOOP:
+                code = REDIRECT_CODES[draws.size % len(REDIRECT_CODES)]
+                location = self._location(kind, position, draws)
                 return replace(_missing(url, code, latency), kind=kind, location=location)
-            case Kind.ERROR:
+            case PageKind.ERROR:
                 return self._refused(
-                    url, ERROR_CODES[chance.detail % len(ERROR_CODES)], kind, latency
+                    url, ERROR_CODES[draws.detail % len(ERROR_CODES)], kind, latency
                 )
-            case Kind.FLAKY if time < self.settings.repair:
+            case PageKind.FLAKY if time < self.settings.repair:
                 return self._refused(url, 503, kind, latency)
-            case Kind.SLOW:
+            case PageKind.SLOW:
                 latency += self.settings.slow
-        period = _PERIODS[chance.detail % len(_PERIODS)]
-        version = int(time // period) if kind is Kind.CHANGING else 0
-        page = self._page(kind, place, chance, version)
+        period = _PERIODS[draws.detail % len(_PERIODS)]
+        version = int(time // period) if kind is PageKind.CHANGING else 0
+        page = self._page(kind, position, draws, version)
         modified = (
-            EPOCH - chance.detail % _YEAR
-            if kind is not Kind.CHANGING
+            EPOCH - draws.detail % _YEAR
+            if kind is not PageKind.CHANGING
             else (EPOCH + version * period)
         )
         return self._with_validators(
-            Expected(
-                *(url, 200, kind, "", page.content_type, page.parts, page.charset),
-                *(page.title, page.links),
+            ExpectedAnswer(
+                url,
+                200,
+                kind,
+                content_type=page.content_type,
+                parts=page.parts,
+                charset=page.charset,
+                title=page.title,
+                links=page.links,
                 modified=modified,
                 latency=latency,
             ),
-            chance,
+            draws,
             version,
         )
 
-    def _page(self, kind: Kind, place: Place, chance: Chance, version: int) -> Page:
-        site, number = place.site, place.number
-        if kind in (Kind.DUPLICATE, Kind.NEAR):
-            original = self.plan.sound(site, chance.detail % number, private=False)
-            mark = f", again as {number}" if kind is Kind.NEAR else ""
+    def _page(self, kind: PageKind, position: PagePosition, draws: PageDraws, version: int) -> Page:
+        site, number = position.site, position.number
+        if kind in (PageKind.DUPLICATE, PageKind.NEAR):
+            original = self.plan.sound(site, draws.detail % number, private=False)
+            mark = f", again as {number}" if kind is PageKind.NEAR else ""
             return write_page(self.plan, site, original, mark=mark)
         return write_page(self.plan, site, number, version=version)
 
-    def _location(self, kind: Kind, place: Place, chance: Chance) -> str:
-        plan, site, number = self.plan, place.site, place.number
-        if kind is Kind.AWAY:
-            there, far = plan.anywhere(chance.detail)
+    def _location(self, kind: PageKind, position: PagePosition, draws: PageDraws) -> str:
+        plan, site, number = self.plan, position.site, position.number
+        if kind is PageKind.AWAY:
+            there, far = plan.anywhere(draws.detail)
             far = plan.sound(there, far, private=True)
             return origin(plan, there) + plan.path(there, far)
-        if kind is Kind.TOUR and site + 1 < self.settings.sites:
+        if kind is PageKind.TOUR and site + 1 < self.settings.sites:
             far = min(number, plan.sizes[site + 1] - 1)
             return origin(plan, site + 1) + plan.path(site + 1, far)
-        if kind is Kind.LOOP:
-            return plan.path_of(Place(site, number, 1 - place.hop))
-        if kind is Kind.CHAIN and place.hop + 1 < CHAIN_LENGTH:
-            return plan.path_of(Place(site, number, place.hop + 1))
-        near = plan.path(site, plan.sound(site, chance.detail % number, private=True))
+        if kind is PageKind.LOOP:
+            return plan.path_of(PagePosition(site, number, 1 - position.hop))
+        if kind is PageKind.CHAIN and position.hop + 1 < CHAIN_LENGTH:
+            return plan.path_of(PagePosition(site, number, position.hop + 1))
+        near = plan.path(site, plan.sound(site, draws.detail % number, private=True))
         # half of the redirects are absolute, as they once had to be
-        return origin(plan, site) + near if chance.text % 2 else near
+        return origin(plan, site) + near if draws.text % 2 else near
 
-    def _with_validators(self, page: Expected, chance: Chance, version: int) -> Expected:
-        compressed = chance.encoding < self.settings.compressed * 2**32
-        encoding = ENCODINGS[chance.encoding % len(ENCODINGS)] if compressed else ""
+    def _with_validators(
+        self, page: ExpectedAnswer, draws: PageDraws, version: int
+    ) -> ExpectedAnswer:
+        compressed = draws.encoding < self.settings.compressed * 2**32
+        encoding = ENCODINGS[draws.encoding % len(ENCODINGS)] if compressed else ""
         # of four pages one has no validator, one an ETag, one Last-Modified and one both
-        etag = f'"{chance.text:08x}-{version}"' if chance.charset & 256 else ""
+        etag = f'"{draws.text:08x}-{version}"' if draws.charset & 256 else ""
         return replace(
             page,
             encoding=encoding,
             # one version in several encodings is only weakly the same
             etag="W/" + etag if etag and encoding else etag,
-            modified=page.modified if chance.charset & 512 else 0,
+            modified=page.modified if draws.charset & 512 else 0,
         )
 
-    def _refused(self, url: str, code: int, kind: Kind | None, latency: float) -> Expected:
+    def _refused(
+        self, url: str, code: int, kind: PageKind | None, latency: float
+    ) -> ExpectedAnswer:
         wait = self.settings.retry_after if code in (429, 503) else 0
         return replace(_missing(url, code, latency), kind=kind, retry_after=wait)
 
-    def _robots(self, url: str, site: int, path: str, time: float, latency: float) -> Expected:
+    def _robots(
+        self, url: str, site: int, path: str, time: float, latency: float
+    ) -> ExpectedAnswer:
         file = robots.robots_file(self.plan, site, path, time)
         if file.code != 200:
             return replace(self._refused(url, file.code, None, latency), location=file.location)
         parts = (file.text.encode(),)
-        return Expected(url, 200, None, "", file.content_type, parts, latency=latency)
+        return ExpectedAnswer(url, 200, None, "", file.content_type, parts, latency=latency)
 
     def _latency(self, site: int) -> float:
         if not self.settings.latency:
             return 0.0
-        return self.settings.latency * (0.5 + self.plan.chance(site, 0).detail / 2**32)
+        return self.settings.latency * (0.5 + self.plan.draws(site, 0).detail / 2**32)
 
     def _site(self, host: str) -> int:
         site = self.plan.site(host.lower())
@@ -245,6 +257,6 @@ class Web:
         return site, f"{path}?{parts.query}" if parts.query else path
 
 
-def _missing(url: str, code: int, latency: float) -> Expected:
+def _missing(url: str, code: int, latency: float) -> ExpectedAnswer:
     body = f"<!DOCTYPE html>\n<html><head><title>{code}</title></head><body>{code}</body></html>\n"
-    return Expected(url, code, parts=(body.encode(),), title=str(code), latency=latency)
+    return ExpectedAnswer(url, code, parts=(body.encode(),), title=str(code), latency=latency)

@@ -7,8 +7,8 @@
             answer = fetch(server.url(route.name), resolve=server.resolve)
 """
 
-from crawl.synthetic.wicked.exchange import End, Route
+from crawl.synthetic.wicked.exchange import FetchEnd, Route
 from crawl.synthetic.wicked.routes import HOSTS, ROUTES, table
 from crawl.synthetic.wicked.server import WickedServer, running_wicked
 
-__all__ = ["HOSTS", "ROUTES", "End", "Route", "WickedServer", "running_wicked", "table"]
+__all__ = ["HOSTS", "ROUTES", "FetchEnd", "Route", "WickedServer", "running_wicked", "table"]

@@ -1,4 +1,4 @@
-"""Wicked with bodies: bombs, and lies about length, chunks, encodings and charsets."""
+"""Wicked routes that abuse bodies: bombs, and lies about length, chunks, encodings and charsets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from functools import partial
 
 from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.synthetic.wicked.bombs import arrow_bomb, gzip_bomb, nested_bomb
-from crawl.synthetic.wicked.exchange import FINE, Exchange, Route, Serve
+from crawl.synthetic.wicked.exchange import FINE, Exchange, Route, RouteHandler
 
 _SURPLUS = b"HTTP/1.1 200 Wicked\r\nContent-Length: 8\r\n\r\nsmuggled"
 _BAD = (FailureKind.BAD_ENCODING, FailureKind.MALFORMED_RESPONSE)
 
 
-def _bomb(encoding: str, make: Callable[[], bytes]) -> Serve:
+def _bomb(encoding: str, make: Callable[[], bytes]) -> RouteHandler:
     async def serve(exchange: Exchange) -> None:
         await exchange.head(200, f"Content-Encoding: {encoding}")
         await exchange.send(make())

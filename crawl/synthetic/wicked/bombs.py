@@ -6,6 +6,7 @@ import gzip
 import struct
 import zlib
 from functools import cache
+from typing import Literal
 
 import pyarrow as pa
 
@@ -36,7 +37,7 @@ def nested_bomb() -> bytes:
 
 
 @cache
-def arrow_bomb(codec: str) -> bytes:
+def arrow_bomb(codec: Literal["brotli", "zstd"]) -> bytes:
     """A quarter of a gibibyte of zeros by brotli or zstd, which Arrow brings.
 
     Not more, because they are slow to make.
@@ -51,5 +52,5 @@ def arrow_bomb(codec: str) -> bytes:
 def make_all() -> None:
     """Makes them in advance: a fetcher's limits shall see a bomb, and not its making."""
     nested_bomb()
-    for codec in ("brotli", "zstd"):
-        arrow_bomb(codec)
+    arrow_bomb("brotli")
+    arrow_bomb("zstd")

@@ -118,8 +118,8 @@ def abort(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-Serve = Callable[[Exchange], Awaitable[None]]
-End = FailureKind | Truncation | int
+RouteHandler = Callable[[Exchange], Awaitable[None]]
+FetchEnd = FailureKind | Truncation | int
 """How a fetch may end: without a response, with a cut body, or with a response of that code."""
 
 
@@ -132,9 +132,9 @@ class Route:
     does: str
     must: str
     """What a fetcher has to do."""
-    ends: tuple[End, ...]
+    ends: tuple[FetchEnd, ...]
     """A fetch of it may end in each of these ways, and in no other."""
-    serve: Serve
+    serve: RouteHandler
 
     @property
     def name(self) -> str:

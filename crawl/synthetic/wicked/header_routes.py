@@ -1,4 +1,4 @@
-"""Wicked with status lines and headers: floods, garbage, strange bytes."""
+"""Wicked routes that abuse status lines and headers: floods, garbage, strange bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wicked with redirects: loops, mazes, and targets that must never be asked."""
+"""Wicked routes that abuse redirects: loops, mazes, and targets that must never be asked."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.synthetic.wicked.body_routes import BODY_ROUTES
-from crawl.synthetic.wicked.exchange import FINE, End, Exchange, Route
+from crawl.synthetic.wicked.exchange import FINE, Exchange, FetchEnd, Route
 from crawl.synthetic.wicked.header_routes import HEADER_ROUTES
 from crawl.synthetic.wicked.redirect_routes import REDIRECT_ROUTES
 from crawl.synthetic.wicked.time_routes import TIME_ROUTES
@@ -67,5 +67,5 @@ def table() -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def _ends(ends: tuple[End, ...]) -> str:
+def _ends(ends: tuple[FetchEnd, ...]) -> str:
     return ", ".join(f"cut by {end}" if isinstance(end, Truncation) else str(end) for end in ends)

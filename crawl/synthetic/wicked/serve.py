@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 from crawl.errors import UsageError
 from crawl.synthetic.web.listen import listen
-from crawl.synthetic.web.log import Entry, write_entry
-from crawl.synthetic.web.process import Commands, prepare_child, tell
+from crawl.synthetic.web.log import LogEntry, write_entry
+from crawl.synthetic.web.process import CommandReader, prepare_child, send_to_parent
 from crawl.synthetic.wicked.bombs import make_all
 from crawl.synthetic.wicked.exchange import Exchange, Route, abort
 from crawl.synthetic.wicked.routes import ADDRESSES, BY_NAME, HOSTS, ROUTES, find_route
@@ -26,7 +26,7 @@ _WICKED_ROBOTS = "robots-"
 _STUFFING = 4
 
 
-class Wicked:
+class WickedHandler:
     """Answers every request with its route."""
 
     def __init__(self, port: int, log: BinaryIO) -> None:
@@ -66,9 +66,17 @@ class Wicked:
             whole = True
         finally:
             ended = exchange.sending if whole and exchange.sending else time.monotonic()
-            entry = Entry(
-                *(began, ended, host, target.replace("\t", " "), ip, number),
-                *(exchange.status if whole else 0, exchange.sent, method, agent),
+            entry = LogEntry(
+                began=began,
+                ended=ended,
+                host=host,
+                path=target.replace("\t", " "),
+                ip=ip,
+                connection=number,
+                status=exchange.status if whole else 0,
+                sent=exchange.sent,
+                method=method,
+                agent=agent,
             )
             self._log.write(write_entry(entry))
         return exchange.keep
@@ -118,13 +126,13 @@ def _deafen(port: int) -> list[socket.socket]:
 
 async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
     port = listeners[0].getsockname()[1]
-    wicked = Wicked(port, log)
+    wicked = WickedHandler(port, log)
     kept = _deafen(port)
     for listener in listeners:
         resets = listener.getsockname()[0] == RESET_ADDRESS
         await asyncio.start_server(_reset if resets else wicked.converse, sock=listener)
     stopped = asyncio.Event()
-    commands = Commands()
+    commands = CommandReader()
 
     def obey() -> None:
         asked = commands.read()
@@ -134,11 +142,11 @@ async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
             return
         for _ in asked:
             log.flush()
-            tell({})
+            send_to_parent({})
 
     asyncio.get_running_loop().add_reader(0, obey)
     make_all()
-    tell({"port": port})
+    send_to_parent({"port": port})
     await stopped.wait()
     for one in kept:
         one.close()
@@ -155,7 +163,7 @@ def main(settings_json: str, log_number: str) -> None:
     try:
         listeners = listen([*ADDRESSES, RESET_ADDRESS], json.loads(settings_json)["port"])
     except UsageError as error:
-        tell({"error": str(error)})
+        send_to_parent({"error": str(error)})
         return
     with os.fdopen(int(log_number), "wb", buffering=1 << 16) as log:
         asyncio.run(_serve(listeners, log))

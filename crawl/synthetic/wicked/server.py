@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 
-from crawl.synthetic.web.log import Entry, read_entries
+from crawl.synthetic.web.log import LogEntry, read_entries
 from crawl.synthetic.web.process import ServerProcess
 from crawl.synthetic.wicked.routes import ADDRESSES, BY_NAME, HOSTS
 
@@ -54,7 +54,7 @@ class WickedServer:
         """Whether the process runs."""
         return self._process.is_alive()
 
-    def requests(self) -> list[Entry]:
+    def requests(self) -> list[LogEntry]:
         """Every request so far, in the order in which their answers ended."""
         return list(read_entries(self._process.log()))
 

@@ -1,4 +1,4 @@
-"""Wicked with time and connections: slow, silent, endless or cut off."""
+"""Wicked routes that abuse time and connections: slow, silent, endless or cut off."""
 
 from __future__ import annotations
 

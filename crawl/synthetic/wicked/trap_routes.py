@@ -1,4 +1,4 @@
-"""Wicked with links: webs without end, each page fine in itself."""
+"""Wicked routes that abuse links: webs without end, each page fine in itself."""
 
 from __future__ import annotations
 

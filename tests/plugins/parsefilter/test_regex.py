@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from crawl.config import Config
@@ -62,7 +64,7 @@ def test_hostile_text_takes_no_longer_than_other_text() -> None:
 def test_an_expression_that_only_python_knows_sees_the_beginning() -> None:
     rules = "x text (?<=a)b"
     assert found(rules, text="ab") == {"x": "true"}
-    limit = {"parsefilter.regex.max.length": 3}
+    limit: dict[str, Any] = {"parsefilter.regex.max.length": 3}
     assert found(rules, text="xxxab", **limit) == {"x": "false"}
 
 

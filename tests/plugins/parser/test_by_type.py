@@ -9,13 +9,13 @@ import pytest
 from crawl.config import Config
 from crawl.model.content import Content
 from crawl.model.status import Status
-from crawl.parsing.pipeline import Parsing, parse_batch
+from crawl.parsing.pipeline import ParsePlan, parse_batch
 from tests.plugins.parser.small_pdf import small_pdf
 from tests.plugins.parser.test_feed import ATOM, RDF, RSS
 from tests.plugins.parser.test_zip import SITEMAP, archive
 
 PACKED = gzip.compress(SITEMAP.encode(), mtime=0)
-PARSING = Parsing.from_config(Config.of({"http.agent.name": "test"}))
+PLAN = ParsePlan.from_config(Config.of({"http.agent.name": "test"}))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_each_type_finds_its_parser(
 ) -> None:
     url = f"http://www.example.com/{name}"
     content = Content(url, body, mime_type, 200, status=int(Status.FETCH_SUCCESS))
-    found = parse_batch(PARSING, [content])
+    found = parse_batch(PLAN, [content])
     assert found.counters[f"parsed_by.{parser}"] == 1
     assert found.counters["outlinks"] == links
     assert found.parse_data.column("status").to_pylist() == ["success"]

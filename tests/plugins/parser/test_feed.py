@@ -9,7 +9,7 @@ from crawl.model.parse import Outlink, ParseStatus
 from crawl.plugins.parser.feed import FeedParser
 from crawl.testing.parser_contract import ParserContract
 from tests.examples import scaled
-from tests.parsing.test_safe_xml import LAUGHS, QUADRATIC
+from tests.parsing.formats.test_safe_xml import LAUGHS, QUADRATIC
 from tests.plugins.parser.pages import only, page, refusal, targets
 
 PARSER = FeedParser(Config.of())

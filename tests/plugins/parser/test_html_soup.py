@@ -15,7 +15,7 @@ from crawl.model.parse import Parse
 from crawl.plugins.parser.html import HtmlParser
 from crawl.plugins.parser.html_soup import SoupHtmlParser
 from crawl.testing.html_contract import HtmlContract
-from crawl.testing.wicked_bodies import wicked_bodies
+from crawl.testing.inputs.wicked_bodies import wicked_bodies
 from tests.examples import scaled
 
 CONFIG = Config.of({"http.agent.name": "mybot", "parser.html.form.use_action": True})

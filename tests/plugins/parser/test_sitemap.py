@@ -4,11 +4,11 @@ import pytest
 
 from crawl.config import Config
 from crawl.plugins.parser.sitemap import SitemapParser
-from crawl.synthetic.web.plan import Plan
+from crawl.synthetic.web.plan import WebPlan
 from crawl.synthetic.web.settings import Settings
 from crawl.synthetic.web.sitemap import listed, sitemap
 from crawl.testing.parser_contract import ParserContract
-from tests.parsing.test_safe_xml import LAUGHS, QUADRATIC
+from tests.parsing.formats.test_safe_xml import LAUGHS, QUADRATIC
 from tests.plugins.parser.pages import only, page, refusal, targets
 
 PARSER = SitemapParser(Config.of())
@@ -86,7 +86,7 @@ def test_depth_is_refused() -> None:
 
 
 def test_the_sitemaps_of_the_synthetic_web() -> None:
-    plan = Plan(Settings(sites=2, pages=40))
+    plan = WebPlan(Settings(sites=2, pages=40))
     for site in range(2):
         body = sitemap(plan, site, "/sitemap.xml")
         assert body is not None

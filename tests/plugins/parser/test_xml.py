@@ -6,7 +6,7 @@ from crawl.config import Config
 from crawl.model.parse import Outlink
 from crawl.plugins.parser.xml import XmlParser
 from crawl.testing.parser_contract import ParserContract
-from tests.parsing.test_safe_xml import LAUGHS, QUADRATIC
+from tests.parsing.formats.test_safe_xml import LAUGHS, QUADRATIC
 from tests.plugins.parser.pages import only, page, refusal, targets
 
 PARSER = XmlParser(Config.of())

@@ -15,7 +15,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.protocol.http_requests import RequestsProtocol
-from crawl.testing.scripted_server import ScriptedServer, scripted_server
+from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
 from tests.plugins.protocol.certificates import server_context, write_certificate
 
 BOTH = pytest.mark.parametrize("plugin_class", [HttpProtocol, RequestsProtocol])
@@ -44,7 +44,7 @@ def test_nobody_is_trusted_unseen(plugin_class: Any, server: ScriptedServer) -> 
     got = plugin(plugin_class).fetch(Request(server.url()))
     assert isinstance(got, Failure) and got.kind is FailureKind.TLS
     assert "certificate" in got.message and got.sent == 0
-    assert server.asked == []
+    assert server.requests == []
 
 
 @BOTH
@@ -56,9 +56,9 @@ def test_a_trusted_authority(plugin_class: Any, server: ScriptedServer, tmp_path
         assert got.cipher.startswith("TLSv1.3 / TLS_") and got.cipher.count("/") == 1
     assert got.ip == "127.0.0.1"
     assert server.names == ["x.a.test"]  # type: ignore[attr-defined]
-    assert [asked.connection for asked in server.asked] == [1, 1]
-    assert server.asked[0].header("Host") == f"x.a.test:{server.port}"
-    assert server.asked[0].raw == got.request_headers
+    assert [request.connection for request in server.requests] == [1, 1]
+    assert server.requests[0].header("Host") == f"x.a.test:{server.port}"
+    assert server.requests[0].raw == got.request_headers
 
 
 @BOTH
@@ -69,7 +69,7 @@ def test_the_name_must_be_the_certificates(
     for host in ("b.test", "127.0.0.1"):
         got = trusting.fetch(Request(server.url("/", host)))
         assert isinstance(got, Failure) and got.kind is FailureKind.TLS, host
-    assert server.asked == []
+    assert server.requests == []
 
 
 @BOTH
@@ -138,8 +138,8 @@ def test_through_a_proxys_tunnel(plugin_class: Any, server: ScriptedServer, tmp_
         assert isinstance(got, Response), got
         assert (got.code, got.body, got.ip) == (200, b"Secured", "")
         assert not got.header("X-Proxy") and got.cipher
-        assert got.request_headers == server.asked[0].raw
-        assert proxy.asked[0].header("Proxy-Authorization") == "Basic bWU6aHVzaA=="
+        assert got.request_headers == server.requests[0].raw
+        assert proxy.requests[0].header("Proxy-Authorization") == "Basic bWU6aHVzaA=="
         wrong = proxied.fetch(Request(server.url("/", "b.test")))
         assert isinstance(wrong, Failure) and wrong.kind is FailureKind.TLS
         assert wrong.sent == 0

@@ -11,11 +11,11 @@ from crawl.config import Config
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.protocol.http_requests import RequestsProtocol
-from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer
+from crawl.synthetic.wicked import HOSTS, ROUTES, FetchEnd, WickedServer
 
 pytestmark = pytest.mark.slow
 
-EXPECTED: dict[str, tuple[End, ...]] = {
+EXPECTED: dict[str, tuple[FetchEnd, ...]] = {
     **{route.name: route.ends for route in ROUTES},
     **{name: (kind,) for name, (_, _, kind) in HOSTS.items()},
     # libcurl refuses two different Locations as such
@@ -31,7 +31,7 @@ def server(wicked: WickedServer) -> WickedServer:
     return wicked
 
 
-def ended(answer: Response | Failure) -> End:
+def ended(answer: Response | Failure) -> FetchEnd:
     if isinstance(answer, Failure):
         return answer.kind
     return answer.truncated or answer.code

@@ -14,7 +14,7 @@ from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.plugins.schedule.adaptive import AdaptiveFetchSchedule
-from crawl.testing.odd_datums import NOW
+from crawl.testing.inputs.odd_datums import NOW
 from crawl.testing.schedule_contract import FetchScheduleContract
 from tests.examples import scaled
 from tests.model.datums import datums

@@ -15,7 +15,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import DB_STATUSES, Status
 from crawl.plugins.schedule.default import DefaultFetchSchedule
-from crawl.testing.odd_datums import NOW
+from crawl.testing.inputs.odd_datums import NOW
 from crawl.testing.schedule_contract import FetchScheduleContract
 from tests.examples import scaled
 from tests.model.datums import datums

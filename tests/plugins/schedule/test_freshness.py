@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.plugins.schedule.change_rate import Belief
+from crawl.plugins.schedule.change_rate import ChangeRateEstimate
 from crawl.plugins.schedule.freshness import (
     best_intervals,
     days_until_worth,
@@ -17,39 +17,43 @@ from crawl.plugins.schedule.freshness import (
     worths,
 )
 
-beliefs = st.builds(Belief, st.floats(1e-2, 1e3), st.floats(1e-2, 1e3))
+beliefs = st.builds(ChangeRateEstimate, st.floats(1e-2, 1e3), st.floats(1e-2, 1e3))
 
 
-def certain(rate: float) -> Belief:
-    return Belief(1e6, 1e6 / rate)
+def certain(rate: float) -> ChangeRateEstimate:
+    return ChangeRateEstimate(1e6, 1e6 / rate)
 
 
-@given(st.builds(Belief, st.floats(1e-2, 50), st.floats(1e-2, 1e3)), st.floats(0.01, 500.0))
-def test_worth_is_what_one_more_visit_a_day_adds(belief: Belief, age: float) -> None:
-    step = np.linspace(0, math.log1p(age / belief.days), 20_001)  # evenly by the logarithm
-    fresh = np.exp(-belief.shape * step)
-    integral = float(np.trapezoid(fresh * belief.days * np.exp(step), step))
-    assert worth(belief, age) == pytest.approx(integral - age * fresh[-1], rel=1e-3, abs=1e-4)
+@given(
+    st.builds(ChangeRateEstimate, st.floats(1e-2, 50), st.floats(1e-2, 1e3)), st.floats(0.01, 500.0)
+)
+def test_worth_is_what_one_more_visit_a_day_adds(estimate: ChangeRateEstimate, age: float) -> None:
+    step = np.linspace(0, math.log1p(age / estimate.days), 20_001)  # evenly by the logarithm
+    fresh = np.exp(-estimate.shape * step)
+    integral = float(np.trapezoid(fresh * estimate.days * np.exp(step), step))
+    assert worth(estimate, age) == pytest.approx(integral - age * fresh[-1], rel=1e-3, abs=1e-4)
 
 
 @given(st.lists(st.tuples(beliefs, st.floats(0.0, 1e4)), max_size=8))
-def test_the_column_agrees(pages: list[tuple[Belief, float]]) -> None:
-    shape = np.array([belief.shape for belief, _ in pages])
-    days = np.array([belief.days for belief, _ in pages])
+def test_the_column_agrees(pages: list[tuple[ChangeRateEstimate, float]]) -> None:
+    shape = np.array([estimate.shape for estimate, _ in pages])
+    days = np.array([estimate.days for estimate, _ in pages])
     age = np.array([age for _, age in pages])
-    expected = [worth(belief, age) for belief, age in pages]
+    expected = [worth(estimate, age) for estimate, age in pages]
     assert worths(shape, days, age).tolist() == pytest.approx(expected)
 
 
 @given(beliefs, st.floats(0.01, 100.0))
-def test_a_page_is_due_when_its_visit_is_worth_the_price(belief: Belief, price: float) -> None:
-    days = days_until_worth(belief, price, 0.04, 365.0)
+def test_a_page_is_due_when_its_visit_is_worth_the_price(
+    estimate: ChangeRateEstimate, price: float
+) -> None:
+    days = days_until_worth(estimate, price, 0.04, 365.0)
     if days == 365.0:
-        assert worth(belief, days) <= price * 1.001
+        assert worth(estimate, days) <= price * 1.001
     elif days == 0.04:
-        assert worth(belief, days) >= price
+        assert worth(estimate, days) >= price
     else:
-        assert worth(belief, days) == pytest.approx(price, rel=1e-3)
+        assert worth(estimate, days) == pytest.approx(price, rel=1e-3)
 
 
 def test_visits_grow_with_the_rate_and_fall_where_the_budget_cannot_follow() -> None:
@@ -84,7 +88,7 @@ def test_no_other_intervals_of_the_same_budget_are_fresher() -> None:
 
 
 def test_a_larger_budget_has_a_lower_price() -> None:
-    prior = Belief(0.25, 7.5)
+    prior = ChangeRateEstimate(0.25, 7.5)
     prices = [price_of(prior, days, 0.04, 365.0) for days in (5.0, 30.0, 100.0)]
     assert prices == sorted(prices)
     assert all(math.isfinite(price) and price > 0 for price in prices)

@@ -13,7 +13,7 @@ from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import Status
 from crawl.plugins.schedule.poisson import VISITS_KEY, PoissonFetchSchedule
-from crawl.testing.odd_datums import NOW
+from crawl.testing.inputs.odd_datums import NOW
 from crawl.testing.schedule_contract import FetchScheduleContract
 from tests.examples import scaled
 from tests.model.datums import datums

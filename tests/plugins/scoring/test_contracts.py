@@ -14,7 +14,7 @@ from crawl.plugins.scoring.metadata import MetadataScoring
 from crawl.plugins.scoring.opic import OpicScoring
 from crawl.plugins.scoring.orphan import ORPHAN_KEY, OrphanScoring
 from crawl.plugins.scoring.similarity import SIMILARITY_KEY, SimilarityScoring
-from crawl.testing.odd_datums import NOW
+from crawl.testing.inputs.odd_datums import NOW
 from crawl.testing.scoring_contract import ScoringFilterContract
 
 DAY_S = 86_400

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyarrow as pa
 import pytest
 
 from crawl.config import Config
 from crawl.errors import ConfigError
+from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.domain import DomainURLFilter
 from crawl.plugins.urlfilter.domaindenylist import DomainDenylistURLFilter
 from crawl.testing.urlfilter_contract import URLFilterContract
+from tests.plugins.columns import accepted_by_column
 
 LIST = "# listed\nwww.example.com\nexample.org\nco.uk\n.xn--fiqs8s\nmüller.de\n"
 LISTED = [
@@ -49,15 +48,18 @@ class TestShippedDomainContract(URLFilterContract):
     plugin_class = DomainURLFilter
 
 
-class TestDenylistContract(TestDomainContract):
+class TestDenylistContract(URLFilterContract):
     plugin_class = DomainDenylistURLFilter
+
+    def samples(self) -> list[str]:
+        return [*LISTED, *OTHERS, *WITHOUT_HOST]
 
     def config(self) -> Config:
         return deny(LIST)
 
 
-def decisions(plugin: Any, urls: list[str]) -> list[bool]:
-    by_column: list[bool] = plugin.accepts_batch(pa.array(urls)).to_pylist()
+def decisions(plugin: URLFilter, urls: list[str]) -> list[bool | None]:
+    by_column = accepted_by_column(plugin, urls)
     assert by_column == [plugin.rejection(url) is None for url in urls]
     return by_column
 

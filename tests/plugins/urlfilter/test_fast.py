@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import Any
+
 import pytest
 
 from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.plugins.urlfilter.fast import FastURLFilter
 from crawl.testing.urlfilter_contract import URLFilterContract
+from tests.plugins.columns import accepted_by_column
 
 RULES = """
 # by host, by domain, for all
@@ -48,7 +50,10 @@ class TestContract(URLFilterContract):
 class TestLimitsContract(TestContract):
     def config(self) -> Config:
         limits = {"max": 60, "path.max": 30, "query.max": 20}
-        return config(**{f"urlfilter.fast.url.{key}.length": most for key, most in limits.items()})
+        settings: dict[str, Any] = {
+            f"urlfilter.fast.url.{key}.length": limit for key, limit in limits.items()
+        }
+        return config(**settings)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,7 @@ def test_rules(url: str, line: int | None) -> None:
 def test_the_column_decides_by_host() -> None:
     plugin = FastURLFilter(config())
     urls = URLS * 20
-    verdict = plugin.accepts_batch(pa.array(urls)).to_pylist()
+    verdict = accepted_by_column(plugin, urls)
     for url, accepted in zip(urls, verdict, strict=True):
         by_row_only = "example.org" in url and "notexample" not in url  # a look-behind
         assert accepted == (None if by_row_only else plugin.rejection(url) is None)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 
 from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.plugins.urlfilter.prefix import PrefixURLFilter
 from crawl.testing.urlfilter_contract import URLFilterContract
+from tests.plugins.columns import accepted_by_column
 
 
 class TestContract(URLFilterContract):
@@ -20,8 +20,8 @@ def test_the_shipped_prefixes() -> None:
     plugin = PrefixURLFilter(Config.of())
     assert plugin.rejection("https://a.com/") is None
     assert plugin.rejection("mailto:a@b.com") == "begins as none of the prefixes"
-    urls = pa.array(["ftp://a/", "gopher://a/", "", "http:/"])
-    assert plugin.accepts_batch(urls).to_pylist() == [True, False, False, False]
+    urls = ["ftp://a/", "gopher://a/", "", "http:/"]
+    assert accepted_by_column(plugin, urls) == [True, False, False, False]
 
 
 def test_a_list_without_prefixes_is_a_mistake() -> None:

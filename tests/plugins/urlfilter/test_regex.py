@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +8,7 @@ from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.plugins.urlfilter.regex import RegexURLFilter
 from crawl.testing.urlfilter_contract import URLFilterContract
+from tests.plugins.columns import accepted_by_column
 from tests.urls.texts import encodable
 
 SHIPPED = RegexURLFilter(Config.of())
@@ -66,7 +66,7 @@ class TestSectionsContract(URLFilterContract):
 )
 def test_the_shipped_rules(url: str, accepted: bool) -> None:
     assert (SHIPPED.rejection(url) is None) == accepted
-    assert SHIPPED.accepts_batch(pa.array([url])).to_pylist() == [accepted]
+    assert accepted_by_column(SHIPPED, [url]) == [accepted]
 
 
 def test_the_first_rule_that_is_found_decides_and_is_named() -> None:
@@ -75,9 +75,7 @@ def test_the_first_rule_that_is_found_decides_and_is_named() -> None:
     assert rules.rejection("ab") == "regex-urlfilter.txt:3: -b"
     assert rules.rejection("c") == "regex-urlfilter.txt:5: -."
     assert rules.rejection("") == "no rule accepts it"
-    assert rules.accepts_batch(pa.array(["xax", "ab", "c", ""])).to_pylist() == [
-        *(True, False, False, False)
-    ]
+    assert accepted_by_column(rules, ["xax", "ab", "c", ""]) == [*(True, False, False, False)]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +102,7 @@ def test_sections_are_for_a_host_or_domain(url: str, rejected_by: str | None) ->
 def test_sections_by_column() -> None:
     sections = plugin(SECTIONS)
     urls = SECTION_URLS * 20
-    verdict = sections.accepts_batch(pa.array(urls)).to_pylist()
+    verdict = accepted_by_column(sections, urls)
     assert verdict == [
         None if verdict[row] is None else sections.rejection(url) is None
         for row, url in enumerate(urls)
@@ -117,14 +115,12 @@ def test_sections_by_column() -> None:
 def test_urls_that_are_too_long_are_rejected_unmatched() -> None:
     short = plugin("+.", **{"urlfilter.regex.max.length": 3})
     assert short.rejection("aaaa") == "longer than 3 characters"
-    assert short.accepts_batch(pa.array(["aaa", "aaaa"])).to_pylist() == [True, False]
+    assert accepted_by_column(short, ["aaa", "aaaa"]) == [True, False]
 
 
 def test_what_the_engines_might_read_otherwise_is_asked_by_row() -> None:
     digits = plugin(r"+^\d+$")
-    assert digits.accepts_batch(pa.array(["1", "a", "٣", "1\n"])).to_pylist() == [
-        *(True, False, None, None)
-    ]
+    assert accepted_by_column(digits, ["1", "a", "٣", "1\n"]) == [*(True, False, None, None)]
     assert digits.rejection("٣") is None
 
 
@@ -156,7 +152,7 @@ def test_lines_that_begin_with_a_blank_are_comments_as_in_nutch() -> None:
 @given(st.lists(encodable))
 def test_the_column_agrees_with_the_row(urls: list[str]) -> None:
     for rules in (SHIPPED, plugin(SECTIONS)):
-        verdict = rules.accepts_batch(pa.array(urls, pa.string())).to_pylist()
+        verdict = accepted_by_column(rules, urls)
         for url, accepted in zip(urls, verdict, strict=True):
             assert accepted is None or accepted == (rules.rejection(url) is None)
             assert accepted is not None or not url.isascii() or "\n" in url or rules is not SHIPPED

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +7,7 @@ from hypothesis import strategies as st
 from crawl.config import Config
 from crawl.plugins.urlfilter.trap import TrapURLFilter
 from crawl.testing.urlfilter_contract import URLFilterContract
+from tests.plugins.columns import accepted_by_column
 from tests.urls.texts import encodable
 
 TRAP = TrapURLFilter(Config.of())
@@ -85,15 +85,15 @@ def test_each_limit_names_itself(url: str, reason: str) -> None:
 
 def test_the_column_settles_plain_urls_and_asks_for_dubious_ones() -> None:
     urls = ["http://a.com/", "http://a.com/x/y/z.html", "http://b.com/2024/05/17/t?a=1&b=2", *TRAPS]
-    verdict = TRAP.accepts_batch(pa.array(urls)).to_pylist()
+    verdict = accepted_by_column(TRAP, urls)
     assert verdict == [True, True, True] + [None] * len(TRAPS)
 
 
 def test_a_long_column_is_asked_in_parts() -> None:
     urls = ["http://a.com/b/c/d.html"] * 40_000
     urls[0] = urls[16_384] = urls[39_999] = "http://a.com/x/y/x/y/x/y"
-    verdict = TRAP.accepts_batch(pa.array(urls))
-    assert [row for row, fine in enumerate(verdict.to_pylist()) if not fine] == [0, 16_384, 39_999]
+    verdict = accepted_by_column(TRAP, urls)
+    assert [row for row, fine in enumerate(verdict) if not fine] == [0, 16_384, 39_999]
 
 
 segments = st.sampled_from(["a", "b", "ab", "aa", "1", "22", "ü", "", "2024", "01", "x.html"])
@@ -106,6 +106,6 @@ walks = st.builds(
 
 @given(st.lists(st.one_of(walks, encodable)), st.sampled_from([TRAP, TIGHT]))
 def test_the_column_agrees_with_the_row(urls: list[str], plugin: TrapURLFilter) -> None:
-    verdict = plugin.accepts_batch(pa.array(urls, pa.string())).to_pylist()
+    verdict = accepted_by_column(plugin, urls)
     for url, accepted in zip(urls, verdict, strict=True):
         assert accepted is None or accepted == (plugin.rejection(url) is None)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +8,7 @@ from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.plugins.urlnormalizer.basic import BasicURLNormalizer
 from crawl.testing.urlnormalizer_contract import URLNormalizerContract
+from tests.plugins.columns import left_alone_by_column
 from tests.urls.texts import encodable, texts
 
 BASIC = BasicURLNormalizer(Config.of())
@@ -105,7 +105,7 @@ def test_trailing_dots() -> None:
 )
 def test_the_column_knows_normal_urls(url: str) -> None:
     assert normalize(url) == url
-    assert BASIC.leaves_alone(pa.array([url]), Scope.DEFAULT).to_pylist() == [True]
+    assert left_alone_by_column(BASIC, [url]) == [True]
 
 
 @given(texts)
@@ -120,6 +120,6 @@ def test_idempotent_and_plain(text: str) -> None:
 @given(st.lists(encodable))
 def test_what_the_column_leaves_alone(urls: list[str]) -> None:
     urls += [normal for url in urls if (normal := normalize(url)) is not None]
-    alone = BASIC.leaves_alone(pa.array(urls, pa.string()), Scope.DEFAULT).to_pylist()
+    alone = left_alone_by_column(BASIC, urls)
     for url, is_alone in zip(urls, alone, strict=True):
         assert not is_alone or url == normalize(url) == TRIMMING.normalize(url, Scope.DEFAULT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from crawl.config import Config
@@ -14,6 +13,7 @@ from crawl.plugins.urlnormalizer.host import HostURLNormalizer
 from crawl.plugins.urlnormalizer.protocol import ProtocolURLNormalizer
 from crawl.plugins.urlnormalizer.slash import SlashURLNormalizer
 from crawl.testing.urlnormalizer_contract import URLNormalizerContract
+from tests.plugins.columns import left_alone_by_column
 
 HOSTS = """
 # comment
@@ -41,24 +41,26 @@ def config(key: str, text: str) -> Config:
     return Config.of({f"urlnormalizer.{key}.rules": text})
 
 
-class TestHostContract(URLNormalizerContract):
+class ByHostContract(URLNormalizerContract):
+    def samples(self) -> list[str]:
+        return URLS
+
+
+class TestHostContract(ByHostContract):
     plugin_class = HostURLNormalizer
 
     def config(self) -> Config:
         return config("hosts", HOSTS)
 
-    def samples(self) -> list[str]:
-        return URLS
 
-
-class TestProtocolContract(TestHostContract):
+class TestProtocolContract(ByHostContract):
     plugin_class = ProtocolURLNormalizer
 
     def config(self) -> Config:
         return config("protocols", PROTOCOLS)
 
 
-class TestSlashContract(TestHostContract):
+class TestSlashContract(ByHostContract):
     plugin_class = SlashURLNormalizer
 
     def config(self) -> Config:
@@ -117,9 +119,9 @@ def test_slashes(url: str, expected: str) -> None:
 
 
 def test_the_column_asks_only_for_hosts_with_a_rule() -> None:
-    urls = pa.array(["http://www.example.com/", "http://x.com/", None, "no url"])
-    alone = HostURLNormalizer(config("hosts", HOSTS)).leaves_alone(urls, Scope.DEFAULT)
-    assert alone.to_pylist() == [False, True, True, True]
+    urls = ["http://www.example.com/", "http://x.com/", None, "no url"]
+    plugin = HostURLNormalizer(config("hosts", HOSTS))
+    assert left_alone_by_column(plugin, urls) == [False, True, True, True]
 
 
 @pytest.mark.parametrize(

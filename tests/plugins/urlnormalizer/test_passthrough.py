@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import pyarrow as pa
-
 from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.plugins.urlnormalizer.passthrough import PassURLNormalizer
+from crawl.testing.inputs.wicked_urls import WICKED
 from crawl.testing.urlnormalizer_contract import URLNormalizerContract
-from crawl.testing.wicked_urls import WICKED
+from tests.plugins.columns import left_alone_by_column
 
 
 class TestContract(URLNormalizerContract):
@@ -16,4 +15,4 @@ class TestContract(URLNormalizerContract):
 def test_everything_stays() -> None:
     plugin = PassURLNormalizer(Config.of())
     assert all(plugin.normalize(url, Scope.DEFAULT) == url for url in WICKED)
-    assert plugin.leaves_alone(pa.array(["x", ""]), Scope.DEFAULT).to_pylist() == [True, True]
+    assert left_alone_by_column(plugin, ["x", ""]) == [True, True]

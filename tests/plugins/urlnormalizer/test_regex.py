@@ -10,6 +10,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.plugins.urlnormalizer.regex import RegexURLNormalizer
 from crawl.testing.urlnormalizer_contract import URLNormalizerContract
+from tests.plugins.columns import left_alone_by_column
 from tests.urls.texts import encodable, texts
 
 SHIPPED = RegexURLNormalizer(Config.of())
@@ -70,8 +71,7 @@ def test_a_scope_may_have_a_file_of_its_own() -> None:
     scoped = RegexURLNormalizer(config)
     assert scoped.normalize("a", Scope.DEFAULT) == scoped.normalize("a", Scope.FETCHER) == "b"
     assert scoped.normalize("a", Scope.INJECT) == "c"
-    column = pa.array(["b", "c", "a"])
-    assert scoped.leaves_alone(column, Scope.INJECT).to_pylist() == [True, True, False]
+    assert left_alone_by_column(scoped, ["b", "c", "a"], Scope.INJECT) == [True, True, False]
 
 
 def test_rules_that_never_settle_leave_the_url_alone() -> None:
@@ -128,6 +128,6 @@ def test_the_shipped_rules_are_idempotent(text: str) -> None:
 
 @given(st.lists(encodable))
 def test_what_the_column_leaves_alone(urls: list[str]) -> None:
-    alone = SHIPPED.leaves_alone(pa.array(urls, pa.string()), Scope.DEFAULT).to_pylist()
+    alone = left_alone_by_column(SHIPPED, urls)
     for url, is_alone in zip(urls, alone, strict=True):
         assert not is_alone or SHIPPED.normalize(url, Scope.DEFAULT) == url

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from crawl.synthetic.web import (
-    Entry,
+    LogEntry,
     RobotsKind,
     Settings,
     Web,
@@ -17,8 +17,8 @@ from crawl.synthetic.web import (
 from crawl.synthetic.web.log import read_entries, write_entry
 
 
-def entry(began: float, ended: float, host: str = "a", path: str = "/", ip: str = "1") -> Entry:
-    return Entry(began, ended, host, path, ip)
+def entry(began: float, ended: float, host: str = "a", path: str = "/", ip: str = "1") -> LogEntry:
+    return LogEntry(began, ended, host, path, ip)
 
 
 def test_gaps_are_from_end_to_beginning_shortest_first() -> None:
@@ -81,8 +81,10 @@ def test_duplicates_but_for_robots_txt() -> None:
 
 
 def test_entries_survive_being_written() -> None:
-    one = Entry(1.25, 2.5, "a.test", "/x?y", "127.0.0.3", 7, 200, 30_000, "GET", "Bot/1.0 (\xfc)")
-    two = Entry(3.0, 4.0, "b.test", "/")
+    one = LogEntry(
+        1.25, 2.5, "a.test", "/x?y", "127.0.0.3", 7, 200, 30_000, "GET", "Bot/1.0 (\xfc)"
+    )
+    two = LogEntry(3.0, 4.0, "b.test", "/")
     assert list(read_entries(write_entry(one) + write_entry(two))) == [one, two]
     assert list(read_entries(b"")) == []
 

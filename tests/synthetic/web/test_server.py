@@ -11,14 +11,23 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import pyarrow as pa
 import pytest
 
 from crawl.errors import EnvironmentFault, UsageError
-from crawl.synthetic.web import Expected, Kind, Settings, Web, WebServer, concurrency, gaps, running
+from crawl.synthetic.web import (
+    ExpectedAnswer,
+    PageKind,
+    Settings,
+    Web,
+    WebServer,
+    concurrency,
+    gaps,
+    running,
+)
 from crawl.synthetic.web.reply import http_date
 
 SETTINGS = Settings(sites=14, pages=1400, slow=0.05)
@@ -44,12 +53,12 @@ def ask(
     return answer, body
 
 
-def of_kind(server: WebServer, kind: Kind) -> Iterator[Expected]:
+def of_kind(server: WebServer, kind: PageKind) -> Iterator[ExpectedAnswer]:
     pages = (server.web.expected(url) for url in server.web.urls())
     return (page for page in pages if page.kind is kind)
 
 
-def agrees(server: WebServer, page: Expected) -> None:
+def agrees(server: WebServer, page: ExpectedAnswer) -> None:
     answer, body = ask(server, page.url)
     assert (answer.status, body) == (page.code, page.body), page.url
     assert answer.headers.get("Location", "") == page.location
@@ -61,8 +70,10 @@ def agrees(server: WebServer, page: Expected) -> None:
     assert "Content-Encoding" not in answer.headers
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.TOUR])  # asked for only
-def test_every_kind_is_as_expected(server: WebServer, kind: Kind) -> None:
+@pytest.mark.parametrize(
+    "kind", [kind for kind in PageKind if kind is not PageKind.TOUR]
+)  # asked for only
+def test_every_kind_is_as_expected(server: WebServer, kind: PageKind) -> None:
     pages = list(islice(of_kind(server, kind), 12))
     assert pages
     for page in pages:
@@ -76,20 +87,20 @@ def test_robots_and_sitemaps_are_as_expected(server: WebServer) -> None:
 
 
 def test_hops_of_chains_are_as_expected(server: WebServer) -> None:
-    (chain, *_) = of_kind(server, Kind.CHAIN)
+    (chain, *_) = of_kind(server, PageKind.CHAIN)
     while chain.target:
         agrees(server, chain)
         chain = server.web.expected(chain.target)
 
 
 def test_head_has_the_headers_and_no_body(server: WebServer) -> None:
-    page = next(of_kind(server, Kind.PAGE))
+    page = next(of_kind(server, PageKind.PAGE))
     answer, body = ask(server, page.url, "HEAD")
     assert (answer.status, body) == (200, b"")
     assert answer.headers["Content-Length"] == str(len(page.body))
 
 
-UNPACK = {
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.decompress,
     "deflate": zlib.decompress,
     "br": lambda body: pa.CompressedInputStream(pa.BufferReader(body), "brotli").read(),
@@ -99,7 +110,7 @@ UNPACK = {
 
 @pytest.mark.parametrize("encoding", UNPACK)
 def test_an_encoding_is_used_where_it_is_accepted(server: WebServer, encoding: str) -> None:
-    page = next(page for page in of_kind(server, Kind.PAGE) if page.encoding == encoding)
+    page = next(page for page in of_kind(server, PageKind.PAGE) if page.encoding == encoding)
     answer, body = ask(server, page.url, Accept_Encoding=f"identity, {encoding};q=0.5")
     assert answer.headers["Content-Encoding"] == encoding
     assert len(body) < len(page.body) / 2
@@ -111,29 +122,29 @@ def test_an_encoding_is_used_where_it_is_accepted(server: WebServer, encoding: s
 
 
 def test_not_modified_by_etag(server: WebServer) -> None:
-    page = next(page for page in of_kind(server, Kind.PAGE) if page.etag)
+    page = next(page for page in of_kind(server, PageKind.PAGE) if page.etag)
     answer, body = ask(server, page.url, If_None_Match=f'"other", {page.etag}')
     assert (answer.status, body, answer.headers["ETag"]) == (304, b"", page.etag)
     assert ask(server, page.url, If_None_Match='"other"')[0].status == 200
 
 
 def test_not_modified_since(server: WebServer) -> None:
-    page = next(page for page in of_kind(server, Kind.PAGE) if page.modified)
+    page = next(page for page in of_kind(server, PageKind.PAGE) if page.modified)
     assert ask(server, page.url, If_Modified_Since=http_date(page.modified))[0].status == 304
     assert ask(server, page.url, If_Modified_Since=http_date(page.modified - 1))[0].status == 200
     assert ask(server, page.url, If_Modified_Since="yesterday")[0].status == 200
 
 
 def test_an_etag_outweighs_a_date(server: WebServer) -> None:
-    page = next(page for page in of_kind(server, Kind.PAGE) if page.modified and page.etag)
+    page = next(page for page in of_kind(server, PageKind.PAGE) if page.modified and page.etag)
     since = http_date(page.modified)
     answer, _ = ask(server, page.url, If_None_Match='"x"', If_Modified_Since=since)
     assert answer.status == 200
 
 
 def test_time_changes_pages_and_repairs(server: WebServer) -> None:
-    changing = next(page for page in of_kind(server, Kind.CHANGING) if page.etag)
-    flaky = next(of_kind(server, Kind.FLAKY))
+    changing = next(page for page in of_kind(server, PageKind.CHANGING) if page.etag)
+    flaky = next(of_kind(server, PageKind.FLAKY))
     ask(server, changing.url)
     server.set_time(700_000)
     try:
@@ -163,7 +174,7 @@ def request(path: str, *, last: bool = False) -> bytes:
 
 
 def test_requests_can_be_pipelined_and_come_in_pieces(server: WebServer) -> None:
-    slow = next(page for page in of_kind(server, Kind.SLOW) if "site2.test" in page.url)
+    slow = next(page for page in of_kind(server, PageKind.SLOW) if "site2.test" in page.url)
     slow_path = "/" + slow.url.split("/", 3)[3]
     pages = [server.web.expected(server.web.seeds()[2] + path) for path in ("", "p2", "p3")]
     data = request("/") + request(slow_path) + request("/p2") + request("/p3", last=True)

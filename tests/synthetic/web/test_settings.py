@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from crawl.errors import UsageError
-from crawl.synthetic.web.kinds import Kind, RobotsKind
+from crawl.synthetic.web.kinds import PageKind, RobotsKind
 from crawl.synthetic.web.settings import Settings
 
 
 def test_they_travel_as_json() -> None:
-    settings = Settings(7, 70, seed=3, kinds=(Kind.LOOP,), robots=(RobotsKind.AWAY,), latency=0.5)
+    settings = Settings(
+        7, 70, seed=3, kinds=(PageKind.LOOP,), robots=(RobotsKind.AWAY,), latency=0.5
+    )
     assert Settings.from_json(json.loads(json.dumps(settings.as_json()))) == settings
 
 

@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from crawl.errors import UsageError
-from crawl.synthetic.web import Kind, RobotsKind, Settings, Web
+from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web
 
 WEB = Web(Settings(sites=28, pages=2800, port=8080))
-BY_KIND: dict[Kind, list[str]] = {kind: [] for kind in Kind}
+BY_KIND: dict[PageKind, list[str]] = {kind: [] for kind in PageKind}
 for _url in WEB.urls():
     _kind = WEB.expected(_url).kind
     assert _kind is not None
@@ -44,16 +44,17 @@ def test_equal_seeds_are_equal_webs_in_every_process() -> None:
 
 
 def test_there_is_every_kind() -> None:
-    assert {kind for kind, urls in BY_KIND.items() if not urls} == {Kind.TOUR}
+    assert {kind for kind, urls in BY_KIND.items() if not urls} == {PageKind.TOUR}
 
 
 def test_redirects_have_every_code_and_lead_to_pages() -> None:
-    moved = [WEB.expected(url) for url in BY_KIND[Kind.MOVED] + BY_KIND[Kind.AWAY]]
+    moved = [WEB.expected(url) for url in BY_KIND[PageKind.MOVED] + BY_KIND[PageKind.AWAY]]
     assert {page.code for page in moved} == {301, 302, 303, 307, 308}
     assert all(WEB.expected(page.target).code == 200 for page in moved)
     assert {page.location.startswith("http") for page in moved} == {True, False}
     hosts = {
-        url.split("/")[2] == WEB.expected(url).target.split("/")[2] for url in BY_KIND[Kind.AWAY]
+        url.split("/")[2] == WEB.expected(url).target.split("/")[2]
+        for url in BY_KIND[PageKind.AWAY]
     }
     assert False in hosts
 
@@ -66,17 +67,17 @@ def test_a_chain_ends_and_a_loop_does_not() -> None:
             url = WEB.expected(url).target
         return [*seen, url]
 
-    for start in BY_KIND[Kind.CHAIN]:
+    for start in BY_KIND[PageKind.CHAIN]:
         hops = follow(start)
         assert len(hops) == 5
         assert hops[-1] == ""
         assert WEB.expected(hops[-2]).code == 200
-    for start in BY_KIND[Kind.LOOP]:
+    for start in BY_KIND[PageKind.LOOP]:
         assert follow(start) == [start, f"{start}/1", start]
 
 
 def test_a_tour_leads_over_all_sites_to_a_page() -> None:
-    web = Web(Settings.plain(4, 40, odd=1.0, kinds=(Kind.TOUR,)))
+    web = Web(Settings.plain(4, 40, odd=1.0, kinds=(PageKind.TOUR,)))
     url = "http://site0.test/tour/p9"
     hosts = []
     while target := web.expected(url).target:
@@ -87,17 +88,17 @@ def test_a_tour_leads_over_all_sites_to_a_page() -> None:
 
 
 def test_errors_have_every_code_and_ask_for_patience() -> None:
-    errors = [WEB.expected(url) for url in BY_KIND[Kind.ERROR]]
+    errors = [WEB.expected(url) for url in BY_KIND[PageKind.ERROR]]
     assert {page.code for page in errors} == {404, 410, 403, 500, 503, 429}
     assert all((page.retry_after == 1) == (page.code in (503, 429)) for page in errors)
 
 
 def test_duplicates_are_exact_and_near_ones_nearly() -> None:
-    bodies = Counter(WEB.expected(url).digest for url in BY_KIND[Kind.PAGE])
-    for url in BY_KIND[Kind.DUPLICATE]:
+    bodies = Counter(WEB.expected(url).digest for url in BY_KIND[PageKind.PAGE])
+    for url in BY_KIND[PageKind.DUPLICATE]:
         assert bodies[WEB.expected(url).digest] >= 1
-    originals = {WEB.expected(url).title: WEB.expected(url).body for url in BY_KIND[Kind.PAGE]}
-    for url in BY_KIND[Kind.NEAR]:
+    originals = {WEB.expected(url).title: WEB.expected(url).body for url in BY_KIND[PageKind.PAGE]}
+    for url in BY_KIND[PageKind.NEAR]:
         near = WEB.expected(url)
         original = originals[near.title.partition(", again as")[0]]
         assert near.body != original
@@ -109,7 +110,7 @@ def test_duplicates_are_exact_and_near_ones_nearly() -> None:
 
 def test_pages_are_in_their_charsets_and_have_their_links() -> None:
     seen = set()
-    for url in BY_KIND[Kind.PAGE]:
+    for url in BY_KIND[PageKind.PAGE]:
         page = WEB.expected(url)
         assert page.charset is not None
         seen.add((page.charset.codec, page.charset.in_header, page.charset.in_meta))
@@ -126,7 +127,7 @@ def test_pages_are_in_their_charsets_and_have_their_links() -> None:
 
 
 def test_what_changes_changes_with_time_and_so_do_its_validators() -> None:
-    for url in BY_KIND[Kind.CHANGING]:
+    for url in BY_KIND[PageKind.CHANGING]:
         first, same, later = (WEB.expected(url, time) for time in (0, 30, 700_000))
         assert first == same
         assert first.body != later.body
@@ -135,12 +136,12 @@ def test_what_changes_changes_with_time_and_so_do_its_validators() -> None:
 
 
 def test_what_is_flaky_gets_well() -> None:
-    for url in BY_KIND[Kind.FLAKY]:
+    for url in BY_KIND[PageKind.FLAKY]:
         assert (WEB.expected(url, 3599).code, WEB.expected(url, 3600).code) == (503, 200)
 
 
 def test_slow_pages_and_slow_sites() -> None:
-    assert {WEB.expected(url).latency for url in BY_KIND[Kind.SLOW]} == {0.5}
+    assert {WEB.expected(url).latency for url in BY_KIND[PageKind.SLOW]} == {0.5}
     far = Web(Settings(sites=10, pages=100, latency=2.0))
     waits = {far.expected(url).latency for url in far.seeds()}
     assert len(waits) == 10
@@ -149,7 +150,7 @@ def test_slow_pages_and_slow_sites() -> None:
 
 
 def test_validators_of_every_sort() -> None:
-    pages = [WEB.expected(url) for url in BY_KIND[Kind.PAGE]]
+    pages = [WEB.expected(url) for url in BY_KIND[PageKind.PAGE]]
     assert {(bool(page.etag), bool(page.modified)) for page in pages} == {
         *((False, False), (False, True), (True, False), (True, True))
     }

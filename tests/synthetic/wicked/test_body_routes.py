@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import zlib
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from crawl.synthetic.wicked import WickedServer
 from crawl.synthetic.wicked.bombs import UNPACKED
 from crawl.synthetic.wicked.exchange import FINE
-from tests.synthetic.wicked.asking import Got, How, ask
+from tests.synthetic.wicked.client import Got, How, ask
 
+Codec = Literal["brotli", "zstd"]
 GZIP = 31
 
 
@@ -45,7 +47,7 @@ def test_the_nested_bomb_is_the_gzip_bomb_in_gzip(wicked: WickedServer) -> None:
 @pytest.mark.parametrize(
     ("name", "coding", "codec"), [("bomb-br", b"br", "brotli"), ("bomb-zstd", b"zstd", "zstd")]
 )
-def test_other_bombs(wicked: WickedServer, name: str, coding: bytes, codec: str) -> None:
+def test_other_bombs(wicked: WickedServer, name: str, coding: bytes, codec: Codec) -> None:
     got = bomb(wicked, name)
     assert got.header("Content-Encoding") == coding
     assert len(got.body) < 10_000

@@ -4,7 +4,7 @@ import pytest
 
 from crawl.synthetic.wicked import WickedServer
 from crawl.synthetic.wicked.redirect_routes import FORBIDDEN_TARGETS
-from tests.synthetic.wicked.asking import ask
+from tests.synthetic.wicked.client import ask
 
 
 def location(wicked: WickedServer, url: str) -> str:

@@ -10,7 +10,7 @@ from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.synthetic.wicked import HOSTS, ROUTES, WickedServer, running_wicked, table
 from crawl.synthetic.wicked.exchange import FINE
 from crawl.synthetic.wicked.routes import find_route
-from tests.synthetic.wicked.asking import PATIENCE_S, How, ask
+from tests.synthetic.wicked.client import PATIENCE_S, How, ask
 
 
 def test_every_route_is_told_in_full_and_found_by_its_path() -> None:

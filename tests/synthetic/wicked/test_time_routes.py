@@ -4,7 +4,7 @@ import pytest
 
 from crawl.synthetic.wicked import WickedServer
 from crawl.synthetic.wicked.exchange import FINE
-from tests.synthetic.wicked.asking import How, ask
+from tests.synthetic.wicked.client import How, ask
 
 
 @pytest.mark.parametrize(("name", "head"), [("drip-headers", 0), ("drip-body", 48)])

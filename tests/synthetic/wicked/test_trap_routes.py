@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 import pytest
 
 from crawl.synthetic.wicked import WickedServer
-from tests.synthetic.wicked.asking import ask
+from tests.synthetic.wicked.client import ask
 
 
 @pytest.mark.parametrize("name", ["trap-calendar", "trap-deeper", "trap-sessions"])

@@ -1,0 +1,1 @@
+"""Documents that are not HTML: XML, feeds, sitemaps and PDF files."""

@@ -1,0 +1,1 @@
+"""HTML: its tree, its text, its links and what a page says of itself."""

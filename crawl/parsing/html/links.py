@@ -1,0 +1,106 @@
+"""Which attributes of which elements are links, and which of them lead anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from crawl.html.tokens import Attributes
+from crawl.urls.parse import resolver
+
+LINK_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "a": ("href",),
+    "area": ("href",),
+    "audio": ("src",),
+    "embed": ("src",),
+    "frame": ("src",),
+    "iframe": ("src",),
+    "img": ("src", "srcset"),
+    "input": ("src",),
+    "link": ("href",),
+    "object": ("data",),
+    "script": ("src",),
+    "source": ("src", "srcset"),
+    "track": ("src",),
+    "video": ("src", "poster"),
+}
+"""The link attributes of each element; forms are an option (parser.html.form.use_action)."""
+
+_NO_DOCUMENT = frozenset(("dns-prefetch", "preconnect"))
+"""`rel` of a link element whose target is a host, not a document."""
+
+FOLLOWED_SCHEMES = ("http://", "https://", "ftp://", "file://")
+_USELESS = re.compile(
+    r"\s*+(?:$|#(?!!)|(?:about|blob|data|javascript|mailto|sms|tel):)", re.IGNORECASE
+)
+_LONGEST_SRCSET = 65_536
+_SRCSET_CANDIDATES = 50
+_SRCSET_REST = re.compile(r"[^,(]*+(?:\([^)]*+\)?[^,(]*+)*+")
+_SRCSET_URL = re.compile(r"[\s,]*+(\S++)")
+
+
+def link_references(tag: str, attributes: Attributes) -> list[str]:
+    """The links of an element as they are written, without those that lead nowhere."""
+    found: list[str] = []
+    for name in LINK_ATTRIBUTES[tag]:
+        value = attributes.get(name)
+        if value:
+            if name == "srcset":
+                found += filter(may_lead_elsewhere, srcset(value))
+            elif may_lead_elsewhere(value):
+                found.append(value)
+    return found
+
+
+def may_lead_elsewhere(reference: str) -> bool:
+    """Whether a reference can lead to another page; not a fragment, mail address or script."""
+    return reference.startswith("/") or _USELESS.match(reference) is None
+
+
+def rel_of(attributes: Attributes) -> str:
+    """The words of `rel`, lower-case, one blank between."""
+    value = attributes.get("rel")
+    return " ".join(value.lower().split(None, 20)[:20])[:200] if value else ""
+
+
+def is_document(rel: str) -> bool:
+    """Whether a link element of this `rel` leads to something that can be fetched."""
+    return not rel or _NO_DOCUMENT.isdisjoint(rel.split())
+
+
+def srcset(value: str) -> Iterable[str]:
+    """The URLs of a list of images; each may have a comma in it, and a size behind it."""
+    return islice(_candidates(value[:_LONGEST_SRCSET]), _SRCSET_CANDIDATES)
+
+
+def _candidates(value: str) -> Iterator[str]:
+    at = 0
+    while (found := _SRCSET_URL.match(value, at)) is not None:
+        url = found[1]
+        at = found.end()
+        if url.endswith(","):
+            url = url.rstrip(",")
+        else:
+            size = _SRCSET_REST.match(value, at)
+            at = at if size is None else size.end()
+        if url:
+            yield url
+
+
+class AbsoluteLinks(dict[str, str]):
+    """The references of a page made absolute by its base; empty for one that leads nowhere.
+
+    A page repeats many of its links: each is resolved once.
+    """
+
+    def __init__(self, base: str) -> None:
+        super().__init__()
+        self._resolve = resolver(base)
+
+    def __missing__(self, reference: str) -> str:
+        found = self._resolve(reference)
+        if found is None or not found.startswith(FOLLOWED_SCHEMES):
+            found = ""
+        self[reference] = found
+        return found

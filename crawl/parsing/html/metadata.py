@@ -1,0 +1,222 @@
+"""What an HTML page says of itself: meta tags, link elements, JSON-LD, its language."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+
+from crawl.html.tokens import Attributes
+from crawl.model.parse import Refresh
+from crawl.parsing.directives import directives_of_meta
+from crawl.parsing.html.links import AbsoluteLinks, may_lead_elsewhere
+from crawl.parsing.html.text import collapse_whitespace
+
+_NAMES = frozenset(
+    (
+        *("application-name", "author", "copyright", "date", "description", "generator"),
+        *("keywords", "last-modified", "news_keywords", "publisher", "rating", "revised"),
+        *("subject", "theme-color", "viewport"),
+    )
+)
+_PREFIXES = ("og:", "twitter:", "article:", "book:", "profile:", "product:", "dc.", "dcterms.")
+_LANGUAGE_NAMES = ("dc.language", "dcterms.language", "language")
+_IMAGES = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
+_FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
+
+_MAX_TAGS = 100
+_MAX_NAME = 100
+_MAX_VALUE = 2_000
+_MAX_URL = 4_096
+_MAX_ROBOTS = 50
+_MAX_ALTERNATES = 100
+_MAX_FEEDS = 20
+_MAX_JSON_LD = 65_536
+_MAX_TYPES = 20
+
+_PERMANENT_AFTER = 5
+"""Seconds, as in Nutch: a page that is shown for a while before its refresh has moved."""
+_REFRESH = re.compile(
+    r"\s*+(\d{1,9})(?:\.[\d.]*+)?+(?:\s*+[;,]\s*+|\s++)(?:url\s*+=\s*+)?+(.++)", re.I | re.S
+)
+_LANGUAGE = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9_-]*+)?+(?:[\s,;].*+)?+", re.I | re.S)
+_NO_LANGUAGE = frozenset(("mis", "mul", "und", "zxx"))
+
+
+def language_code(text: str) -> str:
+    """The code of the language itself: `de` of `de-AT`; empty where it is none."""
+    found = _LANGUAGE.fullmatch(text.strip()[:100])
+    code = found[1].lower() if found else ""
+    return "" if code in _NO_LANGUAGE else code
+
+
+def refresh_of(content: str) -> tuple[int, str] | None:
+    """Seconds and target of a meta refresh; None where it only loads the page again."""
+    found = _REFRESH.fullmatch(content.strip()[:10_000])
+    if found is None:
+        return None
+    target = found[2]
+    if target[0] in "\"'":
+        target = target[1:].partition(target[0])[0]
+    target = target.strip()
+    return (int(found[1]), target) if target and may_lead_elsewhere(target) else None
+
+
+class HtmlMetadata:
+    """Collects what a page says of itself while it is read; URLs are made absolute at the end,
+    when the base is known. Of repeated declarations the first counts, and all are bounded."""
+
+    def __init__(self) -> None:
+        self._base = ""
+        self._language = ""
+        self._meta_language = ""
+        self._meta_tags: dict[str, str] = {}
+        self._robots: list[tuple[str, str]] = []
+        self._refresh: tuple[int, str] | None = None
+        self._canonical = ""
+        self._image_src = ""
+        self._alternates: dict[str, str] = {}
+        self._feeds: list[str] = []
+        self._json_ld: list[str] = []
+        self._json_ld_left = _MAX_JSON_LD
+        self._types: dict[str, None] = {}
+
+    def base(self, attributes: Attributes) -> None:
+        """Reads a base element. A long one would make every link of the page as long."""
+        declared = attributes.get("href")
+        if declared and not self._base and len(declared) <= _MAX_URL:
+            self._base = declared
+
+    def html(self, attributes: Attributes) -> None:
+        """Reads the root element."""
+        declared = attributes.get("lang") or attributes.get("xml:lang")
+        if declared and not self._language:
+            self._language = language_code(declared)
+
+    def meta(self, attributes: Attributes, is_noscript: bool) -> None:
+        """Reads a meta tag. A refresh inside noscript is ignored: it leads to an excuse."""
+        content = attributes.get("content")
+        if not content:
+            return
+        declared = attributes.get("http-equiv")
+        if declared:
+            self._http_equiv(declared.strip().lower(), content, is_noscript)
+        name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop")
+        if not name or len(name) > _MAX_NAME:
+            return
+        name = name.strip().lower()
+        if name in _NAMES or name.startswith(_PREFIXES):
+            if len(self._meta_tags) < _MAX_TAGS and name not in self._meta_tags:
+                self._meta_tags[name] = collapse_whitespace(content, _MAX_VALUE)
+        elif len(self._robots) < _MAX_ROBOTS:
+            self._robots.append((name, content))
+        if name in _LANGUAGE_NAMES and not self._meta_language:
+            self._meta_language = language_code(content)
+
+    def _http_equiv(self, name: str, content: str, is_noscript: bool) -> None:
+        if name == "refresh":
+            if self._refresh is None and not is_noscript:
+                self._refresh = refresh_of(content)
+        elif name == "content-language":
+            self._meta_language = self._meta_language or language_code(content)
+        elif name == "pragma" and content.strip().lower() == "no-cache":
+            self._robots.append(("robots", "noarchive"))
+
+    def link(self, attributes: Attributes, rel: str, is_head: bool) -> None:
+        """Reads a link element. Only in the head may it name the canonical URL: anybody who may
+        comment can write one into the body."""
+        target = attributes.get("href")
+        if not target:
+            return
+        words = rel.split()
+        if "canonical" in words:
+            if is_head and not self._canonical:
+                self._canonical = target
+        elif "image_src" in words:
+            self._image_src = self._image_src or target
+        elif "alternate" in words:
+            language = (attributes.get("hreflang") or "").strip().lower()
+            kind = (attributes.get("type") or "").strip().lower()
+            if kind.startswith(_FEED_TYPES):
+                if len(self._feeds) < _MAX_FEEDS:
+                    self._feeds.append(target)
+            elif language and len(language) < 36 and len(self._alternates) < _MAX_ALTERNATES:
+                self._alternates.setdefault(language, target)
+
+    def json_ld(self, text: str) -> None:
+        """Reads a script of type application/ld+json."""
+        text = text.strip()
+        if not text or len(text) > self._json_ld_left:
+            return
+        with suppress(ValueError, RecursionError):
+            found = json.loads(text, parse_constant=_refuse)
+            self._json_ld.append(text)
+            self._json_ld_left -= len(text)
+            self._note_types(found)
+
+    def _note_types(self, found: object) -> None:
+        """Collects the types of the top-level objects and of those in a graph."""
+        things = list(found) if isinstance(found, list) else [found]
+        for thing in things:
+            if not isinstance(thing, dict):
+                continue
+            graph, types = thing.get("@graph"), thing.get("@type")
+            if isinstance(graph, list) and len(things) < _MAX_JSON_LD:
+                things.extend(graph)
+            for kind in types if isinstance(types, list) else [types]:
+                if isinstance(kind, str) and kind.isascii() and len(self._types) < _MAX_TYPES:
+                    self._types.update(dict.fromkeys(kind[:_MAX_NAME].split()))
+
+    def absolute_links(self, url: str) -> AbsoluteLinks:
+        """Makes the page's references absolute, by its base element or else by its URL."""
+        absolute = AbsoluteLinks(url)
+        base = absolute[self._base] if self._base else ""
+        return AbsoluteLinks(base) if base else absolute
+
+    @property
+    def language(self) -> str:
+        return self._language or self._meta_language
+
+    def directives(self, agent: str) -> frozenset[str]:
+        return directives_of_meta(self._robots, agent)
+
+    def refresh(self, absolute: AbsoluteLinks, url: str) -> Refresh | None:
+        """The target of the meta refresh, unless it is the page itself."""
+        if self._refresh is None:
+            return None
+        seconds, target = self._refresh
+        found = absolute[target]
+        if not found or found.partition("#")[0] == url.partition("#")[0]:
+            return None
+        return Refresh(found, temporary=seconds < _PERMANENT_AFTER)
+
+    def canonical(self, absolute: AbsoluteLinks) -> str:
+        return absolute[self._canonical] if self._canonical else ""
+
+    def metadata(self, absolute: AbsoluteLinks) -> dict[str, str]:
+        """Everything else, as keys and texts."""
+        found = dict(self._meta_tags)
+        image = next((self._meta_tags[name] for name in _IMAGES if name in self._meta_tags), "")
+        image = image or self._image_src
+        if image and (image := _bounded(absolute[image])):
+            found["image"] = image
+        for language, target in self._alternates.items():
+            if alternate := _bounded(absolute[target]):
+                found[f"hreflang.{language}"] = alternate
+        feeds = dict.fromkeys(_bounded(absolute[feed]) for feed in self._feeds)
+        if listed := " ".join(filter(None, feeds)):
+            found["feeds"] = listed
+        if self._json_ld:
+            found["json-ld"] = f"[{','.join(self._json_ld)}]"
+        if self._types:
+            found["json-ld.type"] = " ".join(self._types)
+        return found
+
+
+def _bounded(url: str) -> str:
+    """The URL, or nothing where it is too long: cut, it would be another URL."""
+    return url if len(url) <= _MAX_URL else ""
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

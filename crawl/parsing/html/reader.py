@@ -1,0 +1,310 @@
+"""HtmlReader: makes a Parse of the elements and texts of an HTML page, given in document order.
+
+It knows neither the page's bytes nor its tree, so that every HTML parser comes to the same
+title, text and links. A fast parser looks up in `ACTIONS` which elements matter, and does not
+read the attributes of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from crawl.config import Config, Property, boolean, integer, words
+from crawl.html.tokens import VOID, Attributes
+from crawl.model.parse import Outlink, Parse, ParseStatus
+from crawl.parsing.html.links import (
+    LINK_ATTRIBUTES,
+    is_document,
+    link_references,
+    may_lead_elsewhere,
+    rel_of,
+)
+from crawl.parsing.html.metadata import HtmlMetadata
+from crawl.parsing.html.text import HIDDEN_TAGS, LINE_BREAKS, collapse_whitespace, to_lines
+
+FORM_ACTIONS: Property[bool] = boolean(
+    "parser.html.form.use_action", False, "Take the targets of forms that do not POST as links."
+)
+IGNORE_TAGS: Property[tuple[str, ...]] = words(
+    "parser.html.outlinks.ignore_tags",
+    (),
+    "Elements whose links are left out: img, script, link …",
+)
+MAX_OUTLINKS: Property[int] = integer(
+    "parser.html.outlinks.max",
+    10_000,
+    "Most links that are read of a page; the rest is dropped and counted.",
+    minimum=0,
+)
+PROPERTIES = (FORM_ACTIONS, IGNORE_TAGS, MAX_OUTLINKS)
+
+_MAX_TITLE = 2_000
+_MAX_ANCHOR = 1_000
+_ANCHOR_PIECES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlSettings:
+    """The configuration of reading HTML."""
+
+    agent: str = ""
+    """The crawler's name, by which robots meta tags may address it."""
+    form_actions: bool = False
+    ignored_tags: frozenset[str] = frozenset()
+    max_outlinks: int = 10_000
+
+    @classmethod
+    def from_config(cls, config: Config, agent: str) -> HtmlSettings:
+        ignored = frozenset(tag.lower() for tag in config[IGNORE_TAGS])
+        return cls(agent, config[FORM_ACTIONS], ignored, config[MAX_OUTLINKS])
+
+
+class HtmlReader:
+    """Reads one page: call `start`, `text` and `end` in document order, then `parse`.
+
+    Text is collected in pieces. An element whose text is wanted by itself, or not at all,
+    remembers their number at its start, and takes those after it at its end.
+    """
+
+    def __init__(self, url: str, settings: HtmlSettings) -> None:
+        self._url = url
+        self._settings = settings
+        self._metadata = HtmlMetadata()
+        self._pieces: list[str] = []
+        self._marks: list[int] = []
+        self._links_over_limit = 0
+        self._links: list[tuple[str, str, str]] = []
+        """Tag, reference and rel of each link. These are no objects, because a page has
+        hundreds."""
+        self._anchors: dict[int, str] = {}
+        """Anchor texts, by the number of their link."""
+        self._open_anchors: list[tuple[int, int]] = []
+        """For each open `a`, the number of its link or -1, and its mark."""
+        self._alternatives: dict[int, str] = {}
+        """Alternative texts of the images in an `a`, by the number of its link."""
+        self._takes_anchors = "a" not in settings.ignored_tags
+        self._is_hidden: list[bool] = []
+        self._title = ""
+        self._is_json_ld = False
+        self._is_head = True
+        self._open_noscripts = 0
+        self._open_svgs = 0
+        self.text: Callable[[str], None] = self._pieces.append
+        """Reads a piece of text."""
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        """Reads the start of an element."""
+        action = ACTIONS.get(tag, _NOTHING)
+        if action.text is not None:
+            self.text(action.text)
+        if tag not in VOID:
+            self._is_hidden.append("hidden" in attributes)
+            if self._is_hidden[-1]:
+                self.hide()
+        if action.start is not None:
+            action.start(self, attributes)
+
+    def end(self, tag: str) -> None:
+        """Reads the end of an element."""
+        action = ACTIONS.get(tag, _NOTHING)
+        if action.end is not None:
+            action.end(self)
+        if self._is_hidden.pop():
+            self.show()
+        if action.text is not None:
+            self.text(action.text)
+
+    def hide(self) -> None:
+        """Leaves the text up to the matching `show` out of the page's text; links count."""
+        self._marks.append(len(self._pieces))
+
+    def show(self) -> None:
+        del self._pieces[self._marks.pop() :]
+
+    def parse(self) -> Parse:
+        """The Parse of what was read."""
+        page_metadata = self._metadata
+        absolute = page_metadata.absolute_links(self._url)
+        anchors = self._anchors
+        outlinks = [
+            Outlink(url, anchors.get(number, ""), rel, tag)
+            for number, (tag, reference, rel) in enumerate(self._links)
+            if (url := absolute[reference])
+        ]
+        refresh = page_metadata.refresh(absolute, self._url)
+        return Parse(
+            self._url,
+            ParseStatus.SUCCESS if refresh is None else ParseStatus.REDIRECT,
+            title=self._title,
+            text=to_lines("".join(self._pieces)),
+            outlinks=tuple(outlinks),
+            outlinks_over_limit=self._links_over_limit,
+            refresh=refresh,
+            canonical=page_metadata.canonical(absolute),
+            language=page_metadata.language,
+            directives=page_metadata.directives(self._settings.agent),
+            metadata=page_metadata.metadata(absolute),
+        )
+
+    def _add(self, tag: str, reference: str, rel: str) -> int:
+        """Adds a link and returns its number; -1 where there are as many as may be read."""
+        number = len(self._links)
+        if number >= self._settings.max_outlinks:
+            self._links_over_limit += 1
+            return -1
+        self._links.append((tag, reference, rel))
+        return number
+
+    def _element(self, attributes: Attributes, tag: str, rel: str = "") -> None:
+        if tag not in self._settings.ignored_tags:
+            for reference in link_references(tag, attributes):
+                self._add(tag, reference, rel)
+
+    def _hide_text(self, attributes: Attributes) -> None:
+        self.hide()
+
+    def _start_hidden(self, attributes: Attributes, tag: str) -> None:
+        self.hide()
+        if tag == "script":
+            kind = attributes.get("type")
+            self._is_json_ld = kind is not None and kind.strip().lower() == "application/ld+json"
+        self._element(attributes, tag)
+
+    def _take_text(self) -> str:
+        text = "".join(self._pieces[self._marks[-1] :])
+        self.show()
+        return text
+
+    def _a(self, attributes: Attributes) -> None:
+        number = -1
+        reference = attributes.get("href") or attributes.get("xlink:href")
+        if (
+            reference
+            and self._takes_anchors
+            and (reference[0] == "/" or may_lead_elsewhere(reference))
+        ):
+            number = self._add("a", reference, rel_of(attributes) if "rel" in attributes else "")
+        self._open_anchors.append((number, len(self._pieces)))
+
+    def _a_end(self) -> None:
+        number, mark = self._open_anchors.pop()
+        if number < 0:
+            return
+        pieces = self._pieces[mark : mark + _ANCHOR_PIECES]
+        if len(pieces) == 1:
+            text = collapse_whitespace(pieces[0], _MAX_ANCHOR)
+        else:
+            text = collapse_whitespace(
+                "".join([piece[: 4 * _MAX_ANCHOR] for piece in pieces]), _MAX_ANCHOR
+            )
+        if not text and number in self._alternatives:
+            text = collapse_whitespace(self._alternatives[number], _MAX_ANCHOR)
+        self._anchors[number] = text
+
+    def _img(self, attributes: Attributes) -> None:
+        if self._open_anchors:
+            number, _ = self._open_anchors[-1]
+            known = self._alternatives.get(number, "")
+            if len(known) < _MAX_ANCHOR:
+                self._alternatives[number] = f"{known} {attributes.get('alt') or ''}"
+        self._element(attributes, "img")
+
+    def _area(self, attributes: Attributes) -> None:
+        self._element(attributes, "area", rel_of(attributes))
+
+    def _form(self, attributes: Attributes) -> None:
+        if self._settings.form_actions and "form" not in self._settings.ignored_tags:
+            action, method = attributes.get("action"), attributes.get("method") or ""
+            if action and method.strip().lower() != "post" and may_lead_elsewhere(action):
+                self._add("form", action, rel_of(attributes))
+
+    def _link(self, attributes: Attributes) -> None:
+        rel = rel_of(attributes)
+        self._metadata.link(attributes, rel, self._is_head)
+        if is_document(rel):
+            self._element(attributes, "link", rel)
+
+    def _base(self, attributes: Attributes) -> None:
+        self._metadata.base(attributes)
+
+    def _html(self, attributes: Attributes) -> None:
+        self._metadata.html(attributes)
+
+    def _meta(self, attributes: Attributes) -> None:
+        self._metadata.meta(attributes, self._open_noscripts > 0)
+
+    def _body(self, attributes: Attributes) -> None:
+        self._is_head = False
+
+    def _noscript(self, attributes: Attributes) -> None:
+        self._open_noscripts += 1
+
+    def _noscript_end(self) -> None:
+        self._open_noscripts -= 1
+
+    def _svg(self, attributes: Attributes) -> None:
+        self._open_svgs += 1
+
+    def _svg_end(self) -> None:
+        self._open_svgs -= 1
+
+    def _script_end(self) -> None:
+        text = self._take_text()
+        if self._is_json_ld:
+            self._is_json_ld = False
+            self._metadata.json_ld(text)
+
+    def _title_end(self) -> None:
+        title = collapse_whitespace(self._take_text(), _MAX_TITLE)
+        if not self._open_svgs and not self._title:
+            self._title = title
+
+
+class ElementAction(NamedTuple):
+    """What an element does. A tuple, because it is unpacked for every element."""
+
+    text: str | None
+    """Text that is added at its start and at its end."""
+    start: Callable[[HtmlReader, Attributes], None] | None
+    end: Callable[[HtmlReader], object] | None
+
+
+_STARTS: dict[str, Callable[[HtmlReader, Attributes], None]] = {
+    **dict.fromkeys(HIDDEN_TAGS, HtmlReader._hide_text),
+    **{
+        tag: partial(
+            HtmlReader._start_hidden if tag in HIDDEN_TAGS else HtmlReader._element, tag=tag
+        )
+        for tag in LINK_ATTRIBUTES
+    },
+    "a": HtmlReader._a,
+    "area": HtmlReader._area,
+    "base": HtmlReader._base,
+    "body": HtmlReader._body,
+    "frameset": HtmlReader._body,
+    "form": HtmlReader._form,
+    "html": HtmlReader._html,
+    "img": HtmlReader._img,
+    "link": HtmlReader._link,
+    "meta": HtmlReader._meta,
+    "noscript": HtmlReader._noscript,
+    "svg": HtmlReader._svg,
+}
+_ENDS: dict[str, Callable[[HtmlReader], object]] = {
+    **dict.fromkeys(HIDDEN_TAGS, HtmlReader._take_text),
+    "a": HtmlReader._a_end,
+    "noscript": HtmlReader._noscript_end,
+    "script": HtmlReader._script_end,
+    "svg": HtmlReader._svg_end,
+    "title": HtmlReader._title_end,
+}
+_NOTHING = ElementAction(None, None, None)
+ACTIONS: dict[str, ElementAction] = {
+    tag: ElementAction(LINE_BREAKS.get(tag), _STARTS.get(tag), _ENDS.get(tag))
+    for tag in LINE_BREAKS.keys() | _STARTS.keys()
+}
+"""The elements that matter, the same for all readers: methods bound to one reader would make
+a cycle and leave each page to the garbage collector."""

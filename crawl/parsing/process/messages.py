@@ -1,0 +1,120 @@
+"""The messages between the sandbox and its child, sent through pipes.
+
+A message is a list of byte strings, each after its length. Pages and rows travel as Arrow
+streams; replies are never unpickled, for a page may have taken over the child.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import pyarrow as pa
+
+from crawl.counters import Counters
+from crawl.model.parse import ParseStatus
+from crawl.parsing.document import PageFailure, ParsedBatch
+
+_LENGTHS = struct.Struct("<5q")
+PROGRESS = struct.Struct("<qd")
+"""In shared memory: the page under way and when it began, by the monotonic clock."""
+NO_PAGE = -1
+
+
+class PeerGone(Exception):
+    """The process at the other end of the pipe is gone."""
+
+
+def send(pipe: IO[bytes], parts: Sequence[Any]) -> None:
+    """Writes a message of at most five parts."""
+    lengths = [memoryview(part).nbytes for part in parts]
+    lengths += [-1] * (5 - len(lengths))
+    try:
+        pipe.write(_LENGTHS.pack(*lengths))
+        for part in parts:
+            pipe.write(part)
+        pipe.flush()
+    except (BrokenPipeError, ValueError) as error:
+        raise PeerGone from error
+
+
+def receive(pipe: IO[bytes]) -> list[bytes]:
+    """Reads the next message; PeerGone where there will be none."""
+    lengths = _LENGTHS.unpack(_exactly(pipe, _LENGTHS.size))
+    return [_exactly(pipe, length) for length in lengths if length >= 0]
+
+
+def _exactly(pipe: IO[bytes], size: int) -> bytes:
+    data = pipe.read(size)
+    if len(data) < size:
+        raise PeerGone
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReply:
+    """The rows of a batch, and whether the child should be replaced."""
+
+    batch: ParsedBatch
+    needs_restart: bool
+    """Whether the child has used so much memory that a new one should take over."""
+
+
+class BatchRefused(Exception):
+    """The child could not make rows of a batch; the message says why."""
+
+    def __init__(self, failure: PageFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def pack_request(contents: pa.Table, known_failures: Mapping[int, PageFailure]) -> list[Any]:
+    header = [
+        (page, failure.status.value, failure.message) for page, failure in known_failures.items()
+    ]
+    return [json.dumps(header).encode(), _packed(contents)]
+
+
+def unpack_request(parts: list[bytes]) -> tuple[pa.Table, dict[int, PageFailure]]:
+    header, contents = parts
+    known_failures = {
+        page: PageFailure(ParseStatus(status), message)
+        for page, status, message in json.loads(header)
+    }
+    return _unpacked(contents), known_failures
+
+
+def pack_reply(reply: BatchReply) -> list[Any]:
+    batch = reply.batch
+    header = json.dumps({"counters": batch.counters, "worn": reply.needs_restart})
+    tables = (batch.parse_data, batch.parse_text, batch.crawl_parse)
+    return [header.encode(), *map(_packed, tables)]
+
+
+def pack_refusal(failure: PageFailure) -> list[Any]:
+    return [json.dumps([failure.status.value, failure.message]).encode()]
+
+
+def unpack_reply(parts: list[bytes]) -> BatchReply:
+    """The rows of a reply; BatchRefused where there are none."""
+    header = json.loads(parts[0])
+    if len(parts) == 1:
+        status, message = header
+        raise BatchRefused(PageFailure(ParseStatus(status), message))
+    data, text, crawl = map(_unpacked, parts[1:])
+    return BatchReply(ParsedBatch(data, text, crawl, Counters(header["counters"])), header["worn"])
+
+
+def _packed(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
+
+
+def _unpacked(data: bytes) -> pa.Table:
+    with pa.ipc.open_stream(data) as stream:
+        return stream.read_all()

@@ -1,0 +1,131 @@
+"""Which proxy, if any, a URL is fetched through: one for all, or by scheme and host from
+a file, in turn where several are named.
+
+A proxy looks hosts up itself: behind one, literal addresses are judged here, and names that
+mean the same everywhere (localhost, a cloud's metadata, private domains).
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from urllib.parse import quote
+
+from crawl.config import Config, Property, choice, file, integer, text, words
+from crawl.errors import ConfigError
+from crawl.plugins.protocol.shared.host_rules import HostRules
+from crawl.urls.parse import parse
+from crawl.urls.rule_lines import RuleLine, rule_lines
+from crawl.urls.servers import Server
+
+PROXY_HOST: Property[str] = text("http.proxy.host", "", "Proxy of all requests; empty: none.")
+PROXY_PORT: Property[int] = integer("http.proxy.port", 8080, "Its port.", minimum=1, maximum=65535)
+PROXY_TYPE: Property[str] = choice(
+    "http.proxy.type", "HTTP", ("HTTP", "SOCKS"), "What the proxy speaks."
+)
+PROXY_USERNAME: Property[str] = text("http.proxy.username", "", "User of the proxy; empty: none.")
+PROXY_PASSWORD: Property[str] = text(
+    "http.proxy.password",
+    "",
+    "Password of that user. Better in crawl-site.toml than by -D, which others can see in the list"
+    " of processes.",
+)
+PROXY_EXCEPTIONS: Property[tuple[str, ...]] = words(
+    "http.proxy.exception.list", (), "Hosts and *.domains that are asked without a proxy."
+)
+PROXY_FILE: Property[str] = file(
+    "http.proxy.file",
+    "",
+    "Proxies by rule: lines of `http:`, `https:`, a host, *.domain or *, and one or more proxy"
+    " URLs to use in turn, or `direct`; empty: none.",
+)
+PROXY_PROPERTIES = (
+    PROXY_HOST,
+    PROXY_PORT,
+    PROXY_TYPE,
+    PROXY_USERNAME,
+    PROXY_PASSWORD,
+    PROXY_EXCEPTIONS,
+    PROXY_FILE,
+)
+
+_SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
+
+
+class _ProxyRotation:
+    """The proxies of one rule, used in turn; none means a direct connection."""
+
+    def __init__(self, urls: tuple[str, ...]) -> None:
+        self.urls = urls
+        self._next = count()  # its next() is one step for all threads
+
+    def __bool__(self) -> bool:
+        return bool(self.urls)
+
+    def next(self) -> str:
+        return self.urls[next(self._next) % len(self.urls)] if self.urls else ""
+
+
+class ProxyRules:
+    """Chooses the proxy: host rules before scheme rules, these before `*` and http.proxy.host."""
+
+    def __init__(self, config: Config) -> None:
+        self._hosts: HostRules[_ProxyRotation] = HostRules()
+        self._schemes: dict[str, _ProxyRotation] = {}
+        self._default = (
+            _ProxyRotation((single,)) if (single := _single_proxy(config)) else _ProxyRotation(())
+        )
+        for line in rule_lines(config, PROXY_FILE) if config[PROXY_FILE] else ():
+            self._add(line)
+        for entry in config[PROXY_EXCEPTIONS]:
+            place = RuleLine(PROXY_EXCEPTIONS.name, 1, entry)
+            self._hosts.add(place, entry, _ProxyRotation(()))
+
+    def __bool__(self) -> bool:
+        return bool(self._hosts or self._schemes or self._default)
+
+    @property
+    def uses_socks(self) -> bool:
+        """Whether any of the proxies is a SOCKS proxy."""
+        rules = (*self._hosts.values(), *self._schemes.values(), self._default)
+        return any(url.startswith("socks") for rule in rules for url in rule.urls)
+
+    def proxy_for(self, server: Server) -> str:
+        """The URL of the proxy to use; empty for none."""
+        rule = self._hosts.get(server.host)
+        if rule is None:
+            rule = self._schemes.get(server.scheme, self._default)
+        return rule.next()
+
+    def _add(self, line: RuleLine) -> None:
+        pattern, *urls = line.text.split()
+        if not urls:
+            raise line.wrong("expected a host and the URL of a proxy, or `direct`")
+        rule = _ProxyRotation(
+            () if urls == ["direct"] else tuple(_checked_url(line, url) for url in urls)
+        )
+        if pattern in ("http:", "https:"):
+            self._schemes[pattern.removesuffix(":")] = rule
+        elif pattern == "*":
+            self._default = rule
+        else:
+            self._hosts.add(line, pattern, rule)
+
+
+def _checked_url(line: RuleLine, text: str) -> str:
+    parsed = parse(text)
+    if parsed is None or parsed.scheme not in _SCHEMES or not parsed.host:
+        raise line.wrong("a proxy is given as http://host:port or socks5://host:port")
+    return text.removesuffix("/")
+
+
+def _single_proxy(config: Config) -> str:
+    if not config[PROXY_HOST]:
+        return ""
+    user = quote(config[PROXY_USERNAME], safe="")
+    password = quote(config[PROXY_PASSWORD], safe="")
+    userinfo = f"{user}:{password}@" if user else ""
+    scheme = "socks5h" if config[PROXY_TYPE] == "SOCKS" else "http"
+    proxy = f"{scheme}://{userinfo}{config[PROXY_HOST]}:{config[PROXY_PORT]}"
+    if parse(proxy) is None:
+        raise ConfigError(f"{PROXY_HOST.name}: {config[PROXY_HOST]!r} is not a host")
+    return proxy

@@ -1,0 +1,208 @@
+"""The headers of requests: who the crawler is, what it accepts, cookies, validators."""
+
+from __future__ import annotations
+
+import re
+from email.utils import formatdate
+from itertools import count
+
+from crawl import __version__
+from crawl.config import Config, Property, boolean, file, text
+from crawl.errors import ConfigError
+from crawl.interfaces.protocol import Headers, Request
+from crawl.masking import masked_head
+from crawl.plugins.protocol.shared.content_encoding import ACCEPT_ENCODING
+from crawl.plugins.protocol.shared.host_rules import HostRules
+from crawl.urls.rule_lines import rule_lines
+
+AGENT_NAME: Property[str] = text(
+    "http.agent.name", "", "Name of the crawler, told to every server; must be set."
+)
+AGENT_VERSION: Property[str] = text(
+    "http.agent.version", f"Nutria-{__version__}", "Version of the crawler, told after its name."
+)
+AGENT_DESCRIPTION: Property[str] = text(
+    "http.agent.description", "", "What the crawler is for, told in brackets."
+)
+AGENT_URL: Property[str] = text("http.agent.url", "", "A page about the crawler, told in brackets.")
+AGENT_ROTATE: Property[bool] = boolean(
+    "http.agent.rotate",
+    False,
+    "Tell the agents of http.agent.rotate.file in turn, one a request, instead of our own;"
+    " robots.txt rules are still those for http.agent.name.",
+)
+AGENT_ROTATE_FILE: Property[str] = file(
+    "http.agent.rotate.file", "agents.txt", "User agents, one a line."
+)
+AGENT_EMAIL: Property[str] = text(
+    "http.agent.email", "", "Whom to write to; told in brackets and in the From header."
+)
+ACCEPT: Property[str] = text(
+    "http.accept",
+    "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "The Accept header; empty: none.",
+)
+ACCEPT_LANGUAGE: Property[str] = text(
+    "http.accept.language",
+    "en-us,en-gb,en;q=0.7,*;q=0.3",
+    "The Accept-Language header; empty: none.",
+)
+CUSTOM_HEADERS: Property[str] = text(
+    "http.custom.headers",
+    "",
+    "Further headers of every request, `Name: value`, one a line. Values that look like"
+    " credentials are sent but not stored.",
+)
+CONDITIONAL: Property[bool] = boolean(
+    "http.enable.if.modified.since.header",
+    True,
+    "Ask for a known page only if it changed (If-Modified-Since, If-None-Match).",
+)
+COOKIES: Property[bool] = boolean("http.enable.cookie.header", True, "Send cookies at all.")
+COOKIE_FILE: Property[str] = file(
+    "http.agent.host.cookie.file",
+    "",
+    "Cookies by host: lines of a host, *.domain or *, a tab and the cookie; empty: none.",
+)
+HEADER_PROPERTIES = (
+    AGENT_NAME,
+    AGENT_VERSION,
+    AGENT_DESCRIPTION,
+    AGENT_URL,
+    AGENT_EMAIL,
+    AGENT_ROTATE,
+    AGENT_ROTATE_FILE,
+    ACCEPT,
+    ACCEPT_LANGUAGE,
+    CUSTOM_HEADERS,
+    CONDITIONAL,
+    COOKIES,
+    COOKIE_FILE,
+)
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
+
+
+class RequestHeaders:
+    """Headers in the three forms that are needed; most requests share one object."""
+
+    __slots__ = ("lines", "pairs", "rendered")
+    rendered: bytes
+    """As they are stored: secrets are masked."""
+
+    def __init__(self, pairs: Headers) -> None:
+        self.pairs = pairs
+        # libcurl sends an empty header only where it is written so
+        self.lines = [
+            (f"{name}: {value}" if value else f"{name};").encode("latin-1", "replace")
+            for name, value in pairs
+        ]
+        rows = [f"{name}: {value}\r\n" if value else f"{name}:\r\n" for name, value in pairs]
+        self.rendered = masked_head("".join([*rows, "\r\n"]).encode("latin-1", "replace"))
+
+
+class HeaderBuilder:
+    """Builds the headers of requests from the configuration."""
+
+    def __init__(self, config: Config) -> None:
+        agents = [user_agent(config), *_rotated_agents(config)]
+        fixed = [("User-Agent", agents[0])]
+        fixed += [("From", config[AGENT_EMAIL])] if config[AGENT_EMAIL] else []
+        fixed += [("Accept", config[ACCEPT])] if config[ACCEPT] else []
+        fixed += [("Accept-Language", config[ACCEPT_LANGUAGE])] if config[ACCEPT_LANGUAGE] else []
+        fixed += [("Accept-Encoding", ACCEPT_ENCODING)]
+        custom = _custom_headers(config[CUSTOM_HEADERS])
+        replaced = {name.lower() for name, _ in custom}
+        kept = [(name, value) for name, value in fixed if name.lower() not in replaced]
+        pairs = tuple((name, _clean(value)) for name, value in [*kept, *custom])
+        self._fixed = RequestHeaders(pairs)
+        self._rotated_agents = [
+            RequestHeaders(tuple((n, agent if n == "User-Agent" else v) for n, v in pairs))
+            for agent in agents[1:]
+            if "user-agent" not in replaced
+        ]
+        self._requests = count()  # its next() is one step for all threads
+        self._conditional = config[CONDITIONAL]
+        self._cookies_on = config[COOKIES]
+        self._cookies = (_cookies(config) if self._cookies_on else None) or None
+
+    def headers(self, request: Request, host: str) -> RequestHeaders:
+        """The headers of a request but for Host and Authorization; no value contains a line end."""
+        fixed = self._fixed
+        if self._rotated_agents:
+            fixed = self._rotated_agents[next(self._requests) % len(self._rotated_agents)]
+        cookies = self._cookies
+        is_usual = cookies is None and not (request.etag or request.modified_since_ms)
+        if is_usual and not request.headers:
+            return fixed
+        extra = [(name, _clean(value)) for name, value in request.headers if _TOKEN.fullmatch(name)]
+        if self._conditional and request.etag:
+            extra.append(("If-None-Match", _clean(request.etag)))
+        if self._conditional and request.modified_since_ms > 0:
+            since = formatdate(request.modified_since_ms // 1000, usegmt=True)
+            extra.append(("If-Modified-Since", since))
+        names = {name.lower() for name, _ in extra}
+        cookie = None if cookies is None else cookies.get(host)
+        if cookie and "cookie" not in names:
+            extra.append(("Cookie", cookie))
+        if not self._cookies_on:
+            extra = [(name, value) for name, value in extra if name.lower() != "cookie"]
+        kept = [pair for pair in fixed.pairs if pair[0].lower() not in names]
+        return RequestHeaders((*kept, *extra))
+
+
+def user_agent(config: Config) -> str:
+    """The User-Agent: `name/version (description; url; email)`; ConfigError without a name."""
+    name = config[AGENT_NAME].strip()
+    if not name:
+        raise ConfigError(
+            "http.agent.name is not set: servers are told who asks;"
+            " give it a name with -D http.agent.name=mybot"
+        )
+    if not _TOKEN.fullmatch(name.replace(" ", "")):
+        raise ConfigError(f"http.agent.name: {name!r} cannot be sent; use letters, digits, - and _")
+    version = config[AGENT_VERSION].strip()
+    about = (config[each].strip() for each in (AGENT_DESCRIPTION, AGENT_URL, AGENT_EMAIL))
+    remark = "; ".join(each for each in about if each)
+    return _clean(name + (f"/{version}" if version else "") + (f" ({remark})" if remark else ""))
+
+
+def _rotated_agents(config: Config) -> list[str]:
+    """The user agents to send in turn; ConfigError where rotation is on and the file is empty."""
+    if not config[AGENT_ROTATE]:
+        return []
+    agents = [_clean(line.text) for line in rule_lines(config, AGENT_ROTATE_FILE)]
+    if not any(agents):
+        raise ConfigError(
+            f"{AGENT_ROTATE.name} is on, but {config[AGENT_ROTATE_FILE]} names no agent"
+        )
+    return [agent for agent in agents if agent]
+
+
+def _custom_headers(lines: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for number, line in enumerate(lines.split("\n"), start=1):
+        if not line.strip():
+            continue
+        name, colon, value = line.partition(":")
+        if not colon or not _TOKEN.fullmatch(name.strip()):  # not repeated: it may be a secret
+            raise ConfigError(f"{CUSTOM_HEADERS.name}: line {number} is not `Name: value`")
+        found.append((name.strip(), value.strip()))
+    return found
+
+
+def _cookies(config: Config) -> HostRules[str]:
+    cookies: HostRules[str] = HostRules()
+    for line in rule_lines(config, COOKIE_FILE) if config[COOKIE_FILE] else ():
+        host, tab, cookie = line.text.strip().partition("\t")
+        if not tab or not cookie.strip():
+            raise line.wrong("expected a host, a tab and a cookie")
+        cookies.add(line, host.strip(), _clean(cookie))
+    return cookies
+
+
+def _clean(value: str) -> str:
+    """The value on one line, in characters that a header can carry (UTF-8 as Latin-1)."""
+    value = _CONTROLS.sub(" ", value).strip()
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("latin-1")

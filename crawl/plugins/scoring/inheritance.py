@@ -1,0 +1,34 @@
+"""What several filters pass on: a score from content to parse, metadata to link targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from crawl.interfaces.scoring import SCORE_KEY, Target
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Parse
+
+
+def with_score(content: Content, parse: Parse) -> Parse:
+    """The parse, its metadata with the score that the page was fetched with."""
+    score = content.metadata.get(SCORE_KEY)
+    if score is None:
+        return parse
+    return replace(parse, metadata={**parse.metadata, SCORE_KEY: score})
+
+
+def with_metadata(targets: Sequence[Target], given: Mapping[str, str]) -> Sequence[Target]:
+    """The targets, each record's metadata overlaid; one made anew for all that share it."""
+    if not given:
+        return targets
+    made: dict[int, CrawlDatum] = {}
+    overlaid: list[Target] = []
+    for url, datum in targets:
+        record = made.get(id(datum))
+        if record is None:
+            record = replace(datum, metadata={**datum.metadata, **given})
+            made[id(datum)] = record
+        overlaid.append((url, record))
+    return overlaid

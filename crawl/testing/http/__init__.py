@@ -1,0 +1,1 @@
+"""The parts of the HTTP contract: requests, connections and responses."""

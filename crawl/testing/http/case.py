@@ -1,0 +1,56 @@
+"""What the tests of an HTTP plugin share: a plugin that finds every host on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from crawl.config import Config
+from crawl.interfaces.protocol import Failure, FetchProtocol, Request, Response
+from crawl.testing.plugin_contract import PluginContract
+from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
+
+ENOUGH = 20.0
+"""Seconds that a thread of a test waits for another at most."""
+
+
+class HttpCase(PluginContract[FetchProtocol]):
+    """No tests of its own."""
+
+    def config(self, **values: object) -> Config:
+        settings = {
+            "http.agent.name": "mybot",
+            "http.filter.ipaddress.allow.private": True,
+            **{name.replace("_", "."): value for name, value in values.items()},
+        }
+        return Config.of(settings, files=self.files())
+
+    def files(self) -> dict[str, str]:
+        """Rule files by name."""
+        return {
+            "cookies.txt": "a.test\tid=7; b=8\n*.deep.test\tdeep=1\n",
+            "auth.txt": "basic.test basic me secret\nbearer.test bearer abc\n"
+            "digest.test digest me secret\n",
+        }
+
+    def plugin(self, resolver: Callable[[str], list[str]] | None = None, **values: Any) -> Any:
+        """A plugin that finds every host on loopback."""
+        found = resolver or (lambda host: ["127.0.0.1"])
+        return self.plugin_class(self.config(**values), resolver=found)
+
+    def response(self, plugin: Any, url: str, **request: Any) -> Response:
+        answer = plugin.fetch(Request(url, **request))
+        assert isinstance(answer, Response), answer
+        return answer
+
+    def failure(self, plugin: Any, url: str, **request: Any) -> Failure:
+        answer = plugin.fetch(Request(url, **request))
+        assert isinstance(answer, Failure), answer
+        return answer
+
+    @pytest.fixture
+    def server(self) -> Iterator[ScriptedServer]:
+        with scripted_server() as server:
+            yield server

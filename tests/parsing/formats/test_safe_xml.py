@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl.parsing.formats.safe_xml import MAX_DEPTH, BadXml, local_name, read_xml, root_name
+
+LAUGHS = (
+    '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY l0 "lol">'
+    + "".join(f'<!ENTITY l{level} "{f"&l{level - 1};" * 10}">' for level in range(1, 10))
+    + "]><lolz>&l9;</lolz>"
+)
+QUADRATIC = (
+    f'<!DOCTYPE a [<!ENTITY e "{"x" * 50_000}">]><a b="{"&e;" * 20_000}">{"&e;" * 20_000}</a>'
+)
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.starts: list[tuple[str, dict[str, str]]] = []
+        self.pieces: list[str] = []
+        self.ends: list[str] = []
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self.starts.append((name, dict(attributes)))
+
+    def data(self, text: str) -> None:
+        self.pieces.append(text)
+
+    def end(self, name: str) -> None:
+        self.ends.append(name)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+def heard(text: str) -> Heard:
+    handler = Heard()
+    read_xml(text, handler)
+    return handler
+
+
+def test_a_document() -> None:
+    told = heard(
+        '<?xml version="1.0"?><!-- x --><a b="1"><c xmlns="urn:n">t</c><![CDATA[<&>]]></a>'
+    )
+    assert told.starts == [("a", {"b": "1"}), ("{urn:n}c", {})]
+    assert told.text == "t<&>"
+    assert told.ends == ["{urn:n}c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("x & y &amp; &lt;", "x & y & <"),
+        ("http://a/?x=1&y=2&copy=3", "http://a/?x=1&y=2&copy=3"),
+        ("&eacute;&nbsp;&hellip;", "é\xa0…"),
+        ("&unknown; &;", "&unknown; &;"),
+        ("&#65;&#x42;", "AB"),
+        ("&#0;&#xD800;&#x110000;&#99999999999999999999;&#xfffe;", "\ufffd" * 5),
+        ("<![CDATA[a&b&amp;]]>&<![CDATA[&]]>", "a&b&amp;&&"),
+        ("\x01\x02é", "  é"),
+    ],
+)
+def test_what_a_dtd_would_have_to_explain_is_mended(body: str, text: str) -> None:
+    assert heard(f"<a>{body}</a>").text == text
+
+
+def test_attributes_are_mended_too() -> None:
+    assert heard('<a b="1&2&amp;3&uuml;"/>').starts == [("a", {"b": "1&2&3ü"})]
+
+
+def test_what_was_told_before_a_mistake_counts() -> None:
+    told = heard("<a><b>one</b><c>two</d></a><e/>")
+    assert [name for name, _ in told.starts] == ["a", "b", "c"]
+    assert told.text.startswith("onetwo")
+
+
+@pytest.mark.parametrize("text", ["", " ", "plain", "<", "<!--", "<!DOCTYPE a [", "<?xml", "{}"])
+def test_no_xml_is_told(text: str) -> None:
+    with pytest.raises(BadXml, match="^no XML"):
+        heard(text)
+
+
+def test_billion_laughs_are_one_line() -> None:
+    told = heard(LAUGHS)
+    assert told.text == "&l9;"
+
+
+def test_quadratic_blowup_does_not_blow_up() -> None:
+    told = heard(QUADRATIC)
+    assert len(told.text) == 60_000
+    assert len(told.starts[0][1]["b"]) == 60_000
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
+        '<!doctype a [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
+        "<!DOCTYPE a SYSTEM 'http://127.0.0.1:9/x.dtd' [<!ENTITY % p SYSTEM 'x'> %p;]>",
+        '<!DOCTYPE a [<!ENTITY e "]>"><!-- ]> \' -->]>',
+        "<?x ?><!-- <!DOCTYPE z> --><!DOCTYPE a [<!ENTITY e '<a>'>]>",
+        "<!DOCTYPE b><!DOCTYPE a [<!ENTITY e 'x'>]>",
+    ],
+)
+def test_nothing_of_a_doctype_is_read(doctype: str) -> None:
+    told = heard(doctype + "<a>&e;</a>")
+    assert told.starts == [("a", {})]
+    assert told.text == "&e;"
+
+
+def test_a_declared_encoding_hides_nothing() -> None:
+    assert heard('<?xml version="1.0" encoding="utf-7"?><a>+AGE-ü</a>').text == "+AGE-ü"
+
+
+def test_depth_is_bounded() -> None:
+    assert len(heard("<a>" * MAX_DEPTH).starts) == MAX_DEPTH
+    with pytest.raises(BadXml, match="inside each other"):
+        heard("<a>" * 100_000)
+
+
+@pytest.mark.parametrize(
+    "piece", ["<", "&", "<!--", "<?", "<![CDATA[", "<!DOCTYPE ", "&aaaaaaaaaaaa", '<a b="', "]]>"]
+)
+def test_floods(piece: str) -> None:
+    for text in (piece * 100_000, "<a>" + piece * 100_000):
+        try:
+            told = heard(text)
+        except BadXml:
+            continue
+        assert len(told.starts) <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "root"),
+    [
+        ("<urlset>", "urlset"),
+        (
+            "\ufeff <?xml version='1.0'?>\n<!-- c --><!DOCTYPE x [<!ENTITY y '>'>]><x:RSS a='b'>",
+            "rss",
+        ),
+        ("", ""),
+        ("text <a>", ""),
+        ("<!-- never closed <a>", ""),
+        ('{"a": 1}', ""),
+    ],
+)
+def test_the_root_is_known_without_parsing(text: str, root: str) -> None:
+    assert root_name(text) == root
+
+
+def test_local_names() -> None:
+    assert [local_name(name) for name in ("{urn:x}Loc", "image:loc", "a")] == ["loc", "loc", "a"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<a>",
+                "</a>",
+                "<b x='1'/>",
+                "&",
+                "&lt;",
+                "<![CDATA[",
+                "]]>",
+                "x",
+                "<!--",
+                "-->",
+                "<!DOCTYPE a [",
+                "]>",
+                "'",
+                '"',
+                "\0",
+                "\ud800",
+                "<?",
+                "?>",
+                "<",
+                ">",
+                "é",
+                "&#1;",
+            ]
+        ),
+        max_size=30,
+    )
+)
+def test_any_jumble_is_told_or_refused(pieces: list[str]) -> None:
+    handler = Heard()
+    try:
+        read_xml("".join(pieces), handler)
+    except BadXml:
+        return
+    assert handler.starts
+    assert handler.text.encode("utf-8") is not None

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl.parsing.text.links import MAX_URL, link_of, links_in_text
+from crawl.urls.parse import canonical
+from tests.urls.texts import texts
+
+
+def found(text: str) -> list[str]:
+    return [link.url for link in links_in_text(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("", []),
+        ("no link, http: nor http:// nor www.example.com", []),
+        ("see http://example.com.", ["http://example.com/"]),
+        ("HTTP://EXAMPLE.COM/A", ["http://example.com/A"]),
+        ("ftp://h/x, https://h/y;z!", ["ftp://h/x", "https://h/y;z"]),
+        ("<http://a.com/b>", ["http://a.com/b"]),
+        ('"http://a.com/b"', ["http://a.com/b"]),
+        ("(http://a.com/b)", ["http://a.com/b"]),
+        ("(see http://a.com/b_(c))", ["http://a.com/b_(c)"]),
+        ("[http://a.com/[1]]", ["http://a.com/[1]"]),
+        ("请看http://a.cn/x。好", ["http://a.cn/x"]),
+        ("«http://a.fr/x»", ["http://a.fr/x"]),
+        ("http://müller.de/ä", ["http://xn--mller-kva.de/%C3%A4"]),
+        ("http://a.com http://a.com/ http://b.com", ["http://a.com/", "http://b.com/"]),
+        ("javascript:alert(1) mailto:a@b.c shttp://a.com", []),
+        ("http://[::1 http://999.999.999.999/", []),
+    ],
+)
+def test_links_of_a_sentence(text: str, links: list[str]) -> None:
+    assert found(text) == links
+
+
+def test_what_never_ends_is_no_link() -> None:
+    assert found("http://a.com/" + "x" * (MAX_URL * 3) + " http://b.com/") == ["http://b.com/"]
+
+
+def test_links_are_bounded() -> None:
+    text = " ".join(f"http://a.com/{number}" for number in range(100))
+    assert [link.url for link in links_in_text(text, most=3)] == [
+        *("http://a.com/0", "http://a.com/1", "http://a.com/2")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://" * 200_000, "http://a" * 200_000, "h" * 2_000_000, ("http://a/" + ".)" * 1900) * 200],
+)
+def test_floods_of_beginnings(text: str) -> None:
+    assert len(links_in_text(text)) <= 1
+
+
+@given(texts, texts)
+def test_each_link_is_a_url_in_its_standard_form(before: str, after: str) -> None:
+    for link in links_in_text(f"{before} http://example.com/{after}"):
+        assert canonical(link.url) == link.url
+
+
+@given(st.one_of(texts, texts.map(lambda text: "http://example.com/" + text)))
+def test_a_whole_link_is_one_without_blanks(text: str) -> None:
+    link = link_of(text)
+    assert link is None or (canonical(text) == link and " " not in text)
