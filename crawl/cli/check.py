@@ -11,7 +11,7 @@ from crawl.cli.output import print_json, print_table, remark
 from crawl.cli.showing import showing
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.errors import UsageError
+from crawl.facade.prechecks import require_folder
 from crawl.storage.checking import Checked, Progress, check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of
@@ -58,8 +58,7 @@ def command(
       crawl check mycrawl --deep --repair
     """
     directory = CrawlDir(crawl_dir)
-    if not directory.folder.exists():
-        raise UsageError(f"{crawl_dir}: there is no such crawl")
+    require_folder(directory)
     found = _check(directory, deep=deep, quiet=quiet)
     holder = holder_of(directory.crawldb.folder)
     if found.faults and holder is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import click
 
 from crawl.cli.output import remark
+from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.rounds import (
     NOTHING_MORE,
@@ -60,16 +61,27 @@ def turn_of(phase: str, found: Iterable[SegmentState], *, stopped: bool) -> Turn
     return Turn(taken if step is a_round.updatedb else taken[:1])
 
 
-def take_turn(phase: str, directory: CrawlDir, named: Iterable[str] = ()) -> Turn:
-    """The same of the crawl as it is now; why there is nothing to do is told."""
+def take_turn(phase: str, crawl_dir: str, config: Config, named: Iterable[str] = ()) -> Turn:
+    """The same of the crawl as it is now; why there is nothing to do is told. Wrong settings
+    are a fault also where there is nothing to do."""
+    directory = CrawlDir(crawl_dir)
+    _check_settings(phase, config)
     if any(named):
         raise UsageError("--if-due finds the segments itself: name none")
-    if phase != "generate":
-        directory.require_crawldb()
+    directory.require_crawldb()
     turn = turn_of(phase, segments_found(directory), stopped=directory.folder.exists(STOP_FILE))
     if turn.code is not None:
         remark(f"{phase}: {turn.why}")
     return turn
+
+
+def _check_settings(phase: str, config: Config) -> None:
+    from crawl.phases import fetch, generate, parse, updatedb
+
+    if phase == "generate":
+        generate.check(config, generate.GenerateOptions())
+    else:
+        {"fetch": fetch, "parse": parse, "updatedb": updatedb}[phase].check(config)
 
 
 def _taken(step: Step, segments: Iterable[SegmentState]) -> tuple[str, ...]:

@@ -12,12 +12,15 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from crawl.printable import CELL, json_text, printable, printable_lines
 from crawl.telemetry import logs
+
+if TYPE_CHECKING:
+    from crawl.facade.results import PhaseResult
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +86,12 @@ def remark(message: str) -> None:
         _log.info(message.strip("\n"))
     else:
         echo(message, err=True)
+
+
+def print_remarks(done: PhaseResult) -> None:
+    """The lines that a phase has for the operator."""
+    for line in done.remarks:
+        remark(f"{done.phase}: {line}")
 
 
 def _shown(value: object) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from crawl.cli.hosts_told import hosts_wait
 from crawl.cli.output import print_json, print_table, remark
 from crawl.config import Config
+from crawl.facade.results import RunResult
 from crawl.hints import command
 from crawl.parsing.settings import PARSER_SKIP_TRUNCATED
 from crawl.rounds import (
@@ -23,7 +24,7 @@ from crawl.rounds import (
     next_step,
     round_of,
 )
-from crawl.rounds.results import RoundDone, Walked
+from crawl.rounds.results import RoundDone
 from crawl.rules.outlinks import DB_MAX_OUTLINKS
 
 _PHASES = ("inject", "generate", "fetch", "parse", "updatedb")
@@ -101,9 +102,8 @@ def steps_left(
     return left
 
 
-def sum_up(walked: Walked) -> None:
+def sum_up(rounds: Sequence[RoundDone]) -> None:
     """All rounds together, where there is more than one."""
-    rounds = walked.rounds
     if len(rounds) < 2:
         return
     title = f"all {len(rounds)} rounds"
@@ -165,12 +165,12 @@ def limits_met(rounds: Sequence[RoundDone], config: Config) -> list[str]:
     return lines
 
 
-def last_words(crawl_dir: str, walked: Walked) -> str:
+def last_words(crawl_dir: str, result: RunResult) -> str:
     """How it ended, in a line."""
-    rounds = len(walked.rounds)
+    rounds = len(result.rounds)
     done = f"{rounds} {'round' if rounds == 1 else 'rounds'} done"
-    waiting = hosts_wait(walked.hosts_waiting, walked.next_host_ms)
-    match walked.ending:
+    waiting = hosts_wait(result.hosts_waiting, result.next_host_ms)
+    match Ending[result.ending.upper()]:
         case Ending.INTERRUPTED:
             return f"interrupted, {done}; the same command goes on where this one was"
         case Ending.STOP_FILE:

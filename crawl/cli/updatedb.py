@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.due import Turn, if_due_option, take_turn
+from crawl.cli.due import if_due_option, take_turn
+from crawl.cli.opening import open_crawl
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.segments import require_segments
-from crawl.cli.unlocked import require_unlocked
-from crawl.clock import SystemClock
+from crawl.cli.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
-from crawl.model.status import DB_STATUSES
-from crawl.phases import updatedb
-from crawl.phases.updatedb import DbUpdated, UpdateOptions
-from crawl.rules.updatedb import Event
+from crawl.facade.results import PhaseResult
 from crawl.spark.runners import SparkOptions
-from crawl.storage.crawl_dir import CrawlDir
 
 
 @click.command("updatedb")
@@ -65,42 +59,32 @@ def command(
       crawl updatedb mycrawl --no-additions
       crawl updatedb mycrawl --filter --normalize -D db.update.purge.404=true
     """
-    directory = CrawlDir(crawl_dir)
-    turn = take_turn("updatedb", directory, segments) if if_due else Turn(segments)
-    options = UpdateOptions(
-        turn.segments,
-        additions=False if no_additions else None,
-        filter=True if filters else None,
-        normalize=True if normalize else None,
-        force=force,
-    )
-    updatedb.check(config, options)
-    if turn.code is not None:
-        return turn.code
-    # what cannot be applied or written is told before Spark starts
-    require_segments(directory, segments)
-    updatedb.choose(directory, options)
-    directory.require_writable()
-    require_unlocked(directory.crawldb.folder, config, force=force)
-    with spark.runner("updatedb", config) as runner:
-        done = updatedb.run(runner, directory, config, options, SystemClock())
-    for line in (*done.remarks, *filter(None, [done.took_over])):
-        remark(f"updatedb: {line}")
-    if as_json:
-        print_json(
-            {
-                "snapshot": done.snapshot.number,
-                "segments": done.segments,
-                "report": done.report.as_dict(),
-            }
+    if if_due:
+        turn = take_turn("updatedb", crawl_dir, config, segments)
+        if turn.code is not None:
+            return turn.code
+        segments = turn.segments
+    with open_crawl(crawl_dir, config, spark, command="updatedb") as web:
+        done = web.updatedb(
+            segments,
+            additions=False if no_additions else None,
+            filter=True if filters else None,
+            normalize=True if normalize else None,
+            force=force,
         )
+    print_remarks(done)
+    if as_json:
+        print_json({"snapshot": done.snapshot, "segments": done.segments, "report": done.report})
     else:
         _summarize(crawl_dir, done)
     return 0
 
 
-def _summarize(crawl_dir: str, done: DbUpdated) -> None:
-    counters = done.report.counters
+def _summarize(crawl_dir: str, done: PhaseResult) -> None:
+    from crawl.model.status import DB_STATUSES
+    from crawl.rules.updatedb import Event
+
+    counters, urls = done.counters, done.db_urls or 0
     happened = [
         [event.value.replace("_", " "), counters[event.value]]
         for event in Event
@@ -118,14 +102,14 @@ def _summarize(crawl_dir: str, done: DbUpdated) -> None:
     ]
     heard_of = sum(counters[status.label] for status in DB_STATUSES)
     statuses += [
-        ["not heard of, as before", done.snapshot.rows - heard_of],
-        ["in all", done.snapshot.rows],
+        ["not heard of, as before", urls - heard_of],
+        ["in all", urls],
     ]
     print_table("became", ["now", "URLs"], statuses, first=False)
     some = "segment" if len(done.segments) == 1 else "segments"
     remark(
-        f"updatedb: {crawl_dir}/crawldb is now snapshot {done.snapshot.number} with"
-        f" {done.snapshot.rows:,} URLs, {counters['urls_new']:,} of them new, from"
+        f"updatedb: {crawl_dir}/crawldb is now snapshot {done.snapshot} with"
+        f" {urls:,} URLs, {counters['urls_new']:,} of them new, from"
         f" {len(done.segments)} {some}: {', '.join(done.segments)}"
     )
 

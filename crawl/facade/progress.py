@@ -5,6 +5,7 @@ It is an optional package: without it nothing is shown, and everything works.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from crawl.rounds.on_spark import Displays
 from crawl.storage.segments import Segment
 
 _EVERY_S = 0.5
+_log = logging.getLogger("crawl")
 
 
 class _Figures(Protocol):
@@ -30,15 +32,13 @@ class _Figures(Protocol):
     def pace(self) -> str: ...
 
 
-def notebook_displays(*, quiet: bool) -> Displays:
-    """A bar for each long step; none where `quiet`, or where tqdm is not installed."""
-    if quiet:
-        return Displays()
+def notebook_displays() -> Displays:
+    """A bar for each long step; none where tqdm is not installed."""
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        return Displays()
-    return Displays(partial(_show_fetch, tqdm), partial(_show_parse, tqdm))
+        return Displays(notice=_log.info)
+    return Displays(partial(_show_fetch, tqdm), partial(_show_parse, tqdm), _log.info)
 
 
 @contextmanager

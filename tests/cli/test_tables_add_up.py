@@ -15,6 +15,7 @@ from crawl.buckets.runner import InProcess
 from crawl.cli import updatedb as updatedb_command
 from crawl.cli.rounds_told import limits_met, rows_of, rows_of_all
 from crawl.config import Config
+from crawl.facade.results import phase_result
 from crawl.model.status import Status
 from crawl.phases import updatedb
 from crawl.phases.updatedb import UpdateOptions
@@ -126,7 +127,10 @@ def test_updatedb_tells_of_every_url(tmp_path: Path, capsys: pytest.CaptureFixtu
     links = [(url, datum(status=Status.LINKED)) for url in [*urls[8:12], "http://new.org/"]]
     make_segment(directory, "20260101000000", visits, links)
     done = updatedb.run(InProcess(), directory, Config(), UpdateOptions(), SetClock(NOW))
-    updatedb_command._summarize("c", done)
+    result = phase_result(
+        done.report, snapshot=2, db_urls=done.snapshot.rows, segments=done.segments
+    )
+    updatedb_command._summarize("c", result)
     happened, now = capsys.readouterr().out.split("\n\n")
     rows = [line.rsplit(maxsplit=1) for line in now.splitlines()[1:]]
     figures = {what.strip(): int(figure) for what, figure in rows}
