@@ -199,7 +199,9 @@ def test_readers_answer_as_the_command_line_does(tmp_path: Path) -> None:
     assert web.lookup("http://a.test/99") is None
     assert web.explain("http://a.test/1")["known"]
     assert [state["current"] for state in web.snapshots()] == [True]
-    assert web.status() == web.hosts_left_alone() == web.segments() == web.check() == []
+    assert web.status() == web.hosts_left_alone() == []
+    assert web.segments() == []
+    assert web.check() == []
     assert web.pages().count() == 0
     assert web.repair() == []
     with pytest.raises(UsageError, match="has no segment"):

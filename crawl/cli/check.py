@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config
-from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.showing import showing
+from crawl.cli.common.options import crawl_dir_argument, force_option, json_option, with_config
+from crawl.cli.common.output import print_json, print_table, remark
+from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.facade.prechecks import require_folder
@@ -16,6 +17,7 @@ from crawl.storage.checking import Checked, Progress, check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of
 from crawl.storage.repair import repair
+from crawl.telemetry.progress import shown_progress
 
 FAULTS_FOUND = 1
 
@@ -108,8 +110,8 @@ def _show(crawl_dir: str, found: Checked, done: list[str], left: Checked, *, rep
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """As the display takes it: what it calls URLs are files here."""
+class _CheckView:
+    """How many files are checked, as a display takes it."""
 
     progress: Progress
 
@@ -118,7 +120,7 @@ class _Shown:
         return self.progress.done
 
     @property
-    def urls(self) -> int:
+    def total(self) -> int:
         return self.progress.total
 
     @property
@@ -126,14 +128,18 @@ class _Shown:
         return "files"
 
     @property
-    def left(self) -> str:
+    def remaining(self) -> str:
         return ""
 
     def __str__(self) -> str:
-        return f"{self.done:,} of {self.urls:,} files"
+        return f"{self.done:,} of {self.total:,} files"
 
 
 def _check(directory: CrawlDir, *, deep: bool, quiet: bool) -> Checked:
     progress = Progress()
-    with showing("check", lambda: _Shown(progress) if progress.total else None, quiet=quiet):
+
+    def look() -> _CheckView | None:
+        return _CheckView(progress) if progress.total else None
+
+    with nullcontext() if quiet else shown_progress(terminal_display("check"), look):
         return check(directory, deep=deep, progress=progress)

@@ -10,11 +10,11 @@ import click
 
 from crawl import hints
 from crawl.buckets.runner import InProcess
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import with_config, with_spark
+from crawl.cli.common.output import print_table, remark
+from crawl.cli.common.rounds_view import Teller
 from crawl.cli.main import COMMANDS, INTERRUPTED
-from crawl.cli.opening import open_crawl
-from crawl.cli.options import with_config, with_spark
-from crawl.cli.output import print_table, remark
-from crawl.cli.rounds_told import Teller
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.facade.results import Interrupted

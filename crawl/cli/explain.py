@@ -9,10 +9,10 @@ from crawl.buckets.explain import Explanation, Past, explain
 from crawl.buckets.generate.why import GenerateStep, moment
 from crawl.buckets.mentions import Mention
 from crawl.buckets.robots_word import RobotsWord, asked_now, remembered
-from crawl.cli.lines import as_text
-from crawl.cli.network import asking
-from crawl.cli.options import crawl_dir_argument, json_option, with_config
-from crawl.cli.output import echo, print_json, print_table, remark
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config
+from crawl.cli.common.output import echo, print_json, print_table, remark
+from crawl.cli.common.polite_requests import asking
+from crawl.cli.common.url_lines import as_text
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.inspect.explanation import explanation_values

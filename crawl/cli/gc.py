@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from crawl.cli.opening import open_crawl
-from crawl.cli.options import crawl_dir_argument, force_option, with_config
-from crawl.cli.output import print_remarks, remark
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import crawl_dir_argument, force_option, with_config
+from crawl.cli.common.output import print_remarks, remark
 from crawl.config import Config
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.opening import open_crawl
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_remarks, print_table, remark
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    force_option,
+    json_option,
+    with_config,
+    with_spark,
+)
+from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
 from crawl.facade.results import PhaseResult
 from crawl.spark.runners import SparkOptions

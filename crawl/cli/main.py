@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import click
 
 from crawl import __version__
-from crawl.cli.nutch_words import check_words
-from crawl.cli.output import echo
+from crawl.cli.common.nutch_syntax import check_words
+from crawl.cli.common.output import echo
 from crawl.errors import CrawlError
 from crawl.hints import program
 from crawl.masking import masked_urls

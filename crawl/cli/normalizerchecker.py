@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.checker import checker_options, instead_option
-from crawl.cli.lines import say, say_json
-from crawl.cli.listen import Listen, asked_anywhere
-from crawl.cli.output import remark
+from crawl.cli.common.checker_options import checker_options, instead_option
+from crawl.cli.common.line_server import Listen, asked_anywhere
+from crawl.cli.common.output import remark
+from crawl.cli.common.url_lines import say, say_json
 from crawl.config import Config
 from crawl.interfaces.chain_steps import NormalizerStep, normal_form, normalizer_steps
 from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, NormalizerChain

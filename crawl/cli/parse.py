@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.counted import counted
-from crawl.cli.due import if_due_option, take_turn
-from crawl.cli.opening import open_crawl
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_remarks, print_table, remark
+from crawl.cli.common.counter_rows import counted
+from crawl.cli.common.if_due import if_due_option, take_turn
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    force_option,
+    json_option,
+    with_config,
+    with_spark,
+)
+from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
 from crawl.facade.results import PhaseResult
 from crawl.spark.runners import SparkOptions

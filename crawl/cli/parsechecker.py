@@ -10,15 +10,15 @@ from pathlib import Path
 
 import click
 
-from crawl.cli.checker import checker_options
-from crawl.cli.lines import (
+from crawl.cli.common.checker_options import checker_options
+from crawl.cli.common.line_server import Listen, asked_anywhere
+from crawl.cli.common.output import remark
+from crawl.cli.common.page_view import Looked, as_object, show
+from crawl.cli.common.polite_requests import asking
+from crawl.cli.common.url_lines import (
     as_text,
     say_json,
 )
-from crawl.cli.listen import Listen, asked_anywhere
-from crawl.cli.network import asking
-from crawl.cli.output import remark
-from crawl.cli.page_told import Looked, as_object, show
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.counters import Counters

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from crawl.cli.amounts import (
+from crawl.cli.common.amounts import (
     BITS,
     COUNT,
     DAYS,
@@ -20,8 +20,8 @@ from crawl.cli.amounts import (
     show_count,
     show_time,
 )
-from crawl.cli.options import Command, json_option
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.common.options import Command, json_option
+from crawl.cli.common.output import print_json, print_table, remark
 from crawl.errors import UsageError
 from crawl.inspect.capacity import plan_values
 from crawl.planning.capacity import Demand

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.options import json_option, with_config
-from crawl.cli.output import print_json, print_table
+from crawl.cli.common.options import json_option, with_config
+from crawl.cli.common.output import print_json, print_table
 from crawl.config import Config
 from crawl.inspect.plugins import plugins_listed
 

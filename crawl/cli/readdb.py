@@ -13,8 +13,8 @@ import pyarrow as pa
 from crawl.buckets.dump import DumpFormat, Dumping, Wanted, as_paragraph, as_record
 from crawl.buckets.runner import Runner
 from crawl.buckets.stats import Stats, status_label
-from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
-from crawl.cli.output import echo, print_json, print_table, remark
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.errors import UsageError

@@ -8,10 +8,17 @@ from typing import Any
 
 import click
 
-from crawl.cli.lines import as_text, asked_urls, lines_json_option, say, say_json, stdin_option
-from crawl.cli.network import asking
-from crawl.cli.options import with_config
-from crawl.cli.output import remark
+from crawl.cli.common.options import with_config
+from crawl.cli.common.output import remark
+from crawl.cli.common.polite_requests import asking
+from crawl.cli.common.url_lines import (
+    as_text,
+    asked_urls,
+    lines_json_option,
+    say,
+    say_json,
+    stdin_option,
+)
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.drivers.single import is_allowlisted, rules_for

@@ -8,11 +8,17 @@ from typing import Any
 
 import click
 
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    force_option,
+    json_option,
+    with_config,
+    with_spark,
+)
+from crawl.cli.common.output import print_json, remark
+from crawl.cli.common.rounds_view import Teller, last_words, limits_met, show_plan, sum_up
 from crawl.cli.main import INTERRUPTED
-from crawl.cli.opening import open_crawl
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
-from crawl.cli.output import print_json, remark
-from crawl.cli.rounds_told import Teller, last_words, limits_met, show_plan, sum_up
 from crawl.config import Config
 from crawl.facade.results import Interrupted, RunResult
 from crawl.rounds import STOP_FILE, UNBOUNDED, RoundOptions

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.options import json_option, with_config
-from crawl.cli.output import echo, print_json, print_table, remark
+from crawl.cli.common.options import json_option, with_config
+from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.config.properties import CORE
 from crawl.config.render import render, toml

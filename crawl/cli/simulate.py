@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.options import json_option, with_config
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.common.options import json_option, with_config
+from crawl.cli.common.output import print_json, print_table, remark
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.fetcher.drivers.simulate import Latency

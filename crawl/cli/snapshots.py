@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, json_option
-from crawl.cli.output import echo, print_json, print_table, remark
+from crawl.cli.common.options import crawl_dir_argument, json_option
+from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.inspect.snapshots import snapshots_kept
 from crawl.storage.crawl_dir import CrawlDir
 

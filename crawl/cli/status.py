@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, json_option, with_config
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config
+from crawl.cli.common.output import print_json, print_table, remark
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.inspect.segments import hosts_left_alone, segments_status

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawl.cli.output import echo, print_table, remark
+from crawl.cli.common.output import echo, print_table, remark
 from crawl.errors import StorageError
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.showing import Bar
 from crawl.errors import UsageError
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry import logs
+from crawl.telemetry.progress import BarDisplay
 from tests.buckets.segments_made import link, make_segment
 from tests.cli.calling import Answer, Caller
 from tests.phases.made import NOW, datum, make_crawldb
@@ -172,12 +172,12 @@ def test_bars(monkeypatch: pytest.MonkeyPatch) -> None:
             return True
 
     class Far:
-        done, urls, pace, left = 1, 2, f"waits for {WICKED}", WICKED
+        done, total, pace, remaining = 1, 2, f"waits for {WICKED}", WICKED
 
     stream = Terminal()
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "xterm")
-    bar = Bar("fetch", stream)
+    bar = BarDisplay("fetch", stream)
     bar.show(Far())
     bar.close()
     drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())

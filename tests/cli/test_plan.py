@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.amounts import show_bytes, show_count, show_time
+from crawl.cli.common.amounts import show_bytes, show_count, show_time
 from crawl.planning.costs import Measured, write_costs
 from tests.cli.calling import Caller
 from tests.planning.figures import COSTS

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from crawl.buckets.runner import InProcess
 from crawl.cli import updatedb as updatedb_command
-from crawl.cli.rounds_told import limits_met, rows_of, rows_of_all
+from crawl.cli.common.rounds_view import limits_met, rows_of, rows_of_all
 from crawl.config import Config
 from crawl.facade.results import phase_result
 from crawl.model.status import Status
@@ -39,12 +41,18 @@ _scenes = st.one_of(
 )
 
 
+def _always(scene: Scene, now: int) -> Scene:
+    return scene
+
+
 def crawled(
     folder: Path, pages: dict[str, Scene], rounds: int, **more: Any
 ) -> tuple[CrawlDir, tuple[RoundDone, ...]]:
     folder.mkdir(exist_ok=True)
     clock = SetClock(NOW)
-    played = {url: (lambda now, scene=scene: scene) for url, scene in pages.items()}
+    played: dict[str, Callable[[int], Scene]] = {
+        url: partial(_always, scene) for url, scene in pages.items()
+    }
     PLAYED[str(folder)] = Script(played, clock.now_ms)
     config = Config.of(
         {

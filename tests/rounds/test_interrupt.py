@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
 from crawl.errors import StorageError
 from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from crawl.cli.counted import counted
+from crawl.cli.common.counter_rows import counted
 
 
 def test_every_counter_is_shown_with_its_family_but_for_zeros() -> None:

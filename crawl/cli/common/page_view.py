@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from crawl.cli.output import echo
+from crawl.cli.common.output import echo
 from crawl.fetcher.drivers.single import Visit
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from crawl.cli.common.nutch_syntax import NOT_YET, check_words
 from crawl.cli.main import COMMANDS
-from crawl.cli.nutch_words import NOT_YET, check_words
 from crawl.errors import UsageError
 from tests.cli.calling import Caller
 

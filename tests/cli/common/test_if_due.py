@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.cli.due import turn_of
+from crawl.cli.common.if_due import turn_of
 from crawl.rounds import (
     NOTHING_MORE,
     STOP_FILE,

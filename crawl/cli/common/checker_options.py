@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from crawl.cli.lines import lines_json_option, stdin_option
-from crawl.cli.listen import listen_options
-from crawl.cli.options import with_config
+from crawl.cli.common.line_server import listen_options
+from crawl.cli.common.options import with_config
+from crawl.cli.common.url_lines import lines_json_option, stdin_option
 
 Command = Callable[..., Any]
 

@@ -31,9 +31,9 @@ def open_crawl(
     spark = spark or SparkOptions(None, quiet=True)
 
     def make_displays() -> Displays:
-        from crawl.cli.displays import displays
+        from crawl.cli.common.progress import terminal_displays
 
-        return displays(quiet=spark.quiet)
+        return terminal_displays(quiet=spark.quiet)
 
     hooks = HandleHooks(command, make_displays)
     if observer is not None:

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 
 import click
 
-from crawl.cli.lines import asked_urls
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
+from crawl.cli.common.url_lines import asked_urls
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.rounds.interrupt import terminated_as_interrupted
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import click
 
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.rounds import (

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from crawl.cli.hosts_told import hosts_wait
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.common.output import print_json, print_table, remark
+from crawl.cli.common.waiting_hosts import hosts_wait
 from crawl.config import Config
 from crawl.facade.results import RunResult
 from crawl.hints import command
