@@ -133,10 +133,10 @@ def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool
 
     >>> crawl.is_allowed("User-agent: *\\nDisallow: /a", "https://example.org/a", ["mybot"])
     """
-    from crawl.facade.checks import allowed_by
+    from crawl.facade.checks import is_allowed_by
 
     names = (agents,) if isinstance(agents, str) else tuple(agents)
-    return allowed_by(robots_txt, url, names)
+    return is_allowed_by(robots_txt, url, names)
 
 
 def plan(
@@ -152,13 +152,13 @@ def plan(
 
         >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
     """
-    from crawl.facade.checks import plan_of
+    from crawl.facade.checks import plan_crawl
 
     known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
     for name in others:
         if name not in known | {"buckets"}:
             raise UsageError(f"plan has no {name!r}{nearest(name, known)}")
-    return plan_of(urls, hosts, pages_per_day, nodes, others)
+    return plan_crawl(urls, hosts, pages_per_day, nodes, others)
 
 
 def list_plugins(
@@ -168,9 +168,9 @@ def list_plugins(
 
     >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
     """
-    from crawl.inspect.plugins import plugins_listed
+    from crawl.inspect.plugins import list_plugins_of
 
-    return [asdict(line) for line in plugins_listed(_configuration(settings, conf))]
+    return [asdict(line) for line in list_plugins_of(_configuration(settings, conf))]
 
 
 def list_properties(
@@ -181,11 +181,11 @@ def list_properties(
     >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
     """
     from crawl.config.properties import CORE
-    from crawl.inspect.settings import settings_shown
+    from crawl.inspect.settings import settings_in_use
 
     config = _configuration(settings, conf)
     declared = [*CORE.values(), *declared_properties()]
-    return [asdict(line) for line in settings_shown(config, declared)]
+    return [asdict(line) for line in settings_in_use(config, declared)]
 
 
 def _configuration(settings: Settings | None, conf: str | Path | None) -> Config:

@@ -13,7 +13,7 @@ from crawl.buckets.runner import InProcess
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import with_config, with_spark
 from crawl.cli.common.output import print_table, remark
-from crawl.cli.common.rounds_view import Teller
+from crawl.cli.common.rounds_view import TerminalObserver
 from crawl.cli.main import COMMANDS, INTERRUPTED
 from crawl.config import Config
 from crawl.errors import UsageError
@@ -66,7 +66,7 @@ def command(crawl_dir: str, spark: SparkOptions, config: Config) -> int:
             f"demo: a web of {_SHAPE.pages} pages on {_SHAPE.sites} hosts is served on port"
             f" {server.port} of loopback; nothing leaves this machine"
         )
-        observer = partial(Teller, "demo", quiet=spark.quiet)
+        observer = partial(TerminalObserver, "demo", quiet=spark.quiet)
         try:
             with open_crawl(crawl_dir, config, spark, command="demo", observer=observer) as web:
                 web.run(files=seeds, rounds=ROUNDS, top_n=100, threads=20, time_limit_min=5)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.common.counter_rows import counted
-from crawl.cli.common.if_due import if_due_option, take_turn
+from crawl.cli.common.counter_rows import counter_rows
+from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
@@ -56,10 +56,10 @@ def command(
       crawl fetch mycrawl 20261115093000 --threads 50 -D fetcher.timelimit.mins=60
     """
     if if_due:
-        turn = take_turn("fetch", crawl_dir, config, filter(None, [segment]))
-        if turn.code is not None:
-            return turn.code
-        (segment,) = turn.segments
+        work = find_due_work("fetch", crawl_dir, config, filter(None, [segment]))
+        if work.code is not None:
+            return work.code
+        (segment,) = work.segments
     try:
         with open_crawl(crawl_dir, config, spark, command="fetch") as web:
             done = web.fetch(segment, threads=threads, force=force)
@@ -85,7 +85,7 @@ _FAMILIES = (
 
 def _summarize(crawl_dir: str, done: PhaseResult) -> None:
     counters = done.counters
-    print_table("fetch", ["what", "count"], counted(counters, _FAMILIES))
+    print_table("fetch", ["what", "count"], counter_rows(counters, _FAMILIES))
     latency = done.report["details"]["latency_ms"]
     seconds = done.seconds["fetch"]
     pace = counters["records"] / seconds if seconds else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.common.if_due import if_due_option, take_turn
+from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
@@ -14,7 +14,7 @@ from crawl.cli.common.options import (
     with_spark,
 )
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
-from crawl.cli.common.waiting_hosts import hosts_wait
+from crawl.cli.common.waiting_hosts import waiting_hosts_note
 from crawl.config import Config
 from crawl.facade.results import PhaseResult
 from crawl.rounds import NOTHING_MORE
@@ -79,8 +79,8 @@ def command(
       crawl generate mycrawl --expr "status = 'db_unfetched' AND score > 0.5"
       crawl generate mycrawl --max-num-segments 4 -D generate.update.crawldb=true
     """
-    if if_due and (turn := take_turn("generate", crawl_dir, config)).code is not None:
-        return turn.code
+    if if_due and (work := find_due_work("generate", crawl_dir, config)).code is not None:
+        return work.code
     with open_crawl(crawl_dir, config, spark, command="generate") as web:
         done = web.generate(
             top_n=top_n,
@@ -110,7 +110,7 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
     rows.append(["selected", counters["urls_generated"]])
     print_table("generate", ["what", "URLs"], rows)
     if not done.segments:
-        waiting = hosts_wait(counters["hosts_waiting"], details.get("next_host_ms"))
+        waiting = waiting_hosts_note(counters["hosts_waiting"], details.get("next_host_ms"))
         unfinished = details.get("unfinished_segments", [])
         remark(
             f"generate: nothing is due, no segment made{waiting}"

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import click
 
 from crawl import __version__
-from crawl.cli.common.nutch_syntax import check_words
+from crawl.cli.common.nutch_syntax import check_nutch_syntax
 from crawl.cli.common.output import echo
 from crawl.errors import CrawlError
 from crawl.hints import program
@@ -122,9 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> None:
     logs.escape_text()
     if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
-        logs.use_json()  # what is wrong with the command line is told so too
+        logs.use_json()  # errors of the command line are JSON too
     try:
-        check_words(sys.argv[1:] if arguments is None else arguments)
+        check_nutch_syntax(sys.argv[1:] if arguments is None else arguments)
         code = crawl.main(
             args=None if arguments is None else list(arguments),
             prog_name=program(),
@@ -140,7 +140,7 @@ def _run(arguments: Sequence[str] | None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        _fail(_told(error), error.exit_code)
+        _fail(_usage_message(error), error.exit_code)
     except BrokenPipeError:
         # whoever read us has seen enough; do not complain when flushing either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -150,22 +150,22 @@ def _run(arguments: Sequence[str] | None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told(error: click.ClickException) -> str:
+def _usage_message(error: click.ClickException) -> str:
     """What is wrong with a command line, and where to look."""
-    told = error.format_message().rstrip(".")
-    told = told.replace("a valid integer range", "a whole number").replace(
+    message = error.format_message().rstrip(".")
+    message = message.replace("a valid integer range", "a whole number").replace(
         "a valid float range", "a number"
     )
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return told if context is None else f"{told}; see `{context.command_path} --help`"
+    return message if context is None else f"{message}; see `{context.command_path} --help`"
 
 
 def _fail(message: str, code: int, *, bug: bool = False) -> None:
     if logs.is_json():
         is_stack_wanted = bug or bool(os.environ.get("CRAWL_DEBUG"))
         error = sys.exception()
-        told = {"type": type(error).__name__, "message": str(error)}
-        fields = {"exit_code": code, "exception": told}
+        exception = {"type": type(error).__name__, "message": str(error)}
+        fields = {"exit_code": code, "exception": exception}
         _log.error(message, exc_info=is_stack_wanted, extra={"fields": fields})
         sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):

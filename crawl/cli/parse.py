@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.common.counter_rows import counted
-from crawl.cli.common.if_due import if_due_option, take_turn
+from crawl.cli.common.counter_rows import counter_rows
+from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
@@ -55,10 +55,10 @@ def command(
       crawl parse mycrawl 20261115093000 --reparse -D plugin.parser=html-soup,text,metadata
     """
     if if_due:
-        turn = take_turn("parse", crawl_dir, config, filter(None, [segment]))
-        if turn.code is not None:
-            return turn.code
-        (segment,) = turn.segments
+        work = find_due_work("parse", crawl_dir, config, filter(None, [segment]))
+        if work.code is not None:
+            return work.code
+        (segment,) = work.segments
     with open_crawl(crawl_dir, config, spark, command="parse") as web:
         done = web.parse(
             segment,
@@ -83,7 +83,7 @@ _FAMILIES = (
 
 def _summarize(crawl_dir: str, done: PhaseResult) -> None:
     counters = done.counters
-    print_table("parse", ["what", "count"], counted(counters, _FAMILIES))
+    print_table("parse", ["what", "count"], counter_rows(counters, _FAMILIES))
     seconds = done.seconds["parse"]
     pace = counters["pages"] / seconds if seconds else 0.0
     remark(

@@ -120,7 +120,7 @@ def command(
     ]
     if len(chosen) != 1:
         raise UsageError("give one of --stats, --url, --top N and --dump FOLDER")
-    _refuse_strays(
+    _refuse_misplaced(
         chosen[0],
         {
             "--stats": {"--sort": sort},
@@ -199,7 +199,7 @@ def command(
 _EXPR_SCRATCH = "_matching"
 
 
-def _refuse_strays(chosen: str, belongs: dict[str, dict[str, object]]) -> None:
+def _refuse_misplaced(chosen: str, belongs: dict[str, dict[str, object]]) -> None:
     for owner, options in belongs.items():
         for option, given in options.items():
             if given and owner != chosen:

@@ -17,7 +17,13 @@ from crawl.cli.common.options import (
     with_spark,
 )
 from crawl.cli.common.output import print_json, remark
-from crawl.cli.common.rounds_view import Teller, last_words, limits_met, show_plan, sum_up
+from crawl.cli.common.rounds_view import (
+    TerminalObserver,
+    ending_line,
+    limit_lines,
+    print_totals,
+    show_plan,
+)
 from crawl.cli.main import INTERRUPTED
 from crawl.config import Config
 from crawl.facade.results import Interrupted, RunResult
@@ -26,7 +32,7 @@ from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 NOTHING_DONE = 1
-_USUAL = RoundOptions()
+_DEFAULTS = RoundOptions()
 
 
 @click.command("run")
@@ -48,7 +54,7 @@ _USUAL = RoundOptions()
     *("--top-n", "--size-fetchlist"),
     type=click.IntRange(min=1),
     metavar="N",
-    default=_USUAL.top_n,
+    default=_DEFAULTS.top_n,
     show_default=True,
     help="At most this many URLs a round.",
 )
@@ -62,14 +68,14 @@ _USUAL = RoundOptions()
     *("--num-threads", "--threads"),
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Threads a task (default: the configuration's, else {_USUAL.threads}).",
+    help=f"Threads a task (default: the configuration's, else {_DEFAULTS.threads}).",
 )
 @click.option(
     "--time-limit-fetch",
     type=float,
     metavar="MINUTES",
     help="Of one fetch; what is left stays due; -1: none"
-    f" (default: the configuration's, else {_USUAL.time_limit_min:g}).",
+    f" (default: the configuration's, else {_DEFAULTS.time_limit_min:g}).",
 )
 @click.option(
     *("-w", "--wait"),
@@ -124,7 +130,7 @@ def command(
     if dry_run:
         _show_plan(crawl_dir, config, seeds, shape, as_json=as_json)
         return 0
-    observer = partial(Teller, "run", quiet=spark.quiet, tables=not as_json)
+    observer = partial(TerminalObserver, "run", quiet=spark.quiet, tables=not as_json)
     try:
         with open_crawl(crawl_dir, config, spark, command="run", observer=observer) as web:
             done = web.run(files=seeds, force=force, **shape)
@@ -144,10 +150,10 @@ def command(
             }
         )
     else:
-        sum_up(done.rounds)
-    for line in limits_met(done.rounds, config):
+        print_totals(done.rounds)
+    for line in limit_lines(done.rounds, config):
         remark(f"run: {line}")
-    remark(f"run: {last_words(crawl_dir, done)}")
+    remark(f"run: {ending_line(crawl_dir, done)}")
     if done.ending == "interrupted":
         return INTERRUPTED
     return 0 if done.rounds or done.ending == "stop_file" else NOTHING_DONE

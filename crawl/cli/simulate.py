@@ -9,7 +9,7 @@ from crawl.cli.common.output import print_json, print_table, remark
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.fetcher.drivers.simulate import Latency
-from crawl.inspect.simulation import Simulation, made_source, segment_source, simulate
+from crawl.inspect.simulation import Simulation, segment_source, simulate, synthetic_source
 
 
 @click.command("simulate")
@@ -109,7 +109,7 @@ def command(
             raise UsageError("either a CRAWL_DIR or --hosts and --urls, not both")
         source = segment_source(crawl_dir, segment)
     elif hosts is not None and urls is not None:
-        source = made_source(hosts, urls, skew, parts, seed)
+        source = synthetic_source(hosts, urls, skew, parts, seed)
     else:
         raise UsageError("what to simulate? a CRAWL_DIR with a fetch list, or --hosts and --urls")
     found = simulate(source, config, Latency(latency, spread), tasks=tasks, seed=seed)

@@ -9,6 +9,7 @@ import click
 
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config
 from crawl.cli.common.output import print_json, print_table, remark
+from crawl.cli.common.waiting_hosts import waiting_hosts_text
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.inspect.segments import hosts_left_alone, segments_status
@@ -51,8 +52,7 @@ def command(crawl_dir: str, only_hosts: bool, as_json: bool, config: Config) -> 
     print_table("segments", columns, [[row[name] for name in columns] for row in rows])
     if hosts:
         _show_hosts(hosts[:_HOSTS_SHOWN], as_json=False, first=False)
-        who = "1 host waits" if len(hosts) == 1 else f"{len(hosts):,} hosts wait"
-        remark(f"status: {who}, the next until {hosts[0]['until']}")
+        remark(f"status: {waiting_hosts_text(len(hosts), hosts[0]['until'])}")
 
 
 def _show_hosts(hosts: Sequence[dict[str, Any]], *, as_json: bool, first: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.common.if_due import if_due_option, take_turn
+from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
@@ -60,10 +60,10 @@ def command(
       crawl updatedb mycrawl --filter --normalize -D db.update.purge.404=true
     """
     if if_due:
-        turn = take_turn("updatedb", crawl_dir, config, segments)
-        if turn.code is not None:
-            return turn.code
-        segments = turn.segments
+        work = find_due_work("updatedb", crawl_dir, config, segments)
+        if work.code is not None:
+            return work.code
+        segments = work.segments
     with open_crawl(crawl_dir, config, spark, command="updatedb") as web:
         done = web.updatedb(
             segments,
@@ -85,7 +85,7 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
     from crawl.rules.updatedb import Event
 
     counters, urls = done.counters, done.db_urls or 0
-    happened = [
+    events = [
         [event.value.replace("_", " "), counters[event.value]]
         for event in Event
         if counters[event.value]
@@ -96,13 +96,13 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
         for name, count in sorted(counters.items())
         if count and name not in shown and name.startswith(_REASONS)
     ]
-    print_table("updatedb", ["what happened", "URLs"], [*happened, *reasons])
+    print_table("updatedb", ["what happened", "URLs"], [*events, *reasons])
     statuses = [
         [status.label, counters[status.label]] for status in DB_STATUSES if counters[status.label]
     ]
-    heard_of = sum(counters[status.label] for status in DB_STATUSES)
+    updated = sum(counters[status.label] for status in DB_STATUSES)
     statuses += [
-        ["not heard of, as before", urls - heard_of],
+        ["not heard of, as before", urls - updated],
         ["in all", urls],
     ]
     print_table("became", ["now", "URLs"], statuses, first=False)

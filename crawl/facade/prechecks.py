@@ -16,7 +16,7 @@ from crawl.nearest import nearest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.lock import require_free
-from crawl.storage.segments import FETCH, GENERATE
+from crawl.storage.segments import FETCH, GENERATE, segment_name
 
 
 def require_unlocked(folder: Folder, config: Config, *, force: bool) -> None:
@@ -32,7 +32,7 @@ def require_segments(directory: CrawlDir, names: Sequence[str] = ()) -> None:
         directory.require_crawldb()
         raise UsageError(f"{where} has no segment: make one with `{command('generate', where)}`")
     for name in names:
-        segment = directory.segments.segment(name.rstrip("/").rpartition("/")[2])
+        segment = directory.segments.segment(segment_name(name))
         if segment.manifest(GENERATE) is None and segment.manifest(FETCH) is None:
             known = (each.name for each in directory.segments.generated())
             near = nearest(segment.name, known)

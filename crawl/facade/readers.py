@@ -115,10 +115,10 @@ class Readers(Handle):
 
         >>> [state["snapshot"] for state in web.snapshots()]
         """
-        from crawl.inspect.snapshots import snapshots_kept
+        from crawl.inspect.snapshots import list_snapshots
 
         with self._working():
-            return snapshots_kept(self._directory, _log.warning)
+            return list_snapshots(self._directory, _log.warning)
 
     def check(self, *, deep: bool = False) -> list[dict[str, str]]:
         """What is damaged: every pointer, manifest and file is looked at; `deep` reads every

@@ -73,7 +73,7 @@ class SegmentTables:
     def _table(self, part: str) -> Table:
         folder = self.segment.part_folder(part)
         paths = [file.path for file in self.segment.require(part).files]
-        return _of_files(f"{self.name}/{part}", _stored(part), folder, paths)
+        return _table_of_files(f"{self.name}/{part}", _stored(part), folder, paths)
 
 
 class Tables(Handle):
@@ -92,7 +92,7 @@ class Tables(Handle):
             if snapshot is not None:
                 found = self._directory.crawldb.snapshot(snapshot)
             paths = [file.path for file in found.files]
-            return _of_files("crawldb", tables.CRAWLDB, self._directory.crawldb.folder, paths)
+            return _table_of_files("crawldb", tables.CRAWLDB, self._directory.crawldb.folder, paths)
 
     def pages(self) -> Table:
         """Every page that was parsed, as its newest fetch has it: url, title, text, language …
@@ -151,7 +151,7 @@ def _stored(part: str) -> tables.Table:
     }[part]
 
 
-def _of_files(name: str, table: tables.Table, folder: Folder, paths: Iterable[str]) -> Table:
+def _table_of_files(name: str, table: tables.Table, folder: Folder, paths: Iterable[str]) -> Table:
     from crawl.datasets.files import rows_of_files, shown
     from crawl.datasets.table import Table
 

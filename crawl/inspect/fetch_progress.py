@@ -1,4 +1,4 @@
-"""How far a running fetch is, by what its tasks last told
+"""How far a running fetch is, by what its tasks last reported
 (crawl/fetcher/reporting/watch.py), so that another shell can ask too."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class FetchProgress:
     """All parts together."""
 
     parts: int
-    """That have told anything yet."""
+    """Those that have reported anything yet."""
     total: int
     """The URLs of the list, and redirects and links that are followed."""
     done: int
@@ -46,8 +46,8 @@ class FetchProgress:
 
     @classmethod
     def of(cls, parts: Sequence[dict[str, Any]], urls: int, now_ms: int = 0) -> FetchProgress:
-        """`urls`: those of the list. What was told long before `now_ms` says nothing of the
-        present pace."""
+        """`urls`: those of the list. What was reported long before `now_ms` says nothing
+        about the present pace."""
         fresh = [part for part in parts if now_ms - part.get("told_ms", now_ms) <= _STALE_MS]
 
         def sum_of(name: str) -> float:
@@ -89,14 +89,14 @@ class FetchProgress:
     def pace(self) -> str:
         """How it goes; what is waited for comes first where nobody can be asked."""
         is_idle = not self.threads and not self.ready and self.waits
-        told = (
+        rates = (
             f"{self.pages_per_s:,.0f} pages/s, {self.kb_per_s:,.0f} kB/s,"
             f" {self.threads:,} threads busy, {self.ready:,} queues ready,"
-            f" {self.waiting:,} waiting{self._errors}"
+            f" {self.waiting:,} waiting{self._errors_text}"
         )
         if not self.waits:
-            return told
-        return f"{self._awaited}, {told}" if is_idle else f"{told}, {self._awaited}"
+            return rates
+        return f"{self._waits_text}, {rates}" if is_idle else f"{rates}, {self._waits_text}"
 
     @property
     def remaining(self) -> str:
@@ -106,14 +106,14 @@ class FetchProgress:
         return f"{self.done:,} of {self.total:,} URLs, {self.pace}, {self.remaining}"
 
     @property
-    def _awaited(self) -> str:
+    def _waits_text(self) -> str:
         wait = self.waits[0]
         until = as_text(int(wait["until_ms"])).split(" ", 1)[1]
         more = f" and {len(self.waits) - 1} more" if len(self.waits) > 1 else ""
         return f"waits for {printable(wait['host'])}{more} ({wait['why']}) until {until}"
 
     @property
-    def _errors(self) -> str:
+    def _errors_text(self) -> str:
         if not self.errors:
             return ""
         kinds = [f"{kind} {count:,}" for kind, count in self.errors.most_common(_KINDS_SHOWN)]
@@ -122,7 +122,7 @@ class FetchProgress:
 
 
 def progress_of(segment: Segment) -> FetchProgress:
-    """What a running fetch last told."""
+    """What the tasks of a running fetch last reported."""
     generated = segment.require(GENERATE)
     found = []
     for part in [*(file.part for file in generated.files), strays_part(generated.files)]:

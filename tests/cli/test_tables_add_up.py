@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crawl.buckets.runner import InProcess
 from crawl.cli import updatedb as updatedb_command
-from crawl.cli.common.rounds_view import limits_met, rows_of, rows_of_all
+from crawl.cli.common.rounds_view import limit_lines, round_rows, total_rows
 from crawl.config import Config
 from crawl.facade.results import phase_result
 from crawl.model.status import Status
@@ -101,7 +101,7 @@ def test_the_rounds_of_many_crawls_add_up(pages: dict[str, Scene], redirect_max:
             listed = sum(segment.require(GENERATE).rows for segment in segments)
             assert became + done.left_for_later == listed + followed
         if len(rounds) > 1:
-            told = {str(what): figure for what, figure in rows_of_all(rounds)}
+            told = {str(what): figure for what, figure in total_rows(rounds)}
             for name in ("fetched", "new", "gone", "retried", "redirects"):
                 assert told[name] == sum(getattr(done, name) for done in rounds)
             left = rounds[-1].left_for_later
@@ -113,14 +113,14 @@ def test_what_limits_took_away_is_told_with_their_settings(tmp_path: Path) -> No
     pages = {_URLS[0]: Scene(links=tuple(_URLS))}
     _, (done,) = crawled(tmp_path, pages, 1, **{"db.max.outlinks.per.page": 10})
     assert done.links_over_limit == 4, "15 links, one of them to the page itself"
-    assert ["links over db.max.outlinks.per.page", 4] in rows_of(done)
+    assert ["links over db.max.outlinks.per.page", 4] in round_rows(done)
     config = Config.of({"db.max.outlinks.per.page": 10})
-    (line,) = limits_met([done, done], config)
+    (line,) = limit_lines([done, done], config)
     assert line.startswith("8 links beyond db.max.outlinks.per.page=10 were dropped")
     _, (whole,) = crawled(tmp_path / "whole", pages, 1)
-    assert limits_met([whole], config) == []
-    assert not any("over" in str(what) for what, _ in rows_of(whole))
-    (cut,) = limits_met([replace(whole, pages_truncated=2)], config)
+    assert limit_lines([whole], config) == []
+    assert not any("over" in str(what) for what, _ in round_rows(whole))
+    (cut,) = limit_lines([replace(whole, pages_truncated=2)], config)
     assert (
         cut == "2 pages were cut at http.content.limit and not parsed (parser.skip.truncated=true)"
     )

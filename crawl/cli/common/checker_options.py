@@ -20,7 +20,7 @@ def checker_options(command: Command) -> Command:
     return named(stdin_option(listen_options(lines_json_option(with_config(command)))))
 
 
-def instead_option(flag: str, parameter: str, what: str, setting: str) -> Callable[..., Any]:
+def plugin_option(flag: str, parameter: str, what: str, setting: str) -> Callable[..., Any]:
     """Plugins that are asked instead of the configured ones."""
     return click.option(
         flag,

@@ -35,44 +35,45 @@ if_due_option = click.option(
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """Whether it is a phase's turn: the segments it is for, or the exit code and why."""
+class DueWork:
+    """The segments that a phase is to work on; or, where it has nothing to do, the exit code
+    and the reason."""
 
     segments: tuple[str, ...] = ()
     code: int | None = None
-    why: str = ""
+    reason: str = ""
 
 
-def turn_of(phase: str, found: Iterable[SegmentState], *, stopped: bool) -> Turn:
-    """What a phase is to do in a crawl with these segments, oldest first."""
+def due_work(phase: str, found: Iterable[SegmentState], *, stopped: bool) -> DueWork:
+    """The work of a phase in a crawl with these segments, oldest first."""
     if stopped:
-        return Turn(code=NOTHING_MORE, why=f"there is a file {STOP_FILE}")
+        return DueWork(code=NOTHING_MORE, reason=f"there is a file {STOP_FILE}")
     unfinished = open_segments(found)
     a_round = round_of(RoundOptions())
     if phase == a_round.generate.name:
         if not unfinished:
-            return Turn()
-        return Turn(code=0, why=f"{_names(unfinished)} is to be finished first")
+            return DueWork()
+        return DueWork(code=0, reason=f"{_names(unfinished)} is to be finished first")
     (step,) = [step for step in a_round.steps if step.name == phase]
-    taken = _taken(step, unfinished)
-    if not taken:
-        return Turn(code=0, why="nothing to do, it is done already")
+    segments = _segments_for(step, unfinished)
+    if not segments:
+        return DueWork(code=0, reason="nothing to do, it is done already")
     # one update takes them all; the other phases are for one segment
-    return Turn(taken if step is a_round.updatedb else taken[:1])
+    return DueWork(segments if step is a_round.updatedb else segments[:1])
 
 
-def take_turn(phase: str, crawl_dir: str, config: Config, named: Iterable[str] = ()) -> Turn:
-    """The same of the crawl as it is now; why there is nothing to do is told. Wrong settings
-    are a fault also where there is nothing to do."""
+def find_due_work(phase: str, crawl_dir: str, config: Config, named: Iterable[str] = ()) -> DueWork:
+    """The work of a phase in the crawl as it is now; prints the reason where there is none.
+    Wrong settings are an error even then."""
     directory = CrawlDir(crawl_dir)
     _check_settings(phase, config)
     if any(named):
         raise UsageError("--if-due finds the segments itself: name none")
     directory.require_crawldb()
-    turn = turn_of(phase, segments_found(directory), stopped=directory.folder.exists(STOP_FILE))
-    if turn.code is not None:
-        remark(f"{phase}: {turn.why}")
-    return turn
+    work = due_work(phase, segments_found(directory), stopped=directory.folder.exists(STOP_FILE))
+    if work.code is not None:
+        remark(f"{phase}: {work.reason}")
+    return work
 
 
 def _check_settings(phase: str, config: Config) -> None:
@@ -84,7 +85,7 @@ def _check_settings(phase: str, config: Config) -> None:
         {"fetch": fetch, "parse": parse, "updatedb": updatedb}[phase].check(config)
 
 
-def _taken(step: Step, segments: Iterable[SegmentState]) -> tuple[str, ...]:
+def _segments_for(step: Step, segments: Iterable[SegmentState]) -> tuple[str, ...]:
     return tuple(segment.name for segment in segments if segment.stage in step.takes)
 
 

@@ -53,10 +53,10 @@ def print_table(
     Where there is no terminal there are no titles either, and an empty line stands before
     every table but the first. `err`: to stderr, as what is no answer.
     """
-    texts = [[_shown(value) for value in row] for row in rows]
+    texts = [[_cell_text(value) for value in row] for row in rows]
     if err and logs.is_json():
-        told = [dict(zip(columns, row, strict=True)) for row in texts]
-        _log.info(title, extra={"fields": {"rows": told}})
+        records = [dict(zip(columns, row, strict=True)) for row in texts]
+        _log.info(title, extra={"fields": {"rows": records}})
         return
     numeric = [
         bool(rows) and all(isinstance(row[place], int | float) for row in rows)
@@ -94,7 +94,7 @@ def print_remarks(done: PhaseResult) -> None:
         remark(f"{done.phase}: {line}")
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

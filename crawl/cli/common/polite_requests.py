@@ -13,15 +13,15 @@ from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.drivers.single import Means
 from crawl.urls.parse import host_of
 
-_WORTH_TELLING_S = 1.0
+_SHOWN_PAUSE_SECONDS = 1.0
 
 
 @contextmanager
-def asking(command: str, config: Config) -> Iterator[Means]:
+def polite_requests(command: str, config: Config) -> Iterator[Means]:
     """The means to send requests; a pause that can be felt is told on stderr."""
 
     def pausing(url: str, seconds: float) -> None:
-        if seconds >= _WORTH_TELLING_S:
+        if seconds >= _SHOWN_PAUSE_SECONDS:
             remark(f"{command}: {host_of(url)} is asked again in {seconds:.0f} s")
 
     protocols = Protocols(resolved_protocols(config), config)

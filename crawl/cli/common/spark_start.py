@@ -11,8 +11,8 @@ from typing import TextIO
 from crawl.cli.common.output import remark
 from crawl.telemetry import logs
 
-TOLD = "Spark is starting …"
-_PATIENCE_S = 3.0
+MESSAGE = "Spark is starting …"
+_PATIENCE_SECONDS = 3.0
 """A start that is shorter than this needs no line in a log."""
 _ERASED = "\r\x1b[K"
 
@@ -26,13 +26,13 @@ def spark_is_starting(*, quiet: bool, stream: TextIO | None = None) -> Iterator[
         yield
     elif stream.isatty() and not logs.is_json():
         # no thread that redraws it: the JVM is forked off in the meantime
-        print(TOLD, end="", file=stream, flush=True)
+        print(MESSAGE, end="", file=stream, flush=True)
         try:
             yield
         finally:
             print(_ERASED, end="", file=stream, flush=True)
     else:
-        later = threading.Timer(_PATIENCE_S, remark, [TOLD])
+        later = threading.Timer(_PATIENCE_SECONDS, remark, [MESSAGE])
         later.daemon = True
         later.start()
         try:
