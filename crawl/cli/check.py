@@ -29,7 +29,7 @@ FAULTS_FOUND = 1
     "--repair",
     "repairs",
     is_flag=True,
-    help="Go back to the newest whole state; what is damaged goes to CRAWL_DIR/quarantine.",
+    help="Restore the newest intact state; damaged files go to CRAWL_DIR/quarantine.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only results and errors.")
 @json_option
@@ -44,14 +44,14 @@ def command(
     force: bool,
     config: Config,
 ) -> int:
-    """Look for damage in CRAWL_DIR: every pointer, manifest, mark and table file of the CrawlDb
-    and the segments. Exit code 0 if all is whole, 1 if something is not.
+    """Find damage in CRAWL_DIR: every pointer, manifest, mark and table file of the CrawlDb
+    and the segments. Exit code 0 if all is intact, 1 if something is damaged.
 
-    A table file is judged by its size, footer and row count; --deep verifies all its
-    checksums and the order of its rows, and reads all there is. --repair deletes nothing:
-    the CrawlDb goes to the newest whole snapshot, a segment back to its last whole step (lost
-    pages are fetched again), and what is left over is moved to CRAWL_DIR/quarantine. It exits
-    with 0 if all is whole after it.
+    A table file is checked by its size, footer and row count; --deep reads all of it and
+    verifies checksums and the order of rows. --repair deletes nothing: the CrawlDb goes back
+    to the newest intact snapshot, a segment to its last intact step (lost pages are fetched
+    again), and leftovers are moved to CRAWL_DIR/quarantine. Its exit code is 0 if all is
+    intact afterwards.
 
     \b
     Examples:
@@ -92,21 +92,21 @@ def command(
 def _show(crawl_dir: str, found: Checked, done: list[str], left: Checked, *, repairs: bool) -> None:
     if found.faults:
         rows = [[fault.path, fault.fault] for fault in found.faults]
-        print_table("damage", ["file", "what is wrong"], rows)
+        print_table("damage", ["file", "problem"], rows)
     for line in done:
         remark(f"check: {line}")
     files = f"{found.files:,} files of {crawl_dir}"
     if not found.faults:
-        remark(f"check: {files} are whole")
+        remark(f"check: no damage in {files}")
     elif not repairs:
         remark(
             f"check: {len(found.faults):,} faults in {files};"
-            f" `crawl check {crawl_dir} --repair` goes back to the newest whole state"
+            f" `crawl check {crawl_dir} --repair` restores the newest intact state"
         )
     elif left.faults:
-        remark(f"check: {len(left.faults):,} faults are left: {left.faults[0].path} …")
+        remark(f"check: {len(left.faults):,} faults remain: {left.faults[0].path} …")
     else:
-        remark(f"check: repaired; all is whole that is left, {left.files:,} files")
+        remark(f"check: repaired; the {left.files:,} remaining files are intact")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,18 +35,18 @@ UNKNOWN = 1
     metavar="N",
     default=5,
     show_default=True,
-    help="At most so many pages that link to it.",
+    help="List at most this many pages that link to it.",
 )
 @json_option
 @with_config
 def command(
     crawl_dir: str, url: str, with_robots: bool, inlinks: int, as_json: bool, config: Config
 ) -> int:
-    """Tell everything that CRAWL_DIR knows of a URL, and what happens to it next.
+    """Show everything that CRAWL_DIR knows about a URL, and what happens to it next.
 
     Its record and how it came to be, what segments say about it, what normalizers and filters
     make of it, when it is due and why generate would select it or not, who links to it.
-    Nothing is sent unless --robots is given. Exit code 1: nothing is known of the URL.
+    Nothing is sent unless --robots is given. Exit code 1: nothing is known about the URL.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def command(
     else:
         _show(found, robots)
     if not found.is_known:
-        remark(f"explain: nothing is known of {printable(found.url)}")
+        remark(f"explain: nothing is known about {printable(found.url)}")
     return 0 if found.is_known else UNKNOWN
 
 

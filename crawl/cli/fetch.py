@@ -28,7 +28,7 @@ from crawl.spark.runners import SparkOptions
     "--threads",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Threads a task (default: fetcher.threads.fetch).",
+    help="Threads per task (default: fetcher.threads.fetch).",
 )
 @if_due_option
 @force_option
@@ -47,8 +47,8 @@ def command(
 ) -> int:
     """Fetch a segment of CRAWL_DIR: the named one, or the oldest that is not fetched yet.
 
-    `http.agent.name` must be set. Ctrl-C ends the fetch in good order: what is fetched is
-    kept (exit code 130), and the same command goes on with the rest.
+    `http.agent.name` must be set. Ctrl-C stops the fetch gracefully: what is fetched is
+    kept (exit code 130), and the same command resumes it.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
     told = ", ".join(f"{name} {value} ms" for name, value in latency.items())
     remark(
         f"fetch: {crawl_dir}/segments/{done.segments[0]}: {counters['records']:,} records,"
-        f" {pace:,.1f} a second" + (f"; latency {told}" if told else "")
+        f" {pace:,.1f} per second" + (f"; latency {told}" if told else "")
     )
     if not done.complete:
-        remark("fetch: interrupted; the same command goes on with the rest")
+        remark("fetch: interrupted; run the same command to resume")

@@ -26,7 +26,7 @@ NOTHING_DUE = 1
 @click.command("generate")
 @crawl_dir_argument
 @click.option(
-    "--top-n", type=click.IntRange(min=1), metavar="N", help="At most this many URLs a segment."
+    "--top-n", type=click.IntRange(min=1), metavar="N", help="At most this many URLs per segment."
 )
 @click.option(
     "--num-fetchers",
@@ -113,7 +113,7 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
         waiting = waiting_hosts_note(counters["hosts_waiting"], details.get("next_host_ms"))
         unfinished = details.get("unfinished_segments", [])
         remark(
-            f"generate: nothing is due, no segment made{waiting}"
+            f"generate: nothing is due, no segment created{waiting}"
             f"{_awaited(counters['wait_for_update'], unfinished)}"
         )
         return
@@ -139,7 +139,7 @@ def _awaited(urls: int, unfinished: list[str]) -> str:
     if not urls or not unfinished:
         return ""
     more = "" if len(unfinished) == 1 else f" and {len(unfinished) - 1:,} more"
-    told = f"of segment {unfinished[0]}{more}, which `crawl updatedb` has not taken in yet"
+    told = f"of segment {unfinished[0]}{more}, which `crawl updatedb` has not applied yet"
     return f"; {urls:,} URLs are {told}"
 
 

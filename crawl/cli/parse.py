@@ -88,6 +88,6 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
     pace = counters["pages"] / seconds if seconds else 0.0
     remark(
         f"parse: {crawl_dir}/segments/{done.segments[0]}: {counters['pages']:,} pages,"
-        f" {pace:,.1f} a second; {counters['outlinks_kept']:,} links kept of"
-        f" {counters['outlinks']:,}"
+        f" {pace:,.1f} per second; {counters['outlinks_kept']:,} of"
+        f" {counters['outlinks']:,} links kept"
     )

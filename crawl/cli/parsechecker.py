@@ -72,7 +72,7 @@ def command(
     as_json: bool,
     config: Config,
 ) -> int:
-    """Fetch and parse pages, and tell all that the crawl would make of them: type, charset,
+    """Fetch and parse pages, and show all that the crawl would make of them: type, charset,
     title, language, signature, directives, metadata, and of each link whether it is kept.
 
     A page is fetched as `crawl fetch` would: robots.txt is asked first and obeyed, and pauses

@@ -88,7 +88,9 @@ def _price(unit: str, example: float) -> Callable[[Command], Command]:
     type=click.IntRange(min=1),
     help="Of the CrawlDb (default: one for 10 million URLs).",
 )
-@click.option("--nodes", type=click.IntRange(min=1), help="So many, instead of the fewest that do.")
+@click.option(
+    "--nodes", type=click.IntRange(min=1), help="Use this many instead of the fewest that suffice."
+)
 @click.option("--cores-per-node", type=click.IntRange(min=1), default=16, show_default=True)
 @_amount("--memory-per-node", kind=SIZE, default="64GB", show_default=True)
 @_amount("--bandwidth-per-node", kind=BITS, default="10Gbit", show_default=True)
@@ -141,7 +143,7 @@ def command(
     costs_file: str | None,
     as_json: bool,
 ) -> int:
-    """Reckon what a crawl of a given size takes: nodes, hours, storage, requests, money.
+    """Estimate what a crawl of a given size takes: nodes, hours, storage, requests, money.
 
     A phase takes as long as the slowest of what it needs, which the column `bound` names:
     processors, the line, the object store's answers, threads that wait for hosts, tasks
@@ -151,7 +153,7 @@ def command(
     measured; each figure and where it is from is in conf/costs.toml. Measure on your machines
     before you buy any. Prices are examples until you give yours; all 0: no costs are shown.
 
-    Taken for granted: hosts answer, and their robots.txt, asked for once a round, allows
+    Assumptions: hosts answer, and their robots.txt, asked for once a round, allows
     everything and asks for no pause of its own; every request is a new TLS connection; pages
     travel uncompressed; s3fs's blocks of 50 MB and 30 ms a request for the object store; no
     two phases run at the same time. If no number of nodes is enough, the exit code is 1.
@@ -271,7 +273,7 @@ def _conclude(demand: Demand, found: Plan, most: float | None) -> None:
     if most >= demand.pages_per_day:
         remark(
             f"plan: --nodes {found.nodes} is not enough: a day's rounds take"
-            f" {found.hours_per_day:,.3g} hours; without --nodes the number that does is told"
+            f" {found.hours_per_day:,.3g} hours; omit --nodes to get the number needed"
         )
         return
     remark(

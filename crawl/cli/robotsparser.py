@@ -58,7 +58,7 @@ def command(
     as_json: bool,
     config: Config,
 ) -> int:
-    """Tell which URLs a robots.txt allows the crawler to fetch: `allowed:`, `not allowed:` or
+    """Show which URLs a robots.txt allows the crawler to fetch: `allowed:`, `not allowed:` or
     `allowlisted:` (http.robot.rules.allowlist), and the URL.
 
     A file of URLs has one a line. The robots.txt of a host is asked for as a fetch would: by
@@ -109,7 +109,7 @@ def _rules(robots: str, agents: tuple[str, ...], config: Config) -> RobotRules |
     with polite_requests("robotsparser", config) as means:
         rules = rules_for(robots, config, means, agents)
     if isinstance(rules, Deferred):
-        remark(f"robotsparser: the host is to be left alone for now: {_reason_text(rules)}")
+        remark(f"robotsparser: the host must be left alone for now: {_reason_text(rules)}")
     return rules
 
 

@@ -56,7 +56,7 @@ _DEFAULTS = RoundOptions()
     metavar="N",
     default=_DEFAULTS.top_n,
     show_default=True,
-    help="At most this many URLs a round.",
+    help="At most this many URLs per round.",
 )
 @click.option(
     "--num-fetchers",
@@ -68,7 +68,7 @@ _DEFAULTS = RoundOptions()
     *("--num-threads", "--threads"),
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Threads a task (default: the configuration's, else {_DEFAULTS.threads}).",
+    help=f"Threads per task (default: the configuration's, else {_DEFAULTS.threads}).",
 )
 @click.option(
     "--time-limit-fetch",
@@ -80,10 +80,10 @@ _DEFAULTS = RoundOptions()
 @click.option(
     *("-w", "--wait"),
     metavar="TIME",
-    help="Where nothing is due, wait this long (30s, 10m, 2h, 1d), or until the first host that"
-    " is left alone may be asked again, and look again.",
+    help="Where nothing is due, look again after this time (30s, 10m, 2h, 1d), or as soon as a"
+    " host in backoff may be asked again.",
 )
-@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @force_option
 @json_option
 @with_spark
@@ -108,8 +108,8 @@ def command(
 
     A round that was interrupted, by whatever, is finished first: run the same command
     again. A file .STOP in CRAWL_DIR ends the crawl after the step under way; Ctrl-C ends
-    it now, in good order, with exit code 130. Exit code 1: nothing was due. Hosts that answer
-    nothing are left alone for longer each time (`crawl status`), and do not hold the others.
+    it now, gracefully, with exit code 130. Exit code 1: nothing was due. Hosts that do not
+    answer are left alone for longer each time (`crawl status`), and do not hold up the others.
 
     \b
     Examples:
@@ -138,7 +138,7 @@ def command(
         assert isinstance(interrupted.result, RunResult)
         done = interrupted.result
     if not done.is_started:
-        remark(f"run: {crawl_dir}/{STOP_FILE} is there: delete it and run the same command again")
+        remark(f"run: {crawl_dir}/{STOP_FILE} exists: delete it and run the same command again")
         return NOTHING_DONE
     if as_json:
         print_json(

@@ -28,7 +28,7 @@ from crawl.spark.runners import SparkOptions
     "--force",
     is_flag=True,
     help="Apply segments again, or whose fetch was interrupted; take the lock even if its"
-    " owner seems to be at work.",
+    " owner seems to be alive.",
 )
 @json_option
 @with_spark
@@ -45,8 +45,8 @@ def command(
     spark: SparkOptions,
     config: Config,
 ) -> int:
-    """Take what segments brought into the CrawlDb of CRAWL_DIR: what became of fetched
-    URLs and when they are due again, new URLs, and scores.
+    """Merge segments into the CrawlDb of CRAWL_DIR: what became of fetched URLs and when they
+    are due again, new URLs, and scores.
 
     Without a SEGMENT: every one that is fetched, parsed and not in the CrawlDb yet, oldest
     first. A segment that is named may be unparsed; then there are no links and signatures.
@@ -96,16 +96,16 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
         for name, count in sorted(counters.items())
         if count and name not in shown and name.startswith(_REASONS)
     ]
-    print_table("updatedb", ["what happened", "URLs"], [*events, *reasons])
+    print_table("updatedb", ["event", "URLs"], [*events, *reasons])
     statuses = [
         [status.label, counters[status.label]] for status in DB_STATUSES if counters[status.label]
     ]
     updated = sum(counters[status.label] for status in DB_STATUSES)
     statuses += [
-        ["not heard of, as before", urls - updated],
-        ["in all", urls],
+        ["unchanged", urls - updated],
+        ["total", urls],
     ]
-    print_table("became", ["now", "URLs"], statuses, first=False)
+    print_table("records", ["status", "URLs"], statuses, first=False)
     some = "segment" if len(done.segments) == 1 else "segments"
     remark(
         f"updatedb: {crawl_dir}/crawldb is now snapshot {done.snapshot} with"

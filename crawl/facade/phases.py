@@ -145,8 +145,8 @@ class Phases(Handle):
     ) -> PhaseResult:
         """Fetches a segment politely: the named one, or the oldest that is not fetched yet.
 
-        An interrupt (Ctrl-C, or the kernel's) ends it in good order before KeyboardInterrupt is
-        raised: what is fetched is kept, and the same call goes on with the rest.
+        An interrupt (Ctrl-C, or the kernel's) stops it gracefully before KeyboardInterrupt is
+        raised: what is fetched is kept, and the same call resumes it.
 
             >>> web.fetch().counters["records"]
         """
@@ -180,7 +180,7 @@ class Phases(Handle):
                     )
             except JVMDied as error:
                 self._drop_session()
-                message = "Spark's JVM died; what is fetched is kept, and the same command goes on"
+                message = "Spark's JVM died; fetched pages are kept, run the same command to resume"
                 if not interrupted():
                     raise EnvironmentFault(message) from error
                 # by the same signal, which was sent to all processes at once

@@ -45,4 +45,4 @@ def require_segments(directory: CrawlDir, names: Sequence[str] = ()) -> None:
 def require_folder(directory: CrawlDir) -> None:
     """Raises where the crawl's folder does not exist."""
     if not directory.folder.exists():
-        raise UsageError(f"{directory.address}: there is no such crawl")
+        raise UsageError(f"{directory.address}: no such crawl")

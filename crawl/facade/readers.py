@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from crawl.clock import SystemClock
 from crawl.facade.arguments import check_number, check_text, check_whole_number
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_folder
+from crawl.facade.prechecks import require_folder, require_segments
 from crawl.storage.manifest import Snapshot
 
 _log = logging.getLogger("crawl")
@@ -152,6 +152,7 @@ class Readers(Handle):
         with self._working():
             check_text("segment", segment)
             check_whole_number("tasks", tasks)
+            require_segments(self._directory, (segment,) if segment else ())
             source = segment_source(self.address, segment)
             found = simulate(source, self._config, Latency(latency, spread), tasks=tasks, seed=seed)
             return found.values()

@@ -80,7 +80,7 @@ class RunResult:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal ended the work in good order: what is done is kept, and the same call resumes."""
+    """A signal stopped the work gracefully: what is done is kept; the same call resumes it."""
 
     def __init__(self, message: str, result: PhaseResult | RunResult | None = None) -> None:
         super().__init__(message)

@@ -106,6 +106,7 @@ class Tables(Handle):
     def segments(self) -> list[str]:
         """The names of the segments, oldest first."""
         with self._working():
+            self._directory.require_crawldb()
             return [segment.name for segment in self._directory.segments.generated()]
 
     def segment(self, name: str) -> SegmentTables:

@@ -142,8 +142,8 @@ def test_updatedb_tells_of_every_url(tmp_path: Path, capsys: pytest.CaptureFixtu
     happened, now = capsys.readouterr().out.split("\n\n")
     rows = [line.rsplit(maxsplit=1) for line in now.splitlines()[1:]]
     figures = {what.strip(): int(figure) for what, figure in rows}
-    assert figures["in all"] == 21 == done.snapshot.rows
-    assert sum(figures.values()) == 2 * figures["in all"]
-    assert figures["not heard of, as before"] == 8
+    assert figures["total"] == 21 == done.snapshot.rows
+    assert sum(figures.values()) == 2 * figures["total"]
+    assert figures["unchanged"] == 8
     events = [int(line.rsplit(maxsplit=1)[1]) for line in happened.splitlines()[1:]]
-    assert sum(events) == figures["in all"] - figures["not heard of, as before"]
+    assert sum(events) == figures["total"] - figures["unchanged"]

@@ -47,17 +47,17 @@ class DueWork:
 def due_work(phase: str, found: Iterable[SegmentState], *, stopped: bool) -> DueWork:
     """The work of a phase in a crawl with these segments, oldest first."""
     if stopped:
-        return DueWork(code=NOTHING_MORE, reason=f"there is a file {STOP_FILE}")
+        return DueWork(code=NOTHING_MORE, reason=f"{STOP_FILE} exists")
     unfinished = open_segments(found)
     a_round = round_of(RoundOptions())
     if phase == a_round.generate.name:
         if not unfinished:
             return DueWork()
-        return DueWork(code=0, reason=f"{_names(unfinished)} is to be finished first")
+        return DueWork(code=0, reason=f"{_names(unfinished)} must be finished first")
     (step,) = [step for step in a_round.steps if step.name == phase]
     segments = _segments_for(step, unfinished)
     if not segments:
-        return DueWork(code=0, reason="nothing to do, it is done already")
+        return DueWork(code=0, reason="already done")
     # one update takes them all; the other phases are for one segment
     return DueWork(segments if step is a_round.updatedb else segments[:1])
 

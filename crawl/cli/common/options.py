@@ -85,5 +85,5 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the answer as JSON, for programs."
 )
 force_option = click.option(
-    "--force", is_flag=True, help="Take the lock even if its owner seems to be at work."
+    "--force", is_flag=True, help="Take the lock even if its owner seems to be alive."
 )

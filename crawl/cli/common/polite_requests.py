@@ -18,7 +18,7 @@ _SHOWN_PAUSE_SECONDS = 1.0
 
 @contextmanager
 def polite_requests(command: str, config: Config) -> Iterator[Means]:
-    """The means to send requests; a pause that can be felt is told on stderr."""
+    """The means to send requests; a pause of a second or more is announced on stderr."""
 
     def pausing(url: str, seconds: float) -> None:
         if seconds >= _SHOWN_PAUSE_SECONDS:

@@ -172,9 +172,9 @@ def ending_line(crawl_dir: str, result: RunResult) -> str:
     waiting = waiting_hosts_note(result.hosts_waiting, result.next_host_ms)
     match Ending[result.ending.upper()]:
         case Ending.INTERRUPTED:
-            return f"interrupted, {done}; the same command goes on where this one was"
+            return f"interrupted, {done}; run the same command to resume"
         case Ending.STOP_FILE:
-            return f"{crawl_dir}/{STOP_FILE} is there, {done}; delete it to go on"
+            return f"{crawl_dir}/{STOP_FILE} exists, {done}; delete it to continue"
         case Ending.NOTHING_DUE if rounds:
             return f"{done}, nothing more is due{waiting}"
         case Ending.NOTHING_FETCHED:

@@ -1,4 +1,4 @@
-"""Says that Spark is starting, which takes seconds in which nothing else can be told."""
+"""Announces that Spark is starting, which takes seconds."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from crawl.cli.common.output import echo_columns, print_json
 from crawl.errors import UsageError
 
 stdin_option = click.option(
-    "--stdin", "from_stdin", is_flag=True, help="Read URLs from stdin, one a line."
+    "--stdin", "from_stdin", is_flag=True, help="Read URLs from stdin, one per line."
 )
 lines_json_option = click.option(
-    "--json", "as_json", is_flag=True, help="For programs: an object a line."
+    "--json", "as_json", is_flag=True, help="One JSON object per line."
 )
 
 _LONGEST_LINE = 1 << 20

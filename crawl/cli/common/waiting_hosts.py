@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 def waiting_hosts_text(hosts: int, until: str) -> str:
-    """How many hosts wait, and until when the first of them does."""
-    waiting = "1 host waits" if hosts == 1 else f"{hosts:,} hosts wait"
-    return f"{waiting}, the next until {until}"
+    """How many hosts are in backoff, and until when the first of them is."""
+    waiting = "1 host is" if hosts == 1 else f"{hosts:,} hosts are"
+    return f"{waiting} in backoff, the first until {until}"
 
 
 def waiting_hosts_note(hosts: int, next_ms: int | None) -> str:

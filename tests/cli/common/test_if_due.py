@@ -118,8 +118,8 @@ def test_without_spark_what_is_not_due_is_one_line(
         for phase in ("generate", "parse", "updatedb")
     }
     assert {(answer.code, answer.out) for answer in answers.values()} == {(0, "")}
-    assert answers["generate"].err == f"generate: {name} is to be finished first\n"
-    assert answers["parse"].err == "parse: nothing to do, it is done already\n"
+    assert answers["generate"].err == f"generate: {name} must be finished first\n"
+    assert answers["parse"].err == "parse: already done\n"
     Path(directory.address, STOP_FILE).touch()
     for phase in PHASES:
         answer = crawl(phase, directory.address, "--if-due", "--conf", conf)
