@@ -19,23 +19,22 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crawl.config import Config, load
-from crawl.config.properties import CORE
 from crawl.declared import declared_properties
 from crawl.errors import UsageError
-from crawl.facade.checks import UrlCheck, allowed_by, check_one_url, plan_of
-from crawl.facade.one_page import fetch_one, parse_one
-from crawl.facade.phases import Phases
+from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.results import FetchedPage, ParsedPage
+from crawl.facade.rounds import Rounds
 from crawl.facade.tables import Tables
-from crawl.inspect.plugins import plugins_listed
-from crawl.inspect.settings import settings_shown
 from crawl.nearest import nearest
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
+
+if TYPE_CHECKING:
+    from crawl.facade.checks import UrlCheck
 
 __all__ = [
     "Crawl",
@@ -55,7 +54,7 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(Phases, Readers, Tables):
+class Crawl(Rounds, Maintenance, Readers, Tables):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
 
@@ -92,6 +91,8 @@ def fetch_page(
 
     >>> crawl.fetch_page("https://example.org/", settings={"http.agent.name": "mybot"}).code
     """
+    from crawl.facade.one_page import fetch_one
+
     return fetch_one(url, _configuration(settings, conf), redirects=redirects)
 
 
@@ -108,6 +109,8 @@ def parse_page(
 
     >>> crawl.parse_page(b"<title>Hello</title>", "https://example.org/").title
     """
+    from crawl.facade.one_page import parse_one
+
     config = _configuration(settings, conf)
     given = dict(headers or {})
     return parse_one(content, url, config, content_type=content_type, headers=given)
@@ -120,6 +123,8 @@ def check_url(
 
     >>> crawl.check_url("HTTP://Example.org:80/a/../b").normal
     """
+    from crawl.facade.checks import check_one_url
+
     return check_one_url(url, _configuration(settings, conf))
 
 
@@ -128,8 +133,10 @@ def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool
 
     >>> crawl.is_allowed("User-agent: *\\nDisallow: /a", "https://example.org/a", ["mybot"])
     """
+    from crawl.facade.checks import is_allowed_by
+
     names = (agents,) if isinstance(agents, str) else tuple(agents)
-    return allowed_by(robots_txt, url, names)
+    return is_allowed_by(robots_txt, url, names)
 
 
 def plan(
@@ -145,11 +152,13 @@ def plan(
 
         >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
     """
+    from crawl.facade.checks import plan_crawl
+
     known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
     for name in others:
         if name not in known | {"buckets"}:
             raise UsageError(f"plan has no {name!r}{nearest(name, known)}")
-    return plan_of(urls, hosts, pages_per_day, nodes, others)
+    return plan_crawl(urls, hosts, pages_per_day, nodes, others)
 
 
 def list_plugins(
@@ -159,7 +168,9 @@ def list_plugins(
 
     >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
     """
-    return [asdict(line) for line in plugins_listed(_configuration(settings, conf))]
+    from crawl.inspect.plugins import list_plugins_of
+
+    return [asdict(line) for line in list_plugins_of(_configuration(settings, conf))]
 
 
 def list_properties(
@@ -169,9 +180,12 @@ def list_properties(
 
     >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
     """
+    from crawl.config.properties import CORE
+    from crawl.inspect.settings import settings_in_use
+
     config = _configuration(settings, conf)
     declared = [*CORE.values(), *declared_properties()]
-    return [asdict(line) for line in settings_shown(config, declared)]
+    return [asdict(line) for line in settings_in_use(config, declared)]
 
 
 def _configuration(settings: Settings | None, conf: str | Path | None) -> Config:

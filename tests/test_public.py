@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import subprocess
@@ -88,6 +89,38 @@ def test_every_command_has_its_method() -> None:
         for name in names:
             place, _, function = name.rpartition(".")
             assert hasattr(crawl if place else Crawl, function), command
+
+
+PARAMETERS_OF = {
+    "inject": {"seeds": "files", "no_filter": "filter", "no_normalize": "normalize"},
+    "generate": {"no_filter": "filter", "no_norm": "normalize"},
+    "fetch": {},
+    "parse": {"no_filter": "filter", "no_normalize": "normalize"},
+    "updatedb": {"no_additions": "additions", "filters": "filter"},
+    "run": {"seeds": "files", "num_threads": "threads", "time_limit_fetch": "time_limit_min"},
+    "rebucket": {},
+    "rollback": {"number": "to"},
+    "gc": {},
+}
+"""By command whose work is done by one method: options that the method calls otherwise."""
+
+OF_THE_COMMAND_LINE = {
+    *("crawl_dir", "as_json", "if_due", "dry_run"),
+    *("overrides", "conf", "log_format", "master", "quiet"),
+}
+"""Parameters that say where the crawl is, how it is configured and how the answer looks."""
+
+
+@pytest.mark.parametrize("name", PARAMETERS_OF)
+def test_a_command_is_a_thin_layer_over_its_method(name: str) -> None:
+    module = importlib.import_module(COMMANDS[name][0])
+    options = {each.name for each in module.command.params} - OF_THE_COMMAND_LINE
+    parameters = inspect.signature(public_methods()[name]).parameters
+    renamed = PARAMETERS_OF[name]
+    assert {renamed.get(option, option) for option in options if option} <= parameters.keys()
+    source = inspect.getsource(module)
+    assert f"web.{name}(" in source
+    assert "crawl.phases" not in source and "SparkRunner" not in source
 
 
 LOADED = """
@@ -199,7 +232,9 @@ def test_readers_answer_as_the_command_line_does(tmp_path: Path) -> None:
     assert web.lookup("http://a.test/99") is None
     assert web.explain("http://a.test/1")["known"]
     assert [state["current"] for state in web.snapshots()] == [True]
-    assert web.status() == web.hosts_left_alone() == web.segments() == web.check() == []
+    assert web.status() == web.hosts_left_alone() == []
+    assert web.segments() == []
+    assert web.check() == []
     assert web.pages().count() == 0
     assert web.repair() == []
     with pytest.raises(UsageError, match="has no segment"):

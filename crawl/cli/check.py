@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config
-from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.showing import showing
+from crawl.cli.common.options import crawl_dir_argument, force_option, json_option, with_config
+from crawl.cli.common.output import print_json, print_table, remark
+from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.errors import UsageError
+from crawl.facade.prechecks import require_folder
 from crawl.storage.checking import Checked, Progress, check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import holder_of
 from crawl.storage.repair import repair
+from crawl.telemetry.progress import shown_progress
 
 FAULTS_FOUND = 1
 
@@ -27,7 +29,7 @@ FAULTS_FOUND = 1
     "--repair",
     "repairs",
     is_flag=True,
-    help="Go back to the newest whole state; what is damaged goes to CRAWL_DIR/quarantine.",
+    help="Restore the newest intact state; damaged files go to CRAWL_DIR/quarantine.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only results and errors.")
 @json_option
@@ -42,14 +44,14 @@ def command(
     force: bool,
     config: Config,
 ) -> int:
-    """Look for damage in CRAWL_DIR: every pointer, manifest, mark and table file of the CrawlDb
-    and the segments. Exit code 0 if all is whole, 1 if something is not.
+    """Find damage in CRAWL_DIR: every pointer, manifest, mark and table file of the CrawlDb
+    and the segments. Exit code 0 if all is intact, 1 if something is damaged.
 
-    A table file is judged by its size, footer and row count; --deep verifies all its
-    checksums and the order of its rows, and reads all there is. --repair deletes nothing:
-    the CrawlDb goes to the newest whole snapshot, a segment back to its last whole step (lost
-    pages are fetched again), and what is left over is moved to CRAWL_DIR/quarantine. It exits
-    with 0 if all is whole after it.
+    A table file is checked by its size, footer and row count; --deep reads all of it and
+    verifies checksums and the order of rows. --repair deletes nothing: the CrawlDb goes back
+    to the newest intact snapshot, a segment to its last intact step (lost pages are fetched
+    again), and leftovers are moved to CRAWL_DIR/quarantine. Its exit code is 0 if all is
+    intact afterwards.
 
     \b
     Examples:
@@ -58,8 +60,7 @@ def command(
       crawl check mycrawl --deep --repair
     """
     directory = CrawlDir(crawl_dir)
-    if not directory.folder.exists():
-        raise UsageError(f"{crawl_dir}: there is no such crawl")
+    require_folder(directory)
     found = _check(directory, deep=deep, quiet=quiet)
     holder = holder_of(directory.crawldb.folder)
     if found.faults and holder is not None:
@@ -91,26 +92,26 @@ def command(
 def _show(crawl_dir: str, found: Checked, done: list[str], left: Checked, *, repairs: bool) -> None:
     if found.faults:
         rows = [[fault.path, fault.fault] for fault in found.faults]
-        print_table("damage", ["file", "what is wrong"], rows)
+        print_table("damage", ["file", "problem"], rows)
     for line in done:
         remark(f"check: {line}")
     files = f"{found.files:,} files of {crawl_dir}"
     if not found.faults:
-        remark(f"check: {files} are whole")
+        remark(f"check: no damage in {files}")
     elif not repairs:
         remark(
             f"check: {len(found.faults):,} faults in {files};"
-            f" `crawl check {crawl_dir} --repair` goes back to the newest whole state"
+            f" `crawl check {crawl_dir} --repair` restores the newest intact state"
         )
     elif left.faults:
-        remark(f"check: {len(left.faults):,} faults are left: {left.faults[0].path} …")
+        remark(f"check: {len(left.faults):,} faults remain: {left.faults[0].path} …")
     else:
-        remark(f"check: repaired; all is whole that is left, {left.files:,} files")
+        remark(f"check: repaired; the {left.files:,} remaining files are intact")
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """As the display takes it: what it calls URLs are files here."""
+class _CheckView:
+    """How many files are checked, as a display takes it."""
 
     progress: Progress
 
@@ -119,7 +120,7 @@ class _Shown:
         return self.progress.done
 
     @property
-    def urls(self) -> int:
+    def total(self) -> int:
         return self.progress.total
 
     @property
@@ -127,14 +128,18 @@ class _Shown:
         return "files"
 
     @property
-    def left(self) -> str:
+    def remaining(self) -> str:
         return ""
 
     def __str__(self) -> str:
-        return f"{self.done:,} of {self.urls:,} files"
+        return f"{self.done:,} of {self.total:,} files"
 
 
 def _check(directory: CrawlDir, *, deep: bool, quiet: bool) -> Checked:
     progress = Progress()
-    with showing("check", lambda: _Shown(progress) if progress.total else None, quiet=quiet):
+
+    def look() -> _CheckView | None:
+        return _CheckView(progress) if progress.total else None
+
+    with nullcontext() if quiet else shown_progress(terminal_display("check"), look):
         return check(directory, deep=deep, progress=progress)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import click
 
 from crawl import hints
 from crawl.buckets.runner import InProcess
-from crawl.cli.displays import displays
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import with_config, with_spark
+from crawl.cli.common.output import print_table, remark
+from crawl.cli.common.rounds_view import TerminalObserver
 from crawl.cli.main import COMMANDS, INTERRUPTED
-from crawl.cli.options import with_config, with_spark
-from crawl.cli.output import print_table, remark
-from crawl.cli.rounds_told import Teller
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.facade.results import Interrupted
 from crawl.model.status import Status
 from crawl.phases import readdb
-from crawl.rounds import Ending, Loop, RoundOptions
-from crawl.rounds.loop import check as check_rounds
-from crawl.rounds.on_spark import run_rounds
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
@@ -63,21 +62,17 @@ def command(crawl_dir: str, spark: SparkOptions, config: Config) -> int:
         seeds = Path(folder, "seeds.txt")
         seeds.write_text("".join(f"{url}\n" for url in server.web.seeds()))
         config = _settings(config, server, Path(folder, "hosts.txt"))
-        options = RoundOptions(top_n=100, threads=20, time_limit_min=5)
-        check_rounds(config, options, (str(seeds),))
         remark(
             f"demo: a web of {_SHAPE.pages} pages on {_SHAPE.sites} hosts is served on port"
             f" {server.port} of loopback; nothing leaves this machine"
         )
-        walked = run_rounds(
-            *(spark, directory, config, options, Loop(ROUNDS)),
-            seeds=(str(seeds),),
-            witness=Teller("demo", quiet=spark.quiet),
-            displays=displays(quiet=spark.quiet),
-        )
-    if walked.ending is Ending.INTERRUPTED:
-        remark(f"demo: interrupted; {crawl_dir} can be deleted")
-        return INTERRUPTED
+        observer = partial(TerminalObserver, "demo", quiet=spark.quiet)
+        try:
+            with open_crawl(crawl_dir, config, spark, command="demo", observer=observer) as web:
+                web.run(files=seeds, rounds=ROUNDS, top_n=100, threads=20, time_limit_min=5)
+        except Interrupted:
+            remark(f"demo: interrupted; {crawl_dir} can be deleted")
+            return INTERRUPTED
     _look_at(directory)
     return 0
 

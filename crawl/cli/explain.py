@@ -9,10 +9,10 @@ from crawl.buckets.explain import Explanation, SnapshotRecord, explain
 from crawl.buckets.generate.explain_selection import GenerateStep, moment
 from crawl.buckets.robots_verdict import RobotsVerdict, ask_verdict, last_verdict
 from crawl.buckets.segment_lookup import SegmentEntry
-from crawl.cli.lines import as_text
-from crawl.cli.network import asking
-from crawl.cli.options import crawl_dir_argument, json_option, with_config
-from crawl.cli.output import echo, print_json, print_table, remark
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config
+from crawl.cli.common.output import echo, print_json, print_table, remark
+from crawl.cli.common.polite_requests import polite_requests
+from crawl.cli.common.url_lines import decoded_argument
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.inspect.explanation import explanation_values
@@ -35,18 +35,18 @@ UNKNOWN = 1
     metavar="N",
     default=5,
     show_default=True,
-    help="At most so many pages that link to it.",
+    help="List at most this many pages that link to it.",
 )
 @json_option
 @with_config
 def command(
     crawl_dir: str, url: str, with_robots: bool, inlinks: int, as_json: bool, config: Config
 ) -> int:
-    """Tell everything that CRAWL_DIR knows of a URL, and what happens to it next.
+    """Show everything that CRAWL_DIR knows about a URL, and what happens to it next.
 
-    Its record and how it came to be, what segments say of it, what normalizers and filters
+    Its record and how it came to be, what segments say about it, what normalizers and filters
     make of it, when it is due and why generate would select it or not, who links to it.
-    Nothing is sent unless --robots is given. Exit code 1: nothing is known of the URL.
+    Nothing is sent unless --robots is given. Exit code 1: nothing is known about the URL.
 
     \b
     Examples:
@@ -55,18 +55,22 @@ def command(
       crawl explain mycrawl https://example.org/ -D generate.min.score=0.5 --json
     """
     found = explain(
-        CrawlDir(crawl_dir), as_text(url), config, SystemClock().now_ms(), most_inlinks=inlinks
+        CrawlDir(crawl_dir),
+        decoded_argument(url),
+        config,
+        SystemClock().now_ms(),
+        most_inlinks=inlinks,
     )
     robots = last_verdict(found.segments)
     if with_robots:
-        with asking("explain", config) as means:
-            robots = ask_verdict(found.url, config, means)
+        with polite_requests("explain", config) as environment:
+            robots = ask_verdict(found.url, config, environment)
     if as_json:
         print_json(explanation_values(found, robots))
     else:
         _show(found, robots)
     if not found.is_known:
-        remark(f"explain: nothing is known of {printable(found.url)}")
+        remark(f"explain: nothing is known about {printable(found.url)}")
     return 0 if found.is_known else UNKNOWN
 
 
@@ -83,12 +87,12 @@ def _show(found: Explanation, robots: RobotsVerdict) -> None:
         _table(
             "CrawlDb by snapshot",
             ["snapshot", "by", "status", "due", "interval", "retries", "score"],
-            [_past(past) for past in found.history],
+            [_history_row(past) for past in found.history],
         )
     _table(
         "segments",
         ["segment", "part", "what"],
-        [[mention.segment, mention.part, _told(mention)] for mention in found.segments],
+        [[mention.segment, mention.part, _mention_text(mention)] for mention in found.segments],
     )
     _table(
         "links to it",
@@ -99,7 +103,7 @@ def _show(found: Explanation, robots: RobotsVerdict) -> None:
         "normalizers",
         ["round", "normalizer", "makes"],
         [
-            [step.round, step.plugin, _made(step.url, step.changed, step.fault)]
+            [step.round, step.plugin, _normalized_text(step.url, step.changed, step.fault)]
             for step in found.normalizing
         ],
     )
@@ -120,7 +124,7 @@ def _table(title: str, columns: list[str], rows: list[list[object]]) -> None:
         print_table(title, columns, rows, first=False)
 
 
-def _past(past: SnapshotRecord) -> list[object]:
+def _history_row(past: SnapshotRecord) -> list[object]:
     when: list[object] = [past.snapshot, past.phase]
     datum = past.record
     if datum is None:
@@ -135,7 +139,7 @@ def _past(past: SnapshotRecord) -> list[object]:
     ]
 
 
-def _made(url: str | None, changed: bool, fault: str) -> str:
+def _normalized_text(url: str | None, changed: bool, fault: str) -> str:
     if fault:
         return f"nothing, it failed: {fault}"
     if url is None:
@@ -147,7 +151,7 @@ def _passes(step: GenerateStep) -> str:
     return {True: "yes", False: "NO", None: "?"}[step.passes]
 
 
-def _told(mention: SegmentEntry) -> str:
+def _mention_text(mention: SegmentEntry) -> str:
     facts = mention.facts
     if mention.part == CONTENT:
         truncated = f", truncated ({facts['truncated']})" if facts["truncated"] else ""
@@ -157,14 +161,14 @@ def _told(mention: SegmentEntry) -> str:
         words = [facts["status"], facts["message"], facts["mime_type"], facts["language"]]
         words += [facts["directives"], f"{facts['outlinks']} links", repr(facts["title"])]
         return ", ".join(word for word in words if word)
-    told = [_record_told(datum) for datum in mention.records]
+    texts = [_record_text(datum) for datum in mention.records]
     if mention.links:  # the last record is the best of them
         pages = "1 page" if mention.links == 1 else f"{mention.links:,} pages"
-        told[-1] = f"linked from {pages}, best score {mention.records[-1].score:g}"
-    return "; ".join(told)
+        texts[-1] = f"linked from {pages}, best score {mention.records[-1].score:g}"
+    return "; ".join(texts)
 
 
-def _record_told(datum: CrawlDatum) -> str:
+def _record_text(datum: CrawlDatum) -> str:
     status = datum.metadata.get(PROTOCOL_STATUS_KEY)
     words = [datum.status.label, f"score {datum.score:g}"]
     if datum.status.is_fetch:

@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.checker import checker_options, instead_option
-from crawl.cli.lines import say, say_json
-from crawl.cli.listen import Listen, asked_anywhere
-from crawl.cli.output import remark
+from crawl.cli.common.checker_options import checker_options, plugin_option
+from crawl.cli.common.line_server import Listen, incoming_urls
+from crawl.cli.common.output import remark
+from crawl.cli.common.url_lines import print_json_line, print_line
 from crawl.config import Config
 from crawl.interfaces.chain_steps import filter_steps
 from crawl.interfaces.chains import FilterChain
@@ -19,7 +19,7 @@ REJECTED = 1
 
 
 @click.command("filterchecker")
-@instead_option("--filter-name", "filters", "filter", "urlfilter.order")
+@plugin_option("--filter-name", "filters", "filter", "urlfilter.order")
 @checker_options
 def command(
     urls: tuple[str, ...],
@@ -52,7 +52,7 @@ def command(
         chain = FilterChain.from_config(config)
     chain.build()
     code = 0
-    with asked_anywhere(urls, from_stdin=from_stdin, listen=listen) as asked:
+    with incoming_urls(urls, from_stdin=from_stdin, listen=listen) as asked:
         for url in asked:
             steps = filter_steps(chain, url)
             rejection = next((step for step in steps if step.reason is not None), None)
@@ -60,9 +60,9 @@ def command(
                 code = REJECTED
             for step in steps:
                 if step.fault:
-                    remark(f"filterchecker: {step.plugin} failed and has no say: {step.fault}")
+                    remark(f"filterchecker: {step.plugin} failed and was skipped: {step.fault}")
             if as_json:
-                say_json(
+                print_json_line(
                     {
                         "url": url,
                         "accepted": rejection is None,
@@ -72,7 +72,7 @@ def command(
                     }
                 )
             elif rejection is None:
-                say(f"+{url}")
+                print_line(f"+{url}")
             else:
-                say(f"-{url}", f"{rejection.plugin}: {rejection.reason}")
+                print_line(f"-{url}", f"{rejection.plugin}: {rejection.reason}")
     return code

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, force_option, with_config
-from crawl.cli.output import remark
-from crawl.clock import SystemClock
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import crawl_dir_argument, force_option, with_config
+from crawl.cli.common.output import print_remarks, remark
 from crawl.config import Config
-from crawl.phases.snapshots import collect_garbage
-from crawl.storage.crawl_dir import CrawlDir
 
 
 @click.command("gc")
@@ -26,7 +24,7 @@ from crawl.storage.crawl_dir import CrawlDir
 @with_config
 def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> None:
     """Forget old snapshots of the CrawlDb of CRAWL_DIR and delete files that no kept one
-    names. Writers do this themselves; the command is for asking for less.
+    names. Writers do this themselves; run it to keep fewer.
 
     A reader whose snapshot is forgotten meanwhile starts again with the current one; only
     jobs of your own that read the files by name (`crawl snapshots --files`, the Spark format)
@@ -37,13 +35,12 @@ def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> No
       crawl gc mycrawl
       crawl gc mycrawl --keep 1
     """
-    directory = CrawlDir(crawl_dir)
-    done = collect_garbage(directory, config, SystemClock(), keep, force=force)
-    if done.took_over:
-        remark(f"gc: {done.took_over}")
+    with open_crawl(crawl_dir, config, command="gc") as web:
+        done = web.gc(keep, force=force)
+    print_remarks(done)
     remark(
         f"gc: forgot {_named(done.forgotten)}, kept {_named(done.kept)};"
-        f" deleted {done.files_deleted} files"
+        f" deleted {done.counters['files_deleted']} files"
     )
 
 

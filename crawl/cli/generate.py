@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import click
 
-from crawl.cli.due import if_due_option, take_turn
-from crawl.cli.hosts_told import hosts_wait
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.unlocked import require_unlocked
-from crawl.clock import SystemClock
+from crawl.cli.common.if_due import find_due_work, if_due_option
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    force_option,
+    json_option,
+    with_config,
+    with_spark,
+)
+from crawl.cli.common.output import print_json, print_remarks, print_table, remark
+from crawl.cli.common.waiting_hosts import waiting_hosts_note
 from crawl.config import Config
-from crawl.phases import generate
-from crawl.phases.generate import GenerateOptions, GenerateResult, Matching
+from crawl.facade.results import PhaseResult
 from crawl.rounds import NOTHING_MORE
 from crawl.spark.runners import SparkOptions
-from crawl.storage.crawl_dir import CrawlDir
-from crawl.urls.resolve import system_resolver
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 NOTHING_DUE = 1
 
@@ -30,7 +26,7 @@ NOTHING_DUE = 1
 @click.command("generate")
 @crawl_dir_argument
 @click.option(
-    "--top-n", type=click.IntRange(min=1), metavar="N", help="At most this many URLs a segment."
+    "--top-n", type=click.IntRange(min=1), metavar="N", help="At most this many URLs per segment."
 )
 @click.option(
     "--num-fetchers",
@@ -83,40 +79,22 @@ def command(
       crawl generate mycrawl --expr "status = 'db_unfetched' AND score > 0.5"
       crawl generate mycrawl --max-num-segments 4 -D generate.update.crawldb=true
     """
-    directory = CrawlDir(crawl_dir)
-    directory.require_crawldb()
-    options = GenerateOptions(
-        top_n=top_n,
-        num_fetchers=num_fetchers or 0,
-        max_num_segments=max_num_segments,
-        add_days=add_days,
-        expr=expr,
-        filter=False if no_filter else None,
-        normalize=False if no_norm else None,
-        force=force,
-    )
-    generate.check(config, options)
-    if if_due and (turn := take_turn("generate", directory)).code is not None:
-        return turn.code
-    directory.require_writable()
-    require_unlocked(directory.crawldb.folder, config, force=force)
-    with spark.session("generate", config) as session:
-        from crawl.spark.tasks import SparkRunner
-
-        cores = session.sparkContext.defaultParallelism
-        done = generate.run(
-            SparkRunner(session, quiet=spark.quiet),
-            directory,
-            config,
-            replace(options, num_fetchers=num_fetchers or cores),
-            SystemClock(),
-            resolver=system_resolver,
-            matching=None if expr is None else _matching(session, directory, expr),
+    if if_due and (work := find_due_work("generate", crawl_dir, config)).code is not None:
+        return work.code
+    with open_crawl(crawl_dir, config, spark, command="generate") as web:
+        done = web.generate(
+            top_n=top_n,
+            num_fetchers=num_fetchers,
+            max_num_segments=max_num_segments,
+            add_days=add_days,
+            expr=expr,
+            filter=False if no_filter else None,
+            normalize=False if no_norm else None,
+            force=force,
         )
-    if done.took_over:
-        remark(f"generate: {done.took_over}")
+    print_remarks(done)
     if as_json:
-        print_json({"segments": done.segments, "report": done.report.as_dict()})
+        print_json({"segments": done.segments, "report": done.report})
     else:
         _summarize(crawl_dir, done)
     if done.segments:
@@ -124,25 +102,19 @@ def command(
     return NOTHING_MORE if if_due else NOTHING_DUE
 
 
-def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:
-    from crawl.spark.expr import checked, matching_rows
-
-    checked(session, expr)
-    return lambda snapshot, scratch: matching_rows(session, directory, snapshot, expr, scratch)
-
-
-def _summarize(crawl_dir: str, done: GenerateResult) -> None:
-    counters = done.report.counters
+def _summarize(crawl_dir: str, done: PhaseResult) -> None:
+    counters, details = done.counters, done.report["details"]
     rows: list[list[object]] = [["records", counters["records"]]]
     rows += [[name, counters[name]] for name in _REJECTIONS if counters[name]]
     rows += [[name, count] for name, count in sorted(counters.items()) if name.startswith("plugin")]
     rows.append(["selected", counters["urls_generated"]])
     print_table("generate", ["what", "URLs"], rows)
     if not done.segments:
-        waiting = counters["hosts_waiting"], done.next_host_ms
+        waiting = waiting_hosts_note(counters["hosts_waiting"], details.get("next_host_ms"))
+        unfinished = details.get("unfinished_segments", [])
         remark(
-            f"generate: nothing is due, no segment made{hosts_wait(*waiting)}"
-            f"{_awaited(counters['wait_for_update'], done.unfinished)}"
+            f"generate: nothing is due, no segment created{waiting}"
+            f"{_awaited(counters['wait_for_update'], unfinished)}"
         )
         return
     print_table(
@@ -157,7 +129,7 @@ def _summarize(crawl_dir: str, done: GenerateResult) -> None:
                 _duration(segment["predicted_makespan_s"]),
                 f"{segment['longest_chain']} ({_duration(segment['longest_chain_s'])})",
             ]
-            for segment in done.report.details["segments"]
+            for segment in details["segments"]
         ],
         first=False,
     )
@@ -167,7 +139,7 @@ def _awaited(urls: int, unfinished: list[str]) -> str:
     if not urls or not unfinished:
         return ""
     more = "" if len(unfinished) == 1 else f" and {len(unfinished) - 1:,} more"
-    told = f"of segment {unfinished[0]}{more}, which `crawl updatedb` has not taken in yet"
+    told = f"of segment {unfinished[0]}{more}, which `crawl updatedb` has not applied yet"
     return f"; {urls:,} URLs are {told}"
 
 

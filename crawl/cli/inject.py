@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.unlocked import require_unlocked
-from crawl.clock import SystemClock
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    force_option,
+    json_option,
+    with_config,
+    with_spark,
+)
+from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
-from crawl.phases import inject
-from crawl.phases.inject import InjectOptions, InjectResult
+from crawl.facade.results import PhaseResult
 from crawl.spark.runners import SparkOptions
-from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.seeds import plan_seeds
 
 
 @click.command("inject")
@@ -64,33 +66,25 @@ def command(
       crawl inject mycrawl seeds/ more.txt.gz --update
       crawl inject s3://bucket/crawl seeds.txt --master yarn -D crawldb.buckets=256
     """
-    options = InjectOptions(
-        seeds,
-        overwrite=overwrite,
-        update=update,
-        filter=not no_filter,
-        normalize=not no_normalize,
-        filter_normalize_all=filter_normalize_all,
-        force=force,
-    )
-    inject.check(config, options)
-    # what cannot be read or written is told before Spark starts
-    plan_seeds(list(seeds))
-    directory = CrawlDir(crawl_dir)
-    directory.require_writable()
-    require_unlocked(directory.crawldb.folder, config, force=force)
-    with spark.runner("inject", config) as runner:
-        done = inject.run(runner, directory, config, options, SystemClock())
-    if done.took_over:
-        remark(f"inject: {done.took_over}")
+    with open_crawl(crawl_dir, config, spark, command="inject") as web:
+        done = web.inject(
+            files=seeds,
+            overwrite=overwrite,
+            update=update,
+            filter=not no_filter,
+            normalize=not no_normalize,
+            filter_normalize_all=filter_normalize_all,
+            force=force,
+        )
+    print_remarks(done)
     if as_json:
-        print_json({"snapshot": done.snapshot.number, "report": done.report.as_dict()})
+        print_json({"snapshot": done.snapshot, "report": done.report})
     else:
         _summarize(crawl_dir, done)
 
 
-def _summarize(crawl_dir: str, done: InjectResult) -> None:
-    counters = done.report.counters
+def _summarize(crawl_dir: str, done: PhaseResult) -> None:
+    counters = done.counters
     rows: list[list[object]] = [
         ["seed lines", counters["seed_lines"], ""],
         ["new URLs", counters["urls_new"], ""],
@@ -99,12 +93,11 @@ def _summarize(crawl_dir: str, done: InjectResult) -> None:
     for reason, count in sorted(counters.items()):
         if reason in _SHOWN or not reason.startswith(_REASONS) or not count:
             continue
-        samples = done.report.samples.get(reason, [])
+        samples = done.report["samples"].get(reason, [])
         rows.append([reason, count, samples[0] if samples else ""])
     print_table("inject", ["what", "URLs", "example"], rows)
     remark(
-        f"inject: {crawl_dir}/crawldb is now snapshot {done.snapshot.number}"
-        f" with {done.snapshot.rows:,} URLs"
+        f"inject: {crawl_dir}/crawldb is now snapshot {done.snapshot} with {done.db_urls:,} URLs"
     )
 
 

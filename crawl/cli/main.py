@@ -4,7 +4,7 @@ click, because it parses, documents and completes command lines and lets a group
 its commands lazily: `crawl --help` imports none of them.
 
 Exit codes: 0 done, 1 nothing to do, not found or (check) damage found, 2 wrong input,
-configuration or storage, 3 locked by somebody else, 70 a fault of ours, 99 nothing more to
+configuration or storage, 3 locked by somebody else, 70 an internal error, 99 nothing more to
 do (for schedulers, see due.py), 130 interrupted.
 """
 
@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import click
 
 from crawl import __version__
-from crawl.cli.nutch_words import check_words
-from crawl.cli.output import echo
+from crawl.cli.common.nutch_syntax import check_nutch_syntax
+from crawl.cli.common.output import echo
 from crawl.errors import CrawlError
 from crawl.hints import program
 from crawl.masking import masked_urls
@@ -32,24 +32,30 @@ from crawl.telemetry import logs
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("crawl.cli.demo", "two rounds on a bundled synthetic web, without a network"),
     "run": ("crawl.cli.run", "crawl in rounds: all phases, one after the other"),
-    "inject": ("crawl.cli.inject", "put seed URLs into the CrawlDb"),
+    "inject": ("crawl.cli.inject", "add seed URLs to the CrawlDb"),
     "generate": ("crawl.cli.generate", "select due URLs into new segments"),
     "fetch": ("crawl.cli.fetch", "fetch a segment, politely"),
-    "parse": ("crawl.cli.parse", "text, data and links of a fetched segment"),
-    "updatedb": ("crawl.cli.updatedb", "take what segments brought into the CrawlDb"),
+    "parse": ("crawl.cli.parse", "extract text, data and links from a fetched segment"),
+    "updatedb": ("crawl.cli.updatedb", "merge fetched segments into the CrawlDb"),
     "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
-    "plan": ("crawl.cli.plan", "nodes, hours, storage and money that a crawl takes"),
-    "status": ("crawl.cli.status", "how far the segments are, also while they are fetched"),
-    "readdb": ("crawl.cli.readdb", "statistics, look-up and dumps of the CrawlDb"),
-    "snapshots": ("crawl.cli.snapshots", "list the kept states of the CrawlDb"),
-    "rollback": ("crawl.cli.rollback", "make an older state of the CrawlDb current"),
-    "gc": ("crawl.cli.gc", "forget old snapshots and delete stray files"),
-    "check": ("crawl.cli.check", "look for damaged files, and go back to a whole state"),
+    "plan": ("crawl.cli.plan", "estimate nodes, hours, storage and cost of a crawl"),
+    "status": ("crawl.cli.status", "progress of the segments, also while they are fetched"),
+    "readdb": ("crawl.cli.readdb", "statistics, lookups and dumps of the CrawlDb"),
+    "snapshots": ("crawl.cli.snapshots", "list the snapshots of the CrawlDb"),
+    "rollback": ("crawl.cli.rollback", "make an older snapshot of the CrawlDb current"),
+    "gc": ("crawl.cli.gc", "drop old snapshots and unreferenced files"),
+    "check": ("crawl.cli.check", "find damaged files, and restore an intact state"),
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
-    "explain": ("crawl.cli.explain", "everything known of one URL, and what happens to it next"),
-    "filterchecker": ("crawl.cli.filterchecker", "which URLs the filters accept, and why not"),
-    "normalizerchecker": ("crawl.cli.normalizerchecker", "URLs in normal form, step by step"),
-    "parsechecker": ("crawl.cli.parsechecker", "fetch and parse a page, and tell all about it"),
+    "explain": ("crawl.cli.explain", "everything known about a URL, and what happens to it next"),
+    "filterchecker": (
+        "crawl.cli.filterchecker",
+        "which URLs the filters accept or reject, and why",
+    ),
+    "normalizerchecker": ("crawl.cli.normalizerchecker", "normalize URLs, step by step"),
+    "parsechecker": (
+        "crawl.cli.parsechecker",
+        "fetch and parse pages, and show what a crawl makes of them",
+    ),
     "robotsparser": ("crawl.cli.robotsparser", "which URLs a robots.txt allows"),
     "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
     "testweb": ("crawl.cli.testweb", "serve a synthetic web to test settings against"),
@@ -122,9 +128,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> None:
     logs.escape_text()
     if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
-        logs.use_json()  # what is wrong with the command line is told so too
+        logs.use_json()  # errors of the command line are JSON too
     try:
-        check_words(sys.argv[1:] if arguments is None else arguments)
+        check_nutch_syntax(sys.argv[1:] if arguments is None else arguments)
         code = crawl.main(
             args=None if arguments is None else list(arguments),
             prog_name=program(),
@@ -140,32 +146,32 @@ def _run(arguments: Sequence[str] | None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        _fail(_told(error), error.exit_code)
+        _fail(_usage_message(error), error.exit_code)
     except BrokenPipeError:
         # whoever read us has seen enough; do not complain when flushing either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        _fail(f"a fault of ours: {type(error).__name__}: {error}", INTERNAL_FAULT, bug=True)
+        _fail(f"internal error: {type(error).__name__}: {error}", INTERNAL_FAULT, bug=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told(error: click.ClickException) -> str:
+def _usage_message(error: click.ClickException) -> str:
     """What is wrong with a command line, and where to look."""
-    told = error.format_message().rstrip(".")
-    told = told.replace("a valid integer range", "a whole number").replace(
+    message = error.format_message().rstrip(".")
+    message = message.replace("a valid integer range", "a whole number").replace(
         "a valid float range", "a number"
     )
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return told if context is None else f"{told}; see `{context.command_path} --help`"
+    return message if context is None else f"{message}; see `{context.command_path} --help`"
 
 
 def _fail(message: str, code: int, *, bug: bool = False) -> None:
     if logs.is_json():
         is_stack_wanted = bug or bool(os.environ.get("CRAWL_DEBUG"))
         error = sys.exception()
-        told = {"type": type(error).__name__, "message": str(error)}
-        fields = {"exit_code": code, "exception": told}
+        exception = {"type": type(error).__name__, "message": str(error)}
+        fields = {"exit_code": code, "exception": exception}
         _log.error(message, exc_info=is_stack_wanted, extra={"fields": fields})
         sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):

@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.checker import checker_options, instead_option
-from crawl.cli.lines import say, say_json
-from crawl.cli.listen import Listen, asked_anywhere
-from crawl.cli.output import remark
+from crawl.cli.common.checker_options import checker_options, plugin_option
+from crawl.cli.common.line_server import Listen, incoming_urls
+from crawl.cli.common.output import remark
+from crawl.cli.common.url_lines import print_json_line, print_line
 from crawl.config import Config
 from crawl.interfaces.chain_steps import NormalizerStep, normal_form, normalizer_steps
 from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, NormalizerChain
@@ -20,7 +20,7 @@ NOT_A_URL = 1
 
 
 @click.command("normalizerchecker")
-@instead_option("--normalizer", "normalizers", "normalizer", "urlnormalizer.order")
+@plugin_option("--normalizer", "normalizers", "normalizer", "urlnormalizer.order")
 @click.option(
     "--scope",
     type=click.Choice([scope.value for scope in Scope]),
@@ -61,7 +61,7 @@ def command(
         chain = NormalizerChain.from_config(config, place)
     chain.build()
     code = 0
-    with asked_anywhere(urls, from_stdin=from_stdin, listen=listen) as asked:
+    with incoming_urls(urls, from_stdin=from_stdin, listen=listen) as asked:
         for url in asked:
             steps = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
             normal = normal_form(url, steps)
@@ -73,17 +73,19 @@ def command(
                         f"normalizerchecker: {step.plugin} failed, nothing changed: {step.fault}"
                     )
             if as_json:
-                say_json({"url": url, "normal": normal, "steps": [asdict(step) for step in steps]})
+                print_json_line(
+                    {"url": url, "normal": normal, "steps": [asdict(step) for step in steps]}
+                )
                 continue
             if with_steps:
                 _show_steps(url, steps)
-            say(normal or "")
+            print_line(normal or "")
     return code
 
 
 def _show_steps(url: str, steps: tuple[NormalizerStep, ...]) -> None:
-    say(f"# {url}")
+    print_line(f"# {url}")
     for step in steps:
         made = "no URL" if step.url is None else step.url
-        told = made if step.changed else "unchanged"
-        say(f"#   {step.round} {step.plugin:<12} {told}")
+        outcome = made if step.changed else "unchanged"
+        print_line(f"#   {step.round} {step.plugin:<12} {outcome}")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.counted import counted
-from crawl.cli.displays import show_parse
-from crawl.cli.due import if_due_option, take_turn
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.segments import require_segments
-from crawl.cli.unlocked import require_unlocked
-from crawl.clock import SystemClock
+from crawl.cli.common.counter_rows import counter_rows
+from crawl.cli.common.if_due import find_due_work, if_due_option
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    force_option,
+    json_option,
+    with_config,
+    with_spark,
+)
+from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
-from crawl.phases import parse
-from crawl.phases.parse import ParseOptions, ParseResult
+from crawl.facade.results import PhaseResult
 from crawl.spark.runners import SparkOptions
-from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.segments import CONTENT
 
 
 @click.command("parse")
@@ -54,28 +54,22 @@ def command(
       crawl parse mycrawl 20261115093000 -D parser.timeout=10s
       crawl parse mycrawl 20261115093000 --reparse -D plugin.parser=html-soup,text,metadata
     """
-    parse.check(config)
-    directory = CrawlDir(crawl_dir)
     if if_due:
-        turn = take_turn("parse", directory, filter(None, [segment]))
-        if turn.code is not None:
-            return turn.code
-        (segment,) = turn.segments
-    require_segments(directory, (segment,) if segment else ())
-    chosen = parse.choose(directory, segment, reparse=reparse)
-    directory.require_writable()
-    require_unlocked(chosen.folder, config, force=force)
-    options = ParseOptions(chosen.name, reparse, not no_filter, not no_normalize, force)
-    pages = chosen.require(CONTENT).rows
-    with (
-        spark.runner("parse", config, rows=pages, quiet=True) as runner,
-        show_parse(chosen, quiet=spark.quiet),
-    ):
-        done = parse.run(runner, directory, config, options, SystemClock())
-    if done.took_over:
-        remark(f"parse: {done.took_over}")
+        work = find_due_work("parse", crawl_dir, config, filter(None, [segment]))
+        if work.code is not None:
+            return work.code
+        (segment,) = work.segments
+    with open_crawl(crawl_dir, config, spark, command="parse") as web:
+        done = web.parse(
+            segment,
+            reparse=reparse,
+            filter=not no_filter,
+            normalize=not no_normalize,
+            force=force,
+        )
+    print_remarks(done)
     if as_json:
-        print_json({"segment": done.segment, "report": done.report.as_dict()})
+        print_json({"segment": done.segments[0], "report": done.report})
     else:
         _summarize(crawl_dir, done)
     return 0
@@ -87,13 +81,13 @@ _FAMILIES = (
 )
 
 
-def _summarize(crawl_dir: str, done: ParseResult) -> None:
-    counters = done.report.counters
-    print_table("parse", ["what", "count"], counted(counters, _FAMILIES))
-    seconds = done.report.durations_s["parse"]
+def _summarize(crawl_dir: str, done: PhaseResult) -> None:
+    counters = done.counters
+    print_table("parse", ["what", "count"], counter_rows(counters, _FAMILIES))
+    seconds = done.seconds["parse"]
     pace = counters["pages"] / seconds if seconds else 0.0
     remark(
-        f"parse: {crawl_dir}/segments/{done.segment}: {counters['pages']:,} pages,"
-        f" {pace:,.1f} a second; {counters['outlinks_kept']:,} links kept of"
-        f" {counters['outlinks']:,}"
+        f"parse: {crawl_dir}/segments/{done.segments[0]}: {counters['pages']:,} pages,"
+        f" {pace:,.1f} per second; {counters['outlinks_kept']:,} of"
+        f" {counters['outlinks']:,} links kept"
     )

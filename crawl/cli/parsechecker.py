@@ -10,21 +10,22 @@ from pathlib import Path
 
 import click
 
-from crawl.cli.checker import checker_options
-from crawl.cli.lines import (
-    as_text,
-    say_json,
+from crawl.cli.common.checker_options import checker_options
+from crawl.cli.common.line_server import Listen, incoming_urls
+from crawl.cli.common.output import remark
+from crawl.cli.common.page_view import print_page
+from crawl.cli.common.polite_requests import polite_requests
+from crawl.cli.common.url_lines import (
+    decoded_argument,
+    print_json_line,
 )
-from crawl.cli.listen import Listen, asked_anywhere
-from crawl.cli.network import asking
-from crawl.cli.output import remark
-from crawl.cli.page_told import Looked, as_object, show
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.drivers.single import PageVisit, fetch_each
 from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
+from crawl.inspect.checked_page import CheckedPage, page_values
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.content import Content
@@ -71,7 +72,7 @@ def command(
     as_json: bool,
     config: Config,
 ) -> int:
-    """Fetch and parse pages, and tell all that the crawl would make of them: type, charset,
+    """Fetch and parse pages, and show all that the crawl would make of them: type, charset,
     title, language, signature, directives, metadata, and of each link whether it is kept.
 
     A page is fetched as `crawl fetch` would: robots.txt is asked first and obeyed, and pauses
@@ -98,35 +99,37 @@ def command(
         raise UsageError("--url goes with --file")
     given = _pairs(metadata)
     with ParseChecker(config, force_as=force_as) as checker:
-        looking = _Looking(config, checker, dump_text=dump_text, as_json=as_json)
+        page_checker = _PageChecker(config, checker, dump_text=dump_text, as_json=as_json)
         if path is not None:
-            looking.look_at_file(path, file_url, given)
-            return looking.code
+            page_checker.check_file(path, file_url, given)
+            return page_checker.code
         redirects = (config[HTTP_REDIRECT_MAX] or _REDIRECTS) if follow_redirects else 0
         with (
-            asked_anywhere(urls, from_stdin=from_stdin, listen=listen) as lines,
-            asking("parsechecker", config) as means,
+            incoming_urls(urls, from_stdin=from_stdin, listen=listen) as lines,
+            polite_requests("parsechecker", config) as means,
         ):
-            asked: Iterator[str] = filter(str.strip, lines)
+            urls_to_fetch: Iterator[str] = filter(str.strip, lines)
             if normalize:
-                asked = looking.normalized(asked)
+                urls_to_fetch = page_checker.normalized(urls_to_fetch)
             fetch_each(
-                *(asked, config, means, looking.look_at_visit), redirects=redirects, metadata=given
+                *(urls_to_fetch, config, means, page_checker.check_visit),
+                redirects=redirects,
+                metadata=given,
             )
-    return looking.code
+    return page_checker.code
 
 
 def _pairs(metadata: tuple[str, ...]) -> dict[str, str]:
     pairs = {}
     for text in metadata:
-        key, sign, value = as_text(text).partition("=")
+        key, sign, value = decoded_argument(text).partition("=")
         if not sign or not key:
             raise UsageError(f"--md {text}: expected KEY=VALUE")
         pairs[key] = value
     return pairs
 
 
-class _Looking:
+class _PageChecker:
     """Looks at pages one by one and tells of each; remembers whether all went well."""
 
     def __init__(
@@ -147,18 +150,18 @@ class _Looking:
                 remark(f"parsechecker: {printable(url)} is no URL")
                 self.code = NOT_PARSED
                 if self._as_json:
-                    self._tell(url, None, None)  # a program waits for an answer to each line
+                    self._print(url, None, None)  # a program waits for an answer to each line
             else:
                 yield normal
 
-    def look_at_visit(self, visit: PageVisit) -> None:
+    def check_visit(self, visit: PageVisit) -> None:
         pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
         content = pages[-1].content if pages else None
         if content is not None:
             content = self._as_kept(content, pages[-1].datum)
-        self._tell(visit.url, visit, content)
+        self._print(visit.url, visit, content)
 
-    def look_at_file(self, path: str, url: str | None, metadata: dict[str, str]) -> None:
+    def check_file(self, path: str, url: str | None, metadata: dict[str, str]) -> None:
         try:
             body = Path(path).read_bytes()
             where = Path(path).absolute().as_uri() if url is None else url
@@ -168,20 +171,20 @@ class _Looking:
         status = Status.FETCH_SUCCESS
         content = Content(where, body, code=200, fetch_time=now_ms, status=int(status))
         datum = CrawlDatum(status, now_ms, score=1.0, metadata=metadata)
-        self._tell(where, None, self._as_kept(content, datum))
+        self._print(where, None, self._as_kept(content, datum))
 
     def _as_kept(self, content: Content, datum: CrawlDatum) -> Content:
         """With what scoring has a fetch keep for the parse."""
         kept = self._scoring.before_parse(content.url, datum, Counters())
         return replace(content, metadata=kept)
 
-    def _tell(self, url: str, visit: PageVisit | None, content: Content | None) -> None:
+    def _print(self, url: str, visit: PageVisit | None, content: Content | None) -> None:
         checked = PageCheck(()) if content is None else self._checker.check(content)
-        looked = Looked(url, visit, content, checked, self._filters.rejection(url))
-        if not looked.is_parsed:
+        page = CheckedPage(url, visit, content, checked, self._filters.rejection(url))
+        if not page.is_parsed:
             self.code = NOT_PARSED
         if self._as_json:
-            say_json(as_object(looked, dump_text=self._dump_text))
+            print_json_line(page_values(page, dump_text=self._dump_text))
         else:
-            show(looked, dump_text=self._dump_text)
+            print_page(page, dump_text=self._dump_text)
             sys.stdout.flush()

@@ -8,20 +8,20 @@ from typing import Any
 
 import click
 
-from crawl.cli.amounts import (
+from crawl.cli.common.amounts import (
     BITS,
     COUNT,
+    COUNT_OR_ZERO,
     DAYS,
-    MAYBE_NONE,
     SECONDS,
     SIZE,
     Amount,
-    show_bytes,
-    show_count,
-    show_time,
+    format_bytes,
+    format_count,
+    format_time,
 )
-from crawl.cli.options import Command, json_option
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.common.options import Command, json_option
+from crawl.cli.common.output import print_json, print_table, remark
 from crawl.errors import UsageError
 from crawl.inspect.capacity import plan_values
 from crawl.planning.capacity import Demand
@@ -46,8 +46,10 @@ def _amount(*names: str, kind: Amount, **others: Any) -> Callable[[Command], Com
 def _price(unit: str, example: float) -> Callable[[Command], Command]:
     """An option for what something costs."""
     name = f"price_per_{unit.replace('-', '_').lower()}"
-    told = f"In whatever money; for example {example:g}, which is the default."
-    return _amount(f"--price-per-{unit}", name, kind=MAYBE_NONE, default=str(example), help=told)
+    about = f"In whatever money; for example {example:g}, which is the default."
+    return _amount(
+        f"--price-per-{unit}", name, kind=COUNT_OR_ZERO, default=str(example), help=about
+    )
 
 
 @click.command("plan")
@@ -55,10 +57,12 @@ def _price(unit: str, example: float) -> Callable[[Command], Command]:
 @_amount("--hosts", kind=COUNT, required=True, help="Hosts that they are on.")
 @_amount("--pages-per-day", kind=COUNT, help="Pages to fetch (default: all URLs in --revisit).")
 @_amount("--page-size", kind=SIZE, default="84kB", show_default=True, help="Of a page.")
-@_amount("--links", kind=MAYBE_NONE, default="60", show_default=True, help="Links kept of a page.")
+@_amount(
+    "--links", kind=COUNT_OR_ZERO, default="60", show_default=True, help="Links kept of a page."
+)
 @_amount(
     "--skew",
-    kind=MAYBE_NONE,
+    kind=COUNT_OR_ZERO,
     default="0.9",
     show_default=True,
     help="The n-th host has 1/n^SKEW as many URLs as the first; 0: all alike.",
@@ -72,7 +76,11 @@ def _price(unit: str, example: float) -> Callable[[Command], Command]:
     help="Of an answer, on average.",
 )
 @_amount(
-    "--revisit", kind=DAYS, default="30d", show_default=True, help="Wanted between two visits."
+    "--revisit",
+    kind=DAYS,
+    default="30d",
+    show_default=True,
+    help="Wanted between two visits.",
 )
 @_amount(
     "--rounds-per-day", kind=COUNT, default="4", show_default=True, help="One after the other."
@@ -84,7 +92,9 @@ def _price(unit: str, example: float) -> Callable[[Command], Command]:
     type=click.IntRange(min=1),
     help="Of the CrawlDb (default: one for 10 million URLs).",
 )
-@click.option("--nodes", type=click.IntRange(min=1), help="So many, instead of the fewest that do.")
+@click.option(
+    "--nodes", type=click.IntRange(min=1), help="Use this many instead of the fewest that suffice."
+)
 @click.option("--cores-per-node", type=click.IntRange(min=1), default=16, show_default=True)
 @_amount("--memory-per-node", kind=SIZE, default="64GB", show_default=True)
 @_amount("--bandwidth-per-node", kind=BITS, default="10Gbit", show_default=True)
@@ -137,7 +147,7 @@ def command(
     costs_file: str | None,
     as_json: bool,
 ) -> int:
-    """Reckon what a crawl of a given size takes: nodes, hours, storage, requests, money.
+    """Estimate what a crawl of a given size takes: nodes, hours, storage, requests, money.
 
     A phase takes as long as the slowest of what it needs, which the column `bound` names:
     processors, the line, the object store's answers, threads that wait for hosts, tasks
@@ -145,9 +155,9 @@ def command(
     latency, however many machines ask: the least time for a round's pages follows from how
     URLs are spread over hosts, and `--skew` says how. The costs of a unit of work were
     measured; each figure and where it is from is in conf/costs.toml. Measure on your machines
-    before you buy any. Prices are examples until you give yours; all 0: no costs are told.
+    before you buy any. Prices are examples until you give yours; all 0: no costs are shown.
 
-    Taken for granted: hosts answer, and their robots.txt, asked for once a round, allows
+    Assumptions: hosts answer, and their robots.txt, asked for once a round, allows
     everything and asks for no pause of its own; every request is a new TLS connection; pages
     travel uncompressed; s3fs's blocks of 50 MB and 30 ms a request for the object store; no
     two phases run at the same time. If no number of nodes is enough, the exit code is 1.
@@ -211,14 +221,14 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
             [
                 work.phase,
                 "once" if runs == 0 else f"{runs:g} a day",
-                show_time(phase.time.seconds),
+                format_time(phase.time.seconds),
                 phase.time.bound,
                 f"{work.cpu_s / 3600:,.3g}",
-                show_bytes(work.read_bytes),
-                show_bytes(work.written_bytes),
-                show_count(work.puts),
-                show_count(work.gets),
-                show_count(work.http),
+                format_bytes(work.read_bytes),
+                format_bytes(work.written_bytes),
+                format_count(work.puts),
+                format_count(work.gets),
+                format_count(work.http),
                 *([f"{phase.cost:,.2f}"] if priced else []),
             ]
         )
@@ -232,13 +242,13 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
     facts: list[list[object]] = [
         ["nodes", f"{found.nodes:,} of {node.cores} cores"],
         ["busy", f"{found.hours_per_day:.3g} of {HOURS_A_DAY:g} hours a day"],
-        ["pages a day", show_count(demand.pages_per_day)],
+        ["pages a day", format_count(demand.pages_per_day)],
         ["every URL once in", f"{demand.urls / demand.pages_per_day:,.3g} days"],
-        ["CrawlDb", f"{show_bytes(kept.updatedb)} in {demand.snapshots} snapshots"],
-        ["segments", f"{show_bytes(kept.segments)} of {demand.keep_days:g} days"],
-        ["  of generate", show_bytes(kept.generate)],
-        ["  of fetch", show_bytes(kept.fetch)],
-        ["  of parse", show_bytes(kept.parse)],
+        ["CrawlDb", f"{format_bytes(kept.updatedb)} in {demand.snapshots} snapshots"],
+        ["segments", f"{format_bytes(kept.segments)} of {demand.keep_days:g} days"],
+        ["  of generate", format_bytes(kept.generate)],
+        ["  of fetch", format_bytes(kept.fetch)],
+        ["  of parse", format_bytes(kept.parse)],
     ]
     if priced:
         per_month = 30 * found.cost_per_day + found.storage_cost
@@ -267,11 +277,11 @@ def _conclude(demand: Demand, found: Plan, most: float | None) -> None:
     if most >= demand.pages_per_day:
         remark(
             f"plan: --nodes {found.nodes} is not enough: a day's rounds take"
-            f" {found.hours_per_day:,.3g} hours; without --nodes the number that does is told"
+            f" {found.hours_per_day:,.3g} hours; omit --nodes to get the number needed"
         )
         return
     remark(
         f"plan: not possible with any number of nodes: {slowest.work.phase} is bound by"
-        f" {slowest.time.bound}; {show_count(most)} pages a day are, at"
+        f" {slowest.time.bound}; {format_count(most)} pages a day are, at"
         f" {demand.rounds_per_day:g} rounds a day"
     )

@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.options import json_option, with_config
-from crawl.cli.output import print_json, print_table
+from crawl.cli.common.options import json_option, with_config
+from crawl.cli.common.output import print_json, print_table
 from crawl.config import Config
-from crawl.inspect.plugins import plugins_listed
+from crawl.inspect.plugins import list_plugins_of
 
 
 @click.group("plugin")
@@ -35,7 +35,7 @@ def list_plugins(only_active: bool, as_json: bool, config: Config) -> None:
       crawl plugin list
       crawl plugin list --active -D urlfilter.order=regex,domain
     """
-    found = plugins_listed(config)
+    found = list_plugins_of(config)
     if only_active:
         found = [line for line in found if line.active[:1].isdigit()]
     if as_json:

@@ -11,18 +11,15 @@ import click
 import pyarrow as pa
 
 from crawl.buckets.dump import DumpFormat, DumpJob, RecordFilter, as_paragraph, as_record
-from crawl.buckets.lookup import find_record
 from crawl.buckets.runner import Runner
 from crawl.buckets.stats import CrawlDbStats, status_label
-from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
-from crawl.cli.output import echo, print_json, print_table, remark
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.errors import UsageError
+from crawl.inspect.lookup import find_datum
 from crawl.inspect.statistics import largest_hosts, spread_values, statistics
-from crawl.interfaces.chains import NormalizerChain
-from crawl.interfaces.urlnormalizer import Scope
-from crawl.model.records import to_records
 from crawl.model.status import DB_STATUSES, Status
 from crawl.phases import readdb
 from crawl.spark.runners import SparkOptions
@@ -123,7 +120,7 @@ def command(
     ]
     if len(chosen) != 1:
         raise UsageError("give one of --stats, --url, --top N and --dump FOLDER")
-    _refuse_strays(
+    _refuse_misplaced(
         chosen[0],
         {
             "--stats": {"--sort": sort},
@@ -202,7 +199,7 @@ def command(
 _EXPR_SCRATCH = "_matching"
 
 
-def _refuse_strays(chosen: str, belongs: dict[str, dict[str, object]]) -> None:
+def _refuse_misplaced(chosen: str, belongs: dict[str, dict[str, object]]) -> None:
     for owner, options in belongs.items():
         for option, given in options.items():
             if given and owner != chosen:
@@ -223,18 +220,13 @@ def _regex(regex: str | None) -> str | None:
 def _show_url(
     directory: CrawlDir, snapshot: Snapshot, url: str, config: Config, *, as_json: bool
 ) -> int:
-    crawldb = directory.crawldb.folder
-    found = find_record(crawldb, snapshot, url)
-    if found is None:
-        normal = NormalizerChain.from_config(config, Scope.DEFAULT).normalize(url)
-        if normal is not None and normal != url:
-            found = find_record(crawldb, snapshot, normal)
+    found = find_datum(directory, snapshot, url, config)
     if found is None:
         remark(f"readdb: {url} is not in the CrawlDb")
         if as_json:
             print_json(None)
         return NOT_FOUND
-    ((known_as, datum),) = to_records(found)
+    known_as, datum = found
     if as_json:
         print_json(as_record(known_as, datum))
     else:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, force_option, with_config, with_spark
-from crawl.cli.output import remark
-from crawl.cli.unlocked import require_unlocked
-from crawl.clock import SystemClock
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import crawl_dir_argument, force_option, with_config, with_spark
+from crawl.cli.common.output import remark
 from crawl.config import Config
-from crawl.phases import rebucket
 from crawl.spark.runners import SparkOptions
-from crawl.storage.crawl_dir import CrawlDir
 
 
 @click.command("rebucket")
@@ -34,12 +31,9 @@ def command(crawl_dir: str, buckets: int, force: bool, spark: SparkOptions, conf
     Examples:
       crawl rebucket mycrawl --buckets 64
     """
-    directory = CrawlDir(crawl_dir)
-    rebucket.check(directory.require_crawldb(), buckets)
-    require_unlocked(directory.crawldb.folder, config, force=force)
-    with spark.runner("rebucket", config) as runner:
-        snapshot = rebucket.run(runner, directory, config, buckets, SystemClock(), force=force)
+    with open_crawl(crawl_dir, config, spark, command="rebucket") as web:
+        done = web.rebucket(buckets, force=force)
     remark(
-        f"rebucket: {crawl_dir}/crawldb is now snapshot {snapshot.number}"
-        f" with {snapshot.rows:,} URLs in {snapshot.buckets:,} buckets"
+        f"rebucket: {crawl_dir}/crawldb is now snapshot {done.snapshot}"
+        f" with {done.db_urls:,} URLs in {done.counters['buckets']:,} buckets"
     )

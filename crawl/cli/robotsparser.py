@@ -8,10 +8,17 @@ from typing import Any
 
 import click
 
-from crawl.cli.lines import as_text, asked_urls, lines_json_option, say, say_json, stdin_option
-from crawl.cli.network import asking
-from crawl.cli.options import with_config
-from crawl.cli.output import remark
+from crawl.cli.common.options import with_config
+from crawl.cli.common.output import remark
+from crawl.cli.common.polite_requests import polite_requests
+from crawl.cli.common.url_lines import (
+    decoded_argument,
+    lines_json_option,
+    print_json_line,
+    print_line,
+    requested_urls,
+    stdin_option,
+)
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.drivers.single import is_allowlisted, robots_rules_for
@@ -51,7 +58,7 @@ def command(
     as_json: bool,
     config: Config,
 ) -> int:
-    """Tell which URLs a robots.txt allows the crawler to fetch: `allowed:`, `not allowed:` or
+    """Show which URLs a robots.txt allows the crawler to fetch: `allowed:`, `not allowed:` or
     `allowlisted:` (http.robot.rules.allowlist), and the URL.
 
     A file of URLs has one a line. The robots.txt of a host is asked for as a fetch would: by
@@ -73,14 +80,14 @@ def command(
     if not asked and not from_stdin:
         return 0 if isinstance(rules, RobotRules) else NOT_ALLOWED
     code = 0
-    for url in asked_urls((), from_stdin=True) if from_stdin else _listed(asked):
+    for url in requested_urls((), from_stdin=True) if from_stdin else _listed(asked):
         verdict = _verdict(rules, url, settings.robots_exempt)
         if verdict == "not allowed":
             code = NOT_ALLOWED
         if as_json:
-            say_json({"url": url, "verdict": verdict, "allowed": verdict != "not allowed"})
+            print_json_line({"url": url, "verdict": verdict, "allowed": verdict != "not allowed"})
         else:
-            say(f"{verdict}:", url)
+            print_line(f"{verdict}:", url)
     return code
 
 
@@ -99,17 +106,17 @@ def _rules(robots: str, agents: tuple[str, ...], config: Config) -> RobotRules |
         raise UsageError(f"{robots!r} is neither a file nor an http(s) URL")
     if parts.path not in ("/", ROBOTS_PATH) or parts.query is not None:
         raise UsageError(f"{robots}: the rules of a host are at {ROBOTS_PATH} and nowhere else")
-    with asking("robotsparser", config) as means:
+    with polite_requests("robotsparser", config) as means:
         rules = robots_rules_for(robots, config, means, agents)
     if isinstance(rules, Deferred):
-        remark(f"robotsparser: the host is to be left alone for now: {_told(rules)}")
+        remark(f"robotsparser: the host must be left alone for now: {_reason_text(rules)}")
     return rules
 
 
 def _listed(asked: tuple[str, ...]) -> Iterator[str]:
     for argument in asked:
         if "://" in argument:
-            yield as_text(argument)
+            yield decoded_argument(argument)
             continue
         for line in _bytes(argument).decode("utf-8", "replace").splitlines():
             if line.strip():
@@ -126,26 +133,28 @@ def _bytes(path: str, most: int = -1) -> bytes:
         raise UsageError(f"{path!r} is no file: {error}") from error
 
 
-def _told(rules: Deferred) -> str:
+def _reason_text(rules: Deferred) -> str:
     return f"{rules.reason} ({rules.detail})" if rules.detail else str(rules.reason)
 
 
 def _show_details(robots: str, rules: RobotRules | Deferred, *, as_json: bool) -> None:
     if as_json:
-        say_json(_as_object(robots, rules))
+        print_json_line(_rules_values(robots, rules))
         return
     if isinstance(rules, Deferred):
-        say(f"# basis: {_told(rules)}")
+        print_line(f"# basis: {_reason_text(rules)}")
         return
-    say(f"# basis: {rules.basis}")
-    say(f"# Crawl-delay: {'none' if rules.crawl_delay_s is None else f'{rules.crawl_delay_s:g}'}")
+    print_line(f"# basis: {rules.basis}")
+    print_line(
+        f"# Crawl-delay: {'none' if rules.crawl_delay_s is None else f'{rules.crawl_delay_s:g}'}"
+    )
     for line in rules.rules.splitlines():
-        say(f"# {line}")
+        print_line(f"# {line}")
     for sitemap in rules.sitemaps:
-        say(f"# Sitemap: {sitemap}")
+        print_line(f"# Sitemap: {sitemap}")
 
 
-def _as_object(robots: str, rules: RobotRules | Deferred) -> dict[str, Any]:
+def _rules_values(robots: str, rules: RobotRules | Deferred) -> dict[str, Any]:
     if isinstance(rules, Deferred):
         return {"robots": robots, "basis": rules.reason, "detail": rules.detail}
     return {

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, force_option, with_config
-from crawl.cli.output import remark
-from crawl.clock import SystemClock
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import crawl_dir_argument, force_option, with_config
+from crawl.cli.common.output import print_remarks, remark
 from crawl.config import Config
-from crawl.phases.snapshots import roll_back
-from crawl.storage.crawl_dir import CrawlDir
 
 
 @click.command("rollback")
@@ -29,11 +27,9 @@ def command(crawl_dir: str, number: int | None, force: bool, config: Config) -> 
       crawl rollback mycrawl
       crawl rollback mycrawl --to 7
     """
-    directory = CrawlDir(crawl_dir)
-    snapshot, took_over = roll_back(directory, config, SystemClock(), number, force=force)
-    if took_over:
-        remark(f"rollback: {took_over}")
+    with open_crawl(crawl_dir, config, command="rollback") as web:
+        done = web.rollback(number, force=force)
+    print_remarks(done)
     remark(
-        f"rollback: {crawl_dir}/crawldb is now snapshot {snapshot.number}"
-        f" with {snapshot.rows:,} URLs"
+        f"rollback: {crawl_dir}/crawldb is now snapshot {done.snapshot} with {done.db_urls:,} URLs"
     )

@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TypeVar
+from functools import partial
+from typing import Any
 
 import click
 
-from crawl import hints
-from crawl.cli.displays import displays
-from crawl.cli.main import INTERRUPTED
-from crawl.cli.options import crawl_dir_argument, force_option, json_option, with_config, with_spark
-from crawl.cli.output import print_json, remark
-from crawl.cli.rounds_told import Teller, last_words, limits_met, show_plan, sum_up
-from crawl.cli.unlocked import require_unlocked
-from crawl.config import Config
-from crawl.errors import UsageError
-from crawl.rounds import (
-    STOP_FILE,
-    UNBOUNDED,
-    Ending,
-    Loop,
-    RoundOptions,
-    next_step,
-    round_of,
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    force_option,
+    json_option,
+    with_config,
+    with_spark,
 )
-from crawl.rounds.loop import check as check_rounds
-from crawl.rounds.loop import round_options
-from crawl.rounds.on_spark import run_rounds
-from crawl.rounds.state import segments_found
+from crawl.cli.common.output import print_json, remark
+from crawl.cli.common.rounds_view import (
+    TerminalObserver,
+    ending_line,
+    limit_lines,
+    print_totals,
+    show_plan,
+)
+from crawl.cli.main import INTERRUPTED
+from crawl.config import Config
+from crawl.facade.results import Interrupted, RunResult
+from crawl.rounds import STOP_FILE, UNBOUNDED, RoundOptions
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
-from crawl.storage.seeds import plan_seeds
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 NOTHING_DONE = 1
-_USUAL = RoundOptions()
+_DEFAULTS = RoundOptions()
 
 
 @click.command("run")
@@ -60,9 +54,9 @@ _USUAL = RoundOptions()
     *("--top-n", "--size-fetchlist"),
     type=click.IntRange(min=1),
     metavar="N",
-    default=_USUAL.top_n,
+    default=_DEFAULTS.top_n,
     show_default=True,
-    help="At most this many URLs a round.",
+    help="At most this many URLs per round.",
 )
 @click.option(
     "--num-fetchers",
@@ -74,22 +68,22 @@ _USUAL = RoundOptions()
     *("--num-threads", "--threads"),
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Threads a task (default: the configuration's, else {_USUAL.threads}).",
+    help=f"Threads per task (default: the configuration's, else {_DEFAULTS.threads}).",
 )
 @click.option(
     "--time-limit-fetch",
     type=float,
     metavar="MINUTES",
     help="Of one fetch; what is left stays due; -1: none"
-    f" (default: the configuration's, else {_USUAL.time_limit_min:g}).",
+    f" (default: the configuration's, else {_DEFAULTS.time_limit_min:g}).",
 )
 @click.option(
     *("-w", "--wait"),
     metavar="TIME",
-    help="Where nothing is due, wait this long (30s, 10m, 2h, 1d), or until the first host that"
-    " is left alone may be asked again, and look again.",
+    help="Where nothing is due, look again after this time (30s, 10m, 2h, 1d), or as soon as a"
+    " host in backoff may be asked again.",
 )
-@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @force_option
 @json_option
 @with_spark
@@ -114,8 +108,8 @@ def command(
 
     A round that was interrupted, by whatever, is finished first: run the same command
     again. A file .STOP in CRAWL_DIR ends the crawl after the step under way; Ctrl-C ends
-    it now, in good order, with exit code 130. Exit code 1: nothing was due. Hosts that answer
-    nothing are left alone for longer each time (`crawl status`), and do not hold the others.
+    it now, gracefully, with exit code 130. Exit code 1: nothing was due. Hosts that do not
+    answer are left alone for longer each time (`crawl status`), and do not hold up the others.
 
     \b
     Examples:
@@ -124,73 +118,53 @@ def command(
       crawl run mycrawl --rounds -1 --wait 1h
       crawl run mycrawl --dry-run
     """
-    loop = Loop.of(rounds, wait, until_empty=until_empty)
-    options = round_options(
-        config,
-        top_n=top_n,
-        num_fetchers=num_fetchers,
-        threads=num_threads,
-        time_limit_min=time_limit_fetch,
-    )
-    directory = CrawlDir(crawl_dir)
-    check_rounds(config, options, seeds)
-    # what cannot be read or written is told before Spark starts
-    if seeds:
-        plan_seeds(list(seeds))
-    else:
-        _require_crawldb(directory, crawl_dir)
+    shape: dict[str, Any] = {
+        "rounds": rounds,
+        "until_empty": until_empty,
+        "top_n": top_n,
+        "num_fetchers": num_fetchers,
+        "threads": num_threads,
+        "time_limit_min": time_limit_fetch,
+        "wait": wait,
+    }
     if dry_run:
-        show_plan(crawl_dir, segments_found(directory), options, loop, seeds, as_json=as_json)
+        _show_plan(crawl_dir, config, seeds, shape, as_json=as_json)
         return 0
-    if directory.folder.exists(STOP_FILE):
-        remark(f"run: {crawl_dir}/{STOP_FILE} is there: delete it and run the same command again")
+    observer = partial(TerminalObserver, "run", quiet=spark.quiet, tables=not as_json)
+    try:
+        with open_crawl(crawl_dir, config, spark, command="run", observer=observer) as web:
+            done = web.run(files=seeds, force=force, **shape)
+    except Interrupted as interrupted:
+        assert isinstance(interrupted.result, RunResult)
+        done = interrupted.result
+    if not done.is_started:
+        remark(f"run: {crawl_dir}/{STOP_FILE} exists: delete it and run the same command again")
         return NOTHING_DONE
-    directory.require_writable()
-    for folder in _written_first(directory, options, seeds):
-        require_unlocked(folder, config, force=force)
-    teller = Teller("run", quiet=spark.quiet, tables=not as_json)
-    walked = run_rounds(
-        *(spark, directory, config, options, loop),
-        seeds=seeds,
-        witness=teller,
-        displays=displays(quiet=spark.quiet),
-        force=force,
-    )
     if as_json:
-        rounds_done = [asdict(done) for done in walked.rounds]
         print_json(
             {
-                "ending": walked.ending.name.lower(),
-                "rounds": rounds_done,
-                "hosts_waiting": walked.hosts_waiting,
-                "next_host_ms": walked.next_host_ms,
+                "ending": done.ending,
+                "rounds": [asdict(each) for each in done.rounds],
+                "hosts_waiting": done.hosts_waiting,
+                "next_host_ms": done.next_host_ms,
             }
         )
     else:
-        sum_up(walked)
-    for line in limits_met(walked.rounds, config):
+        print_totals(done.rounds)
+    for line in limit_lines(done.rounds, config):
         remark(f"run: {line}")
-    remark(f"run: {last_words(crawl_dir, walked)}")
-    if walked.ending is Ending.INTERRUPTED:
+    remark(f"run: {ending_line(crawl_dir, done)}")
+    if done.ending == "interrupted":
         return INTERRUPTED
-    return 0 if walked.rounds or walked.ending is Ending.STOP_FILE else NOTHING_DONE
+    return 0 if done.rounds or done.ending == "stop_file" else NOTHING_DONE
 
 
-def _written_first(
-    directory: CrawlDir, options: RoundOptions, seeds: tuple[str, ...]
-) -> list[Folder]:
-    """What the first steps lock."""
-    round_ = round_of(options)
-    due = next_step(segments_found(directory), round_)
-    found = [directory.crawldb.folder] if seeds else []
-    if due.step in (round_.fetch, round_.parse):
-        return found + [directory.segments.segment(name).folder for name in due.segments]
-    return found or [directory.crawldb.folder]
+def _show_plan(
+    crawl_dir: str, config: Config, seeds: tuple[str, ...], shape: dict[str, Any], *, as_json: bool
+) -> None:
+    from crawl.facade.rounds import prepare_run
+    from crawl.rounds.state import segments_found
 
-
-def _require_crawldb(directory: CrawlDir, crawl_dir: str) -> None:
-    if directory.crawldb.current() is None:
-        raise UsageError(
-            f"{crawl_dir} has no CrawlDb yet: start it with"
-            f" `{hints.command('run', crawl_dir, '--seeds SEEDS')}`"
-        )
+    directory = CrawlDir(crawl_dir)
+    loop, options = prepare_run(directory, config, seeds=seeds, files=seeds, **shape)
+    show_plan(crawl_dir, segments_found(directory), options, loop, seeds, as_json=as_json)

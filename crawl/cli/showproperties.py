@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 import click
 
-from crawl.cli.options import json_option, with_config
-from crawl.cli.output import echo, print_json, print_table, remark
+from crawl.cli.common.options import json_option, with_config
+from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.config.properties import CORE
 from crawl.config.render import render, toml
 from crawl.declared import declared_properties
-from crawl.inspect.settings import matching, settings_shown
+from crawl.inspect.settings import matching, settings_in_use
 from crawl.masking import MARK
 
 
@@ -61,7 +61,7 @@ def command(
     if as_toml:
         echo(render(properties).removesuffix("\n"))
         return
-    lines = settings_shown(config, properties, show_secrets=show_secrets)
+    lines = settings_in_use(config, properties, show_secrets=show_secrets)
     if pattern:
         lines = matching(lines, pattern)
     if changed:
@@ -69,8 +69,8 @@ def command(
         lines = [line for line in lines if line.key in names]
     masked = sum(line.masked for line in lines)
     if masked:
-        told = "1 value is a secret" if masked == 1 else f"{masked} values are secrets"
-        remark(f"showproperties: {told}, shown as {MARK}; --show-secrets prints them")
+        secrets = "1 value is a secret" if masked == 1 else f"{masked} values are secrets"
+        remark(f"showproperties: {secrets}, shown as {MARK}; --show-secrets prints them")
     if as_json:
         print_json([asdict(line) for line in lines])
         return

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.options import json_option, with_config
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.common.options import json_option, with_config
+from crawl.cli.common.output import print_json, print_table, remark
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.facade.prechecks import require_segments
 from crawl.fetcher.drivers.simulate import Latency
-from crawl.inspect.simulation import Simulation, made_source, segment_source, simulate
+from crawl.inspect.simulation import Simulation, segment_source, simulate, synthetic_source
+from crawl.storage.crawl_dir import CrawlDir
 
 
 @click.command("simulate")
@@ -19,10 +21,10 @@ from crawl.inspect.simulation import Simulation, made_source, segment_source, si
     "--hosts",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Instead of a fetch list: so many hosts.",
+    help="Simulate this many hosts instead of a fetch list.",
 )
 @click.option(
-    "--urls", type=click.IntRange(min=1), metavar="N", help="With --hosts: so many URLs on them."
+    "--urls", type=click.IntRange(min=1), metavar="N", help="With --hosts: this many URLs on them."
 )
 @click.option(
     "--skew",
@@ -60,7 +62,7 @@ from crawl.inspect.simulation import Simulation, made_source, segment_source, si
     "--threads",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Threads a task (default: fetcher.threads.fetch).",
+    help="Threads per task (default: fetcher.threads.fetch).",
 )
 @click.option(
     "--tasks",
@@ -93,7 +95,7 @@ def command(
     The fetcher itself runs in virtual time: over a fetch list of CRAWL_DIR (the named
     segment, or the oldest that is not fetched yet), or over --urls spread over --hosts.
 
-    Taken for granted: every host answers, its robots.txt (one request a host, unless it is
+    Assumptions: every host answers, its robots.txt (one request a host, unless it is
     on the allowlist) allows everything and asks for no pause; no two hosts share an address;
     the machine and its line are fast enough.
 
@@ -107,9 +109,10 @@ def command(
     if crawl_dir is not None:
         if hosts is not None or urls is not None:
             raise UsageError("either a CRAWL_DIR or --hosts and --urls, not both")
+        require_segments(CrawlDir(crawl_dir), (segment,) if segment else ())
         source = segment_source(crawl_dir, segment)
     elif hosts is not None and urls is not None:
-        source = made_source(hosts, urls, skew, parts, seed)
+        source = synthetic_source(hosts, urls, skew, parts, seed)
     else:
         raise UsageError("what to simulate? a CRAWL_DIR with a fetch list, or --hosts and --urls")
     found = simulate(source, config, Latency(latency, spread), tasks=tasks, seed=seed)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.options import crawl_dir_argument, json_option
-from crawl.cli.output import echo, print_json, print_table, remark
-from crawl.inspect.snapshots import snapshots_kept
+from crawl.cli.common.options import crawl_dir_argument, json_option
+from crawl.cli.common.output import echo, print_json, print_table, remark
+from crawl.inspect.snapshots import list_snapshots
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -32,7 +32,7 @@ def command(crawl_dir: str, files: bool, as_json: bool) -> None:
         else:
             echo("\n".join(paths))
         return
-    rows = snapshots_kept(directory, lambda line: remark(f"snapshots: {line}"))
+    rows = list_snapshots(directory, lambda line: remark(f"snapshots: {line}"))
     if as_json:
         print_json(rows)
     else:

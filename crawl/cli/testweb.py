@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawl.cli.output import echo, print_table, remark
+from crawl.cli.common.output import echo, print_table, remark
 from crawl.errors import StorageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def command(
     hosts_file: str | None,
     table: bool,
 ) -> None:
-    """Serve a synthetic web on loopback until Ctrl-C, then tell how polite its visitors were.
+    """Serve a synthetic web on loopback until Ctrl-C, then report how polite its visitors were.
 
     Prints the seeds; all else goes to stderr. The names end in .test and are known to no
     name server: --hosts writes them in the format of /etc/hosts.
@@ -98,14 +98,14 @@ def command(
     with ExitStack() as stack:
         server = WebServer(web)
         stack.callback(server.stop)
-        worse = WickedServer() if wicked else None
+        wicked_server = WickedServer() if wicked else None
         seeds = server.web.seeds()
-        if worse is not None:
-            stack.callback(worse.stop)
-            seeds += worse.urls().values()
+        if wicked_server is not None:
+            stack.callback(wicked_server.stop)
+            seeds += wicked_server.urls().values()
         signal.signal(signal.SIGTERM, _interrupt)
         if hosts_file:
-            _write_hosts(hosts_file, server, worse)
+            _write_hosts(hosts_file, server, wicked_server)
         try:
             echo("\n".join(seeds))
             remark(f"testweb: {pages:,} pages on {sites:,} sites, port {server.port}; Ctrl-C ends")
@@ -114,31 +114,31 @@ def command(
         except KeyboardInterrupt:
             pass
         server.stop()
-        _tell(server, server.requests())
+        _print_report(server, server.requests())
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _write_hosts(path: str, server: WebServer, worse: WickedServer | None) -> None:
+def _write_hosts(path: str, server: WebServer, wicked_server: WickedServer | None) -> None:
     lines = [f"{server.resolve(host)} {host}" for host in server.web.hosts()]
-    if worse is not None:
-        lines += [f"{worse.resolve(host)} {host}" for host in worse.hosts()]
+    if wicked_server is not None:
+        lines += [f"{wicked_server.resolve(host)} {host}" for host in wicked_server.hosts()]
     try:
         Path(path).write_text("\n".join(lines) + "\n")
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _tell(server: WebServer, log: list[LogEntry]) -> None:
+def _print_report(server: WebServer, log: list[LogEntry]) -> None:
     """What the log says of each visitor, by the product token of its User-Agent."""
     from crawl.synthetic.web import before_robots, by_ip, concurrency, disallowed, duplicates, gaps
 
     if not log:
         remark("testweb: nobody came")
         return
-    told: dict[str, Callable[[str, list[LogEntry]], object]] = {
+    measures: dict[str, Callable[[str, list[LogEntry]], object]] = {
         "requests": lambda _, log: len(log),
         "hosts": lambda _, log: len({entry.host for entry in log}),
         "shortest gap of a host, seconds": lambda _, log: _shortest(gaps(log)),
@@ -152,8 +152,8 @@ def _tell(server: WebServer, log: list[LogEntry]) -> None:
     for entry in log:
         visitors.setdefault(entry.agent.partition("/")[0].partition(" ")[0], []).append(entry)
     rows = [
-        [what, *(tell(agent, log) for agent, log in visitors.items())]
-        for what, tell in told.items()
+        [what, *(measure(agent, log) for agent, log in visitors.items())]
+        for what, measure in measures.items()
     ]
     print_table("Visitors", ["what", *(agent or "(none)" for agent in visitors)], rows, err=True)
 

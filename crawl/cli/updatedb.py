@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.due import Turn, if_due_option, take_turn
-from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
-from crawl.cli.output import print_json, print_table, remark
-from crawl.cli.segments import require_segments
-from crawl.cli.unlocked import require_unlocked
-from crawl.clock import SystemClock
+from crawl.cli.common.if_due import find_due_work, if_due_option
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
-from crawl.model.status import DB_STATUSES
-from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
-from crawl.rules.updatedb import Event
+from crawl.facade.results import PhaseResult
 from crawl.spark.runners import SparkOptions
-from crawl.storage.crawl_dir import CrawlDir
 
 
 @click.command("updatedb")
@@ -34,7 +28,7 @@ from crawl.storage.crawl_dir import CrawlDir
     "--force",
     is_flag=True,
     help="Apply segments again, or whose fetch was interrupted; take the lock even if its"
-    " owner seems to be at work.",
+    " owner seems to be alive.",
 )
 @json_option
 @with_spark
@@ -51,8 +45,8 @@ def command(
     spark: SparkOptions,
     config: Config,
 ) -> int:
-    """Take what segments brought into the CrawlDb of CRAWL_DIR: what became of fetched
-    URLs and when they are due again, new URLs, and scores.
+    """Merge segments into the CrawlDb of CRAWL_DIR: what became of fetched URLs and when they
+    are due again, new URLs, and scores.
 
     Without a SEGMENT: every one that is fetched, parsed and not in the CrawlDb yet, oldest
     first. A segment that is named may be unparsed; then there are no links and signatures.
@@ -65,43 +59,33 @@ def command(
       crawl updatedb mycrawl --no-additions
       crawl updatedb mycrawl --filter --normalize -D db.update.purge.404=true
     """
-    directory = CrawlDir(crawl_dir)
-    turn = take_turn("updatedb", directory, segments) if if_due else Turn(segments)
-    options = UpdateDbOptions(
-        turn.segments,
-        additions=False if no_additions else None,
-        filter=True if filters else None,
-        normalize=True if normalize else None,
-        force=force,
-    )
-    updatedb.check(config, options)
-    if turn.code is not None:
-        return turn.code
-    # what cannot be applied or written is told before Spark starts
-    require_segments(directory, segments)
-    updatedb.choose(directory, options)
-    directory.require_writable()
-    require_unlocked(directory.crawldb.folder, config, force=force)
-    with spark.runner("updatedb", config) as runner:
-        done = updatedb.run(runner, directory, config, options, SystemClock())
-    for line in (*done.remarks, *filter(None, [done.took_over])):
-        remark(f"updatedb: {line}")
-    if as_json:
-        print_json(
-            {
-                "snapshot": done.snapshot.number,
-                "segments": done.segments,
-                "report": done.report.as_dict(),
-            }
+    if if_due:
+        work = find_due_work("updatedb", crawl_dir, config, segments)
+        if work.code is not None:
+            return work.code
+        segments = work.segments
+    with open_crawl(crawl_dir, config, spark, command="updatedb") as web:
+        done = web.updatedb(
+            segments,
+            additions=False if no_additions else None,
+            filter=True if filters else None,
+            normalize=True if normalize else None,
+            force=force,
         )
+    print_remarks(done)
+    if as_json:
+        print_json({"snapshot": done.snapshot, "segments": done.segments, "report": done.report})
     else:
         _summarize(crawl_dir, done)
     return 0
 
 
-def _summarize(crawl_dir: str, done: UpdateDbResult) -> None:
-    counters = done.report.counters
-    happened = [
+def _summarize(crawl_dir: str, done: PhaseResult) -> None:
+    from crawl.model.status import DB_STATUSES
+    from crawl.rules.updatedb import Event
+
+    counters, urls = done.counters, done.db_urls or 0
+    events = [
         [event.value.replace("_", " "), counters[event.value]]
         for event in Event
         if counters[event.value]
@@ -112,20 +96,20 @@ def _summarize(crawl_dir: str, done: UpdateDbResult) -> None:
         for name, count in sorted(counters.items())
         if count and name not in shown and name.startswith(_REASONS)
     ]
-    print_table("updatedb", ["what happened", "URLs"], [*happened, *reasons])
+    print_table("updatedb", ["event", "URLs"], [*events, *reasons])
     statuses = [
         [status.label, counters[status.label]] for status in DB_STATUSES if counters[status.label]
     ]
-    heard_of = sum(counters[status.label] for status in DB_STATUSES)
+    updated = sum(counters[status.label] for status in DB_STATUSES)
     statuses += [
-        ["not heard of, as before", done.snapshot.rows - heard_of],
-        ["in all", done.snapshot.rows],
+        ["unchanged", urls - updated],
+        ["total", urls],
     ]
-    print_table("became", ["now", "URLs"], statuses, first=False)
+    print_table("records", ["status", "URLs"], statuses, first=False)
     some = "segment" if len(done.segments) == 1 else "segments"
     remark(
-        f"updatedb: {crawl_dir}/crawldb is now snapshot {done.snapshot.number} with"
-        f" {done.snapshot.rows:,} URLs, {counters['urls_new']:,} of them new, from"
+        f"updatedb: {crawl_dir}/crawldb is now snapshot {done.snapshot} with"
+        f" {urls:,} URLs, {counters['urls_new']:,} of them new, from"
         f" {len(done.segments)} {some}: {', '.join(done.segments)}"
     )
 

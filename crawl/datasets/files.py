@@ -151,8 +151,8 @@ def filtered(rows: pa.Table, conditions: Sequence[Condition]) -> pa.Table:
     try:
         return rows.filter(reduce(operator.and_, terms))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        told = " and ".join(f"{column} {sign} {value!r}" for column, sign, value in conditions)
-        raise UsageError(f"{told}: {error}") from error
+        wanted = " and ".join(f"{column} {sign} {value!r}" for column, sign, value in conditions)
+        raise UsageError(f"{wanted}: {error}") from error
 
 
 def _may_hold(

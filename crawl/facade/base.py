@@ -1,34 +1,81 @@
-"""A handle on a crawl: its folder, its settings, and the Spark session it works with."""
+"""A handle on a crawl: its folder, its settings, and the Spark session it works with.
+
+Methods import what they work with when they are called: whoever looks up one URL does not
+wait for the fetcher to be loaded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from crawl.buckets.runner import Runner
 from crawl.config import Config
-from crawl.errors import EnvironmentFault, UsageError
-from crawl.facade.progress import notebook_displays
+from crawl.errors import UsageError
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from crawl.buckets.runner import Runner
+    from crawl.rounds.loop import Witness
+    from crawl.rounds.on_spark import Displays
+
+
+def _notebook_displays() -> Displays:
+    from crawl.facade.progress import notebook_displays
+
+    return notebook_displays()
+
+
+def _no_displays() -> Displays:
+    import logging
+
+    from crawl.rounds.on_spark import Displays
+
+    return Displays(notice=logging.getLogger("crawl").info)
+
+
+def _logging_observer() -> Witness:
+    from crawl.facade.logged import LoggingObserver
+
+    return LoggingObserver()
+
+
+@dataclass(frozen=True, slots=True)
+class HandleHooks:
+    """What differs between a notebook and a command line: how progress is shown, who is
+    informed about rounds, and the name of the Spark application."""
+
+    application: str = "crawl"
+    displays: Callable[[], Displays] = _notebook_displays
+    """Makes what shows people how far the long steps are."""
+    observer: Callable[[], Witness] = _logging_observer
+    """Makes what is informed about the steps of rounds."""
+
 
 class Handle:
     """Opens Spark when it is first needed and keeps it: a session takes seconds to start."""
 
-    def __init__(self, directory: CrawlDir, config: Config, spark: SparkOptions) -> None:
+    def __init__(
+        self,
+        directory: CrawlDir,
+        config: Config,
+        spark: SparkOptions,
+        hooks: HandleHooks | None = None,
+    ) -> None:
         self._directory = directory
         self._config = config
         self._spark_options = spark
+        self._hooks = hooks or HandleHooks(
+            displays=_no_displays if spark.quiet else _notebook_displays
+        )
         self._opened = ExitStack()
         self._session: SparkSession | None = None
         self._closed = False
-        self._displays = notebook_displays(quiet=spark.quiet)
 
     @property
     def address(self) -> str:
@@ -38,8 +85,7 @@ class Handle:
     def close(self) -> None:
         """Stops the Spark session, if it was opened here. A closed crawl can do no more."""
         self._closed = True
-        self._session = None
-        self._opened.close()
+        self._drop_session()
 
     def __enter__(self) -> Self:
         return self
@@ -57,33 +103,46 @@ class Handle:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Around everything that a closed handle refuses."""
+        """Is around everything that a closed handle refuses."""
         if self._closed:
             raise UsageError(f"{self!r}: open it again with crawl.open({self.address!r})")
         try:
             yield
-        except JVMDied as error:
-            self._session = None
-            raise EnvironmentFault("Spark's JVM died; call the same method again") from error
+        except JVMDied:
+            self._drop_session()
+            raise
+
+    def _drop_session(self) -> None:
+        self._session = None
+        self._opened.close()
 
     def _spark(self) -> SparkSession:
         """The session that exists, or a new one that `close` stops."""
         if self._session is None:
-            opened = self._spark_options.session("crawl", self._config)
+            opened = self._spark_options.session(self._hooks.application, self._config)
             self._session = self._opened.enter_context(opened)
         return self._session
 
-    def _cores(self) -> int:
-        return int(self._spark().sparkContext.defaultParallelism)
+    @contextmanager
+    def _spark_session(self) -> Iterator[SparkSession]:
+        """The session for a block of work; a JVM that dies meanwhile becomes JVMDied."""
+        session = self._spark()
+        try:
+            yield session
+        except ConnectionError as error:
+            # what Python's side of Spark says when it has nobody to talk to any more
+            raise JVMDied("Spark's JVM died; run the same command again") from error
 
     @contextmanager
     def _runner(self, *, rows: int | None = None, quiet: bool = False) -> Iterator[Runner]:
-        """A Runner on the session; on this process where `rows` says that this is quicker."""
+        """A Runner on the session; on this process where `rows` says that this is quicker.
+        `quiet`: the phase shows its progress itself."""
         options = self._spark_options
         if self._session is None and options.is_small(rows):
-            with options.runner("crawl", self._config, rows=rows) as runner:
+            with options.runner(self._hooks.application, self._config, rows=rows) as runner:
                 yield runner
             return
         from crawl.spark.tasks import SparkRunner
 
-        yield SparkRunner(self._spark(), quiet=quiet or options.quiet)
+        with self._spark_session() as session:
+            yield SparkRunner(session, quiet=quiet or options.quiet)

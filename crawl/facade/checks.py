@@ -41,29 +41,29 @@ def check_one_url(url: str, config: Config) -> UrlCheck:
     """Asks the configured normalizers, then the filters."""
     if not isinstance(url, str):
         raise UsageError(f"a URL is a text, not {url!r}")
-    made = normalizer_steps(
+    normalizing = normalizer_steps(
         NormalizerChain.from_config(config), url, config[URLNORMALIZER_LOOP_COUNT]
     )
-    normal = normal_form(url, made)
-    asked = () if normal is None else filter_steps(FilterChain.from_config(config), normal)
-    rejection = next((step for step in asked if step.reason is not None), None)
+    normal = normal_form(url, normalizing)
+    filtering = () if normal is None else filter_steps(FilterChain.from_config(config), normal)
+    rejection = next((step for step in filtering if step.reason is not None), None)
     return UrlCheck(
         url,
         normal,
         normal is not None and rejection is None,
         rejection.plugin if rejection else "",
         (rejection.reason or "") if rejection else "",
-        (*(asdict(step) for step in made), *(asdict(step) for step in asked)),
+        (*(asdict(step) for step in normalizing), *(asdict(step) for step in filtering)),
     )
 
 
-def allowed_by(robots_txt: bytes | str, url: str, agents: tuple[str, ...]) -> bool:
+def is_allowed_by(robots_txt: bytes | str, url: str, agents: tuple[str, ...]) -> bool:
     """Whether a robots.txt of these bytes allows the URL."""
     raw = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
     return read_rules(raw, agents).allows(url)
 
 
-def plan_of(
+def plan_crawl(
     urls: float,
     hosts: float,
     pages_per_day: float | None,

@@ -1,44 +1,43 @@
-"""The phases as methods."""
+"""The phases as methods: inject, generate, fetch, parse and updatedb.
+
+Each checks its settings, the segments it is to work on and the lock before Spark starts; the
+command line calls the same methods.
+"""
 
 from __future__ import annotations
 
-import logging
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crawl.clock import SystemClock
-from crawl.errors import UsageError
+from crawl.config import Config
+from crawl.errors import EnvironmentFault
+from crawl.facade.arguments import (
+    check_number,
+    check_text,
+    check_whole_number,
+    file_paths,
+    seed_lines,
+    segment_names,
+)
 from crawl.facade.base import Handle
-from crawl.facade.results import PhaseResult, RunResult
-from crawl.fetcher.task import STOP
-from crawl.model.report import Report
-from crawl.phases import fetch, generate, inject, parse, rebucket, updatedb
-from crawl.phases.fetch import FetchOptions
-from crawl.phases.generate import GenerateOptions
-from crawl.phases.inject import InjectOptions
-from crawl.phases.parse import ParseOptions
-from crawl.phases.snapshots import collect_garbage, roll_back
-from crawl.phases.updatedb import UpdateDbOptions
-from crawl.rounds import Ending, Loop, RoundOptions, Step
-from crawl.rounds.interrupt import asks_first
-from crawl.rounds.loop import check as check_rounds
-from crawl.rounds.loop import round_options
-from crawl.rounds.on_spark import run_rounds
-from crawl.rounds.results import RoundDone
-from crawl.storage.checking import check
-from crawl.storage.repair import repair
-from crawl.storage.segments import CONTENT, Segment
-from crawl.urls.resolve import system_resolver
+from crawl.facade.prechecks import require_segments, require_unlocked
+from crawl.facade.results import Interrupted, PhaseResult, phase_result
+from crawl.spark.runners import JVMDied
+from crawl.storage.crawl_dir import CrawlDir
 
-_log = logging.getLogger("crawl")
-_TOP_N = RoundOptions().top_n
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from crawl.phases.generate import Matching
 
 
 class Phases(Handle):
-    """Everything that changes a crawl."""
+    """The phases of a crawl."""
 
     def inject(
         self,
@@ -58,9 +57,14 @@ class Phases(Handle):
             >>> web.inject(["https://example.org/", "https://example.com/\\tnutch.score=2"])
             >>> web.inject(files="seeds.txt")
         """
-        with self._working(), self._seeds(urls, files) as seeds:
+        from crawl.phases import inject
+        from crawl.phases.inject import InjectOptions
+        from crawl.storage.seeds import plan_seeds
+
+        with self._working():
+            lines, paths = seed_lines(urls), file_paths(files)
             options = InjectOptions(
-                seeds,
+                paths,
                 overwrite=overwrite,
                 update=update,
                 filter=filter,
@@ -69,10 +73,19 @@ class Phases(Handle):
                 force=force,
             )
             inject.check(self._config, options)
+            if paths or not lines:
+                plan_seeds(list(paths))
             self._directory.require_writable()
-            with self._runner() as runner:
+            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            with self._seed_files(lines, paths) as seeds, self._runner() as runner:
+                options = replace(options, seeds=seeds)
                 done = inject.run(runner, self._directory, self._config, options, SystemClock())
-        return _result(done.report, snapshot=done.snapshot.number, remarks=(done.took_over,))
+        return phase_result(
+            done.report,
+            snapshot=done.snapshot.number,
+            db_urls=done.snapshot.rows,
+            remarks=(done.took_over,),
+        )
 
     def generate(
         self,
@@ -81,61 +94,106 @@ class Phases(Handle):
         num_fetchers: int | None = None,
         max_num_segments: int | None = None,
         add_days: float = 0.0,
+        expr: str | None = None,
         filter: bool | None = None,
         normalize: bool | None = None,
         force: bool = False,
     ) -> PhaseResult:
         """Selects the due URLs with the highest scores into new segments; none where nothing
-        is due.
+        is due. `expr`: only records for which this Spark SQL condition holds.
 
             >>> web.generate(top_n=1000).segments
         """
+        from crawl.phases import generate
+        from crawl.phases.generate import GenerateOptions
+        from crawl.urls.resolve import system_resolver
+
         with self._working():
+            check_whole_number("top_n", top_n)
+            check_whole_number("num_fetchers", num_fetchers)
+            check_whole_number("max_num_segments", max_num_segments)
+            check_number("add_days", add_days)
+            check_text("expr", expr)
             self._directory.require_crawldb()
             options = GenerateOptions(
                 top_n=top_n,
-                num_fetchers=num_fetchers or self._cores(),
                 max_num_segments=max_num_segments,
                 add_days=add_days,
+                expr=expr,
                 filter=filter,
                 normalize=normalize,
                 force=force,
             )
             generate.check(self._config, options)
-            with self._runner() as runner:
+            self._directory.require_writable()
+            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            with self._spark_session() as session, self._runner() as runner:
+                cores = int(session.sparkContext.defaultParallelism)
                 done = generate.run(
-                    *(runner, self._directory, self._config, options, SystemClock()),
+                    runner,
+                    self._directory,
+                    self._config,
+                    replace(options, num_fetchers=num_fetchers or cores),
+                    SystemClock(),
                     resolver=system_resolver,
+                    matching=None if expr is None else _matching(session, self._directory, expr),
                 )
-        return _result(done.report, segments=done.segments, remarks=(done.took_over,))
+        return phase_result(done.report, segments=done.segments, remarks=(done.took_over,))
 
-    def fetch(self, segment: str | None = None, *, force: bool = False) -> PhaseResult:
+    def fetch(
+        self, segment: str | None = None, *, threads: int | None = None, force: bool = False
+    ) -> PhaseResult:
         """Fetches a segment politely: the named one, or the oldest that is not fetched yet.
 
-        An interrupt (Ctrl-C, or the kernel's) ends it in good order before KeyboardInterrupt is
-        raised: what is fetched is kept, and the same call goes on with the rest.
+        An interrupt (Ctrl-C, or the kernel's) stops it gracefully before KeyboardInterrupt is
+        raised: what is fetched is kept, and the same call resumes it.
 
             >>> web.fetch().counters["records"]
         """
+        from crawl.fetcher.task import STOP
+        from crawl.phases import fetch
+        from crawl.phases.fetch import FetchOptions
+        from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
+
         with self._working():
-            fetch.check(self._config)
+            check_text("segment", segment)
+            check_whole_number("threads", threads)
+            config = _with_threads(self._config, threads)
+            fetch.check(config)
+            require_segments(self._directory, (segment,) if segment else ())
             chosen = fetch.choose(self._directory, segment)
+            require_unlocked(chosen.folder, config, force=force)
             options = FetchOptions(chosen.name, force)
-            clock = SystemClock()
-            with (
-                self._runner(quiet=True) as runner,
-                asks_first(partial(_ask_to_stop, chosen), "fetch", _log.info) as interrupted,
-                self._displays.fetch(chosen),
-            ):
-                done = fetch.run(runner, self._directory, self._config, options, clock, interrupted)
-            if interrupted():
-                raise KeyboardInterrupt
-        return _result(
+            displays = self._hooks.displays()
+            interrupted: Callable[[], bool] = bool  # not yet
+            try:
+                with (
+                    terminated_as_interrupted(),
+                    self._runner(quiet=True) as runner,
+                    asks_first(
+                        lambda: chosen.folder.write(STOP, b""), "fetch", displays.notice
+                    ) as interrupted,
+                    displays.fetch(chosen),
+                ):
+                    done = fetch.run(
+                        runner, self._directory, config, options, SystemClock(), interrupted
+                    )
+            except JVMDied as error:
+                self._drop_session()
+                message = "Spark's JVM died; fetched pages are kept, run the same command to resume"
+                if not interrupted():
+                    raise EnvironmentFault(message) from error
+                # by the same signal, which was sent to all processes at once
+                raise Interrupted(message) from error
+        result = phase_result(
             done.report,
             segments=(done.segment,),
             complete=done.complete,
             remarks=(done.took_over,),
         )
+        if interrupted():
+            raise Interrupted("interrupted", result)
+        return result
 
     def parse(
         self,
@@ -151,17 +209,25 @@ class Phases(Handle):
 
             >>> web.parse().counters["outlinks_kept"]
         """
+        from crawl.phases import parse
+        from crawl.phases.parse import ParseOptions
+        from crawl.storage.segments import CONTENT
+
         with self._working():
+            check_text("segment", segment)
             parse.check(self._config)
+            require_segments(self._directory, (segment,) if segment else ())
             chosen = parse.choose(self._directory, segment, reparse=reparse)
+            self._directory.require_writable()
+            require_unlocked(chosen.folder, self._config, force=force)
             options = ParseOptions(chosen.name, reparse, filter, normalize, force)
             pages = chosen.require(CONTENT).rows
             with (
                 self._runner(rows=pages, quiet=True) as runner,
-                self._displays.parse(chosen),
+                self._hooks.displays().parse(chosen),
             ):
                 done = parse.run(runner, self._directory, self._config, options, SystemClock())
-        return _result(done.report, segments=(done.segment,), remarks=(done.took_over,))
+        return phase_result(done.report, segments=(done.segment,), remarks=(done.took_over,))
 
     def updatedb(
         self,
@@ -177,139 +243,38 @@ class Phases(Handle):
 
             >>> web.updatedb().counters["urls_new"]
         """
+        from crawl.phases import updatedb
+        from crawl.phases.updatedb import UpdateDbOptions
+
         with self._working():
             options = UpdateDbOptions(
-                _names(segments),
+                segment_names(segments),
                 additions=additions,
                 filter=filter,
                 normalize=normalize,
                 force=force,
             )
             updatedb.check(self._config, options)
+            require_segments(self._directory, options.segments)
+            updatedb.choose(self._directory, options)
+            self._directory.require_writable()
+            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
             with self._runner() as runner:
                 done = updatedb.run(runner, self._directory, self._config, options, SystemClock())
-        return _result(
+        return phase_result(
             done.report,
             snapshot=done.snapshot.number,
+            db_urls=done.snapshot.rows,
             segments=done.segments,
             remarks=(*done.remarks, done.took_over),
         )
 
-    def run(
-        self,
-        *,
-        rounds: int | None = None,
-        until_empty: bool = False,
-        urls: Iterable[str] = (),
-        files: Iterable[str | Path] | str | Path = (),
-        top_n: int = _TOP_N,
-        num_fetchers: int | None = None,
-        threads: int | None = None,
-        time_limit_min: float | None = None,
-        wait: str | None = None,
-        force: bool = False,
-    ) -> RunResult:
-        """Crawls in rounds of generate, fetch, parse and updatedb; one, unless told otherwise.
-
-        A round that was interrupted is finished first. `until_empty`: any number of rounds,
-        until nothing is due; `wait` ("10m"): look again after that time where nothing is.
-        `urls` and `files` are injected first, as `inject` does.
-
-            >>> web.run(rounds=2).rounds[0].fetched
-        """
-        loop = Loop.of(rounds, wait, until_empty=until_empty)
-        with self._working(), self._seeds(urls, files) as seeds:
-            if not seeds:
-                self._directory.require_crawldb()
-            options = round_options(
-                self._config,
-                top_n=top_n,
-                num_fetchers=num_fetchers,
-                threads=threads,
-                time_limit_min=time_limit_min,
-            )
-            check_rounds(self._config, options, seeds)
-            self._directory.require_writable()
-            self._spark()
-            done = run_rounds(
-                *(self._spark_options, self._directory, self._config, options, loop),
-                seeds=seeds,
-                witness=_Logged(),
-                displays=self._displays,
-                force=force,
-            )
-        if done.ending is Ending.INTERRUPTED:
-            raise KeyboardInterrupt
-        return RunResult(done.ending.name.lower(), done.rounds)
-
-    def rebucket(self, buckets: int, *, force: bool = False) -> PhaseResult:
-        """Gives a grown CrawlDb more buckets: a multiple of the present number.
-
-        >>> web.rebucket(64).snapshot
-        """
-        with self._working():
-            rebucket.check(self._directory.require_crawldb(), buckets)
-            with self._runner() as runner:
-                snapshot = rebucket.run(
-                    runner, self._directory, self._config, buckets, SystemClock(), force=force
-                )
-        return PhaseResult("rebucket", {"urls": snapshot.rows}, {}, snapshot=snapshot.number)
-
-    def rollback(self, to: int | None = None, *, force: bool = False) -> PhaseResult:
-        """Makes an older state of the CrawlDb the current one: the one before, or number `to`.
-        Nothing is deleted, and rolling forward is the same call.
-
-            >>> web.rollback().snapshot
-        """
-        with self._working():
-            snapshot, remark = roll_back(
-                self._directory, self._config, SystemClock(), to, force=force
-            )
-        counters = {"urls": snapshot.rows}
-        return PhaseResult(
-            "rollback", counters, {}, snapshot=snapshot.number, remarks=_lines(remark)
-        )
-
-    def gc(self, keep: int | None = None, *, force: bool = False) -> PhaseResult:
-        """Forgets old snapshots of the CrawlDb, and deletes the files that no kept one names.
-
-        >>> web.gc(keep=1).counters["files_deleted"]
-        """
-        with self._working():
-            collected = collect_garbage(
-                self._directory, self._config, SystemClock(), keep, force=force
-            )
-        counters = {
-            "snapshots_forgotten": len(collected.forgotten),
-            "snapshots_kept": len(collected.kept),
-            "files_deleted": collected.files_deleted,
-        }
-        return PhaseResult(
-            "gc", counters, {}, snapshot=collected.kept[-1], remarks=_lines(collected.took_over)
-        )
-
-    def repair(self, *, deep: bool = False, force: bool = False) -> list[str]:
-        """Goes back to the newest whole state; what is damaged goes to the folder `quarantine`
-        of the crawl, and nothing is deleted. Says what was done, a line each.
-
-            >>> web.repair()
-        """
-        with self._working():
-            found = check(self._directory, deep=deep)
-            if not found.faults:
-                return []
-            return repair(self._directory, found, self._config, SystemClock(), force=force)
-
     @contextmanager
-    def _seeds(
-        self, urls: Iterable[str], files: Iterable[str | Path] | str | Path
-    ) -> Iterator[tuple[str, ...]]:
-        """The seed files to inject; URLs that were given become one in the crawl's folder, where
+    def _seed_files(self, lines: list[str], paths: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """The seed files to inject. URLs that were given become one in the crawl's folder, where
         every executor can read it, for as long as the block runs."""
-        paths = [str(files)] if isinstance(files, str | Path) else [str(path) for path in files]
-        lines = _seed_lines(urls)
         if not lines:
-            yield tuple(paths)
+            yield paths
             return
         name = f".seeds-{uuid.uuid4().hex[:8]}.txt"
         folder = self._directory.folder
@@ -320,64 +285,15 @@ class Phases(Handle):
             folder.delete(name)
 
 
-def _seed_lines(urls: Iterable[str]) -> list[str]:
-    if isinstance(urls, str):
-        urls = [urls]
-    lines = []
-    for url in urls:
-        if not isinstance(url, str):
-            raise UsageError(f"a URL is a text, not {url!r}; seed files go by `files=`")
-        if "://" not in url:
-            raise UsageError(f"{url!r} is no URL; seed files go by `files=`")
-        if "\n" in url or "\r" in url:
-            raise UsageError(f"{url!r}: a URL has no line break in it")
-        lines.append(url)
-    return lines
+def _with_threads(config: Config, threads: int | None) -> Config:
+    if threads is None:
+        return config
+    return config.with_values({"fetcher.threads.fetch": threads}, "--threads")
 
 
-class _Logged:
-    """Tells Python's logging how the rounds go."""
+def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:
+    """Finds the records for which a Spark SQL condition holds."""
+    from crawl.spark.expr import checked, matching_rows
 
-    def begins(self, step: Step, segments: tuple[str, ...]) -> None:
-        _log.info("%s %s", step.name, " ".join(segments))
-
-    def remarks(self, step: Step, line: str) -> None:
-        _log.warning("%s: %s", step.name, line)
-
-    def closes(self, done: RoundDone) -> None:
-        _log.info("round %d: %d fetched, %d new", done.number, done.fetched, done.new)
-
-    def waits(self, seconds: float) -> None:
-        _log.info("nothing to fetch now; looking again in %.0f s", seconds)
-
-
-def _ask_to_stop(segment: Segment) -> None:
-    segment.folder.write(STOP, b"")
-
-
-def _names(segments: Iterable[str]) -> tuple[str, ...]:
-    return (segments,) if isinstance(segments, str) else tuple(segments)
-
-
-def _lines(*lines: str | None) -> tuple[str, ...]:
-    return tuple(line for line in lines if line)
-
-
-def _result(
-    report: Report,
-    *,
-    snapshot: int | None = None,
-    segments: tuple[str, ...] = (),
-    complete: bool = True,
-    remarks: tuple[str | None, ...] = (),
-) -> PhaseResult:
-    return PhaseResult(
-        report.phase,
-        dict(report.counters),
-        dict(report.durations_s),
-        snapshot,
-        segments,
-        complete,
-        _lines(*remarks),
-        report.as_dict(),
-    )
+    checked(session, expr)
+    return lambda snapshot, scratch: matching_rows(session, directory, snapshot, expr, scratch)

@@ -1,88 +1,81 @@
-"""How far a fetch or a parse is, in a notebook or a terminal, by tqdm, which knows both.
+"""Shows how far a fetch or a parse is, on whatever display the caller has: a terminal's, or a
+notebook's bar by tqdm.
 
-It is an optional package: without it nothing is shown, and everything works.
+tqdm is an optional package: without it nothing is shown, and everything works.
 """
 
 from __future__ import annotations
 
-import threading
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from crawl.clock import SystemClock
+from crawl.clock import Clock, SystemClock
 from crawl.inspect import fetch_progress, parse_progress
 from crawl.rounds.on_spark import Displays
 from crawl.storage.segments import Segment
+from crawl.telemetry.progress import ProgressDisplay, ProgressView, shown_progress
 
-_EVERY_S = 0.5
+_log = logging.getLogger("crawl")
 
-
-class _Figures(Protocol):
-    @property
-    def done(self) -> int: ...
-
-    @property
-    def urls(self) -> int: ...
-
-    @property
-    def pace(self) -> str: ...
+MakeDisplay = Callable[[str], ProgressDisplay]
+"""Makes the display of a phase, by its name."""
 
 
-def notebook_displays(*, quiet: bool) -> Displays:
-    """A bar for each long step; none where `quiet`, or where tqdm is not installed."""
-    if quiet:
-        return Displays()
+def phase_displays(make_display: MakeDisplay, notice: Callable[[str], None]) -> Displays:
+    """The displays of a fetch and of a parse; `notice` is given lines for the user."""
+    return Displays(partial(show_fetch, make_display), partial(show_parse, make_display), notice)
+
+
+@contextmanager
+def show_fetch(make_display: MakeDisplay, segment: Segment) -> Iterator[None]:
+    """Shows how far the fetch of a segment is while the block runs."""
+
+    def look() -> ProgressView | None:
+        progress = fetch_progress.progress_of(segment)
+        return progress if progress.parts else None
+
+    with shown_progress(make_display("fetch"), look):
+        yield
+
+
+@contextmanager
+def show_parse(
+    make_display: MakeDisplay, segment: Segment, clock: Clock | None = None
+) -> Iterator[None]:
+    """Shows how far the parse of a segment is while the block runs."""
+    clock = clock or SystemClock()
+    started = clock.monotonic()
+
+    def look() -> ProgressView:
+        return parse_progress.progress_of(segment, clock.monotonic() - started)
+
+    with shown_progress(make_display("parse"), look):
+        yield
+
+
+def notebook_displays() -> Displays:
+    """A bar for each long phase; none where tqdm is not installed."""
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        return Displays()
-    return Displays(partial(_show_fetch, tqdm), partial(_show_parse, tqdm))
+        return Displays(notice=_log.info)
+    return phase_displays(partial(NotebookBar, tqdm), _log.info)
 
 
-@contextmanager
-def _show_fetch(bars: Any, segment: Segment) -> Iterator[None]:
-    with _shown(bars, "fetch", lambda: fetch_progress.progress_of(segment)):
-        yield
+class NotebookBar:
+    """A bar by tqdm, which knows notebooks and terminals."""
 
+    poll_seconds = 0.5
 
-@contextmanager
-def _show_parse(bars: Any, segment: Segment) -> Iterator[None]:
-    clock = SystemClock()
-    began = clock.monotonic()
+    def __init__(self, tqdm: Callable[..., Any], label: str) -> None:
+        self._bar = tqdm(total=None, desc=label, unit="URL", leave=False)
 
-    def asked() -> parse_progress.ParseProgress:
-        return parse_progress.progress_of(segment, clock.monotonic() - began)
+    def show(self, view: ProgressView) -> None:
+        self._bar.total, self._bar.n = view.total, view.done
+        self._bar.set_postfix_str(view.pace, refresh=True)
 
-    with _shown(bars, "parse", asked):
-        yield
-
-
-@contextmanager
-def _shown(bars: Any, phase: str, asked: Callable[[], _Figures]) -> Iterator[None]:
-    """Asks now and then from a thread of its own, since the caller waits for Spark."""
-    over = threading.Event()
-    bar = bars(total=None, desc=phase, unit="URL", leave=False)
-
-    def tell() -> None:
-        try:
-            progress = asked()
-        except Exception:
-            return  # the phase must not suffer from its display
-        bar.total, bar.n = progress.urls, progress.done
-        bar.set_postfix_str(progress.pace, refresh=True)
-
-    def watch() -> None:
-        while not over.wait(_EVERY_S):
-            tell()
-
-    watcher = threading.Thread(target=watch, name=f"{phase}-progress", daemon=True)
-    watcher.start()
-    try:
-        yield
-        tell()
-    finally:
-        over.set()
-        watcher.join()
-        bar.close()
+    def close(self) -> None:
+        self._bar.close()

@@ -4,29 +4,18 @@ ordinary size."""
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from crawl.buckets.dump import as_record
-from crawl.buckets.explain import explain
-from crawl.buckets.lookup import find_record
-from crawl.buckets.robots_verdict import last_verdict
 from crawl.clock import SystemClock
-from crawl.config.properties import DB_STATS_SCORE_QUANTILES
+from crawl.facade.arguments import check_number, check_text, check_whole_number
 from crawl.facade.base import Handle
-from crawl.fetcher.drivers.simulate import Latency
-from crawl.inspect.explanation import explanation_values
-from crawl.inspect.segments import hosts_left_alone, segments_status
-from crawl.inspect.simulation import segment_source, simulate
-from crawl.inspect.snapshots import snapshots_kept
-from crawl.inspect.statistics import statistics
-from crawl.interfaces.chains import NormalizerChain
-from crawl.interfaces.urlnormalizer import Scope
-from crawl.model.records import to_records
-from crawl.phases import readdb
-from crawl.storage.checking import check
+from crawl.facade.prechecks import require_folder, require_segments
 from crawl.storage.manifest import Snapshot
 
 _log = logging.getLogger("crawl")
+
+Answer = TypeVar("Answer")
 
 
 class Readers(Handle):
@@ -37,6 +26,8 @@ class Readers(Handle):
 
         >>> web.status()[-1]["state"]
         """
+        from crawl.inspect.segments import segments_status
+
         with self._working():
             self._directory.require_crawldb()
             return segments_status(self._directory, self._config, SystemClock())
@@ -46,6 +37,8 @@ class Readers(Handle):
 
         >>> web.hosts_left_alone()[0]["until"]
         """
+        from crawl.inspect.segments import hosts_left_alone
+
         with self._working():
             return hosts_left_alone(self._directory, self._config, SystemClock())
 
@@ -54,12 +47,19 @@ class Readers(Handle):
 
         >>> web.stats()["status"]["db_fetched"]
         """
-        with self._working():
-            found = self._snapshot(snapshot)
+        from crawl.config.properties import DB_STATS_SCORE_QUANTILES
+        from crawl.inspect.statistics import statistics
+        from crawl.phases import readdb
+
+        def count(found: Snapshot) -> dict[str, Any]:
             with self._runner(rows=found.rows) as runner:
                 counted = readdb.stats(runner, self._directory, found, by_host=hosts > 0)
             quantiles = counted.quantiles(self._config[DB_STATS_SCORE_QUANTILES])
             return statistics(counted, quantiles, found, hosts)
+
+        with self._working():
+            check_whole_number("hosts", hosts, least=0)
+            return self._read(count, snapshot)
 
     def lookup(self, url: str, *, snapshot: int | None = None) -> dict[str, Any] | None:
         """The CrawlDb's record of one URL, from a CrawlDb of any size; None where it is not
@@ -67,34 +67,45 @@ class Readers(Handle):
 
             >>> web.lookup("https://example.org/")["statusName"]
         """
+        from crawl.buckets.dump import as_record
+        from crawl.inspect.lookup import find_datum
+
         with self._working():
-            found = self._snapshot(snapshot)
-            normal = NormalizerChain.from_config(self._config, Scope.DEFAULT).normalize(url)
-            for form in dict.fromkeys(filter(None, (url, normal))):
-                row = find_record(self._directory.crawldb.folder, found, form)
-                if row is not None:
-                    ((known_as, datum),) = to_records(row)
-                    return as_record(known_as, datum)
-            return None
+            check_text("url", url)
+            found = self._read(
+                lambda state: find_datum(self._directory, state, url, self._config), snapshot
+            )
+        return None if found is None else as_record(*found)
 
     def top(self, count: int, *, min_score: float | None = None) -> list[dict[str, Any]]:
         """The URLs with the highest scores, best first.
 
         >>> web.top(10)[0]["url"]
         """
-        with self._working():
-            found = self._snapshot(None)
+        from crawl.phases import readdb
+
+        def find(found: Snapshot) -> list[dict[str, Any]]:
             least = float("-inf") if min_score is None else min_score
             with self._runner(rows=found.rows) as runner:
                 best = readdb.top(runner, self._directory, found, count, least)
             return [{"score": entry.score, "url": entry.url} for entry in best]
+
+        with self._working():
+            check_whole_number("count", count)
+            check_number("min_score", min_score)
+            return self._read(find, None)
 
     def explain(self, url: str, *, inlinks: int = 5) -> dict[str, Any]:
         """All that is known of one URL, and why generate would select it or not.
 
         >>> web.explain("https://example.org/")["next"]
         """
+        from crawl.buckets.explain import explain
+        from crawl.buckets.robots_verdict import last_verdict
+        from crawl.inspect.explanation import explanation_values
+
         with self._working():
+            check_text("url", url)
             now_ms = SystemClock().now_ms()
             found = explain(self._directory, url, self._config, now_ms, most_inlinks=inlinks)
             return explanation_values(found, last_verdict(found.segments))
@@ -104,8 +115,10 @@ class Readers(Handle):
 
         >>> [state["snapshot"] for state in web.snapshots()]
         """
+        from crawl.inspect.snapshots import list_snapshots
+
         with self._working():
-            return snapshots_kept(self._directory, _log.warning)
+            return list_snapshots(self._directory, _log.warning)
 
     def check(self, *, deep: bool = False) -> list[dict[str, str]]:
         """What is damaged: every pointer, manifest and file is looked at; `deep` reads every
@@ -113,7 +126,10 @@ class Readers(Handle):
 
             >>> web.check()
         """
+        from crawl.storage.checking import check
+
         with self._working():
+            require_folder(self._directory)
             found = check(self._directory, deep=deep)
             return [{"path": fault.path, "fault": fault.fault} for fault in found.faults]
 
@@ -130,11 +146,21 @@ class Readers(Handle):
 
         >>> web.simulate(latency=0.3)["seconds"]
         """
+        from crawl.fetcher.drivers.simulate import Latency
+        from crawl.inspect.simulation import segment_source, simulate
+
         with self._working():
+            check_text("segment", segment)
+            check_whole_number("tasks", tasks)
+            require_segments(self._directory, (segment,) if segment else ())
             source = segment_source(self.address, segment)
             found = simulate(source, self._config, Latency(latency, spread), tasks=tasks, seed=seed)
             return found.values()
 
-    def _snapshot(self, number: int | None) -> Snapshot:
-        current = self._directory.require_crawldb()
-        return current if number is None else self._directory.crawldb.snapshot(number)
+    def _read(self, read: Callable[[Snapshot], Answer], number: int | None) -> Answer:
+        """What `read` makes of the current state of the CrawlDb, or of the one with a number."""
+        if number is None:
+            return self._directory.reading(read)
+        check_whole_number("snapshot", number)
+        self._directory.require_timeline()
+        return read(self._directory.crawldb.snapshot(number))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from crawl.counters import Counters
+from crawl.model.report import Report
 from crawl.rounds.results import RoundDone
 
 
@@ -15,12 +17,14 @@ class PhaseResult:
     """What one phase did."""
 
     phase: str
-    counters: Mapping[str, int]
+    counters: Counters
     """URLs, pages or links by what became of them, by name."""
     seconds: Mapping[str, float]
     """How long its steps took."""
     snapshot: int | None = None
     """The CrawlDb's new state, where the phase made one."""
+    db_urls: int | None = None
+    """How many URLs that state has."""
     segments: tuple[str, ...] = ()
     """The segments that it made or worked on."""
     complete: bool = True
@@ -35,12 +39,28 @@ class PhaseResult:
 
 
 @dataclass(frozen=True, slots=True)
+class GarbageResult(PhaseResult):
+    """What a garbage collection did."""
+
+    forgotten: tuple[int, ...] = ()
+    """The numbers of the snapshots that are gone."""
+    kept: tuple[int, ...] = ()
+    """Those of the snapshots that are kept, the current one last."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """What a run over rounds did."""
 
     ending: str
     """Why there was no further round: `rounds_done`, `nothing_due`, `stop_file` …"""
     rounds: tuple[RoundDone, ...]
+    hosts_waiting: int = 0
+    """Hosts with due URLs that the last generate left out, because they answer nothing."""
+    next_host_ms: int | None = None
+    """When the first of them may be asked again, in milliseconds since 1970."""
+    is_started: bool = True
+    """False where a stop file was there before the first step."""
 
     def _repr_html_(self) -> str:
         columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]
@@ -57,6 +77,38 @@ class RunResult:
             for done in self.rounds
         ]
         return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal stopped the work gracefully: what is done is kept; the same call resumes it."""
+
+    def __init__(self, message: str, result: PhaseResult | RunResult | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+        """What was done until then; None where that is not known."""
+
+
+def phase_result(
+    report: Report,
+    *,
+    snapshot: int | None = None,
+    db_urls: int | None = None,
+    segments: tuple[str, ...] = (),
+    complete: bool = True,
+    remarks: tuple[str | None, ...] = (),
+) -> PhaseResult:
+    """The result of a phase by its report."""
+    return PhaseResult(
+        report.phase,
+        Counters(report.counters),
+        dict(report.durations_s),
+        snapshot,
+        db_urls,
+        segments,
+        complete,
+        tuple(line for line in remarks if line),
+        report.as_dict(),
+    )
 
 
 @dataclass(frozen=True, slots=True)

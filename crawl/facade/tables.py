@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crawl.datasets.files import PAGES, pages_of_segment, rows_of_files, shown
-from crawl.datasets.table import Table
 from crawl.errors import UsageError
+from crawl.facade.arguments import check_text, check_whole_number
 from crawl.facade.base import Handle
-from crawl.model import tables
 from crawl.nearest import nearest
 from crawl.storage.folder import Folder
 from crawl.storage.segments import (
@@ -27,14 +25,8 @@ from crawl.storage.segments import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_STORED = {
-    GENERATE: tables.CRAWL_GENERATE,
-    FETCH: tables.CRAWL_FETCH,
-    CONTENT: tables.CONTENT,
-    PARSE: tables.CRAWL_PARSE,
-    PARSE_DATA: tables.PARSE_DATA,
-    PARSE_TEXT: tables.PARSE_TEXT,
-}
+    from crawl.datasets.table import Table
+    from crawl.model import tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +73,7 @@ class SegmentTables:
     def _table(self, part: str) -> Table:
         folder = self.segment.part_folder(part)
         paths = [file.path for file in self.segment.require(part).files]
-        return _of_files(f"{self.name}/{part}", _STORED[part], folder, paths)
+        return _table_of_files(f"{self.name}/{part}", _stored(part), folder, paths)
 
 
 class Tables(Handle):
@@ -92,12 +84,15 @@ class Tables(Handle):
 
         >>> web.crawldb().select("url", "score").where(("score", ">", 1.0)).to_arrow()
         """
+        from crawl.model import tables
+
         with self._working():
+            check_whole_number("snapshot", snapshot)
             found = self._directory.require_crawldb()
             if snapshot is not None:
                 found = self._directory.crawldb.snapshot(snapshot)
             paths = [file.path for file in found.files]
-            return _of_files("crawldb", tables.CRAWLDB, self._directory.crawldb.folder, paths)
+            return _table_of_files("crawldb", tables.CRAWLDB, self._directory.crawldb.folder, paths)
 
     def pages(self) -> Table:
         """Every page that was parsed, as its newest fetch has it: url, title, text, language …
@@ -111,6 +106,7 @@ class Tables(Handle):
     def segments(self) -> list[str]:
         """The names of the segments, oldest first."""
         with self._working():
+            self._directory.require_crawldb()
             return [segment.name for segment in self._directory.segments.generated()]
 
     def segment(self, name: str) -> SegmentTables:
@@ -118,6 +114,7 @@ class Tables(Handle):
 
         >>> web.segment(web.segments()[-1]).fetch().to_pandas()
         """
+        check_text("name", name)
         known = self.segments()
         if name not in known:
             near = nearest(name, known)
@@ -130,6 +127,7 @@ class Tables(Handle):
         >>> web.dataframe(web.crawldb()).groupBy("status").count()
         """
         with self._working():
+            from crawl.datasets.files import PAGES
             from crawl.spark.dataframes import dataframe_of, newest_of
 
             spark, parts, conditions = self._spark(), table.parts, table.conditions
@@ -140,11 +138,31 @@ class Tables(Handle):
             return found.select(*table.columns)
 
 
-def _of_files(name: str, table: tables.Table, folder: Folder, paths: Iterable[str]) -> Table:
+def _stored(part: str) -> tables.Table:
+    """The table that a part of a segment holds."""
+    from crawl.model import tables
+
+    return {
+        GENERATE: tables.CRAWL_GENERATE,
+        FETCH: tables.CRAWL_FETCH,
+        CONTENT: tables.CONTENT,
+        PARSE: tables.CRAWL_PARSE,
+        PARSE_DATA: tables.PARSE_DATA,
+        PARSE_TEXT: tables.PARSE_TEXT,
+    }[part]
+
+
+def _table_of_files(name: str, table: tables.Table, folder: Folder, paths: Iterable[str]) -> Table:
+    from crawl.datasets.files import rows_of_files, shown
+    from crawl.datasets.table import Table
+
     parts = tuple(partial(rows_of_files, [(folder, path)]) for path in paths)
     return Table(name, shown(table).schema, parts)
 
 
 def _pages(segments: Sequence[Segment]) -> Table:
+    from crawl.datasets.files import PAGES, pages_of_segment
+    from crawl.datasets.table import Table
+
     newest_first = tuple(partial(pages_of_segment, segment) for segment in reversed(segments))
     return Table("pages", PAGES.schema, newest_first, unique="url")

@@ -1,5 +1,5 @@
-"""How far a running fetch is, by what its tasks last told
-(crawl/fetcher/reporting/task_monitor.py), so that another shell can ask too."""
+"""How far a running fetch is, by what its tasks last reported
+(crawl/fetcher/reporting/watch.py), so that another shell can ask too."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _STALE_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class FetchProgress:
     """All parts together."""
 
     parts: int
-    """That have told anything yet."""
-    urls: int
-    """Those of the list, and redirects and links that are followed."""
+    """Those that have reported anything yet."""
+    total: int
+    """The URLs of the list, and redirects and links that are followed."""
     done: int
     pages_per_s: float
     kb_per_s: float
@@ -45,12 +45,12 @@ class Progress:
     """Servers that cannot be asked for a while, the first of them first: host, why, until_ms."""
 
     @classmethod
-    def of(cls, parts: Sequence[dict[str, Any]], urls: int, now_ms: int = 0) -> Progress:
-        """`urls`: those of the list. What was told long before `now_ms` says nothing of the
-        present pace."""
+    def of(cls, parts: Sequence[dict[str, Any]], urls: int, now_ms: int = 0) -> FetchProgress:
+        """`urls`: those of the list. What was reported long before `now_ms` says nothing
+        about the present pace."""
         fresh = [part for part in parts if now_ms - part.get("told_ms", now_ms) <= _STALE_MS]
 
-        def total(name: str) -> float:
+        def sum_of(name: str) -> float:
             return float(sum(part.get(name, 0) for part in parts))
 
         def rate(name: str) -> float:
@@ -61,13 +61,13 @@ class Progress:
             errors.update(part.get("errors", {}))
         return cls(
             len(parts),
-            urls + int(total("followed")),
-            int(total("done")),
+            urls + int(sum_of("followed")),
+            int(sum_of("done")),
             rate("pages_per_s"),
             rate("kb_per_s"),
-            int(total("busy_threads")),
-            int(total("queues_ready")),
-            int(total("queues_waiting")),
+            int(sum_of("busy_threads")),
+            int(sum_of("queues_ready")),
+            int(sum_of("queues_waiting")),
             errors,
             max((part.get("longest_queue_s", 0.0) for part in parts), default=0.0),
             tuple(
@@ -82,38 +82,38 @@ class Progress:
     def seconds_left(self) -> float:
         """No less than the longest queue's own chain of pauses, nor than the rest takes at
         the present pace."""
-        left = max(0, self.urls - self.done)
-        return max(self.longest_queue_s, left / self.pages_per_s if self.pages_per_s > 0 else 0.0)
+        undone = max(0, self.total - self.done)
+        return max(self.longest_queue_s, undone / self.pages_per_s if self.pages_per_s > 0 else 0.0)
 
     @property
     def pace(self) -> str:
         """How it goes; what is waited for comes first where nobody can be asked."""
         is_idle = not self.threads and not self.ready and self.waits
-        told = (
+        rates = (
             f"{self.pages_per_s:,.0f} pages/s, {self.kb_per_s:,.0f} kB/s,"
             f" {self.threads:,} threads busy, {self.ready:,} queues ready,"
-            f" {self.waiting:,} waiting{self._errors}"
+            f" {self.waiting:,} waiting{self._errors_text}"
         )
         if not self.waits:
-            return told
-        return f"{self._awaited}, {told}" if is_idle else f"{told}, {self._awaited}"
+            return rates
+        return f"{self._waits_text}, {rates}" if is_idle else f"{rates}, {self._waits_text}"
 
     @property
-    def left(self) -> str:
+    def remaining(self) -> str:
         return f"{timedelta(seconds=round(self.seconds_left))} to go"
 
     def __str__(self) -> str:
-        return f"{self.done:,} of {self.urls:,} URLs, {self.pace}, {self.left}"
+        return f"{self.done:,} of {self.total:,} URLs, {self.pace}, {self.remaining}"
 
     @property
-    def _awaited(self) -> str:
+    def _waits_text(self) -> str:
         wait = self.waits[0]
         until = as_text(int(wait["until_ms"])).split(" ", 1)[1]
         more = f" and {len(self.waits) - 1} more" if len(self.waits) > 1 else ""
         return f"waits for {printable(wait['host'])}{more} ({wait['why']}) until {until}"
 
     @property
-    def _errors(self) -> str:
+    def _errors_text(self) -> str:
         if not self.errors:
             return ""
         kinds = [f"{kind} {count:,}" for kind, count in self.errors.most_common(_KINDS_SHOWN)]
@@ -121,8 +121,8 @@ class Progress:
         return f", {self.errors.total():,} errors ({' '.join(kinds)}{more})"
 
 
-def progress_of(segment: Segment) -> Progress:
-    """What a running fetch last told."""
+def progress_of(segment: Segment) -> FetchProgress:
+    """What the tasks of a running fetch last reported."""
     generated = segment.require(GENERATE)
     found = []
     for part in [*(file.part for file in generated.files), cross_part_number(generated.files)]:
@@ -133,13 +133,13 @@ def progress_of(segment: Segment) -> Progress:
             continue  # being written at this moment
         if isinstance(content, dict) and "told_ms" in content and _is_usable(content):
             found.append(content)
-    return Progress.of(found, generated.rows, SystemClock().now_ms())
+    return FetchProgress.of(found, generated.rows, SystemClock().now_ms())
 
 
 def _is_usable(content: dict[str, Any]) -> bool:
     """Whether a part's word can be shown; a damaged file is passed over."""
     try:
-        str(Progress.of([content], 0))
+        str(FetchProgress.of([content], 0))
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
         return False
     return True

@@ -14,7 +14,7 @@ class ParseProgress:
     """All tasks together."""
 
     done: int
-    urls: int
+    total: int
     pages_per_s: float
     """Since somebody looks; 0 where that is not known."""
 
@@ -23,15 +23,15 @@ class ParseProgress:
         return f"{self.pages_per_s:,.0f} pages/s" if self.pages_per_s else ""
 
     @property
-    def left(self) -> str:
+    def remaining(self) -> str:
         if not self.pages_per_s:
             return ""
-        left = max(0, self.urls - self.done)
-        return f"{timedelta(seconds=round(left / self.pages_per_s))} to go"
+        undone = max(0, self.total - self.done)
+        return f"{timedelta(seconds=round(undone / self.pages_per_s))} to go"
 
     def __str__(self) -> str:
-        told = f"{self.done:,} of {self.urls:,} pages"
-        return f"{told}, {self.pace}, {self.left}" if self.pages_per_s else told
+        pages = f"{self.done:,} of {self.total:,} pages"
+        return f"{pages}, {self.pace}, {self.remaining}" if self.pages_per_s else pages
 
 
 def progress_of(segment: Segment, seconds: float = 0.0) -> ParseProgress:

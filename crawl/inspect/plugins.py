@@ -15,7 +15,7 @@ from crawl.interfaces.registry import INTERFACES, Interface, Resolved, available
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PluginLine:
     """One plugin of one interface."""
 
     interface: str
@@ -26,32 +26,32 @@ class Listed:
     target: str
 
 
-def plugins_listed(config: Config) -> list[Listed]:
+def list_plugins_of(config: Config) -> list[PluginLine]:
     """Those of every interface."""
-    return [line for interface in INTERFACES for line in _listed(interface, config)]
+    return [line for interface in INTERFACES for line in _plugins_of(interface, config)]
 
 
-def _listed(interface: Interface, config: Config) -> list[Listed]:
+def _plugins_of(interface: Interface, config: Config) -> list[PluginLine]:
     installed = available(interface.name)
     active = _active(interface, config)
     if active is None:
         if not installed:
-            return [Listed(interface.name, "-", "no", "none installed", interface.about)]
+            return [PluginLine(interface.name, "-", "no", "none installed", interface.about)]
         why = "no phase asks for this interface yet"
-        return [_not_active(plugin, why) for plugin in installed.values()]
+        return [_inactive_line(plugin, why) for plugin in installed.values()]
     used = {line.plugin for line in active}
     why = f"not in {interface.setting}"
     return [
         *active,
-        *(_not_active(plugin, why) for name, plugin in installed.items() if name not in used),
+        *(_inactive_line(plugin, why) for name, plugin in installed.items() if name not in used),
     ]
 
 
-def _active(interface: Interface, config: Config) -> list[Listed] | None:
+def _active(interface: Interface, config: Config) -> list[PluginLine] | None:
     """The active plugins; None where nothing in the configuration names any."""
     if interface.name in CHAINED:
         return [
-            _shown(
+            _active_line(
                 Resolved(each.interface, each.name, each.target),
                 f"{each.position} in scope {each.scope}" if each.scope else str(each.position),
                 f"{each.property} ({each.origin})",
@@ -59,20 +59,20 @@ def _active(interface: Interface, config: Config) -> list[Listed] | None:
             for each in describe(config)
             if each.interface == interface.name
         ]
-    declared = _declared().get(interface.setting)
+    declared = _declared_properties().get(interface.setting)
     if declared is None:
         return None
     value = config[declared]
     names = [value] if isinstance(value, str) else list(value)
     why = f"{interface.setting} ({config.origin(declared)})"
     return [
-        _shown(plugin, str(place), why)
+        _active_line(plugin, str(place), why)
         for place, plugin in enumerate(resolve(interface.name, names), start=1)
     ]
 
 
 @cache
-def _declared() -> dict[str, Property[Any]]:
+def _declared_properties() -> dict[str, Property[Any]]:
     return {**CORE, **{each.name: each for each in declared_properties()}}
 
 
@@ -80,13 +80,13 @@ CHAINED = ("urlnormalizer", "urlfilter")
 """The interfaces whose chains tell themselves what is in them."""
 
 
-def _shown(plugin: Resolved, place: str, why: str) -> Listed:
+def _active_line(plugin: Resolved, place: str, why: str) -> PluginLine:
     try:
         plugin.load()
     except PluginError as error:
-        return Listed(plugin.interface, plugin.name, "broken", str(error), plugin.target)
-    return Listed(plugin.interface, plugin.name, place, why, plugin.target)
+        return PluginLine(plugin.interface, plugin.name, "broken", str(error), plugin.target)
+    return PluginLine(plugin.interface, plugin.name, place, why, plugin.target)
 
 
-def _not_active(plugin: Resolved, why: str) -> Listed:
-    return Listed(plugin.interface, plugin.name, "no", why, plugin.target)
+def _inactive_line(plugin: Resolved, why: str) -> PluginLine:
+    return PluginLine(plugin.interface, plugin.name, "no", why, plugin.target)

@@ -28,7 +28,7 @@ class Setting:
     """Whether the value, or a part of it, is a secret and not shown."""
 
 
-def settings_shown(
+def settings_in_use(
     config: Config, properties: Iterable[Property[Any]], *, show_secrets: bool = False
 ) -> list[Setting]:
     """The properties with their values, and the settings that Spark is given, by key; what

@@ -20,7 +20,7 @@ from crawl.fetcher.drivers.simulate import (
 )
 from crawl.phases.fetch import choose
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.segments import GENERATE
+from crawl.storage.segments import GENERATE, segment_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def segment_source(crawl_dir: str, name: str | None) -> Source:
     if name is None:
         segment = choose(directory, None)
     else:
-        segment = directory.segments.segment(name.rstrip("/").rpartition("/")[2])
+        segment = directory.segments.segment(segment_name(name))
     manifest = segment.require(GENERATE)
     return Source(
         f"{crawl_dir}/segments/{segment.name}",
@@ -45,7 +45,7 @@ def segment_source(crawl_dir: str, name: str | None) -> Source:
     )
 
 
-def made_source(hosts: int, urls: int, skew: float, parts: int, seed: int) -> Source:
+def synthetic_source(hosts: int, urls: int, skew: float, parts: int, seed: int) -> Source:
     """So many URLs on so many hosts; the n-th has 1/n^skew as many as the first."""
     sizes = sizes_of_hosts(hosts, urls, skew)
     return Source(

@@ -11,7 +11,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 
 
-def snapshots_kept(directory: CrawlDir, notice: Callable[[str], None]) -> list[dict[str, Any]]:
+def list_snapshots(directory: CrawlDir, notice: Callable[[str], None]) -> list[dict[str, Any]]:
     """Every one that is kept, the current one last; `notice` is told of those that are damaged."""
     timeline = directory.require_timeline()
     rows = []

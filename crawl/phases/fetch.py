@@ -57,6 +57,7 @@ from crawl.storage.segments import (
     PartFile,
     PartManifest,
     Segment,
+    segment_name,
 )
 from crawl.telemetry.context import note
 
@@ -93,7 +94,7 @@ def check(config: Config) -> None:
 def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
     """The named segment, or the oldest whose fetch is not finished."""
     if name is not None:
-        segment = crawl_dir.segments.segment(name.rstrip("/").rpartition("/")[2])
+        segment = crawl_dir.segments.segment(segment_name(name))
         segment.require(GENERATE)
         manifest = segment.manifest(FETCH)
         if manifest is not None and manifest.complete:

@@ -33,6 +33,7 @@ from crawl.storage.segments import (
     PartFile,
     PartManifest,
     Segment,
+    segment_name,
 )
 from crawl.telemetry.context import note
 
@@ -73,7 +74,7 @@ def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> S
     """The named segment, or the oldest that is fetched and not parsed."""
     where = crawl_dir.address
     if name is not None:
-        segment = crawl_dir.segments.segment(name.rstrip("/").rpartition("/")[2])
+        segment = crawl_dir.segments.segment(segment_name(name))
         segment.require(GENERATE)
         fetched = segment.manifest(FETCH)
         if fetched is None or not fetched.complete:

@@ -47,7 +47,7 @@ from crawl.rules.same_pages import SamePagesRule
 from crawl.rules.updatedb import UpdateRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
+from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment, segment_name
 from crawl.storage.snapshot import Transaction
 from crawl.storage.split import SplitFile, destinations_of
 from crawl.telemetry.context import note
@@ -109,7 +109,7 @@ def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
     snapshot = crawl_dir.crawldb.current()
     inside = snapshot.applied if snapshot else {}
     if options.segments:
-        names = sorted({name.rstrip("/").rpartition("/")[2] for name in options.segments})
+        names = sorted({segment_name(name) for name in options.segments})
         return _named(crawl_dir, names, inside, force=options.force)
     return _all(crawl_dir, inside)
 

@@ -23,11 +23,11 @@ def asks_first(
     signals = 0
 
     def tell_and_ask() -> None:
-        notice(f"{what}: ending in good order; once more to end at once")
+        notice(f"{what}: stopping gracefully; interrupt again to stop at once")
         try:
             ask()
         except CrawlError as error:
-            notice(f"{what}: cannot be asked to end: {error}")
+            notice(f"{what}: cannot be stopped gracefully: {error}")
 
     def heard(_: int, __: FrameType | None) -> None:
         nonlocal signals

@@ -86,7 +86,7 @@ def run_rounds(
         pass
     except JVMDied as error:
         if not interrupted():
-            told = "Spark's JVM died; the same command goes on where this one was"
+            told = "Spark's JVM died; run the same command to resume"
             raise EnvironmentFault(told) from error
         # of the same signal, sent to all processes at once
     return Walked(Ending.INTERRUPTED, () if turning is None else tuple(turning.rounds))

@@ -147,6 +147,11 @@ class Segment:
         self.manifest_file(part).write(manifest.as_dict())
 
 
+def segment_name(given: str) -> str:
+    """The name of a segment that a user gave as a name or as a path."""
+    return given.rstrip("/").rpartition("/")[2]
+
+
 class Segments:
     """All segments of a crawl."""
 

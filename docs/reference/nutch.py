@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crawl.cli.nutch_words import NOT_YET, check_words
+
 from crawl.config.nutch_names import NUTCH_NAMES
 from crawl.errors import UsageError
 from reference.markdown import code, prose, sentence, table

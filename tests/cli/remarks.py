@@ -6,20 +6,21 @@ import threading
 
 import pytest
 
-from crawl.cli import showing
 from crawl.clock import SystemClock
+from crawl.telemetry.progress import LineDisplay
 
 
 class Remarks:
     """The lines so far, and whether there were any."""
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, told_by: str = "crawl.cli.showing.remark"
+        self, patch: pytest.MonkeyPatch, told_by: str = "crawl.cli.common.progress.remark"
     ) -> None:
         self.said: list[str] = []
         self._told = threading.Event()
         patch.setattr(told_by, self._hear)
-        patch.setattr(showing.Lines, "every_s", 0.01)
+        for seconds in ("poll_seconds", "first_line_seconds", "line_seconds"):
+            patch.setattr(LineDisplay, seconds, 0.01)
 
     def _hear(self, message: str) -> None:
         self.said.append(message)

@@ -93,7 +93,7 @@ def test_for_programs(crawl: Caller, crawled: str) -> None:
 def test_a_stranger(crawl: Caller, made: str) -> None:
     answer = crawl("explain", made, "http://h1.org/none")
     assert answer.code == 1
-    assert answer.err == "explain: nothing is known of http://h1.org/none\n"
+    assert answer.err == "explain: nothing is known about http://h1.org/none\n"
     assert "  not in the CrawlDb" in answer.out.splitlines()
     assert "  robots.txt      not known; --robots asks" in answer.out.splitlines()
     assert "snapshot" not in answer.out

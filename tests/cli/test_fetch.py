@@ -140,9 +140,9 @@ def test_a_jvm_that_dies_is_one_line(
     monkeypatch.setattr("crawl.phases.fetch.run", dies)
     answer = crawl("fetch", directory.address, "--conf", conf)
     assert answer.code == code
-    told = "Spark's JVM died; what is fetched is kept, and the same command goes on"
+    told = "Spark's JVM died; fetched pages are kept, run the same command to resume"
     assert told in answer.err
-    assert "fault of ours" not in answer.err
+    assert "internal error" not in answer.err
 
 
 def test_a_signal_before_the_first_request_is_not_forgotten(
@@ -164,7 +164,7 @@ def test_a_signal_before_the_first_request_is_not_forgotten(
         patched.setattr(fetch, "run", signalled_first)
         answer = crawl("fetch", directory.address, "--conf", conf, *slow)
     assert answer.code == 130, answer.err
-    assert "interrupted; the same command goes on with the rest" in answer.err
+    assert "interrupted; run the same command to resume" in answer.err
     assert directory.segments.segment(name).require(FETCH).complete is False
     assert crawl("fetch", directory.address, "--conf", conf).code == 0
     assert_one_record_each(directory, name, list(server.web.urls()))

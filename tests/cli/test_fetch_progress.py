@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from crawl.cli import showing
-from crawl.cli.displays import show_fetch
-from crawl.inspect.fetch_progress import Progress, progress_of
+from crawl.cli.common.progress import terminal_display, terminal_displays
+from crawl.facade.progress import show_fetch
+from crawl.inspect.fetch_progress import FetchProgress, progress_of
 from crawl.storage.segments import Segment
+from crawl.telemetry.progress import BarDisplay
 from tests.cli.remarks import Remarks
 from tests.phases.webs import listed
 
@@ -32,7 +33,7 @@ TOLD: dict[str, Any] = {
 
 def test_the_parts_are_added_up() -> None:
     other = TOLD | {"longest_queue_s": 3.0, "errors": {"http_503": 1, "low_speed": 1, "proxy": 1}}
-    progress = Progress.of([TOLD, other], 110)
+    progress = FetchProgress.of([TOLD, other], 110)
     assert str(progress) == (
         "60 of 110 URLs, 5 pages/s, 200 kB/s, 14 threads busy, 2 queues ready, 16 waiting,"
         " 6 errors (http_503 3 tls 1 low_speed 1 …), 0:00:12 to go"
@@ -40,7 +41,7 @@ def test_the_parts_are_added_up() -> None:
 
 
 def test_what_is_followed_is_counted_among_the_urls() -> None:
-    progress = Progress.of([TOLD | {"done": 242, "followed": 9}], 239)
+    progress = FetchProgress.of([TOLD | {"done": 242, "followed": 9}], 239)
     assert str(progress).startswith("242 of 248 URLs, ")
 
 
@@ -52,11 +53,11 @@ def test_the_time_that_is_left(
     done: int, pages_per_s: float, longest_s: float, left_s: float
 ) -> None:
     told = TOLD | {"done": done, "pages_per_s": pages_per_s, "longest_queue_s": longest_s}
-    assert Progress.of([told], 100).seconds_left == left_s
+    assert FetchProgress.of([told], 100).seconds_left == left_s
 
 
 def test_what_older_tasks_do_not_tell_is_nought() -> None:
-    progress = Progress.of([{"told_ms": 1, "done": 3}], 9)
+    progress = FetchProgress.of([{"told_ms": 1, "done": 3}], 9)
     assert (progress.done, progress.ready, progress.errors.total()) == (3, 0, 0)
 
 
@@ -66,25 +67,29 @@ WAIT = {"host": "dead.org", "why": "robots.txt unavailable", "until_ms": 1_800_0
 def test_what_is_waited_for_comes_first_where_nobody_can_be_asked() -> None:
     idle = TOLD | {"busy_threads": 0, "queues_ready": 0, "waits": [WAIT]}
     told = "waits for dead.org (robots.txt unavailable) until 08:00:00 UTC"
-    assert Progress.of([idle], 99).pace.startswith(f"{told}, 2 pages/s")
-    assert Progress.of([TOLD | {"waits": [WAIT]}], 99).pace.endswith(f"(http_503 2 tls 1), {told}")
+    assert FetchProgress.of([idle], 99).pace.startswith(f"{told}, 2 pages/s")
+    assert FetchProgress.of([TOLD | {"waits": [WAIT]}], 99).pace.endswith(
+        f"(http_503 2 tls 1), {told}"
+    )
 
 
 def test_of_several_waits_the_first_to_end_is_named() -> None:
     sooner = WAIT | {"host": "busy.org", "why": "Retry-After", "until_ms": 1_799_999_999_000}
-    progress = Progress.of([TOLD | {"waits": [WAIT]}, TOLD | {"waits": [sooner]}], 99)
+    progress = FetchProgress.of([TOLD | {"waits": [WAIT]}, TOLD | {"waits": [sooner]}], 99)
     assert "waits for busy.org and 1 more (Retry-After) until 07:59:59 UTC" in str(progress)
 
 
 def test_a_hosts_name_moves_no_cursor() -> None:
-    assert "\x1b" not in str(Progress.of([TOLD | {"waits": [WAIT | {"host": "a\x1b[2J.org"}]}], 99))
+    assert "\x1b" not in str(
+        FetchProgress.of([TOLD | {"waits": [WAIT | {"host": "a\x1b[2J.org"}]}], 99)
+    )
 
 
 def test_the_pace_is_that_of_tasks_that_still_fetch() -> None:
     fresh, now = TOLD | {"told_ms": 100_000}, 101_000
     ended = TOLD | {"told_ms": 100_000, "ended": True, "pages_per_s": 129.0}
     silent = TOLD | {"told_ms": 1, "pages_per_s": 129.0}
-    progress = Progress.of([fresh, ended, silent], 99, now)
+    progress = FetchProgress.of([fresh, ended, silent], 99, now)
     assert (progress.pages_per_s, progress.kb_per_s) == (2.5, 100.0)
     assert progress.done == 90
 
@@ -100,12 +105,12 @@ def tell(segment: Segment, raw: bytes) -> None:
 
 
 def test_only_what_was_told_is_known(segment: Segment) -> None:
-    assert progress_of(segment) == Progress.of([], 2)
+    assert progress_of(segment) == FetchProgress.of([], 2)
     for torn in (b"", b"{", b"[]", b"{}"):
         tell(segment, torn)
-        assert progress_of(segment) == Progress.of([], 2)
+        assert progress_of(segment) == FetchProgress.of([], 2)
     tell(segment, json.dumps(TOLD).encode())
-    assert progress_of(segment) == Progress.of([TOLD], 2)
+    assert progress_of(segment) == FetchProgress.of([TOLD], 2)
 
 
 class Terminal(io.StringIO):
@@ -126,11 +131,11 @@ class Terminal(io.StringIO):
 
 def drawn(segment: Segment, columns: int, patch: pytest.MonkeyPatch) -> str:
     """What is seen on a terminal of that width."""
-    patch.setattr(showing.Bar, "every_s", 0.01)
+    patch.setattr(BarDisplay, "poll_seconds", 0.01)
     patch.setenv("COLUMNS", str(columns))
     tell(segment, json.dumps(TOLD | {"done": 1}).encode())
     stream = Terminal()
-    with show_fetch(segment, quiet=False, stream=stream):
+    with show_fetch(lambda phase: terminal_display(phase, stream), segment):
         assert stream.drawn.wait(10)
     return stream.getvalue()
 
@@ -156,10 +161,10 @@ def test_lines_elsewhere_and_nothing_where_it_is_to_be_quiet(
 ) -> None:
     remarks = Remarks(monkeypatch)
     tell(segment, json.dumps(TOLD).encode())
-    with show_fetch(segment, quiet=False, stream=io.StringIO()):
+    with show_fetch(lambda phase: terminal_display(phase, io.StringIO()), segment):
         assert remarks.come(10)
     assert remarks.said[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
     remarks.forget()
-    with show_fetch(segment, quiet=True, stream=io.StringIO()):
+    with terminal_displays(quiet=True).fetch(segment):
         assert not remarks.come(0.1)
     assert remarks.said == []

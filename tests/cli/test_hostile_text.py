@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.showing import Bar
 from crawl.errors import UsageError
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry import logs
+from crawl.telemetry.progress import BarDisplay
 from tests.buckets.made_segments import link, make_segment
 from tests.cli.calling import Answer, Caller
 from tests.phases.made import NOW, datum, make_crawldb
@@ -160,7 +160,7 @@ def test_a_fault_is_one_line(crawl: Caller, monkeypatch: pytest.MonkeyPatch, cra
     def fails(*_: object, **__: object) -> None:
         raise UsageError(f"the server said {WICKED}\nforged")
 
-    monkeypatch.setattr("crawl.cli.readdb.find_record", fails)
+    monkeypatch.setattr("crawl.cli.readdb.find_datum", fails)
     told = crawl("readdb", crawled, "--url", URL).err
     assert_safe(told)
     assert len(told.splitlines()) == 1
@@ -172,12 +172,12 @@ def test_bars(monkeypatch: pytest.MonkeyPatch) -> None:
             return True
 
     class Far:
-        done, urls, pace, left = 1, 2, f"waits for {WICKED}", WICKED
+        done, total, pace, remaining = 1, 2, f"waits for {WICKED}", WICKED
 
     stream = Terminal()
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "xterm")
-    bar = Bar("fetch", stream)
+    bar = BarDisplay("fetch", stream)
     bar.show(Far())
     bar.close()
     drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())

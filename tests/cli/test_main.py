@@ -87,7 +87,7 @@ def test_a_fault_of_ours_is_one_line(crawl: Caller, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("crawl.cli.snapshots.CrawlDir", burst)
     answer = crawl("snapshots", "x")
     assert answer.code == 70
-    assert answer.err.startswith("crawl: a fault of ours: RuntimeError: unforeseen")
+    assert answer.err.startswith("crawl: internal error: RuntimeError: unforeseen")
     assert answer.err.count("\n") == 1
 
 

@@ -10,9 +10,10 @@ from typing import TypeVar
 import pytest
 
 from crawl.buckets.runner import InProcess
-from crawl.cli.displays import show_parse
+from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.facade.progress import show_parse
 from crawl.inspect.parse_progress import ParseProgress, progress_of
 from crawl.phases import parse
 from crawl.phases.parse import PROGRESS, ParseOptions, pages_done
@@ -20,6 +21,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.lock import held
 from crawl.storage.segments import Segment
+from crawl.telemetry.progress import ProgressDisplay
 from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
 from tests.cli.remarks import Remarks
@@ -82,13 +84,17 @@ def test_its_words() -> None:
     assert str(ParseProgress(1500, 4000, 250.0)) == (
         "1,500 of 4,000 pages, 250 pages/s, 0:00:10 to go"
     )
-    assert ParseProgress(0, 4000, 0.0).left == ""
+    assert ParseProgress(0, 4000, 0.0).remaining == ""
+
+
+def on_no_terminal(phase: str) -> ProgressDisplay:
+    return terminal_display(phase, io.StringIO())
 
 
 def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
     clock = ManualClock(0)
-    with show_parse(segment, quiet=False, stream=io.StringIO(), clock=clock):
+    with show_parse(on_no_terminal, segment, clock):
         assert remarks.come(10)
         clock.advance(2)
         segment.folder.write(f"{PROGRESS}/00000-4", b"")
@@ -98,7 +104,7 @@ def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch)
 
 def test_nothing_is_done_at_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
-    with show_parse(segment, quiet=False, stream=io.StringIO(), clock=ManualClock(0)):
+    with show_parse(on_no_terminal, segment, ManualClock(0)):
         assert remarks.come(10)
     assert remarks.said[0] == "parse: 0 of 5 pages"
 

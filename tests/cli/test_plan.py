@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.amounts import show_bytes, show_count, show_time
+from crawl.cli.common.amounts import format_bytes, format_count, format_time
 from crawl.planning.costs import MeasuredCost, write_costs
 from tests.cli.calling import Caller
 from tests.planning.figures import COSTS
@@ -135,8 +135,12 @@ def test_a_costs_file_that_lacks_a_figure_is_told(crawl: Caller, costs: str) -> 
 
 
 def test_amounts_are_shown_short() -> None:
-    assert [show_bytes(999), show_bytes(1e6), show_bytes(5.98e14)] == ["999 B", "1 MB", "598 TB"]
-    assert [show_count(0), show_count(1000), show_count(1e20)] == ["0", "1 k", "1e+08 T"]
-    assert [show_time(1.5), show_time(600), show_time(7200), show_time(1e6)] == [
+    assert [format_bytes(999), format_bytes(1e6), format_bytes(5.98e14)] == [
+        "999 B",
+        "1 MB",
+        "598 TB",
+    ]
+    assert [format_count(0), format_count(1000), format_count(1e20)] == ["0", "1 k", "1e+08 T"]
+    assert [format_time(1.5), format_time(600), format_time(7200), format_time(1e6)] == [
         *("1.5 s", "10 min", "2 h", "11.6 d")
     ]

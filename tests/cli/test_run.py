@@ -129,8 +129,8 @@ class TestOnSpark:
             slow = ["-D", "fetcher.server.delay=0.5"]
             answer = crawl("run", directory, "--seeds", seeds, "--conf", conf, *slow)
         assert answer.code == 130, answer.err
-        assert "run: ending in good order; once more to end at once" in answer.err
-        told = "run: interrupted, 0 rounds done; the same command goes on where this one was"
+        assert "run: stopping gracefully; interrupt again to stop at once" in answer.err
+        told = "run: interrupted, 0 rounds done; run the same command to resume"
         assert answer.err.splitlines()[-1] == told
         again = crawl("run", directory, "--conf", conf)
         assert again.code == 0, again.err
@@ -187,7 +187,7 @@ class TestOnSpark:
         monkeypatch.setattr(fetch, "run", dies)
         answer = crawl("run", tmp_path / "c", "--seeds", seeds, "--conf", conf)
         assert answer.code == code
-        assert "the same command goes on where this one was" in answer.err.splitlines()[-1]
+        assert "run the same command to resume" in answer.err.splitlines()[-1]
 
     def test_a_stop_file_in_the_middle(
         self,
@@ -206,7 +206,7 @@ class TestOnSpark:
         monkeypatch.setattr(fetch, "run", stopped)
         answer = crawl("run", tmp_path / "c", "--seeds", seeds, "--conf", conf)
         assert answer.code == 0, answer.err
-        told = f"run: {tmp_path}/c/{STOP_FILE} is there, 0 rounds done; delete it to go on"
+        told = f"run: {tmp_path}/c/{STOP_FILE} exists, 0 rounds done; delete it to continue"
         assert answer.err.splitlines()[-1] == told
 
 
@@ -262,7 +262,7 @@ class TestWithoutSpark:
         Path(made, STOP_FILE).touch()
         answer = crawl("run", made, "--conf", conf)
         assert (answer.code, answer.out) == (1, "")
-        assert f"{made}/{STOP_FILE} is there: delete it" in answer.err
+        assert f"{made}/{STOP_FILE} exists: delete it" in answer.err
 
     @pytest.mark.parametrize(
         ("options", "told"),

@@ -37,7 +37,7 @@ def test_snapshots_are_listed_and_their_files_are_open(crawl: Caller, three: str
         (3, 3, True),
     ]
     files = crawl("snapshots", three, "--files").out.split()
-    assert sorted(url for path in files for url in pq.read_table(path)["url"].to_pylist()) == [
+    assert sorted(str(url) for path in files for url in pq.read_table(path)["url"].to_pylist()) == [
         f"http://h{n}.org/" for n in range(3)
     ]
     assert "inject" in crawl("snapshots", three).out

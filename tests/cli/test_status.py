@@ -164,5 +164,5 @@ def test_status_lists_them(crawl: Caller, tmp_path: Path, monkeypatch: pytest.Mo
         "until": "2027-01-15 08:05:00 UTC",
     }
     answer = crawl("status", directory.address)
-    assert "3 hosts wait, the next until 2027-01-15 08:05:00 UTC" in answer.err
+    assert "3 hosts are in backoff, the first until 2027-01-15 08:05:00 UTC" in answer.err
     assert "dead2.org" in answer.out

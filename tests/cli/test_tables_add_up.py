@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from hypothesis import strategies as st
 
 from crawl.buckets.runner import InProcess
 from crawl.cli import updatedb as updatedb_command
-from crawl.cli.rounds_told import limits_met, rows_of, rows_of_all
+from crawl.cli.common.rounds_view import limit_lines, round_rows, total_rows
 from crawl.config import Config
+from crawl.facade.results import phase_result
 from crawl.model.status import Status
 from crawl.phases import updatedb
 from crawl.phases.updatedb import UpdateDbOptions
@@ -41,12 +44,18 @@ _scenes = st.one_of(
 )
 
 
+def _always(scene: Scene, now: int) -> Scene:
+    return scene
+
+
 def crawled(
     folder: Path, pages: dict[str, Scene], rounds: int, **more: Any
 ) -> tuple[CrawlDir, tuple[RoundDone, ...]]:
     folder.mkdir(exist_ok=True)
     clock = SetClock(NOW)
-    played = {url: (lambda now, scene=scene: scene) for url, scene in pages.items()}
+    played: dict[str, Callable[[int], Scene]] = {
+        url: partial(_always, scene) for url, scene in pages.items()
+    }
     PLAYED[str(folder)] = Script(played, clock.now_ms)
     config = Config.of(
         {
@@ -95,7 +104,7 @@ def test_the_rounds_of_many_crawls_add_up(pages: dict[str, Scene], redirect_max:
             listed = sum(segment.require(GENERATE).rows for segment in segments)
             assert became + done.left_for_later == listed + followed
         if len(rounds) > 1:
-            told = {str(what): figure for what, figure in rows_of_all(rounds)}
+            told = {str(what): figure for what, figure in total_rows(rounds)}
             for name in ("fetched", "new", "gone", "retried", "redirects"):
                 assert told[name] == sum(getattr(done, name) for done in rounds)
             left = rounds[-1].left_for_later
@@ -107,14 +116,14 @@ def test_what_limits_took_away_is_told_with_their_settings(tmp_path: Path) -> No
     pages = {_URLS[0]: Scene(links=tuple(_URLS))}
     _, (done,) = crawled(tmp_path, pages, 1, **{"db.max.outlinks.per.page": 10})
     assert done.links_over_limit == 4, "15 links, one of them to the page itself"
-    assert ["links over db.max.outlinks.per.page", 4] in rows_of(done)
+    assert ["links over db.max.outlinks.per.page", 4] in round_rows(done)
     config = Config.of({"db.max.outlinks.per.page": 10})
-    (line,) = limits_met([done, done], config)
+    (line,) = limit_lines([done, done], config)
     assert line.startswith("8 links beyond db.max.outlinks.per.page=10 were dropped")
     _, (whole,) = crawled(tmp_path / "whole", pages, 1)
-    assert limits_met([whole], config) == []
-    assert not any("over" in str(what) for what, _ in rows_of(whole))
-    (cut,) = limits_met([replace(whole, pages_truncated=2)], config)
+    assert limit_lines([whole], config) == []
+    assert not any("over" in str(what) for what, _ in round_rows(whole))
+    (cut,) = limit_lines([replace(whole, pages_truncated=2)], config)
     assert (
         cut == "2 pages were cut at http.content.limit and not parsed (parser.skip.truncated=true)"
     )
@@ -129,12 +138,15 @@ def test_updatedb_tells_of_every_url(tmp_path: Path, capsys: pytest.CaptureFixtu
     links = [(url, datum(status=Status.LINKED)) for url in [*urls[8:12], "http://new.org/"]]
     make_segment(directory, "20260101000000", visits, links)
     done = updatedb.run(InProcess(), directory, Config(), UpdateDbOptions(), SetClock(NOW))
-    updatedb_command._summarize("c", done)
+    result = phase_result(
+        done.report, snapshot=2, db_urls=done.snapshot.rows, segments=done.segments
+    )
+    updatedb_command._summarize("c", result)
     happened, now = capsys.readouterr().out.split("\n\n")
     rows = [line.rsplit(maxsplit=1) for line in now.splitlines()[1:]]
     figures = {what.strip(): int(figure) for what, figure in rows}
-    assert figures["in all"] == 21 == done.snapshot.rows
-    assert sum(figures.values()) == 2 * figures["in all"]
-    assert figures["not heard of, as before"] == 8
+    assert figures["total"] == 21 == done.snapshot.rows
+    assert sum(figures.values()) == 2 * figures["total"]
+    assert figures["unchanged"] == 8
     events = [int(line.rsplit(maxsplit=1)[1]) for line in happened.splitlines()[1:]]
-    assert sum(events) == figures["in all"] - figures["not heard of, as before"]
+    assert sum(events) == figures["total"] - figures["unchanged"]

@@ -14,6 +14,7 @@ from crawl.datasets.files import OPERATORS
 from crawl.datasets.table import Table
 from crawl.errors import UsageError
 from crawl.model.status import Status
+from crawl.storage.parquet import read_groups
 from tests.phases.made import datum, make_crawldb
 
 STATUSES = [Status.DB_UNFETCHED, Status.DB_FETCHED, Status.DB_GONE]
@@ -73,7 +74,7 @@ def test_groups_that_cannot_hold_a_row_are_not_read(
     crawldb: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    usual = table_files.read_groups
+    usual = read_groups
 
     def counted(source: Any, groups: list[int], columns: list[str] | None = None) -> pa.Table:
         read.extend(groups)
@@ -88,7 +89,7 @@ def test_only_the_wanted_columns_are_decoded(
     crawldb: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[str] | None] = []
-    usual = table_files.read_groups
+    usual = read_groups
 
     def noted(source: Any, groups: list[int], columns: list[str] | None = None) -> pa.Table:
         asked.append(columns)

@@ -12,10 +12,10 @@ from configparser import ConfigParser
 from pathlib import Path
 
 import click
+from crawl.cli.nutch_words import check_words
 
 from crawl.cli.main import COMMANDS, main
 from crawl.cli.main import crawl as program
-from crawl.cli.nutch_words import check_words
 from crawl.errors import CrawlError
 from tests.docs.pages import ROOT
 

@@ -36,9 +36,9 @@ def test_five_lines_in_a_notebook(tmp_path: Path) -> None:
         hosts.write_text(
             "".join(f"{server.web.address(host)} {host}\n" for host in server.web.hosts())
         )
-        notebook = nbformat.v4.new_notebook()
+        notebook = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
         notebook.cells = [
-            nbformat.v4.new_code_cell(source)
+            nbformat.v4.new_code_cell(source)  # type: ignore[no-untyped-call]
             for source in cells(tmp_path / "crawl", hosts, server.web.seeds()[0])
         ]
         nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()

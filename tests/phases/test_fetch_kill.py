@@ -116,8 +116,8 @@ def test_signals_end_it_in_good_order_and_it_goes_on(
     assert f"of {len(urls):,} URLs" in str(told["progress"])
     command.interrupt_group()
     assert command.end() == 130, command.err
-    assert "ending in good order; once more to end at once" in command.err
-    assert "interrupted; the same command goes on with the rest" in command.err
+    assert "stopping gracefully; interrupt again to stop at once" in command.err
+    assert "interrupted; run the same command to resume" in command.err
     assert "Traceback" not in command.err
     first = segment.require(FETCH)
     assert not first.complete

@@ -101,7 +101,7 @@ def test_run_killed_with_all_its_processes(tmp_path: Path) -> None:
         interrupted.wait_for(lambda: len(stages()) > 2)
         interrupted.interrupt_group()
         assert interrupted.end() == 130, interrupted.err
-        assert "the same command goes on" in interrupted.err.splitlines()[-1]
+        assert "run the same command to resume" in interrupted.err.splitlines()[-1]
         assert "Traceback" not in interrupted.err
         last = started()
         assert last.end() == 0, last.err

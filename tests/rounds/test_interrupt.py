@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
 from crawl.errors import StorageError
 from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
 
@@ -28,7 +28,7 @@ def test_the_first_signal_asks_and_the_second_ends(
         assert asked.wait(10)
         signal.raise_signal(number)
     assert times == [1]
-    told = "fetch: ending in good order; once more to end at once\n"
+    told = "fetch: stopping gracefully; interrupt again to stop at once\n"
     assert capsys.readouterr().err == told
 
 
@@ -58,7 +58,7 @@ def test_who_cannot_ask_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         for thread in threading.enumerate():
             if thread.name == "interrupt":
                 thread.join(10)
-    assert "fetch: cannot be asked to end: disk full" in capsys.readouterr().err
+    assert "fetch: cannot be stopped gracefully: disk full" in capsys.readouterr().err
 
 
 def test_the_handlers_come_back() -> None:

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from crawl.cli import starting
-from crawl.cli.starting import TOLD, spark_is_starting
+from crawl.cli.common import spark_start
+from crawl.cli.common.spark_start import MESSAGE, spark_is_starting
 from tests.cli.remarks import Remarks
 
 
@@ -17,8 +17,8 @@ class Terminal(io.StringIO):
 def test_on_a_terminal_it_is_seen_at_once_and_gone_at_the_end() -> None:
     stream = Terminal()
     with spark_is_starting(quiet=False, stream=stream):
-        assert stream.getvalue() == TOLD
-    assert stream.getvalue() == f"{TOLD}\r\x1b[K"
+        assert stream.getvalue() == MESSAGE
+    assert stream.getvalue() == f"{MESSAGE}\r\x1b[K"
 
 
 def test_it_is_gone_too_where_spark_cannot_start() -> None:
@@ -29,19 +29,19 @@ def test_it_is_gone_too_where_spark_cannot_start() -> None:
 
 
 def test_elsewhere_it_is_a_line_if_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    remarks = Remarks(monkeypatch, "crawl.cli.starting.remark")
+    remarks = Remarks(monkeypatch, "crawl.cli.common.spark_start.remark")
     with spark_is_starting(quiet=False, stream=io.StringIO()):
         pass
     assert remarks.said == []
-    monkeypatch.setattr(starting, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(spark_start, "_PATIENCE_SECONDS", 0.0)
     with spark_is_starting(quiet=False, stream=io.StringIO()):
         assert remarks.come(10)
-    assert remarks.said == [TOLD]
+    assert remarks.said == [MESSAGE]
 
 
 def test_quiet_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "_PATIENCE_S", 0.0)
-    remarks, stream = Remarks(monkeypatch, "crawl.cli.starting.remark"), Terminal()
+    monkeypatch.setattr(spark_start, "_PATIENCE_SECONDS", 0.0)
+    remarks, stream = Remarks(monkeypatch, "crawl.cli.common.spark_start.remark"), Terminal()
     with spark_is_starting(quiet=True, stream=stream):
         assert not remarks.come(0.05)
     assert stream.getvalue() == ""

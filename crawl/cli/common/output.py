@@ -12,12 +12,15 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from crawl.printable import CELL, json_text, printable, printable_lines
 from crawl.telemetry import logs
+
+if TYPE_CHECKING:
+    from crawl.facade.results import PhaseResult
 
 _log = logging.getLogger(__name__)
 
@@ -50,10 +53,10 @@ def print_table(
     Where there is no terminal there are no titles either, and an empty line stands before
     every table but the first. `err`: to stderr, as what is no answer.
     """
-    texts = [[_shown(value) for value in row] for row in rows]
+    texts = [[_cell_text(value) for value in row] for row in rows]
     if err and logs.is_json():
-        told = [dict(zip(columns, row, strict=True)) for row in texts]
-        _log.info(title, extra={"fields": {"rows": told}})
+        records = [dict(zip(columns, row, strict=True)) for row in texts]
+        _log.info(title, extra={"fields": {"rows": records}})
         return
     numeric = [
         bool(rows) and all(isinstance(row[place], int | float) for row in rows)
@@ -85,7 +88,13 @@ def remark(message: str) -> None:
         echo(message, err=True)
 
 
-def _shown(value: object) -> str:
+def print_remarks(done: PhaseResult) -> None:
+    """The lines that a phase has for the operator."""
+    for line in done.remarks:
+        remark(f"{done.phase}: {line}")
+
+
+def _cell_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

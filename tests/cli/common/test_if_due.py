@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.cli.due import turn_of
+from crawl.cli.common.if_due import due_work
 from crawl.rounds import (
     NOTHING_MORE,
     STOP_FILE,
@@ -41,14 +41,14 @@ def test_rounds_of_a_plan_finish_whatever_was_begun(some: list[Stage]) -> None:
     """Each phase once a round: every segment goes on, and only then is there a new one."""
     segments = found(some)
     for _ in some:
-        assert turn_of("generate", segments, stopped=False).code == (
+        assert due_work("generate", segments, stopped=False).code == (
             0 if open_segments(segments) else None
         )
         for step in ROUND.steps[1:]:
-            turn = turn_of(step.name, segments, stopped=False)
-            taken = [segment for segment in segments if segment.name in turn.segments]
-            assert len(taken) == len(turn.segments)
-            assert (turn.code is None) is bool(taken)
+            work = due_work(step.name, segments, stopped=False)
+            taken = [segment for segment in segments if segment.name in work.segments]
+            assert len(taken) == len(work.segments)
+            assert (work.code is None) is bool(taken)
             assert all(segment.stage in step.takes for segment in taken)
             assert step.leads_to is not None
             segments = [
@@ -56,24 +56,24 @@ def test_rounds_of_a_plan_finish_whatever_was_begun(some: list[Stage]) -> None:
                 for segment in segments
             ]
     assert not open_segments(segments)
-    assert turn_of("generate", segments, stopped=False).code is None
+    assert due_work("generate", segments, stopped=False).code is None
 
 
 @given(stages, st.sampled_from(PHASES))
 def test_nothing_is_begun_where_a_stop_file_is(some: list[Stage], phase: str) -> None:
-    turn = turn_of(phase, found(some), stopped=True)
-    assert (turn.code, turn.segments) == (NOTHING_MORE, ())
-    assert STOP_FILE in turn.why
+    work = due_work(phase, found(some), stopped=True)
+    assert (work.code, work.segments) == (NOTHING_MORE, ())
+    assert STOP_FILE in work.reason
 
 
 def test_an_update_takes_all_and_the_others_the_oldest() -> None:
     segments = found([Stage.UPDATED, Stage.PARSED, Stage.FETCHED, Stage.FETCHED, Stage.PARSED])
-    assert turn_of("updatedb", segments, stopped=False).segments == (
+    assert due_work("updatedb", segments, stopped=False).segments == (
         segments[1].name,
         segments[4].name,
     )
-    assert turn_of("parse", segments, stopped=False).segments == (segments[2].name,)
-    assert turn_of("fetch", segments, stopped=False).code == 0
+    assert due_work("parse", segments, stopped=False).segments == (segments[2].name,)
+    assert due_work("fetch", segments, stopped=False).code == 0
 
 
 @pytest.fixture
@@ -118,8 +118,8 @@ def test_without_spark_what_is_not_due_is_one_line(
         for phase in ("generate", "parse", "updatedb")
     }
     assert {(answer.code, answer.out) for answer in answers.values()} == {(0, "")}
-    assert answers["generate"].err == f"generate: {name} is to be finished first\n"
-    assert answers["parse"].err == "parse: nothing to do, it is done already\n"
+    assert answers["generate"].err == f"generate: {name} must be finished first\n"
+    assert answers["parse"].err == "parse: already done\n"
     Path(directory.address, STOP_FILE).touch()
     for phase in PHASES:
         answer = crawl(phase, directory.address, "--if-due", "--conf", conf)

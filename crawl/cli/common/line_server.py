@@ -22,18 +22,18 @@ from typing import Any, TypeVar
 
 import click
 
-from crawl.cli.lines import asked_urls
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
+from crawl.cli.common.url_lines import requested_urls
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.rounds.interrupt import terminated_as_interrupted
 
 LONGEST_LINE = 1 << 16
 MOST_CLIENTS = 64
 _LOOPBACK = "127.0.0.1"
-_PATIENCE_S = 300.0
+_PATIENCE_SECONDS = 300.0
 _AT_ONCE = 1 << 16
-_AN_INSTANT_S = 0.001
-_GLANCE_S = 0.5
+_SHORTEST_WAIT_SECONDS = 0.001
+_POLL_SECONDS = 0.5
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -47,7 +47,7 @@ class Listen:
     address: str = _LOOPBACK
     keep_open: bool = False
     """Whether a client may ask more than one line."""
-    patience_s: float = _PATIENCE_S
+    patience_seconds: float = _PATIENCE_SECONDS
     """How long a client may take for its whole line, and to read the answer."""
 
 
@@ -72,7 +72,7 @@ def listen_options(command: Command) -> Command:
         "keep_open",
         is_flag=True,
         help="With --listen: answer a client's lines until it goes or is silent for"
-        f" {_PATIENCE_S / 60:.0f} minutes, not the first one only.",
+        f" {_PATIENCE_SECONDS / 60:.0f} minutes, not the first one only.",
     )
     @functools.wraps(command)
     def wrapped(
@@ -87,7 +87,7 @@ def listen_options(command: Command) -> Command:
 
 
 @contextmanager
-def asked_anywhere(
+def incoming_urls(
     arguments: Sequence[str], *, from_stdin: bool, listen: Listen | None
 ) -> Iterator[Iterator[str]]:
     """The URLs of the command line, of stdin or of clients. What is printed before the next
@@ -95,7 +95,7 @@ def asked_anywhere(
     if (bool(arguments), from_stdin, listen is not None).count(True) != 1:
         raise UsageError("give either URLs or --stdin or --listen")
     if listen is None:
-        yield asked_urls(arguments, from_stdin=from_stdin)
+        yield requested_urls(arguments, from_stdin=from_stdin)
         return
     with terminated_as_interrupted(), started(listen) as server:
         try:
@@ -131,7 +131,7 @@ class LineServer(socketserver.ThreadingTCPServer):
     def __init__(self, listen: Listen) -> None:
         self.address_family = socket.AF_INET6 if ":" in listen.address else socket.AF_INET
         self.keep_open = listen.keep_open
-        self.patience_s = listen.patience_s
+        self.patience_seconds = listen.patience_seconds
         self.room = threading.BoundedSemaphore(MOST_CLIENTS)
         self._asked: SimpleQueue[tuple[str, Future[bytes]]] = SimpleQueue()
         super().__init__((listen.address, listen.port), _Client)
@@ -153,7 +153,7 @@ class LineServer(socketserver.ThreadingTCPServer):
         while True:
             try:
                 # not for longer: a Ctrl-C that another thread hears ends no wait of this one
-                line, answer = self._asked.get(timeout=_GLANCE_S)
+                line, answer = self._asked.get(timeout=_POLL_SECONDS)
             except Empty:
                 continue
             yield line
@@ -179,7 +179,7 @@ class _Client(socketserver.BaseRequestHandler):
     def _converse(self) -> None:
         for line in self._lines():
             answer = self.server.ask(line)
-            self.request.settimeout(self.server.patience_s)
+            self.request.settimeout(self.server.patience_seconds)
             self.request.sendall(answer)
             if not self.server.keep_open:
                 return
@@ -195,11 +195,11 @@ class _Client(socketserver.BaseRequestHandler):
     def _read_line(self, read: bytearray) -> bool:
         """Adds to what was read until there is a line; False where there will be none."""
         # by then, and not from byte to byte: a slow drip keeps no place taken
-        until = time.monotonic() + self.server.patience_s
+        until = time.monotonic() + self.server.patience_seconds
         searched = 0
         while (end := read.find(b"\n", searched)) < 0 and len(read) <= LONGEST_LINE:
             searched = len(read)
-            self.request.settimeout(max(until - time.monotonic(), _AN_INSTANT_S))
+            self.request.settimeout(max(until - time.monotonic(), _SHORTEST_WAIT_SECONDS))
             received = self.request.recv(_AT_ONCE)
             if not received:
                 return bool(read)  # the last line needs no end

@@ -6,22 +6,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.drivers.single import FetchEnvironment
 from crawl.urls.parse import host_of
 
-_WORTH_TELLING_S = 1.0
+_SHOWN_PAUSE_SECONDS = 1.0
 
 
 @contextmanager
-def asking(command: str, config: Config) -> Iterator[FetchEnvironment]:
-    """The means to send requests; a pause that can be felt is told on stderr."""
+def polite_requests(command: str, config: Config) -> Iterator[FetchEnvironment]:
+    """The means to send requests; a pause of a second or more is announced on stderr."""
 
     def pausing(url: str, seconds: float) -> None:
-        if seconds >= _WORTH_TELLING_S:
+        if seconds >= _SHOWN_PAUSE_SECONDS:
             remark(f"{command}: {host_of(url)} is asked again in {seconds:.0f} s")
 
     protocols = Protocols(resolved_protocols(config), config)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from crawl.cli.common.nutch_syntax import NOT_YET, check_nutch_syntax
 from crawl.cli.main import COMMANDS
-from crawl.cli.nutch_words import NOT_YET, check_words
 from crawl.errors import UsageError
 from tests.cli.calling import Caller
 
@@ -52,7 +52,7 @@ def test_a_line_of_nutch_is_told_what_to_type(crawl: Caller, line: str, told: st
     ],
 )
 def test_ours_are_left_alone(line: str) -> None:
-    check_words(line.split())
+    check_nutch_syntax(line.split())
 
 
 def test_what_is_there_is_not_said_to_be_missing() -> None:
@@ -61,4 +61,4 @@ def test_what_is_there_is_not_said_to_be_missing() -> None:
 
 def test_a_missing_command_is_a_usage_error() -> None:
     with pytest.raises(UsageError):
-        check_words(["warc"])
+        check_nutch_syntax(["warc"])

@@ -1,4 +1,4 @@
-"""Command lines as Nutch takes them: whoever types one is told what to type here.
+"""Recognizes command lines in Nutch's syntax and says what to type here instead.
 
 Nothing is guessed and run: Nutch's tools take the paths of single datasets, ours the folder of
 a crawl, and a command that nearly fits would do something else.
@@ -62,7 +62,7 @@ _TAKE_A_CRAWL = frozenset(
 )
 
 
-def check_words(arguments: Sequence[str]) -> None:
+def check_nutch_syntax(arguments: Sequence[str]) -> None:
     """Raises UsageError where a command line is Nutch's and not ours."""
     if not arguments:
         return
@@ -106,6 +106,6 @@ def _check_place(command: str, words: list[str]) -> None:
     segment = _SEGMENT.fullmatch(words[0])
     if segment is not None and command in ("fetch", "parse", "updatedb"):
         crawl = segment["crawl"] or "."
-        raise UsageError(f"{command}: say `crawl {command} {crawl} {segment['name']}`")
+        raise UsageError(f"{command}: type `crawl {command} {crawl} {segment['name']}`")
     if command == "run" and len(words) > 1 and re.fullmatch(r"-?[0-9]+", words[1]):
-        raise UsageError(f"run: say `crawl run {words[0]} --rounds {words[1]}`")
+        raise UsageError(f"run: type `crawl run {words[0]} --rounds {words[1]}`")

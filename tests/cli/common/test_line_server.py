@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.listen import LONGEST_LINE, MOST_CLIENTS, LineServer, Listen, started
+from crawl.cli.common.line_server import LONGEST_LINE, MOST_CLIENTS, LineServer, Listen, started
 from crawl.errors import EnvironmentFault
 from crawl.synthetic.web import PageKind, Settings, Web, before_robots, concurrency, gaps, running
 from tests.cli.calling import Caller
@@ -115,13 +115,13 @@ def test_a_line_has_a_longest_length() -> None:
 
 
 def test_who_says_nothing_is_left() -> None:
-    with shouting(Listen(0, keep_open=True, patience_s=0.05)) as server:
+    with shouting(Listen(0, keep_open=True, patience_seconds=0.05)) as server:
         assert asked(server.name, b"", ends=False) == b""
         assert asked(server.name, b"one\nnever end", ends=False) in (b"ONE\n", b"")
 
 
 def test_a_slow_drip_does_not_keep_the_place() -> None:
-    with shouting(Listen(0, patience_s=0.05)) as server, connected(server.name) as client:
+    with shouting(Listen(0, patience_seconds=0.05)) as server, connected(server.name) as client:
         client.settimeout(0.005)
         with pytest.raises(OSError):  # reset or broken pipe, as it happens
             while True:
@@ -134,7 +134,7 @@ def test_a_slow_drip_does_not_keep_the_place() -> None:
 
 
 def test_who_goes_or_does_not_read_harms_nobody(capsys: pytest.CaptureFixture[str]) -> None:
-    with shouting(Listen(0, keep_open=True, patience_s=1.0)) as server:
+    with shouting(Listen(0, keep_open=True, patience_seconds=1.0)) as server:
         connected(server.name).close()
         gone = connected(server.name)
         gone.sendall(b"gone\n")

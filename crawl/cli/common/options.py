@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
 from crawl.config import load
 from crawl.declared import declared_properties
 
@@ -72,7 +72,7 @@ def with_spark(command: Command) -> Command:
     @click.option("-q", "--quiet", is_flag=True, help="No progress, only results and errors.")
     @functools.wraps(command)
     def wrapped(*args: Any, master: str | None, quiet: bool, **kwargs: Any) -> Any:
-        from crawl.cli.starting import spark_is_starting
+        from crawl.cli.common.spark_start import spark_is_starting
 
         starting = functools.partial(spark_is_starting, quiet=quiet)
         return command(*args, spark=SparkOptions(master, quiet, starting), **kwargs)
@@ -85,5 +85,5 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the answer as JSON, for programs."
 )
 force_option = click.option(
-    "--force", is_flag=True, help="Take the lock even if its owner seems to be at work."
+    "--force", is_flag=True, help="Take the lock even if its owner seems to be alive."
 )

@@ -1,4 +1,4 @@
-"""Says that Spark is starting, which takes seconds in which nothing else can be told."""
+"""Announces that Spark is starting, which takes seconds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from crawl.cli.output import remark
+from crawl.cli.common.output import remark
 from crawl.telemetry import logs
 
-TOLD = "Spark is starting …"
-_PATIENCE_S = 3.0
+MESSAGE = "Spark is starting …"
+_PATIENCE_SECONDS = 3.0
 """A start that is shorter than this needs no line in a log."""
 _ERASED = "\r\x1b[K"
 
@@ -26,13 +26,13 @@ def spark_is_starting(*, quiet: bool, stream: TextIO | None = None) -> Iterator[
         yield
     elif stream.isatty() and not logs.is_json():
         # no thread that redraws it: the JVM is forked off in the meantime
-        print(TOLD, end="", file=stream, flush=True)
+        print(MESSAGE, end="", file=stream, flush=True)
         try:
             yield
         finally:
             print(_ERASED, end="", file=stream, flush=True)
     else:
-        later = threading.Timer(_PATIENCE_S, remark, [TOLD])
+        later = threading.Timer(_PATIENCE_SECONDS, remark, [MESSAGE])
         later.daemon = True
         later.start()
         try:

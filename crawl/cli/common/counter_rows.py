@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-def counted(counters: Mapping[str, int], families: Sequence[str]) -> list[list[object]]:
+def counter_rows(counters: Mapping[str, int], families: Sequence[str]) -> list[list[object]]:
     """`families`: beginnings of names, in the order of their rows; what is of none of them
     comes last."""
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from crawl.cli.counted import counted
+from crawl.cli.common.counter_rows import counter_rows
 
 
 def test_every_counter_is_shown_with_its_family_but_for_zeros() -> None:
@@ -12,7 +12,7 @@ def test_every_counter_is_shown_with_its_family_but_for_zeros() -> None:
         "answers.http_200": 5,
         "none": 0,
     }
-    assert counted(counters, ("fetch_", "answers.")) == [
+    assert counter_rows(counters, ("fetch_", "answers.")) == [
         ["fetch_success", 3],
         ["answers.http_200", 5],
         ["answers.http_404", 2],

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from crawl.cli.hosts_told import hosts_wait
-from crawl.cli.output import print_json, print_table, remark
+from crawl.cli.common.output import print_json, print_table, remark
+from crawl.cli.common.waiting_hosts import waiting_hosts_note
 from crawl.config import Config
+from crawl.facade.results import RunResult
 from crawl.hints import command
 from crawl.parsing.settings import PARSER_SKIP_TRUNCATED
 from crawl.rounds import (
@@ -23,14 +24,14 @@ from crawl.rounds import (
     next_step,
     round_of,
 )
-from crawl.rounds.results import RoundDone, Walked
+from crawl.rounds.results import RoundDone
 from crawl.rules.outlinks import DB_MAX_OUTLINKS
 
 _PHASES = ("inject", "generate", "fetch", "parse", "updatedb")
 
 
-class Teller:
-    """Tells a person at a terminal how the walk goes."""
+class TerminalObserver:
+    """Prints on a terminal how the rounds go."""
 
     def __init__(self, command: str, *, quiet: bool, tables: bool = True) -> None:
         self._command = command
@@ -52,7 +53,7 @@ class Teller:
         if not self._tables:
             return
         title = f"round {done.number}"
-        print_table(title, ["what", title], rows_of(done), first=done.number == 1)
+        print_table(title, ["what", title], round_rows(done), first=done.number == 1)
 
 
 def show_plan(
@@ -70,10 +71,10 @@ def show_plan(
         rows.append(("first", "inject", inject_step(seeds).words(crawl_dir)))
     rows += [
         ("to finish what was begun", step.name, step.words(crawl_dir, names))
-        for step, names in steps_left(list(found), options)
+        for step, names in unfinished_steps(list(found), options)
     ]
     rows += [
-        (_each_of(loop), step.name, step.words(crawl_dir, ["SEGMENT"] if step.takes else []))
+        (_which_rounds(loop), step.name, step.words(crawl_dir, ["SEGMENT"] if step.takes else []))
         for step in round_of(options).steps
     ]
     if as_json:
@@ -84,7 +85,7 @@ def show_plan(
     print_table("plan", ["when", "step", "as if by"], shown)
 
 
-def steps_left(
+def unfinished_steps(
     found: list[SegmentState], options: RoundOptions
 ) -> list[tuple[Step, tuple[str, ...]]]:
     """What finishes the rounds that were begun."""
@@ -101,16 +102,15 @@ def steps_left(
     return left
 
 
-def sum_up(walked: Walked) -> None:
+def print_totals(rounds: Sequence[RoundDone]) -> None:
     """All rounds together, where there is more than one."""
-    rounds = walked.rounds
     if len(rounds) < 2:
         return
     title = f"all {len(rounds)} rounds"
-    print_table(title, ["what", title], rows_of_all(rounds), first=False)
+    print_table(title, ["what", title], total_rows(rounds), first=False)
 
 
-def rows_of_all(rounds: Sequence[RoundDone]) -> list[list[object]]:
+def total_rows(rounds: Sequence[RoundDone]) -> list[list[object]]:
     """What the rounds came to together. A URL that one round leaves for later may be left,
     or fetched, by the next: what is left is what the last round left."""
     spent = {name: sum(done.seconds.get(name, 0.0) for done in rounds) for name in _PHASES}
@@ -122,7 +122,7 @@ def rows_of_all(rounds: Sequence[RoundDone]) -> list[list[object]]:
         fetch_s=sum(done.fetch_s for done in rounds),
         seconds={name: round(seconds, 1) for name, seconds in spent.items() if seconds},
     )
-    return rows_of(total, left_for_later="left for later by the last round")
+    return round_rows(total, left_for_later="left for later by the last round")
 
 
 _COUNTS = ("fetched", "new", "gone", "retried", "redirects", "not_modified")
@@ -130,15 +130,15 @@ _LIMITS = {
     "links_over_limit": f"links over {DB_MAX_OUTLINKS.name}",
     "pages_truncated": "pages cut at http.content.limit",
 }
-"""What limits took away, told where there is any."""
+"""What limits took away, shown where there is any."""
 
 
-def rows_of(done: RoundDone, left_for_later: str = "left for later") -> list[list[object]]:
+def round_rows(done: RoundDone, left_for_later: str = "left for later") -> list[list[object]]:
     """What a round came to, row by row."""
     return [
         *([name.replace("_", " "), getattr(done, name)] for name in _COUNTS),
         [left_for_later, done.left_for_later],
-        *([told, getattr(done, name)] for name, told in _LIMITS.items() if getattr(done, name)),
+        *([label, getattr(done, name)] for name, label in _LIMITS.items() if getattr(done, name)),
         ["pages/s", round(done.pages_per_s, 1)],
         ["URLs in the db", done.db_urls],
         ["MB of the db", round(done.db_bytes / 1e6, 2)],
@@ -146,7 +146,7 @@ def rows_of(done: RoundDone, left_for_later: str = "left for later") -> list[lis
     ]
 
 
-def limits_met(rounds: Sequence[RoundDone], config: Config) -> list[str]:
+def limit_lines(rounds: Sequence[RoundDone], config: Config) -> list[str]:
     """A line about each limit that took something away, and the setting that changes it."""
     links = sum(done.links_over_limit for done in rounds)
     pages = sum(done.pages_truncated for done in rounds)
@@ -165,16 +165,16 @@ def limits_met(rounds: Sequence[RoundDone], config: Config) -> list[str]:
     return lines
 
 
-def last_words(crawl_dir: str, walked: Walked) -> str:
+def ending_line(crawl_dir: str, result: RunResult) -> str:
     """How it ended, in a line."""
-    rounds = len(walked.rounds)
+    rounds = len(result.rounds)
     done = f"{rounds} {'round' if rounds == 1 else 'rounds'} done"
-    waiting = hosts_wait(walked.hosts_waiting, walked.next_host_ms)
-    match walked.ending:
+    waiting = waiting_hosts_note(result.hosts_waiting, result.next_host_ms)
+    match Ending[result.ending.upper()]:
         case Ending.INTERRUPTED:
-            return f"interrupted, {done}; the same command goes on where this one was"
+            return f"interrupted, {done}; run the same command to resume"
         case Ending.STOP_FILE:
-            return f"{crawl_dir}/{STOP_FILE} is there, {done}; delete it to go on"
+            return f"{crawl_dir}/{STOP_FILE} exists, {done}; delete it to continue"
         case Ending.NOTHING_DUE if rounds:
             return f"{done}, nothing more is due{waiting}"
         case Ending.NOTHING_FETCHED:
@@ -182,7 +182,7 @@ def last_words(crawl_dir: str, walked: Walked) -> str:
     return done if rounds else f"nothing is due, nothing was done{waiting}"
 
 
-def _each_of(loop: Loop) -> str:
+def _which_rounds(loop: Loop) -> str:
     if loop.rounds == UNBOUNDED:
         return "each round"
     return "the round" if loop.rounds == 1 else f"each of {loop.rounds} rounds"

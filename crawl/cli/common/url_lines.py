@@ -8,24 +8,24 @@ from typing import Any
 
 import click
 
-from crawl.cli.output import echo_columns, print_json
+from crawl.cli.common.output import echo_columns, print_json
 from crawl.errors import UsageError
 
 stdin_option = click.option(
-    "--stdin", "from_stdin", is_flag=True, help="Read URLs from stdin, one a line."
+    "--stdin", "from_stdin", is_flag=True, help="Read URLs from stdin, one per line."
 )
 lines_json_option = click.option(
-    "--json", "as_json", is_flag=True, help="For programs: an object a line."
+    "--json", "as_json", is_flag=True, help="One JSON object per line."
 )
 
 _LONGEST_LINE = 1 << 20
 
 
-def asked_urls(arguments: Sequence[str], *, from_stdin: bool) -> Iterator[str]:
+def requested_urls(arguments: Sequence[str], *, from_stdin: bool) -> Iterator[str]:
     """The URLs of the command line, or the lines of stdin as they come."""
     if bool(arguments) == from_stdin:
         raise UsageError("give either URLs or --stdin")
-    return _stdin_lines() if from_stdin else map(as_text, arguments)
+    return _stdin_lines() if from_stdin else map(decoded_argument, arguments)
 
 
 def _stdin_lines() -> Iterator[str]:
@@ -38,18 +38,18 @@ def _stdin_lines() -> Iterator[str]:
         yield line.rstrip(b"\r\n").decode("utf-8", "replace")
 
 
-def as_text(argument: str) -> str:
+def decoded_argument(argument: str) -> str:
     """Bytes that are no UTF-8 come in as surrogates, which no URL holds and nothing prints."""
     return argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def say(*columns: str) -> None:
+def print_line(*columns: str) -> None:
     """One line, its columns a TAB apart, that whoever waits for it sees at once."""
     echo_columns(*columns)
     sys.stdout.flush()
 
 
-def say_json(content: Any) -> None:
+def print_json_line(content: Any) -> None:
     """One JSON object on a line of its own."""
     print_json(content, indent=None)
     sys.stdout.flush()

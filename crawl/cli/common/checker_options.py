@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from crawl.cli.lines import lines_json_option, stdin_option
-from crawl.cli.listen import listen_options
-from crawl.cli.options import with_config
+from crawl.cli.common.line_server import listen_options
+from crawl.cli.common.options import with_config
+from crawl.cli.common.url_lines import lines_json_option, stdin_option
 
 Command = Callable[..., Any]
 
@@ -20,7 +20,7 @@ def checker_options(command: Command) -> Command:
     return named(stdin_option(listen_options(lines_json_option(with_config(command)))))
 
 
-def instead_option(flag: str, parameter: str, what: str, setting: str) -> Callable[..., Any]:
+def plugin_option(flag: str, parameter: str, what: str, setting: str) -> Callable[..., Any]:
     """Plugins that are asked instead of the configured ones."""
     return click.option(
         flag,

@@ -54,7 +54,7 @@ def _seconds(units: Mapping[str, int]) -> dict[str, float]:
 
 
 COUNT = Amount("number", COUNT_UNITS, "", "10e9")
-MAYBE_NONE = Amount("number", COUNT_UNITS, "", "0.5", positive=False)
+COUNT_OR_ZERO = Amount("number", COUNT_UNITS, "", "0.5", positive=False)
 SIZE = Amount("size", SIZE_UNITS, "B", "84kB")
 SECONDS = Amount("duration", _seconds(DURATION_UNITS), "s", "500ms", positive=False)
 DAYS = Amount(
@@ -79,11 +79,11 @@ def _scaled(units: list[str]) -> _Shown:
     return shown
 
 
-show_bytes = _scaled(["B", "kB", "MB", "GB", "TB", "PB"])
-show_count = _scaled(["", "k", "M", "G", "T"])
+format_bytes = _scaled(["B", "kB", "MB", "GB", "TB", "PB"])
+format_count = _scaled(["", "k", "M", "G", "T"])
 
 
-def show_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """In the largest unit that fits."""
     if seconds >= 2 * 86_400:
         return f"{seconds / 86_400:.3g} d"

@@ -1,0 +1,95 @@
+"""Care of a CrawlDb as methods: rebucket, rollback, gc and repair."""
+
+from __future__ import annotations
+
+from crawl.clock import SystemClock
+from crawl.counters import Counters
+from crawl.facade.arguments import check_whole_number
+from crawl.facade.base import Handle
+from crawl.facade.prechecks import require_folder, require_unlocked
+from crawl.facade.results import GarbageResult, PhaseResult
+
+
+class Maintenance(Handle):
+    """What changes a crawl without crawling."""
+
+    def rebucket(self, buckets: int, *, force: bool = False) -> PhaseResult:
+        """Gives a grown CrawlDb more buckets: a multiple of the present number.
+
+        >>> web.rebucket(64).snapshot
+        """
+        from crawl.phases import rebucket
+
+        with self._working():
+            check_whole_number("buckets", buckets)
+            rebucket.check(self._directory.require_crawldb(), buckets)
+            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            with self._runner() as runner:
+                done = rebucket.run(
+                    runner, self._directory, self._config, buckets, SystemClock(), force=force
+                )
+        counters = Counters(urls=done.rows, buckets=done.buckets)
+        return PhaseResult("rebucket", counters, {}, snapshot=done.number, db_urls=done.rows)
+
+    def rollback(self, to: int | None = None, *, force: bool = False) -> PhaseResult:
+        """Makes an older state of the CrawlDb the current one: the one before, or number `to`.
+        Nothing is deleted, and rolling forward is the same call.
+
+            >>> web.rollback().snapshot
+        """
+        from crawl.phases.snapshots import roll_back
+
+        with self._working():
+            check_whole_number("to", to)
+            snapshot, remark = roll_back(
+                self._directory, self._config, SystemClock(), to, force=force
+            )
+        return PhaseResult(
+            "rollback",
+            Counters(urls=snapshot.rows),
+            {},
+            snapshot=snapshot.number,
+            db_urls=snapshot.rows,
+            remarks=(remark,) if remark else (),
+        )
+
+    def gc(self, keep: int | None = None, *, force: bool = False) -> GarbageResult:
+        """Forgets old snapshots of the CrawlDb, and deletes the files that no kept one names.
+
+        >>> web.gc(keep=1).counters["files_deleted"]
+        """
+        from crawl.phases.snapshots import collect_garbage
+
+        with self._working():
+            check_whole_number("keep", keep)
+            done = collect_garbage(self._directory, self._config, SystemClock(), keep, force=force)
+        counters = Counters(
+            snapshots_forgotten=len(done.forgotten),
+            snapshots_kept=len(done.kept),
+            files_deleted=done.files_deleted,
+        )
+        return GarbageResult(
+            "gc",
+            counters,
+            {},
+            snapshot=done.kept[-1],
+            remarks=(done.took_over,) if done.took_over else (),
+            forgotten=done.forgotten,
+            kept=done.kept,
+        )
+
+    def repair(self, *, deep: bool = False, force: bool = False) -> list[str]:
+        """Goes back to the newest whole state; what is damaged goes to the folder `quarantine`
+        of the crawl, and nothing is deleted. Says what was done, a line each.
+
+            >>> web.repair()
+        """
+        from crawl.storage.checking import check
+        from crawl.storage.repair import repair
+
+        with self._working():
+            require_folder(self._directory)
+            found = check(self._directory, deep=deep)
+            if not found.faults:
+                return []
+            return repair(self._directory, found, self._config, SystemClock(), force=force)

@@ -1,0 +1,156 @@
+"""Whole rounds as a method: `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from crawl.config import Config
+from crawl.errors import NoSnapshot
+from crawl.facade.arguments import (
+    check_number,
+    check_text,
+    check_whole_number,
+    file_paths,
+    seed_lines,
+)
+from crawl.facade.phases import Phases
+from crawl.facade.prechecks import require_unlocked
+from crawl.facade.results import Interrupted, RunResult
+from crawl.hints import command
+from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+
+_TOP_N = RoundOptions().top_n
+
+
+class Rounds(Phases):
+    """All phases, one after the other."""
+
+    def run(
+        self,
+        *,
+        rounds: int | None = None,
+        until_empty: bool = False,
+        urls: Iterable[str] = (),
+        files: Iterable[str | Path] | str | Path = (),
+        top_n: int = _TOP_N,
+        num_fetchers: int | None = None,
+        threads: int | None = None,
+        time_limit_min: float | None = None,
+        wait: str | None = None,
+        force: bool = False,
+    ) -> RunResult:
+        """Crawls in rounds of generate, fetch, parse and updatedb; one, unless told otherwise.
+
+        A round that was interrupted is finished first. `until_empty`: any number of rounds,
+        until nothing is due; `wait` ("10m"): look again after that time where nothing is.
+        `urls` and `files` are injected first, as `inject` does.
+
+            >>> web.run(rounds=2).rounds[0].fetched
+        """
+        from crawl.rounds.interrupt import terminated_as_interrupted
+        from crawl.rounds.on_spark import run_rounds
+        from crawl.rounds.results import Walked
+
+        with self._working():
+            lines, paths = seed_lines(urls), file_paths(files)
+            loop, options = prepare_run(
+                self._directory,
+                self._config,
+                seeds=paths or tuple(lines),
+                files=paths,
+                rounds=rounds,
+                until_empty=until_empty,
+                top_n=top_n,
+                num_fetchers=num_fetchers,
+                threads=threads,
+                time_limit_min=time_limit_min,
+                wait=wait,
+            )
+            if self._directory.folder.exists(STOP_FILE):
+                return RunResult(Ending.STOP_FILE.name.lower(), (), is_started=False)
+            self._directory.require_writable()
+            for folder in self._written_first(options, injects=bool(paths or lines)):
+                require_unlocked(folder, self._config, force=force)
+            with self._seed_files(lines, paths) as seeds:
+                try:
+                    with terminated_as_interrupted():
+                        self._spark()
+                    done = run_rounds(
+                        self._spark_options,
+                        self._directory,
+                        self._config,
+                        options,
+                        loop,
+                        seeds=seeds,
+                        witness=self._hooks.observer(),
+                        displays=self._hooks.displays(),
+                        force=force,
+                    )
+                except KeyboardInterrupt:
+                    done = Walked(Ending.INTERRUPTED, ())
+        result = RunResult(
+            done.ending.name.lower(), done.rounds, done.hosts_waiting, done.next_host_ms
+        )
+        if done.ending is Ending.INTERRUPTED:
+            raise Interrupted("interrupted", result)
+        return result
+
+    def _written_first(self, options: RoundOptions, *, injects: bool) -> list[Folder]:
+        """The folders that the first steps will lock."""
+        from crawl.rounds import next_step, round_of
+        from crawl.rounds.state import segments_found
+
+        directory = self._directory
+        round_ = round_of(options)
+        due = next_step(segments_found(directory), round_)
+        folders = [directory.crawldb.folder] if injects else []
+        if due.step in (round_.fetch, round_.parse):
+            return folders + [directory.segments.segment(name).folder for name in due.segments]
+        return folders or [directory.crawldb.folder]
+
+
+def prepare_run(
+    directory: CrawlDir,
+    config: Config,
+    *,
+    seeds: tuple[str, ...],
+    files: tuple[str, ...],
+    rounds: int | None,
+    until_empty: bool,
+    top_n: int,
+    num_fetchers: int | None,
+    threads: int | None,
+    time_limit_min: float | None,
+    wait: str | None,
+) -> tuple[Loop, RoundOptions]:
+    """What a run would do; raises whatever is wrong with it before anything is started.
+
+    `seeds`: what is injected first; `files`: those of them that are files.
+    """
+    from crawl.rounds.loop import check, round_options
+    from crawl.storage.seeds import plan_seeds
+
+    check_whole_number("rounds", rounds, least=UNBOUNDED)
+    check_whole_number("top_n", top_n)
+    check_whole_number("num_fetchers", num_fetchers)
+    check_whole_number("threads", threads)
+    check_number("time_limit_min", time_limit_min)
+    check_text("wait", wait)
+    loop = Loop.of(rounds, wait, until_empty=until_empty)
+    options = round_options(
+        config,
+        top_n=top_n,
+        num_fetchers=num_fetchers,
+        threads=threads,
+        time_limit_min=time_limit_min,
+    )
+    if not seeds and directory.crawldb.current() is None:
+        how = command("run", directory.address, "--seeds SEEDS")
+        raise NoSnapshot(f"{directory.address} has no CrawlDb yet: start it with `{how}`")
+    check(config, options, seeds)
+    if files:
+        plan_seeds(list(files))
+    return loop, options
