@@ -1,0 +1,50 @@
+"""A file of an HDFS that lets it be closed before its last block was reported."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from crawl.storage import hdfs
+from crawl.storage.hdfs import HdfsFiles
+from crawl.storage.hdfs_faults import Patience
+
+
+class Late:
+    """A client of which the name node hears the length of a file at the third look only."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.size = 0
+
+    def create(self, path: str, options: Any) -> Any:
+        return SimpleNamespace(write=self.write, close=lambda: self.calls.append("close"))
+
+    def write(self, data: Any) -> None:
+        self.size += len(data)
+
+    def get_file_info(self, path: str) -> Any:
+        self.calls.append("look")
+        return SimpleNamespace(length=self.size if self.calls.count("look") > 2 else 0)
+
+    def rename(self, source: str, target: str, replacing: bool) -> None:
+        self.calls.append("rename")
+
+
+def files(client: Late) -> HdfsFiles:
+    return HdfsFiles(client, Patience("a-name-service"))
+
+
+def test_a_file_gets_its_name_when_it_can_be_read_whole() -> None:
+    client = Late()
+    files(client).pipe_file("/a", b"abc")
+    assert client.calls == ["close", "look", "look", "look", "rename"]
+
+
+def test_so_does_a_large_one(monkeypatch: Any) -> None:
+    monkeypatch.setattr(hdfs, "SMALL", 2)
+    client = Late()
+    with files(client).open("/a", "wb") as stream:
+        stream.write(b"abc")
+        stream.write(b"def")
+    assert client.calls == ["close", "look", "look", "look", "rename"]
