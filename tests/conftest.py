@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,15 @@ import tests.no_power_cut  # noqa: F401 - by being loaded
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from crawl.synthetic.wicked import WickedServer
     from tests.storage.hdfs_cluster import HdfsCluster
 
 
 # how long an example takes says more about the machine than about the code
-settings.register_profile("nutria", deadline=None)
-settings.load_profile("nutria")
+settings.register_profile("quick", deadline=None, max_examples=20)
+# CI's: --hypothesis-profile=thorough
+settings.register_profile("thorough", deadline=None, max_examples=100)
+settings.load_profile("quick")
 
 # a runner that starts us in the background has us ignore Ctrl-C, which is tested too
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,6 +45,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return -slow.kwargs.get("seconds", 0) if slow else 0
 
     items.sort(key=lambda item: (layer(item), longest_first(item)))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: many tests wait for others, for a server or a process."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)
@@ -71,6 +80,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
     finally:
         session.stop()
+
+
+@pytest.fixture(scope="session")
+def wicked() -> Iterator[WickedServer]:
+    """One wicked server for all tests: its bombs take a second to make."""
+    from crawl.synthetic.wicked import running_wicked
+
+    with running_wicked() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

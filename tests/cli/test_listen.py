@@ -25,6 +25,8 @@ from tests.cli.calling import Caller
 from tests.cli.typing_in import type_in
 from tests.phases.fetch_commands import DELAY_S, write_conf
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 60.0
 RULES = ("-D", "urlfilter.regex.rules=-[.]gif\n+^http")
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
 from tests.cli.calling import Caller
 from tests.parsing.small_parsers import content
 from tests.phases.fetched import NAME, fetched_segment, parse_rows
+
+pytestmark = pytest.mark.slow
 
 PAGE = "<!DOCTYPE html><title>T{0}</title><p>text {0} <a href='/x{0}'>to x</a> <a href='/y'>y</a>"
 

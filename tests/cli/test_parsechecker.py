@@ -21,11 +21,13 @@ from crawl.synthetic.web import (
     gaps,
     running,
 )
-from crawl.synthetic.wicked import running_wicked
+from crawl.synthetic.wicked import WickedServer
 from tests.cli.calling import Answer, Caller
 from tests.cli.typing_in import type_in
 from tests.phases.fetch_commands import DELAY_S, write_conf
 from tests.phases.webs import AGENT
+
+pytestmark = pytest.mark.slow
 
 PAGE = """\
 <!DOCTYPE html>
@@ -250,19 +252,18 @@ def test_a_url_that_the_filters_reject_is_told_so(
     assert _lines(answer, "filter")[0].startswith("rejected by length: ")
 
 
-def test_wicked_servers_are_survived(crawl: Caller, tmp_path: Path) -> None:
-    with running_wicked() as server:
-        hosts = "".join(f"{server.resolve(host)} {host}\n" for host in server.hosts())
-        (tmp_path / "hosts.txt").write_text(hosts)
-        (tmp_path / "crawl-site.toml").write_text(
-            f'"http.agent.name" = "{AGENT}"\n'
-            '"http.filter.ipaddress.allow.private" = true\n'
-            '"http.resolver.hosts.file" = "hosts.txt"\n'
-            '"fetcher.server.delay" = 0\n'
-        )
-        names = ["fine", "lie-charset", "bomb-gzip", "close", "status-garbage", "redirect-loop"]
-        urls = [server.url(name) for name in names]
-        answer = crawl("parsechecker", *urls, "--conf", tmp_path, "--json", "--follow-redirects")
+def test_wicked_servers_are_survived(crawl: Caller, wicked: WickedServer, tmp_path: Path) -> None:
+    hosts = "".join(f"{wicked.resolve(host)} {host}\n" for host in wicked.hosts())
+    (tmp_path / "hosts.txt").write_text(hosts)
+    (tmp_path / "crawl-site.toml").write_text(
+        f'"http.agent.name" = "{AGENT}"\n'
+        '"http.filter.ipaddress.allow.private" = true\n'
+        '"http.resolver.hosts.file" = "hosts.txt"\n'
+        '"fetcher.server.delay" = 0\n'
+    )
+    names = ["fine", "lie-charset", "bomb-gzip", "close", "status-garbage", "redirect-loop"]
+    urls = [wicked.url(name) for name in names]
+    answer = crawl("parsechecker", *urls, "--conf", tmp_path, "--json", "--follow-redirects")
     assert answer.code == 1, answer.err
     told = dict(zip(names, map(json.loads, answer.out.splitlines()), strict=True))
     assert [told[name]["url"] for name in names] == urls

@@ -22,10 +22,13 @@ from crawl.rounds import Loop
 from crawl.rounds.results import RoundDone
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
+from tests.examples import scaled
 from tests.phases.made import NOW, datum, make_crawldb, make_segment
 from tests.phases.scripted_web import PLAYED, Scene, Script
 from tests.phases.walks import SetClock, turn
 from tests.phases.webs import fetched
+
+pytestmark = pytest.mark.slow
 
 _URLS = [f"http://{host}.test/{number}" for host in "abc" for number in range(5)]
 _scenes = st.one_of(
@@ -69,7 +72,7 @@ def crawled(
     return directory, walked.rounds
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=scaled(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     pages=st.dictionaries(st.sampled_from(_URLS), _scenes, min_size=6),
     redirect_max=st.integers(0, 2),

@@ -12,6 +12,8 @@ import pytest
 from crawl.synthetic.wicked import HOSTS, ROUTES
 from tests.cli.calling import Caller
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_interrupted_and_tells_who_came(tmp_path: Path, how: int) -> None:

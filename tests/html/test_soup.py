@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from crawl.html.soup import soup_of
 from crawl.interfaces.page import Page
 from crawl.model.content import Content
+from tests.examples import scaled
 
 
 def test_the_tree_is_the_one_of_browsers() -> None:
@@ -55,7 +56,7 @@ def test_a_page_makes_its_tree_once() -> None:
     assert page.soup.get_text() == "Größe"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=scaled(200), deadline=None)
 @given(st.text(max_size=100))
 def test_any_text_has_a_tree(markup: str) -> None:
     soup_of(markup).get_text()

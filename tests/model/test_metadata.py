@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from crawl.model.metadata import has_any, lookup, with_entry, without_entry
 from crawl.model.tables import METADATA
+from tests.examples import scaled
 
 keys = st.sampled_from(["_ngt_", "a", "b", ""])
 rows = st.lists(
@@ -33,7 +34,7 @@ def as_dicts(column: pa.Array) -> Rows:
 
 
 @given(rows, slices, keys)
-@settings(max_examples=150)
+@settings(max_examples=scaled(150))
 def test_lookup(dicts: Rows, where: tuple[int, int], key: str) -> None:
     expected, column = cut(dicts, where)
     found = lookup(column, key)
@@ -42,14 +43,14 @@ def test_lookup(dicts: Rows, where: tuple[int, int], key: str) -> None:
 
 
 @given(rows, slices)
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 def test_has_any(dicts: Rows, where: tuple[int, int]) -> None:
     expected, column = cut(dicts, where)
     assert has_any(column) == any(expected)
 
 
 @given(rows, slices, keys, st.text(st.characters(codec="utf-8"), max_size=4), st.data())
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 def test_with_entry(
     dicts: Rows, where: tuple[int, int], key: str, value: str, data: st.DataObject
 ) -> None:

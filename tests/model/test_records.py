@@ -8,13 +8,14 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
+from tests.examples import scaled
 from tests.model.datums import datums, words
 
 records = st.lists(st.tuples(words, words, datums), max_size=6)
 
 
 @given(records)
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 def test_round_trip(given_records: list[tuple[str, str, CrawlDatum]]) -> None:
     table = to_table(given_records)
     assert table.schema.equals(CRAWLDB.schema)
@@ -23,7 +24,7 @@ def test_round_trip(given_records: list[tuple[str, str, CrawlDatum]]) -> None:
 
 
 @given(records, st.integers(0, 6), st.integers(0, 6))
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 def test_slices_and_chunks(
     given_records: list[tuple[str, str, CrawlDatum]], start: int, length: int
 ) -> None:

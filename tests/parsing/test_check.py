@@ -5,6 +5,8 @@ import signal
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import pytest
+
 from crawl.config import Config
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.page import Page
@@ -15,6 +17,8 @@ from crawl.model.parse import Outlink, Parse
 from crawl.model.status import Status
 from crawl.parsing.check import MOST_LINKS, ParseChecker, checked_links
 from crawl.rules.outlinks import OutlinkRules
+
+pytestmark = pytest.mark.slow
 
 PAGE = "http://a.org/"
 PLAIN = {"plugin.parser": ["text"], "scoring.filter.order": []}

@@ -21,6 +21,8 @@ from crawl.parsing.pipeline import parse_batch
 from crawl.parsing.sandbox import Sandbox
 from tests.parsing.small_parsers import content, plan
 
+pytestmark = pytest.mark.slow
+
 
 def pages(count: int) -> list[Content]:
     return [

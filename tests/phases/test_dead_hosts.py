@@ -269,6 +269,7 @@ def seeds(folder: Path, dead: int, urls_each: int = 3) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_all_live_urls_are_fetched_and_the_crawl_ends(tmp_path: Path) -> None:
     clock = SetClock(NOW)
     config = half_dead(tmp_path, clock)
@@ -325,6 +326,7 @@ def test_hosts_that_say_nothing_are_put_off_and_the_crawl_ends(tmp_path: Path) -
     ]
 
 
+@pytest.mark.slow
 def test_waiting_ends_with_the_first_host_that_may_be_asked(tmp_path: Path) -> None:
     clock = SetClock(NOW)
     pauses = {"http.robots.503.defer.visits.delay": 2000, "fetcher.tail.wait": 0}

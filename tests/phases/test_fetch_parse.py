@@ -33,6 +33,8 @@ from crawl.synthetic.web import (
 from crawl.urls.parse import host_of
 from tests.phases.webs import AGENT, contents, fetched, listed, stopped_after, web_config
 
+pytestmark = pytest.mark.slow
+
 DELAY = 0.02
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -18,7 +17,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, Segment
-from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer, running_wicked
+from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer
 from tests.phases.webs import fetched, listed
 
 EACH = 3
@@ -42,13 +41,12 @@ print(next(line.split()[1] for line in status.splitlines() if line.startswith("V
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WickedServer]:
-    with running_wicked() as server:
-        yield server
+@pytest.fixture
+def server(wicked: WickedServer) -> WickedServer:
+    return wicked
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=20)
 @pytest.mark.parametrize("plugin", ["http", "http-requests"])
 def test_every_wicked_page_has_a_record_and_honest_ones_are_fetched(
     plugin: str, server: WickedServer, tmp_path: Path
@@ -90,8 +88,9 @@ def _fetch(address: str, plugin: str, server: WickedServer, urls: list[str]) -> 
             "http.agent.name": "testbot",
             "http.filter.ipaddress.allow.private": True,
             "http.resolver.hosts.file": "hosts.txt",
-            "http.timeout": 3000,
-            "http.time.limit": "8s",
+            # enough for honest pages on a busy machine
+            "http.timeout": 8000,
+            "http.time.limit": "15s",
             "http.robots.503.defer.visits.delay": 100,
             "http.robots.503.defer.visits.retries": 1,
             "fetcher.server.delay": 0.05,

@@ -17,6 +17,8 @@ from tests.cli.calling import Caller
 from tests.phases.made import records_of
 from tests.phases.walks import Diary, turn
 
+pytestmark = pytest.mark.slow
+
 SECRET = "secret.html"
 
 

@@ -18,6 +18,7 @@ from crawl.phases import generate
 from crawl.phases.generate import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
+from tests.examples import scaled
 from tests.phases.generating import run
 from tests.phases.made import (
     DAY,
@@ -50,7 +51,7 @@ def host(url: str) -> str:
     return url.split("/")[2]
 
 
-@settings(max_examples=40)
+@settings(max_examples=scaled(40))
 @given(
     records=RECORDS,
     top_n=st.none() | st.integers(1, 40),

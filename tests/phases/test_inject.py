@@ -17,6 +17,7 @@ from crawl.phases import inject
 from crawl.phases.inject import Injected, InjectOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
+from tests.examples import scaled
 from tests.phases.made import DAY, NOW, datum, make_crawldb, records_of
 
 OPEN = {"urlfilter.regex.file": "open.txt", "urlfilter.order": "regex"}
@@ -369,7 +370,7 @@ def test_wrong_settings_are_told_before_anything_starts() -> None:
         inject.check(Config.of({"urlfilter.regex.file": "bad.txt"}, files), options)
 
 
-@settings(max_examples=30)
+@settings(max_examples=scaled(30))
 @given(
     rounds=st.lists(
         st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=20),

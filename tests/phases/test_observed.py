@@ -33,6 +33,8 @@ from crawl.telemetry.meter import Meter
 from tests.phases.webs import fetched, listed, web_config
 from tests.telemetry.collector import collecting
 
+pytestmark = pytest.mark.slow
+
 SITES, PAGES = 6, 90
 
 

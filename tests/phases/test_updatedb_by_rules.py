@@ -22,6 +22,7 @@ from crawl.phases import updatedb
 from crawl.phases.updatedb import UpdateOptions
 from crawl.rules.updatedb import Heard, Updating, updated
 from crawl.testing.clock import ManualClock
+from tests.examples import scaled
 from tests.phases.made import DAY, NOW, make_crawldb, make_segment, records_of
 
 
@@ -126,7 +127,7 @@ def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> Heard:
     return heard
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 @given(
     records=st.dictionaries(URLS, datums(*DB_STATUSES), max_size=25),
     segments=SEGMENTS,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from crawl.robots.match import is_allowed
 from crawl.robots.read import MAX_BYTES, MAX_WILDCARD_OCTETS, read_rules
 from crawl.robots.rules import Basis
+from tests.examples import scaled
 
 LONG_URL = "http://site.example/" + "a" * 4000
 EVERYONE = b"User-agent: *\n"
@@ -75,7 +76,7 @@ def test_files_of_any_size_are_matched() -> None:
         assert rules.allows(f"http://site.example/{count:x}-")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scaled(300), deadline=None)
 @given(st.text("a*b$", max_size=60), st.integers(0, 3000))
 def test_no_pattern_hangs(pattern: str, length: int) -> None:
     path = "/" + "a" * length

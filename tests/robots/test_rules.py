@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from crawl.robots.read import read_rules
 from crawl.robots.rules import Basis, RobotRules, allow_all, disallow_all
+from tests.examples import scaled
 from tests.robots import model
 
 SITE = "http://site.example"
@@ -186,7 +187,7 @@ RULES = st.lists(st.tuples(st.sampled_from(["Allow", "Disallow"]), PATTERNS), ma
 PATHS = SHORT | st.text("/ab$?%2Ff:é*", max_size=10).map(lambda text: f"/{text}")
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=scaled(500), deadline=None)
 @given(RULES, PATHS)
 @example([("Disallow", "/*?"), ("Allow", "/a/")], "/a/?")
 @example([("Disallow", "/%2F"), ("Allow", "/*2F")], "/%2F")

@@ -25,6 +25,8 @@ from tests.phases.made import DAY, NOW, records_of
 from tests.phases.scripted_web import PLAYED, Scene, Script
 from tests.phases.walks import Diary, SetClock
 
+pytestmark = pytest.mark.slow
+
 FRONT = "http://a.test/"
 BELOW = tuple(f"http://a.test/p{number}" for number in range(3))
 ROUND = ["generate", "fetch", "parse", "updatedb"]

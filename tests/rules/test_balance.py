@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.rules.balance import Load, chain_seconds, deal, deal_sites, loads, makespan
+from tests.examples import scaled
 
 chains = st.lists(st.floats(0, 1e6, allow_subnormal=False), max_size=40)
 
 
 @given(chains, st.integers(1, 8))
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 def test_every_chain_is_dealt_once_and_no_part_is_too_busy(
     seconds: list[float], parts: int
 ) -> None:
@@ -28,7 +29,7 @@ def test_every_chain_is_dealt_once_and_no_part_is_too_busy(
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=7), st.integers(1, 3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=scaled(80), deadline=None)
 def test_within_four_thirds_of_the_true_optimum(seconds: list[int], parts: int) -> None:
     busy = [0] * parts
     for part, length in zip(deal(np.array(seconds, dtype=float), parts), seconds, strict=True):
@@ -55,7 +56,7 @@ def test_giants_end_up_apart() -> None:
 
 
 @given(st.integers(2, 6), st.integers(0, 100), st.integers(0, 60))
-@settings(max_examples=40)
+@settings(max_examples=scaled(40))
 def test_two_giants_are_never_together(parts: int, small: int, position: int) -> None:
     seconds = [1.0] * small
     seconds.insert(position, 1e5)

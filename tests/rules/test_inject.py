@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.rules.inject import Seed, parse_line, updated, why_no_url
+from tests.examples import scaled
 
 
 @pytest.mark.parametrize("line", ["", "  ", "\t", "\tkey=value", "# seed", "  # seed", "#\ta=b"])
@@ -104,7 +105,7 @@ def test_a_token_that_cannot_be_read_is_named_and_the_url_kept(token: str) -> No
         max_size=12,
     ).map("".join)
 )
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 def test_no_line_raises(line: str) -> None:
     seed = parse_line(line)
     why_no_url(line)

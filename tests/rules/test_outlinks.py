@@ -13,6 +13,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.parse import Outlink
 from crawl.rules.outlinks import Exempts, OutlinkRules, keep
 from crawl.urls.parse import host_of
+from tests.examples import scaled
 
 PAGE = "http://a.org/page"
 
@@ -155,7 +156,7 @@ _urls = st.sampled_from(
 _links = st.builds(Outlink, _urls, rel=st.sampled_from(["", "nofollow", "ugc nofollow", "me"]))
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 @given(
     st.lists(st.tuples(_urls.filter(lambda url: url.startswith("http:")), st.lists(_links))),
     st.integers(-1, 5),

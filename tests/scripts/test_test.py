@@ -68,6 +68,13 @@ def test_ci_runs_everything(checkout: Path) -> None:
     assert run(checkout / ".ci/run") == run(checkout / "scripts/test", "--all")
 
 
+def test_only_ci_tries_all_examples(checkout: Path) -> None:
+    program(checkout / "scripts/check", 'printf "%s" "$PYTEST_ADDOPTS"\n')
+    thorough = "--hypothesis-profile=thorough"
+    assert thorough in run(checkout / "scripts/test", "--all")[1]
+    assert thorough not in run(checkout / "scripts/test")[1]
+
+
 def test_a_gate_that_fails_does_not_keep_the_tests_from_running(checkout: Path) -> None:
     program(checkout / "scripts/check", "exit 1\n")
     assert run(checkout / "scripts/test") == (1, SPARK_AND_SLOW)

@@ -15,6 +15,7 @@ from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.footer import read_footer, verify_data
 from crawl.storage.parquet import StoredTable, each_group, open_table, open_writer, read_groups
+from tests.examples import scaled
 
 SCHEMA = pa.schema([("url", pa.string()), ("host", pa.string()), ("n", pa.int64())])
 
@@ -38,7 +39,7 @@ def cut(sizes: list[int]) -> Iterator[pa.Table]:
 
 
 @given(st.lists(st.integers(0, 12), max_size=12), st.integers(1, 9))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=scaled(40), deadline=None)
 def test_tables_of_any_size_become_even_groups_in_order(sizes: list[int], group: int) -> None:
     place = Folder("memory://parquet")
     name = attempt_name("even")

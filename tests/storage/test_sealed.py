@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.storage.sealed import bears_seal, seal, seal_text, unseal
+from tests.examples import scaled
 
 contents = st.dictionaries(
     st.text(max_size=6).filter(lambda key: key != "seal"),
@@ -26,7 +27,7 @@ def test_what_is_sealed_is_read_also_by_others(content: dict[str, object]) -> No
 
 
 @given(contents, st.data())
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 def test_no_flipped_bit_and_no_cut_changes_what_is_read(
     content: dict[str, object], data: st.DataObject
 ) -> None:

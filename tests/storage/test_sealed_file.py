@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from crawl.errors import StorageError
 from crawl.storage.folder import Folder
 from crawl.storage.sealed_file import SealedFile
+from tests.examples import scaled
 from tests.storage.crashing import Crash
 
 Content = dict[str, Any]
@@ -60,7 +61,7 @@ contents = st.dictionaries(
 
 
 @given(contents)
-@settings(max_examples=30)
+@settings(max_examples=scaled(30))
 def test_what_is_written_is_read(content: Content) -> None:
     folder = CuttingFolder()
     assert pointer_in(folder).read() is None
@@ -109,7 +110,7 @@ def _write(pointer: SealedFile, content: Content) -> bool:
 
 
 @given(st.lists(st.tuples(st.integers(0, 130), st.booleans()), max_size=12))
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 def test_any_history_of_crashes_and_writes(steps: list[tuple[int, bool]]) -> None:
     folder = CuttingFolder()
     expected: tuple[Content | None, ...] = (None,)

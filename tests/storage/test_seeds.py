@@ -13,6 +13,7 @@ from crawl.errors import StorageError, UsageError
 from crawl.storage import seeds as seeds_module
 from crawl.storage.folder import Folder
 from crawl.storage.seeds import SeedLine, SeedPlan, plan_seeds, read_lines
+from tests.examples import scaled
 
 
 def lines_of(data: bytes, max_line: int) -> list[SeedLine]:
@@ -44,7 +45,9 @@ seed_bytes = st.lists(
     max_line=st.integers(1, 25),
 )
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=scaled(300),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_pieces_of_any_size_give_every_line_once(
     monkeypatch: pytest.MonkeyPatch, data: bytes, piece: int, block: int, max_line: int
@@ -61,7 +64,7 @@ def test_pieces_of_any_size_give_every_line_once(
 
 
 @given(st.binary(max_size=200), st.integers(1, 300))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=scaled(100), deadline=None)
 def test_any_bytes(data: bytes, piece: int) -> None:
     Folder("memory://seeds").write("bytes.txt", b"x" + data)
     plan = plan_seeds(["memory://seeds/bytes.txt"], piece)

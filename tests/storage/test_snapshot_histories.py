@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.snapshot import Dataset
+from tests.examples import scaled
 from tests.storage.conftest import Lives
 from tests.storage.crashing import Crash, crashing
 from tests.storage.snapshots import (
@@ -102,7 +103,9 @@ def test_a_crash_at_any_change_leaves_the_former_or_the_new_state(
     )
 )
 @settings(
-    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=scaled(25),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
 )
 def test_any_history_against_a_plain_model(
     lives: Lives, monkeypatch: pytest.MonkeyPatch, history: list[tuple[str, int, int]]

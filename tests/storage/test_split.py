@@ -17,6 +17,7 @@ from crawl.storage.split import (
     write_rows,
     write_split,
 )
+from tests.examples import scaled
 
 SCHEMA = pa.schema([("url", pa.string()), ("n", pa.int64())])
 
@@ -26,7 +27,7 @@ def table_of(numbers: list[int]) -> pa.Table:
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=20), max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=scaled(40), deadline=None)
 def test_every_row_arrives_once_and_in_order(tasks: list[list[int]]) -> None:
     place = Folder("memory://split")
     expected: dict[int, list[int]] = {}

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from crawl.fetcher.frontier.queues import HostQueues, Idle
 from crawl.fetcher.values.item import FetchItem, Purpose
 from crawl.fetcher.values.politeness import Politeness, ServerPace
+from tests.examples import scaled
 from tests.fetcher.queued import item
 
 HOSTS = [f"h{n}" for n in range(6)]
@@ -162,7 +163,7 @@ class Servers(RuleBasedStateMachine):
 
 
 TestServers = Servers.TestCase
-TestServers.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestServers.settings = settings(max_examples=scaled(150), stateful_step_count=60, deadline=None)
 
 
 @pytest.mark.parametrize("rounds", [1, 200])

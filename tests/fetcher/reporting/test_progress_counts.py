@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.reporting.task_monitor import followed_count, settled_count
 from crawl.fetcher.values.record import FetchRecord
+from tests.examples import scaled
 from tests.fetcher.small_web import REFUSED, CallbackOutput, Page, SmallWeb, fetch
 
 _URLS = [f"http://{host}.org/p{number}" for host in "abc" for number in range(4)]
@@ -23,7 +24,7 @@ _pages = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=scaled(150))
 @given(
     pages=st.dictionaries(st.sampled_from([*_URLS, "http://new.org/1"]), _pages),
     listed=st.lists(st.sampled_from(_URLS), min_size=1, unique=True),

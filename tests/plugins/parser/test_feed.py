@@ -8,6 +8,7 @@ from crawl.config import Config
 from crawl.model.parse import Outlink, ParseStatus
 from crawl.plugins.parser.feed import FeedParser
 from crawl.testing.parser_contract import ParserContract
+from tests.examples import scaled
 from tests.parsing.test_safe_xml import LAUGHS, QUADRATIC
 from tests.plugins.parser.pages import only, page, refusal, targets
 
@@ -190,7 +191,7 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 @given(st.lists(PIECES, max_size=25), st.booleans())
 def test_any_jumble_is_read_or_refused(pieces: list[str], with_documents: bool) -> None:
     parser = FeedParser(Config.of({"parser.feed.entries.as.documents": with_documents}))

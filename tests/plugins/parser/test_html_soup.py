@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from bs4 import BeautifulSoup
 from bs4.element import Tag
 from hypothesis import example, given, settings
@@ -15,10 +16,12 @@ from crawl.plugins.parser.html import HtmlParser
 from crawl.plugins.parser.html_soup import SoupHtmlParser
 from crawl.testing.html_contract import HtmlContract
 from crawl.testing.wicked_bodies import wicked_bodies
+from tests.examples import scaled
 
 CONFIG = Config.of({"http.agent.name": "mybot", "parser.html.form.use_action": True})
 
 
+@pytest.mark.slow
 class TestContract(HtmlContract):
     plugin_class = SoupHtmlParser
 
@@ -66,14 +69,14 @@ ELEMENTS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scaled(300), deadline=None)
 @given(st.lists(ELEMENTS, max_size=4))
 def test_both_parsers_find_the_same_in_whatever_looks_like_html(parts: list[str]) -> None:
     quick, readable = both("".join(parts).encode())
     assert quick == readable
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scaled(300), deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 @example(b"\xc2\0\x80")
 @example(b"\xe2</b>\x82")

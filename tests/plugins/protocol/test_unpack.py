@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from crawl.interfaces.protocol import Truncation
 from crawl.plugins.protocol.body import Body
+from tests.examples import scaled
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -50,7 +51,7 @@ def fed(encoding: str, wire: bytes, step: int, limit: int = 10_000_000) -> Body:
     repeated=st.sampled_from([0, 1, 70_000, 200_000]),
     step=st.sampled_from([1, 7, 1000, 1 << 30]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=scaled(25), deadline=None)
 def test_any_body_in_any_pieces(
     encoding: str, pack: Callable[[bytes], bytes], head: bytes, repeated: int, step: int
 ) -> None:
@@ -63,7 +64,7 @@ def test_any_body_in_any_pieces(
 
 @pytest.mark.parametrize(("encoding", "pack"), PACKERS[:-1])
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=scaled(30), deadline=None)
 def test_damage_is_a_fault_or_a_cut_but_never_an_exception(
     encoding: str, pack: Callable[[bytes], bytes], data: st.DataObject
 ) -> None:

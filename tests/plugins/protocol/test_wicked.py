@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,7 +11,9 @@ from crawl.config import Config
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.plugins.protocol.http import HttpProtocol
 from crawl.plugins.protocol.http_requests import RequestsProtocol
-from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer, running_wicked
+from crawl.synthetic.wicked import HOSTS, ROUTES, End, WickedServer
+
+pytestmark = pytest.mark.slow
 
 EXPECTED: dict[str, tuple[End, ...]] = {
     **{route.name: route.ends for route in ROUTES},
@@ -21,12 +22,13 @@ EXPECTED: dict[str, tuple[End, ...]] = {
     "redirect-twice": (302, FailureKind.MALFORMED_RESPONSE),
 }
 TIME_LIMIT_MS = 8000
+BUSY_MS = 60_000
+"""What a busy machine may add; without a limit a drip takes hours."""
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WickedServer]:
-    with running_wicked() as server:
-        yield server
+@pytest.fixture
+def server(wicked: WickedServer) -> WickedServer:
+    return wicked
 
 
 def ended(answer: Response | Failure) -> End:
@@ -55,5 +57,5 @@ def test_every_route_ends_as_it_may_and_in_time(plugin_class: Any, server: Wicke
         if ended(answer) not in EXPECTED[name]
     }
     assert wrong == {}
-    assert max(answer.elapsed_ms for answer in answers) <= TIME_LIMIT_MS + 1500
+    assert max(answer.elapsed_ms for answer in answers) <= TIME_LIMIT_MS + BUSY_MS
     assert max(len(answer.body) for answer in answers if isinstance(answer, Response)) <= 1 << 20

@@ -16,6 +16,7 @@ from crawl.model.status import Status
 from crawl.plugins.schedule.adaptive import AdaptiveFetchSchedule
 from crawl.testing.odd_datums import NOW
 from crawl.testing.schedule_contract import FetchScheduleContract
+from tests.examples import scaled
 from tests.model.datums import datums
 
 URL = "http://news.example.org/a"
@@ -195,7 +196,7 @@ def test_a_line_of_mime_types_that_is_wrong_is_told(line: str) -> None:
 
 
 @given(datums, st.integers(0, 10**14), st.sampled_from(PageChange))
-@settings(max_examples=150)
+@settings(max_examples=scaled(150))
 def test_whatever_the_record_the_next_fetch_is_within_bounds(
     datum: CrawlDatum, now: int, change: PageChange
 ) -> None:

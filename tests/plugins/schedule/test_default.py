@@ -17,6 +17,7 @@ from crawl.model.status import DB_STATUSES, Status
 from crawl.plugins.schedule.default import DefaultFetchSchedule
 from crawl.testing.odd_datums import NOW
 from crawl.testing.schedule_contract import FetchScheduleContract
+from tests.examples import scaled
 from tests.model.datums import datums
 
 DAY_MS = 86_400_000
@@ -72,7 +73,7 @@ def test_due_now_or_beyond_all_bounds(fetch_time: int, due: bool) -> None:
 
 
 @given(st.lists(datums, max_size=6), st.integers(0, 10**14))
-@settings(max_examples=100)
+@settings(max_examples=scaled(100))
 def test_the_column_answers_as_the_rows(some: list[CrawlDatum], now: int) -> None:
     table = to_table(("u", "h", datum) for datum in some)
     answers = SCHEDULE.should_fetch_batch(table, now)

@@ -15,6 +15,7 @@ from crawl.model.status import Status
 from crawl.plugins.schedule.poisson import VISITS_KEY, PoissonFetchSchedule
 from crawl.testing.odd_datums import NOW
 from crawl.testing.schedule_contract import FetchScheduleContract
+from tests.examples import scaled
 from tests.model.datums import datums
 
 DAY_MS = 86_400_000
@@ -160,7 +161,7 @@ def test_bounds_that_contradict_each_other_are_told() -> None:
     st.lists(st.tuples(st.floats(0, 800), st.sampled_from(PageChange)), max_size=12),
     datums,
 )
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 def test_whatever_happens_the_next_visit_is_within_bounds(
     visits: list[tuple[float, PageChange]], datum: CrawlDatum
 ) -> None:

@@ -10,6 +10,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.plugins.scoring.domain_budget import DOMAINS_KEY, FROM_KEY, DomainBudgetScoring
 from crawl.plugins.scoring.domain_sketch import count, domain_hash, merged
+from tests.examples import scaled
 from tests.plugins.scoring.pages import linked, shared
 
 BUDGET = DomainBudgetScoring(Config.of())
@@ -102,7 +103,7 @@ def test_what_is_no_sketch_counts_for_nothing() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefghij"), max_size=8), max_size=4))
-@settings(max_examples=50)
+@settings(max_examples=scaled(50))
 def test_the_order_in_which_domains_come_does_not_matter(rounds: list[list[str]]) -> None:
     step_by_step = ""
     for names in rounds:

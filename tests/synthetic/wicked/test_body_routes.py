@@ -27,6 +27,7 @@ def unpacked_size(packed: bytes) -> int:
     return size
 
 
+@pytest.mark.slow
 def test_the_gzip_bomb_is_a_valid_gibibyte(wicked: WickedServer) -> None:
     got = bomb(wicked, "bomb-gzip")
     assert got.header("Content-Encoding") == b"gzip"

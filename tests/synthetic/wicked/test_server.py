@@ -81,6 +81,7 @@ def test_other_connections_keep_their_speed(wicked: WickedServer) -> None:
         client.close()
 
 
+@pytest.mark.slow
 def test_the_log_outlives_the_server_and_the_server_leaves_nothing() -> None:
     with running_wicked() as server:
         ask(server, server.url("fine"))
