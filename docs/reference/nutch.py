@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawl.cli.nutch_words import NOT_YET, check_words
+from crawl.cli.common.nutch_syntax import NOT_YET, check_nutch_syntax
 
 from crawl.config.nutch_names import NUTCH_NAMES
 from crawl.errors import UsageError
@@ -33,7 +33,7 @@ def nutch_page() -> str:
 
 def _answer(command: str) -> str:
     try:
-        check_words([command])
+        check_nutch_syntax([command])
     except UsageError as error:
         return str(error)
     raise AssertionError(f"{command} is there")

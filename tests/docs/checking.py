@@ -12,7 +12,7 @@ from configparser import ConfigParser
 from pathlib import Path
 
 import click
-from crawl.cli.nutch_words import check_words
+from crawl.cli.common.nutch_syntax import check_nutch_syntax
 
 from crawl.cli.main import COMMANDS, main
 from crawl.cli.main import crawl as program
@@ -113,7 +113,7 @@ def crawl_fault(arguments: Sequence[str]) -> str:
     # what a reader fills in
     words = [word.replace("…", "1") for word in arguments]
     try:
-        check_words(words)
+        check_nutch_syntax(words)
         context = click.Context(program, info_name="crawl")
         name, command, rest = program.resolve_command(context, words)
         assert command is not None
