@@ -13,7 +13,7 @@ import pyarrow as pa
 from crawl.buckets.dump import DumpFormat, Dumping, Wanted, as_paragraph, as_record
 from crawl.buckets.lookup import find_record
 from crawl.buckets.runner import Runner
-from crawl.buckets.stats import Stats, status_label
+from crawl.buckets.stats import Stats
 from crawl.cli.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.output import echo, print_json, print_table, remark
 from crawl.config import Config
@@ -23,7 +23,7 @@ from crawl.inspect.statistics import largest_hosts, spread_values, statistics
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
-from crawl.model.status import DB_STATUSES, Status
+from crawl.model.status import DB_STATUSES, Status, status_label
 from crawl.phases import readdb
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crawl.datasets.files import PAGES, pages_of_segment, rows_of_files, shown
+from crawl.datasets.files import PAGES, pages_of_segment
 from crawl.datasets.table import Table
 from crawl.errors import UsageError
 from crawl.facade.base import Handle
 from crawl.model import tables
 from crawl.nearest import nearest
 from crawl.storage.folder import Folder
+from crawl.storage.scan import scan_file, with_status_names
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -21,20 +22,12 @@ from crawl.storage.segments import (
     PARSE,
     PARSE_DATA,
     PARSE_TEXT,
+    SEGMENT_TABLES,
     Segment,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_STORED = {
-    GENERATE: tables.CRAWL_GENERATE,
-    FETCH: tables.CRAWL_FETCH,
-    CONTENT: tables.CONTENT,
-    PARSE: tables.CRAWL_PARSE,
-    PARSE_DATA: tables.PARSE_DATA,
-    PARSE_TEXT: tables.PARSE_TEXT,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class SegmentTables:
     def _table(self, part: str) -> Table:
         folder = self.segment.part_folder(part)
         paths = [file.path for file in self.segment.require(part).files]
-        return _of_files(f"{self.name}/{part}", _STORED[part], folder, paths)
+        return _of_files(f"{self.name}/{part}", SEGMENT_TABLES[part], folder, paths)
 
 
 class Tables(Handle):
@@ -141,8 +134,8 @@ class Tables(Handle):
 
 
 def _of_files(name: str, table: tables.Table, folder: Folder, paths: Iterable[str]) -> Table:
-    parts = tuple(partial(rows_of_files, [(folder, path)]) for path in paths)
-    return Table(name, shown(table).schema, parts)
+    parts = tuple(partial(scan_file, folder, path) for path in paths)
+    return Table(name, with_status_names(table).schema, parts)
 
 
 def _pages(segments: Sequence[Segment]) -> Table:

@@ -12,13 +12,13 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from crawl.buckets.runner import Runner
-from crawl.buckets.stats import count_statuses, status_label
+from crawl.buckets.stats import count_statuses
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import CrawlError, NothingToDo
 from crawl.fetcher.reporting.measures import count_event, is_measured
 from crawl.model.report import Report
-from crawl.model.status import DB_STATUSES
+from crawl.model.status import DB_STATUSES, status_label
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.telemetry import ambient, logs, metrics
