@@ -18,7 +18,7 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.status import Status
 from crawl.phases import readdb
-from crawl.rounds import Ending, Loop, RoundOptions
+from crawl.rounds import LoopOptions, RoundOptions, StopReason
 from crawl.rounds.loop import check as check_rounds
 from crawl.rounds.on_spark import run_rounds
 from crawl.spark.runners import SparkOptions
@@ -70,12 +70,12 @@ def command(crawl_dir: str, spark: SparkOptions, config: Config) -> int:
             f" {server.port} of loopback; nothing leaves this machine"
         )
         walked = run_rounds(
-            *(spark, directory, config, options, Loop(ROUNDS)),
+            *(spark, directory, config, options, LoopOptions(ROUNDS)),
             seeds=(str(seeds),),
-            witness=Teller("demo", quiet=spark.quiet),
+            observer=Teller("demo", quiet=spark.quiet),
             displays=displays(quiet=spark.quiet),
         )
-    if walked.ending is Ending.INTERRUPTED:
+    if walked.ending is StopReason.INTERRUPTED:
         remark(f"demo: interrupted; {crawl_dir} can be deleted")
         return INTERRUPTED
     _look_at(directory)

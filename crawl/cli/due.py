@@ -19,10 +19,10 @@ from crawl.rounds import (
     RoundOptions,
     SegmentState,
     Step,
+    build_round,
     open_segments,
-    round_of,
 )
-from crawl.rounds.state import segments_found
+from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 
 if_due_option = click.option(
@@ -47,7 +47,7 @@ def turn_of(phase: str, found: Iterable[SegmentState], *, stopped: bool) -> Turn
     if stopped:
         return Turn(code=NOTHING_MORE, why=f"there is a file {STOP_FILE}")
     unfinished = open_segments(found)
-    a_round = round_of(RoundOptions())
+    a_round = build_round(RoundOptions())
     if phase == a_round.generate.name:
         if not unfinished:
             return Turn()
@@ -66,7 +66,7 @@ def take_turn(phase: str, directory: CrawlDir, named: Iterable[str] = ()) -> Tur
         raise UsageError("--if-due finds the segments itself: name none")
     if phase != "generate":
         directory.require_crawldb()
-    turn = turn_of(phase, segments_found(directory), stopped=directory.folder.exists(STOP_FILE))
+    turn = turn_of(phase, segment_states(directory), stopped=directory.folder.exists(STOP_FILE))
     if turn.code is not None:
         remark(f"{phase}: {turn.why}")
     return turn

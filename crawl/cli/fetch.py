@@ -20,7 +20,7 @@ from crawl.errors import EnvironmentFault
 from crawl.fetcher.part import STOP
 from crawl.phases import fetch
 from crawl.phases.fetch import Fetched, FetchOptions
-from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
+from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -75,9 +75,9 @@ def command(
     interrupted: Callable[[], bool] = bool  # not yet
     try:
         with (
-            terminated_as_interrupted(),
+            sigterm_interrupts(),
             spark.runner("fetch", config, quiet=True) as runner,
-            asks_first(lambda: chosen.folder.write(STOP, b""), "fetch", remark) as interrupted,
+            stop_on_signal(lambda: chosen.folder.write(STOP, b""), "fetch", remark) as interrupted,
             show_fetch(chosen, quiet=spark.quiet),
         ):
             done = fetch.run(runner, directory, config, options, SystemClock(), interrupted)

@@ -19,16 +19,16 @@ from crawl.errors import UsageError
 from crawl.rounds import (
     STOP_FILE,
     UNBOUNDED,
-    Ending,
-    Loop,
+    LoopOptions,
     RoundOptions,
+    StopReason,
+    build_round,
     next_step,
-    round_of,
 )
 from crawl.rounds.loop import check as check_rounds
 from crawl.rounds.loop import round_options
 from crawl.rounds.on_spark import run_rounds
-from crawl.rounds.state import segments_found
+from crawl.rounds.state import segment_states
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -124,7 +124,7 @@ def command(
       crawl run mycrawl --rounds -1 --wait 1h
       crawl run mycrawl --dry-run
     """
-    loop = Loop.of(rounds, wait, until_empty=until_empty)
+    loop = LoopOptions.of(rounds, wait, until_empty=until_empty)
     options = round_options(
         config,
         top_n=top_n,
@@ -140,7 +140,7 @@ def command(
     else:
         _require_crawldb(directory, crawl_dir)
     if dry_run:
-        show_plan(crawl_dir, segments_found(directory), options, loop, seeds, as_json=as_json)
+        show_plan(crawl_dir, segment_states(directory), options, loop, seeds, as_json=as_json)
         return 0
     if directory.folder.exists(STOP_FILE):
         remark(f"run: {crawl_dir}/{STOP_FILE} is there: delete it and run the same command again")
@@ -152,7 +152,7 @@ def command(
     walked = run_rounds(
         *(spark, directory, config, options, loop),
         seeds=seeds,
-        witness=teller,
+        observer=teller,
         displays=displays(quiet=spark.quiet),
         force=force,
     )
@@ -171,17 +171,17 @@ def command(
     for line in limits_met(walked.rounds, config):
         remark(f"run: {line}")
     remark(f"run: {last_words(crawl_dir, walked)}")
-    if walked.ending is Ending.INTERRUPTED:
+    if walked.ending is StopReason.INTERRUPTED:
         return INTERRUPTED
-    return 0 if walked.rounds or walked.ending is Ending.STOP_FILE else NOTHING_DONE
+    return 0 if walked.rounds or walked.ending is StopReason.STOP_FILE else NOTHING_DONE
 
 
 def _written_first(
     directory: CrawlDir, options: RoundOptions, seeds: tuple[str, ...]
 ) -> list[Folder]:
     """What the first steps lock."""
-    round_ = round_of(options)
-    due = next_step(segments_found(directory), round_)
+    round_ = build_round(options)
+    due = next_step(segment_states(directory), round_)
     found = [directory.crawldb.folder] if seeds else []
     if due.step in (round_.fetch, round_.parse):
         return found + [directory.segments.segment(name).folder for name in due.segments]

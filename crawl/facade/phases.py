@@ -22,12 +22,12 @@ from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
 from crawl.phases.snapshots import collect_garbage, roll_back
 from crawl.phases.updatedb import UpdateOptions
-from crawl.rounds import Ending, Loop, RoundOptions, Step
-from crawl.rounds.interrupt import asks_first
+from crawl.rounds import LoopOptions, RoundOptions, Step, StopReason
+from crawl.rounds.interrupt import stop_on_signal
 from crawl.rounds.loop import check as check_rounds
 from crawl.rounds.loop import round_options
 from crawl.rounds.on_spark import run_rounds
-from crawl.rounds.results import RoundDone
+from crawl.rounds.results import RoundResult
 from crawl.storage.checking import check
 from crawl.storage.repair import repair
 from crawl.storage.segments import CONTENT, Segment
@@ -124,7 +124,7 @@ class Phases(Handle):
             clock = SystemClock()
             with (
                 self._runner(quiet=True) as runner,
-                asks_first(partial(_ask_to_stop, chosen), "fetch", _log.info) as interrupted,
+                stop_on_signal(partial(_ask_to_stop, chosen), "fetch", _log.info) as interrupted,
                 self._displays.fetch(chosen),
             ):
                 done = fetch.run(runner, self._directory, self._config, options, clock, interrupted)
@@ -217,7 +217,7 @@ class Phases(Handle):
 
             >>> web.run(rounds=2).rounds[0].fetched
         """
-        loop = Loop.of(rounds, wait, until_empty=until_empty)
+        loop = LoopOptions.of(rounds, wait, until_empty=until_empty)
         with self._working(), self._seeds(urls, files) as seeds:
             if not seeds:
                 self._directory.require_crawldb()
@@ -234,11 +234,11 @@ class Phases(Handle):
             done = run_rounds(
                 *(self._spark_options, self._directory, self._config, options, loop),
                 seeds=seeds,
-                witness=_Logged(),
+                observer=_Logged(),
                 displays=self._displays,
                 force=force,
             )
-        if done.ending is Ending.INTERRUPTED:
+        if done.ending is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         return RunResult(done.ending.name.lower(), done.rounds)
 
@@ -338,16 +338,16 @@ def _seed_lines(urls: Iterable[str]) -> list[str]:
 class _Logged:
     """Tells Python's logging how the rounds go."""
 
-    def begins(self, step: Step, segments: tuple[str, ...]) -> None:
+    def on_step(self, step: Step, segments: tuple[str, ...]) -> None:
         _log.info("%s %s", step.name, " ".join(segments))
 
-    def remarks(self, step: Step, line: str) -> None:
+    def on_remark(self, step: Step, line: str) -> None:
         _log.warning("%s: %s", step.name, line)
 
-    def closes(self, done: RoundDone) -> None:
+    def on_round(self, done: RoundResult) -> None:
         _log.info("round %d: %d fetched, %d new", done.number, done.fetched, done.new)
 
-    def waits(self, seconds: float) -> None:
+    def on_wait(self, seconds: float) -> None:
         _log.info("nothing to fetch now; looking again in %.0f s", seconds)
 
 

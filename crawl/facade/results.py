@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from crawl.rounds.results import RoundDone
+from crawl.rounds.results import RoundResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RunResult:
 
     ending: str
     """Why there was no further round: `rounds_done`, `nothing_due`, `stop_file` …"""
-    rounds: tuple[RoundDone, ...]
+    rounds: tuple[RoundResult, ...]
 
     def _repr_html_(self) -> str:
         columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]

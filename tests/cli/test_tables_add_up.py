@@ -18,13 +18,13 @@ from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases import updatedb
 from crawl.phases.updatedb import UpdateOptions
-from crawl.rounds import Loop
-from crawl.rounds.results import RoundDone
+from crawl.rounds import LoopOptions
+from crawl.rounds.results import RoundResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from tests.phases.made import NOW, datum, make_crawldb, make_segment
+from tests.phases.round_loops import SetClock, turn
 from tests.phases.scripted_web import PLAYED, Scene, Script
-from tests.phases.walks import SetClock, turn
 from tests.phases.webs import fetched
 
 _URLS = [f"http://{host}.test/{number}" for host in "abc" for number in range(5)]
@@ -40,7 +40,7 @@ _scenes = st.one_of(
 
 def crawled(
     folder: Path, pages: dict[str, Scene], rounds: int, **more: Any
-) -> tuple[CrawlDir, tuple[RoundDone, ...]]:
+) -> tuple[CrawlDir, tuple[RoundResult, ...]]:
     folder.mkdir(exist_ok=True)
     clock = SetClock(NOW)
     played = {url: (lambda now, scene=scene: scene) for url, scene in pages.items()}
@@ -62,7 +62,7 @@ def crawled(
     directory = CrawlDir(str(folder / "crawl"))
     try:
         walked = turn(
-            directory, config, clock, Loop(rounds), seeds=(str(seeds),), parts=1, threads=1
+            directory, config, clock, LoopOptions(rounds), seeds=(str(seeds),), parts=1, threads=1
         )
     finally:
         del PLAYED[str(folder)]
