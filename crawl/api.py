@@ -33,7 +33,6 @@ from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.tables import Tables
 from crawl.inspect.plugins import plugins_listed
 from crawl.inspect.settings import settings_shown
-from crawl.nearest import nearest
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -148,7 +147,7 @@ def plan(
     known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
     for name in others:
         if name not in known | {"buckets"}:
-            raise UsageError(f"plan has no {name!r}{nearest(name, known)}")
+            raise UsageError(f"plan has no {name!r}{did_you_mean(name, known)}")
     return plan_of(urls, hosts, pages_per_day, nodes, others)
 
 

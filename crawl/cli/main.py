@@ -25,7 +25,6 @@ from crawl.cli.output import echo
 from crawl.errors import CrawlError
 from crawl.hints import program
 from crawl.masking import masked_urls
-from crawl.nearest import nearest
 from crawl.printable import one_line
 from crawl.telemetry import logs
 
@@ -79,7 +78,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}", ctx)
+            raise click.UsageError(f"no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.hints import command
-from crawl.nearest import nearest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 
@@ -21,7 +21,7 @@ def require_segments(directory: CrawlDir, names: Sequence[str] = ()) -> None:
         segment = directory.segments.segment(name.rstrip("/").rpartition("/")[2])
         if segment.manifest(GENERATE) is None and segment.manifest(FETCH) is None:
             known = (each.name for each in directory.segments.generated())
-            near = nearest(segment.name, known)
+            near = did_you_mean(segment.name, known)
             raise UsageError(
                 f"{where} has no segment {segment.name}{near};"
                 f" `{command('status', where)}` lists them"

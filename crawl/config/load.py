@@ -21,7 +21,6 @@ from crawl.config.property import Property
 from crawl.config.resources import Resources
 from crawl.errors import ConfigError
 from crawl.masking import masked_setting
-from crawl.nearest import nearest
 
 SITE_FILE = "crawl-site.toml"
 CONF_DIR_VARIABLE = "CRAWL_CONF_DIR"
@@ -125,7 +124,7 @@ def _checked(name: str, given: Given, known: _Known) -> Given:
         raise ConfigError(
             f"{name!r} in {given.origin} is a property of Nutch's and not of this crawler: {told}"
             if told
-            else f"unknown property {name!r}{nearest(name, known.names())} in {given.origin}"
+            else f"unknown property {name!r}{did_you_mean(name, known.names())} in {given.origin}"
         )
     given.read_as(declared)
     return Given(given.raw, given.origin, given.is_text, declared)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from crawl.datasets.files import PAGES, pages_of_segment
 from crawl.datasets.table import Table
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.base import Handle
 from crawl.model import tables
-from crawl.nearest import nearest
 from crawl.storage.folder import Folder
 from crawl.storage.scan import scan_file, with_status_names
 from crawl.storage.segments import (
@@ -113,7 +113,7 @@ class Tables(Handle):
         """
         known = self.segments()
         if name not in known:
-            near = nearest(name, known)
+            near = did_you_mean(name, known)
             raise UsageError(f"{self.address} has no segment {name}{near}")
         return SegmentTables(self._directory.segments.segment(name))
 

@@ -17,8 +17,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from crawl.config import Config, Property
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError, PluginError
-from crawl.nearest import nearest
 
 GROUP_PREFIX = "nutria."
 
@@ -136,7 +136,7 @@ def resolve(interface_name: str, names: Iterable[str]) -> tuple[Resolved, ...]:
         else:
             raise PluginError(
                 f"no {interface_name} plugin is called {name!r}"
-                + (nearest(name, installed) or f" (there is {', '.join(installed) or 'none'})")
+                + (did_you_mean(name, installed) or f" (there is {', '.join(installed) or 'none'})")
                 + f"; set in {interface(interface_name).setting}"
             )
     return tuple(chain)

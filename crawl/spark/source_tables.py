@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.model.tables import CRAWLDB, HOSTS, Column, Table
-from crawl.nearest import nearest
 from crawl.spark.pushdown import conditions_of
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -67,7 +67,7 @@ class SourceOptions:
         """Checks the options; raises UsageError for what cannot be meant."""
         for name in options:
             if name.lower() not in _OPTIONS:
-                near = nearest(name.lower(), _OPTIONS)
+                near = did_you_mean(name.lower(), _OPTIONS)
                 raise UsageError(f"the format nutria has no option {name!r}{near}")
         address = options.get("path")
         if not address:
@@ -146,7 +146,7 @@ def _segment_files(directory: CrawlDir, part: str, segment_name: str | None) -> 
     else:
         names = [segment.name for segment in segments]
         if segment_name not in names:
-            near = nearest(segment_name, names)
+            near = did_you_mean(segment_name, names)
             raise UsageError(f"{directory.address} has no segment {segment_name}{near}")
         segments = [directory.segments.segment(segment_name)]
         if part != FETCH_HOSTS:  # which is there only where hosts failed
@@ -173,7 +173,7 @@ def _buckets_of(conditions: Iterable[Condition], buckets: int) -> set[int] | Non
 def _table_of(name: str) -> Table:
     table = TABLES.get(name) or _SEGMENT_TABLES.get(name)
     if table is None:
-        near = nearest(name, [*TABLES, *_SEGMENT_TABLES])
+        near = did_you_mean(name, [*TABLES, *_SEGMENT_TABLES])
         known = ", ".join(TABLES)
         raise UsageError(f"a crawl has no table {name!r}{near}; tables: {known}")
     return table

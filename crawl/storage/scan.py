@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 from crawl.errors import UsageError
 from crawl.model.status import Status, status_label
 from crawl.model.tables import Table
-from crawl.nearest import nearest
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import StoredTable, open_table, read_groups
 
@@ -91,7 +90,7 @@ def require_column(column: object, columns: Iterable[str], table_name: str) -> N
     """Raises UsageError where the table has no such column."""
     known = list(columns)
     if column not in known:
-        raise UsageError(f"{table_name} has no column {column!r}{nearest(str(column), known)}")
+        raise UsageError(f"{table_name} has no column {column!r}{did_you_mean(str(column), known)}")
 
 
 def filter_rows(rows: pa.Table, conditions: Sequence[Condition]) -> pa.Table:
@@ -197,4 +196,4 @@ def _code(label: Any) -> Any:
     if label in _CODES:
         return _CODES[label]
     known = (status.label for status in Status)
-    raise UsageError(f"no status is called {label!r}{nearest(label, known)}")
+    raise UsageError(f"no status is called {label!r}{did_you_mean(label, known)}")
