@@ -24,6 +24,7 @@ from typing import Any
 from crawl.config import Config, load
 from crawl.config.properties import CORE
 from crawl.declared import declared_properties
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.checks import UrlCheck, allowed_by, check_one_url, plan_of
 from crawl.facade.one_page import fetch_one, parse_one

@@ -22,6 +22,7 @@ import click
 from crawl import __version__
 from crawl.cli.nutch_words import check_words
 from crawl.cli.output import echo
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError
 from crawl.hints import program
 from crawl.masking import masked_urls
@@ -120,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(arguments: Sequence[str] | None) -> None:
     logs.escape_text()
-    if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
+    if logs.json_requested(sys.argv[1:] if arguments is None else arguments):
         logs.use_json()  # what is wrong with the command line is told so too
     try:
         check_words(sys.argv[1:] if arguments is None else arguments)

@@ -19,6 +19,7 @@ from crawl.config.nutch_names import in_place_of
 from crawl.config.properties import CORE
 from crawl.config.property import Property
 from crawl.config.resources import Resources
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import ConfigError
 from crawl.masking import masked_setting
 

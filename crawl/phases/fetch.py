@@ -58,7 +58,7 @@ from crawl.storage.segments import (
     PartManifest,
     Segment,
 )
-from crawl.telemetry.context import note
+from crawl.telemetry.context import update_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def run(
     tells whether that was done before there was a fetch to end.
     """
     segment = choose(crawl_dir, options.segment)
-    note(segment=segment.name)
+    update_context(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
     with held(
         segment.folder,

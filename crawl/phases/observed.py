@@ -22,7 +22,7 @@ from crawl.model.status import DB_STATUSES, status_label
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.telemetry import ambient, logs, metrics
-from crawl.telemetry.context import at, where
+from crawl.telemetry.context import current_context, in_context
 from crawl.telemetry.meter import Meter
 
 P = ParamSpec("P")
@@ -43,14 +43,14 @@ def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
             given = signature.bind(*args, **kwargs).arguments
             crawl_dir: CrawlDir = given["crawl_dir"]
             told = _Told(phase, crawl_dir, given["runner"], given["clock"], ambient.meter())
-            with at(phase=phase, crawl=crawl_dir.address), ambient.span(phase) as span:
+            with in_context(phase=phase, crawl=crawl_dir.address), ambient.span(phase) as span:
                 began = told.begin()
                 try:
                     done = run(*args, **kwargs)
                 except BaseException as error:
                     told.fail(error)
                     raise
-                span.set(segment=where().segment)
+                span.set(segment=current_context().segment)
                 report = getattr(done, "report", None)
                 if isinstance(report, Report):
                     span.set(**_counts(report.counters))

@@ -47,7 +47,7 @@ from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
 from crawl.storage.snapshot import Transaction
 from crawl.storage.split import SplitFile, destinations_of
-from crawl.telemetry.context import note
+from crawl.telemetry.context import update_context
 
 _ROWS_AN_OPENING = 3_000
 """To open a file for one bucket takes as long as to gather so many rows (measured)."""
@@ -182,7 +182,7 @@ def run(
     again = _again(config, options)
     with crawl_dir.writing_crawldb("updatedb", config, clock, force=options.force) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
-        note(segment=" ".join(segment.name for segment in chosen.segments))
+        update_context(segment=" ".join(segment.name for segment in chosen.segments))
         base = transaction.base
         moving = Moving(
             crawldb=transaction.folder,

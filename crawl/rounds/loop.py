@@ -43,7 +43,7 @@ from crawl.rules.updatedb import Event
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, Segment
 from crawl.telemetry.ambient import meter
-from crawl.telemetry.context import at
+from crawl.telemetry.context import in_context
 from crawl.telemetry.metrics import ROUND
 from crawl.urls.partition import Resolver
 
@@ -335,7 +335,7 @@ class RoundLoop:
         if figures is not None:
             figures.set(ROUND, number)
         began = self.clock.monotonic()
-        with at(round=number):
+        with in_context(round=number):
             yield
         spent = self.clock.monotonic() - began
         self._seconds[due.step.name] = round(self._seconds.get(due.step.name, 0.0) + spent, 3)

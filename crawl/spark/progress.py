@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from crawl.clock import Clock, SystemClock
 from crawl.telemetry import logs
-from crawl.telemetry.context import described
+from crawl.telemetry.context import describe_step
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -122,7 +122,7 @@ def progress(
     """
     context = spark.sparkContext
     group = f"{step} #{next(_numbers)}"
-    with _job_group(context, group, described(step)):
+    with _job_group(context, group, describe_step(step)):
         if quiet:
             yield
             return

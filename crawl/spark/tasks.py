@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from crawl.errors import CrawlError
 from crawl.spark.progress import progress
 from crawl.spark.session import log_file_of
-from crawl.telemetry.task import load
+from crawl.telemetry.task import observe_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,7 +97,7 @@ def run_tasks(
 
     if not tasks:
         return []
-    work = load(function, step, away=True)
+    work = observe_tasks(function, step, away=True)
     slices = spark.sparkContext.parallelize(tasks, len(tasks))
     try:
         with progress(spark, step, len(tasks), quiet=quiet):

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.model.status import Status, status_label
 from crawl.model.tables import Table

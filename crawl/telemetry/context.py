@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class CrawlContext:
     """From the whole to its part; empty where it is not known."""
 
     command: str = ""
@@ -29,21 +29,21 @@ class Where:
         return {name: value for name, value in known.items() if value not in ("", None)}
 
 
-_NOWHERE = Where()
-_here: ContextVar[Where] = ContextVar("nutria_where", default=_NOWHERE)
+_NOWHERE = CrawlContext()
+_here: ContextVar[CrawlContext] = ContextVar("nutria_where", default=_NOWHERE)
 _process = _NOWHERE
 
 
-def where() -> Where:
+def current_context() -> CrawlContext:
     """Of this thread; of the process, where the thread was told nothing."""
     here = _here.get()
     return _process if here is _NOWHERE else here
 
 
 @contextmanager
-def at(place: Where | None = None, **changes: Any) -> Iterator[Where]:
+def in_context(place: CrawlContext | None = None, **changes: Any) -> Iterator[CrawlContext]:
     """Inside, `where()` is the given place, or the present one with these changes."""
-    now = replace(place or where(), **changes)
+    now = replace(place or current_context(), **changes)
     token = _here.set(now)
     try:
         yield now
@@ -51,25 +51,25 @@ def at(place: Where | None = None, **changes: Any) -> Iterator[Where]:
         _here.reset(token)
 
 
-def note(**changes: Any) -> None:
-    """Something that was found out about the place, until the `at` around it ends."""
-    _here.set(replace(where(), **changes))
+def update_context(**changes: Any) -> None:
+    """Something that was found out about the place, until the `in_context` around it ends."""
+    _here.set(replace(current_context(), **changes))
 
 
 @contextmanager
-def process_at(place: Where) -> Iterator[None]:
+def process_context(place: CrawlContext) -> Iterator[None]:
     """What threads say that were told nothing: those of a process with one task at a time."""
     global _process
     before, _process = _process, place
     try:
-        with at(place):
+        with in_context(place):
             yield
     finally:
         _process = before
 
 
-def described(step: str) -> str:
+def describe_step(step: str) -> str:
     """A step of this crawl in a line: `updatedb: merge · s3://b/crawl · 20261115093000`."""
-    here = where()
+    here = current_context()
     named = step if ":" in step else f"{here.phase or here.command or step}: {step}"
     return " · ".join(filter(None, (named, here.crawl, here.segment)))

@@ -18,7 +18,7 @@ _FORGOTTEN_AFTER_S = 3600.0
 
 
 @contextmanager
-def discoverable(address: str, settings: Settings) -> Iterator[Callable[[], None]]:
+def announced(address: str, settings: Settings) -> Iterator[Callable[[], None]]:
     """A file that Prometheus reads as soon as it is there, and forgets when it is gone; yields
     what keeps it young."""
     folder, node = Path(settings.discovery), socket.gethostname()

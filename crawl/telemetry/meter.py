@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import KeysView, Sequence
 from dataclasses import dataclass, field
 
-from crawl.telemetry.metrics import LABELS_FOLDED, Kind, Metric
+from crawl.telemetry.metrics import LABELS_FOLDED, Metric, MetricKind
 
 MOST_SERIES = 200
 """Of one metric. A server may invent status codes, a plugin reasons: the rest is `other`."""
@@ -16,7 +16,7 @@ Labels = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Spread:
+class Histogram:
     """A histogram: how many values fell under each bound and above the one before."""
 
     counts: list[int]
@@ -29,7 +29,7 @@ class Sample:
 
     labels: Labels
     value: float = 0.0
-    spread: Spread | None = None
+    spread: Histogram | None = None
 
 
 @dataclass(slots=True)
@@ -38,11 +38,11 @@ class Meter:
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _values: dict[Metric, dict[Labels, float]] = field(default_factory=dict)
-    _spreads: dict[Metric, dict[Labels, Spread]] = field(default_factory=dict)
+    _spreads: dict[Metric, dict[Labels, Histogram]] = field(default_factory=dict)
 
     def add(self, metric: Metric, amount: float = 1.0, **labels: str) -> None:
         """To a counter."""
-        assert metric.kind is Kind.COUNTER
+        assert metric.kind is MetricKind.COUNTER
         with self._lock:
             series = self._values.setdefault(metric, {})
             key = self._key(metric, labels, series.keys())
@@ -50,7 +50,7 @@ class Meter:
 
     def set(self, metric: Metric, value: float, **labels: str) -> None:
         """A gauge."""
-        assert metric.kind is Kind.GAUGE
+        assert metric.kind is MetricKind.GAUGE
         with self._lock:
             series = self._values.setdefault(metric, {})
             series[self._key(metric, labels, series.keys())] = value
@@ -63,12 +63,12 @@ class Meter:
 
     def merge(self, metric: Metric, counts: Sequence[int], total: float, **labels: str) -> None:
         """Values of a histogram that somebody else has counted by its bounds."""
-        assert metric.kind is Kind.HISTOGRAM
+        assert metric.kind is MetricKind.HISTOGRAM
         assert len(counts) == len(metric.bounds) + 1
         with self._lock:
             series = self._spreads.setdefault(metric, {})
             key = self._key(metric, labels, series.keys())
-            spread = series.setdefault(key, Spread([0] * len(counts)))
+            spread = series.setdefault(key, Histogram([0] * len(counts)))
             spread.counts = [a + b for a, b in zip(spread.counts, counts, strict=True)]
             spread.total += total
 
@@ -81,7 +81,7 @@ class Meter:
             ]
             for metric, spreads in self._spreads.items():
                 copies = [
-                    Sample(labels, spread=Spread(list(spread.counts), spread.total))
+                    Sample(labels, spread=Histogram(list(spread.counts), spread.total))
                     for labels, spread in spreads.items()
                 ]
                 found.append((metric, copies))

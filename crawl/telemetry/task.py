@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from crawl.clock import SystemClock
 from crawl.telemetry import logs
-from crawl.telemetry.ambient import meter, open_worker, parent_for_others, settings, span, tracing
-from crawl.telemetry.context import Where, at, process_at, where
+from crawl.telemetry.ambient import current_traceparent, meter, open_worker, settings, span, tracing
+from crawl.telemetry.context import CrawlContext, current_context, in_context, process_context
 from crawl.telemetry.metrics import TASK_SECONDS
 from crawl.telemetry.settings import Settings
 
@@ -40,7 +40,7 @@ class _Task(Generic[Task]):
 
     function: Callable[[Task], Any]
     settings: Settings
-    place: Where
+    place: CrawlContext
     parent: str
     is_away: bool
     """In a process of its own, with one task at a time."""
@@ -52,19 +52,19 @@ class _Task(Generic[Task]):
         if self.is_away:
             open_worker(self.settings)
             try:
-                with process_at(place):
+                with process_context(place):
                     result = self._run(task)
             finally:
                 sent = tracing()
                 if sent is not None:
                     sent.flush()  # Spark may end this process at any time from here on
         else:
-            with at(place):
+            with in_context(place):
                 result = self._run(task)
         return _Done(result, clock.monotonic() - began)
 
     def _run(self, task: Task) -> Any:
-        here = where()
+        here = current_context()
         with span(f"{here.phase or here.command} task", parent=self.parent) as opened:
             _log.debug("task begins")
             try:
@@ -84,23 +84,25 @@ class _Task(Generic[Task]):
 
 
 @dataclass(frozen=True, slots=True)
-class Load(Generic[Task, Result]):
+class ObservedTasks(Generic[Task, Result]):
     """A function as it travels, and what its results are when they are back."""
 
     function: Callable[[Task], Any]
     results: Callable[[Sequence[Any]], list[Result]]
 
 
-def load(function: Callable[[Task], Result], step: str, *, away: bool) -> Load[Task, Result]:
+def observe_tasks(
+    function: Callable[[Task], Result], step: str, *, away: bool
+) -> ObservedTasks[Task, Result]:
     """The function as it should be called for each task of the step. `away`: in processes
     of their own."""
     wanted = settings()
     if not wanted.is_on:
-        return Load(function, list)
-    place = where()
+        return ObservedTasks(function, list)
+    place = current_context()
     phase = place.phase or place.command
     named = place.step or step.removeprefix(f"{phase}: ")
-    task = _Task(function, wanted.without_metrics(), place, parent_for_others(), away)
+    task = _Task(function, wanted.without_metrics(), place, current_traceparent(), away)
 
     def results(done: Sequence[_Done]) -> list[Result]:
         figures = meter()
@@ -109,10 +111,10 @@ def load(function: Callable[[Task], Result], step: str, *, away: bool) -> Load[T
             figures.observe(TASK_SECONDS, each.seconds, phase=phase, step=named)
         return [each.result for each in done]
 
-    return Load(task, results)
+    return ObservedTasks(task, results)
 
 
-def _placed(place: Where, task: object) -> Where:
+def _placed(place: CrawlContext, task: object) -> CrawlContext:
     """The place with the number of the task's part or bucket, where it has one."""
     if isinstance(task, tuple) and task:
         task = task[0]

@@ -19,7 +19,7 @@ def with_page_spans(
     tracing, share = ambient.tracing(), ambient.settings().pages_sample
     if tracing is None or share <= 0:
         return emit
-    parent = ambient.parent_for_others()  # of the task: records come from other threads
+    parent = ambient.current_traceparent()  # of the task: records come from other threads
     drawn = chance or random.Random()
 
     def emit_and_tell(record: FetchRecord) -> None:
