@@ -12,9 +12,9 @@ from crawl.cli.showing import showing
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import UsageError
-from crawl.storage.checking import Checked, Progress, check
+from crawl.storage.checking import CheckProgress, CheckResult, check
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import holder_of
+from crawl.storage.lock import lock_owner
 from crawl.storage.repair import repair
 
 FAULTS_FOUND = 1
@@ -61,7 +61,7 @@ def command(
     if not directory.folder.exists():
         raise UsageError(f"{crawl_dir}: there is no such crawl")
     found = _check(directory, deep=deep, quiet=quiet)
-    holder = holder_of(directory.crawldb.folder)
+    holder = lock_owner(directory.crawldb.folder)
     if found.faults and holder is not None:
         clock = SystemClock()
         remark(f"check: somebody is writing here: {holder.described(clock.now_ms())}")
@@ -88,7 +88,9 @@ def command(
     return FAULTS_FOUND if left.faults else 0
 
 
-def _show(crawl_dir: str, found: Checked, done: list[str], left: Checked, *, repairs: bool) -> None:
+def _show(
+    crawl_dir: str, found: CheckResult, done: list[str], left: CheckResult, *, repairs: bool
+) -> None:
     if found.faults:
         rows = [[fault.path, fault.fault] for fault in found.faults]
         print_table("damage", ["file", "what is wrong"], rows)
@@ -112,7 +114,7 @@ def _show(crawl_dir: str, found: Checked, done: list[str], left: Checked, *, rep
 class _Shown:
     """As the display takes it: what it calls URLs are files here."""
 
-    progress: Progress
+    progress: CheckProgress
 
     @property
     def done(self) -> int:
@@ -134,7 +136,7 @@ class _Shown:
         return f"{self.done:,} of {self.urls:,} files"
 
 
-def _check(directory: CrawlDir, *, deep: bool, quiet: bool) -> Checked:
-    progress = Progress()
+def _check(directory: CrawlDir, *, deep: bool, quiet: bool) -> CheckResult:
+    progress = CheckProgress()
     with showing("check", lambda: _Shown(progress) if progress.total else None, quiet=quiet):
         return check(directory, deep=deep, progress=progress)

@@ -125,9 +125,9 @@ def command(
 
 
 def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:
-    from crawl.spark.expr import checked, matching_rows
+    from crawl.spark.expr import check_expression, matching_rows
 
-    checked(session, expr)
+    check_expression(session, expr)
     return lambda snapshot, scratch: matching_rows(session, directory, snapshot, expr, scratch)
 
 

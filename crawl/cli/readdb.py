@@ -254,12 +254,12 @@ def _dump(
         with spark.runner("readdb", config, rows=snapshot.rows) as runner:
             return readdb.dump(runner, snapshot, dumping, None)
     with spark.session("readdb", config) as session:
-        from crawl.spark.expr import checked, matching_rows
+        from crawl.spark.expr import check_expression, matching_rows
         from crawl.spark.tasks import SparkRunner
 
         assert dumping.scratch is not None
         matching = matching_rows(
-            session, directory, snapshot, checked(session, expr), dumping.scratch
+            session, directory, snapshot, check_expression(session, expr), dumping.scratch
         )
         runner = SparkRunner(session, quiet=spark.quiet)
         rows = readdb.dump(runner, snapshot, dumping, matching)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crawl.config.config import SPARK_PREFIX, Config, Given
-from crawl.config.nutch_names import in_place_of
+from crawl.config.config import SPARK_PREFIX, Config, RawValue
+from crawl.config.nutch_names import nutch_replacement
 from crawl.config.properties import CORE
 from crawl.config.property import Property
 from crawl.config.resources import Resources
@@ -49,17 +49,17 @@ def load(
     core's, because it has to import every plugin.
     """
     place = _place(conf, environ or {}, working_folder)
-    given: dict[str, Given] = {}
+    given: dict[str, RawValue] = {}
     known = _Known(extra)
     if place.site is not None:
         origin = str(place.site)
         for name, value in _site_values(place.site).items():
-            given[name] = _checked(name, Given(value, origin), known)
+            given[name] = _checked(name, RawValue(value, origin), known)
     for override in overrides:
         name, value = _split(override)
-        given[name] = _checked(name, Given(value, COMMAND_LINE_ORIGIN, is_text=True), known)
+        given[name] = _checked(name, RawValue(value, COMMAND_LINE_ORIGIN, is_text=True), known)
     for name, value in (settings or {}).items():
-        given[name] = _checked(name, Given(value, SETTINGS_ORIGIN), known)
+        given[name] = _checked(name, RawValue(value, SETTINGS_ORIGIN), known)
     return Config(given, Resources(tuple(folder.absolute() for folder in place.folders)))
 
 
@@ -113,7 +113,7 @@ class _Known:
         return self._plugins
 
 
-def _checked(name: str, given: Given, known: _Known) -> Given:
+def _checked(name: str, given: RawValue, known: _Known) -> RawValue:
     """The setting with its declaration, once its value has proved to be of the kind."""
     if name.startswith(SPARK_PREFIX):
         if isinstance(given.raw, dict | list):
@@ -121,14 +121,14 @@ def _checked(name: str, given: Given, known: _Known) -> Given:
         return given
     declared = known[name]
     if declared is None:
-        told = in_place_of(name)
+        told = nutch_replacement(name)
         raise ConfigError(
             f"{name!r} in {given.origin} is a property of Nutch's and not of this crawler: {told}"
             if told
             else f"unknown property {name!r}{did_you_mean(name, known.names())} in {given.origin}"
         )
     given.read_as(declared)
-    return Given(given.raw, given.origin, given.is_text, declared)
+    return RawValue(given.raw, given.origin, given.is_text, declared)
 
 
 def _split(override: str) -> tuple[str, str]:

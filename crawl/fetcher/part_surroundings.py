@@ -20,7 +20,7 @@ from crawl.fetcher.values.settings import (
 )
 from crawl.fetcher.values.surroundings import Surroundings
 from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.registry import Resolved
+from crawl.interfaces.registry import ResolvedPlugin
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.net.dns import HostResolver
 from crawl.parsing.plan import Parsing
@@ -51,7 +51,7 @@ class PartFetching:
 
     segment: Folder
     config: Config
-    protocols: tuple[Resolved, ...]
+    protocols: tuple[ResolvedPlugin, ...]
     normalizers: NormalizerChain
     filters: FilterChain
     scoring: ScoringChain

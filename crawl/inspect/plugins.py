@@ -11,7 +11,7 @@ from crawl.config.properties import CORE
 from crawl.declared import declared_properties
 from crawl.errors import PluginError
 from crawl.interfaces.chains import describe
-from crawl.interfaces.registry import INTERFACES, Interface, Resolved, available, resolve
+from crawl.interfaces.registry import INTERFACES, Interface, ResolvedPlugin, available, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _active(interface: Interface, config: Config) -> list[Listed] | None:
     if interface.name in CHAINED:
         return [
             _shown(
-                Resolved(each.interface, each.name, each.target),
+                ResolvedPlugin(each.interface, each.name, each.target),
                 f"{each.position} in scope {each.scope}" if each.scope else str(each.position),
                 f"{each.property} ({each.origin})",
             )
@@ -80,7 +80,7 @@ CHAINED = ("urlnormalizer", "urlfilter")
 """The interfaces whose chains tell themselves what is in them."""
 
 
-def _shown(plugin: Resolved, place: str, why: str) -> Listed:
+def _shown(plugin: ResolvedPlugin, place: str, why: str) -> Listed:
     try:
         plugin.load()
     except PluginError as error:
@@ -88,5 +88,5 @@ def _shown(plugin: Resolved, place: str, why: str) -> Listed:
     return Listed(plugin.interface, plugin.name, place, why, plugin.target)
 
 
-def _not_active(plugin: Resolved, why: str) -> Listed:
+def _not_active(plugin: ResolvedPlugin, why: str) -> Listed:
     return Listed(plugin.interface, plugin.name, "no", why, plugin.target)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_SCHEDULE_CLASS
 from crawl.counters import Counters
-from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
@@ -36,7 +36,7 @@ _LATEST = 2**53
 class ActiveSchedule:
     """Travels as a name and configuration; the plugin is built where it is used."""
 
-    plugin: Resolved
+    plugin: ResolvedPlugin
     config: Config
 
     @classmethod

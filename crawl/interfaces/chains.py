@@ -16,17 +16,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, integer, words
+from crawl.config import Config, Property, integer, string_list
 from crawl.counters import Counters
-from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 
-URLNORMALIZER_ORDER: Property[tuple[str, ...]] = words(
+URLNORMALIZER_ORDER: Property[tuple[str, ...]] = string_list(
     "urlnormalizer.order", ("basic", "regex"), "The normalizers, in the order of application."
 )
 URLNORMALIZER_ORDER_BY_SCOPE: dict[Scope, Property[tuple[str, ...]]] = {
-    scope: words(
+    scope: string_list(
         f"urlnormalizer.order.{scope}",
         URLNORMALIZER_ORDER,
         f"The normalizers in the scope {scope}; empty: as urlnormalizer.order.",
@@ -41,7 +41,7 @@ URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
     minimum=1,
     maximum=100,
 )
-URLFILTER_ORDER: Property[tuple[str, ...]] = words(
+URLFILTER_ORDER: Property[tuple[str, ...]] = string_list(
     "urlfilter.order", ("length", "regex", "trap"), "The filters; the first that rejects decides."
 )
 PROPERTIES: tuple[Property[Any], ...] = (
@@ -55,7 +55,7 @@ PROPERTIES: tuple[Property[Any], ...] = (
 class _Chain:
     """Plugins by name, built on first use and left behind when the chain travels."""
 
-    def __init__(self, plugins: Iterable[Resolved], config: Config) -> None:
+    def __init__(self, plugins: Iterable[ResolvedPlugin], config: Config) -> None:
         self.plugins = tuple(plugins)
         self._config = config
         self._built: list[tuple[str, Any]] | None = None
@@ -73,7 +73,7 @@ class _Chain:
 class NormalizerChain(_Chain):
     """The normalizers of one scope."""
 
-    def __init__(self, plugins: Iterable[Resolved], config: Config, scope: Scope) -> None:
+    def __init__(self, plugins: Iterable[ResolvedPlugin], config: Config, scope: Scope) -> None:
         super().__init__(plugins, config)
         self.scope = scope
         self._loops = config[URLNORMALIZER_LOOP_COUNT]

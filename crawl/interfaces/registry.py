@@ -64,7 +64,7 @@ def interface(name: str) -> Interface:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedPlugin:
     """A plugin found: all that an executor needs to build it."""
 
     interface: str
@@ -115,22 +115,22 @@ def _installed() -> dict[str, dict[str, EntryPoint]]:
     }
 
 
-def available(interface_name: str) -> dict[str, Resolved]:
+def available(interface_name: str) -> dict[str, ResolvedPlugin]:
     """Every installed plugin of the interface, by name."""
     found = _installed()[interface(interface_name).group]
     return {
-        name: Resolved(interface_name, name, entry.value.strip())
+        name: ResolvedPlugin(interface_name, name, entry.value.strip())
         for name, entry in sorted(found.items())
     }
 
 
-def resolve(interface_name: str, names: Iterable[str]) -> tuple[Resolved, ...]:
+def resolve(interface_name: str, names: Iterable[str]) -> tuple[ResolvedPlugin, ...]:
     """The named plugins in the given order; PluginError names the nearest for a typo."""
     installed = available(interface_name)
-    chain: list[Resolved] = []
+    chain: list[ResolvedPlugin] = []
     for name in names:
         if ":" in name:
-            chain.append(Resolved(interface_name, name, name))
+            chain.append(ResolvedPlugin(interface_name, name, name))
         elif name in installed:
             chain.append(installed[name])
         else:

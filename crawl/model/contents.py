@@ -7,20 +7,20 @@ from typing import Any
 
 import pyarrow as pa
 
+from crawl.model.builders import BytesBuilder, MapBuilder, columns
 from crawl.model.content import Content
-from crawl.model.growing import GrowingBytes, GrowingMaps, columns
 from crawl.model.records import dicts
 from crawl.model.tables import CONTENT
 
 
-class GrowingContents:
+class ContentTableBuilder:
     """A content table that grows; with room for so many bytes of bodies at first."""
 
     def __init__(self, room: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
-        self._bodies = GrowingBytes(room)
-        self._headers = GrowingMaps()
-        self._metadata = GrowingMaps()
+        self._bodies = BytesBuilder(room)
+        self._headers = MapBuilder()
+        self._metadata = MapBuilder()
 
     @property
     def room(self) -> int:
@@ -62,7 +62,7 @@ _PLAIN = [field for field in _SCHEMA if field.name not in ("content", "headers",
 
 def content_table(contents: Iterable[Content]) -> pa.Table:
     """A content table."""
-    growing = GrowingContents()
+    growing = ContentTableBuilder()
     for content in contents:
         growing.add(content, content.metadata)
     return growing.table()

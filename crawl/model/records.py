@@ -8,18 +8,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from crawl.model.builders import MapBuilder, columns
 from crawl.model.datum import CrawlDatum
-from crawl.model.growing import GrowingMaps, columns
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 
 
-class GrowingRecords:
+class RecordTableBuilder:
     """A CrawlDb table that grows."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
-        self._metadata = GrowingMaps()
+        self._metadata = MapBuilder()
 
     def add(self, url: str, host: str, datum: CrawlDatum) -> None:
         self._rows.append(
@@ -48,7 +48,7 @@ _TYPES = _SCHEMA.types[:-1]
 
 def to_table(records: Iterable[tuple[str, str, CrawlDatum]]) -> pa.Table:
     """A CrawlDb table of (url, host, datum)."""
-    growing = GrowingRecords()
+    growing = RecordTableBuilder()
     for url, host, datum in records:
         growing.add(url, host, datum)
     return growing.table()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl.html.guard import is_tame
+from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, feed
 from crawl.parsing.html_reader import ACTIONS, Action, HtmlReader
 
@@ -18,7 +18,7 @@ _TEXT = "-text"
 def read(data: bytes, reader: HtmlReader) -> None:
     """Gives the page, in UTF-8 throughout, to the reader; one made to harm parsers without
     building its tree."""
-    if is_tame(data):
+    if is_safe_markup(data):
         _walk(LexborHTMLParser(data), reader)
     else:
         feed(data.decode("utf-8"), reader)

@@ -45,7 +45,7 @@ from crawl.phases.timing import timed
 from crawl.storage.chunks import FOLLOWED
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import (
     CONTENT,
@@ -127,7 +127,7 @@ def run(
     segment = choose(crawl_dir, options.segment)
     update_context(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
-    with held(
+    with hold_lock(
         segment.folder,
         "fetch",
         clock,

@@ -24,7 +24,7 @@ from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -123,7 +123,7 @@ def run(
     parsing = Parsing.from_config(
         config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls
     )
-    with held(
+    with hold_lock(
         segment.folder,
         "parse",
         clock,

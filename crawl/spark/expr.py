@@ -21,7 +21,7 @@ from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
 from crawl.storage.split import SplitFile, scratch_name, write_split
 
-# it prints every wrong expression as JSON to stderr; `checked` says it in one line
+# it prints every wrong expression as JSON to stderr; `check_expression` says it in one line
 logging.getLogger("SQLQueryContextLogger").disabled = True
 
 _FORBIDDEN = re.compile(
@@ -29,7 +29,7 @@ _FORBIDDEN = re.compile(
 )
 
 
-def checked(spark: SparkSession, expr: str) -> str:
+def check_expression(spark: SparkSession, expr: str) -> str:
     """The expression, or UsageError with Spark's reason in one line."""
     forbidden = _FORBIDDEN.search(expr)
     if forbidden:

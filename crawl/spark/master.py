@@ -31,7 +31,7 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def checked(master: str, environment: Mapping[str, str] = os.environ) -> str:
+def check_master(master: str, environment: Mapping[str, str] = os.environ) -> str:
     """The master as Spark is to be told it; UsageError or EnvironmentFault otherwise."""
     master = "".join(master.split())
     local = _LOCAL.fullmatch(master)

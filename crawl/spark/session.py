@@ -27,7 +27,7 @@ from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
 from crawl.spark.jvm_process import JvmProcess, watched_start
 from crawl.spark.log_file import new_log_file
-from crawl.spark.master import checked, is_local, is_submitted
+from crawl.spark.master import check_master, is_local, is_submitted
 from crawl.telemetry.settings import Settings
 
 if TYPE_CHECKING:
@@ -141,9 +141,9 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
     for key, value in chosen.items():
         conf.set(key, value)
     if master is not None:
-        conf.setMaster(checked(master))
+        conf.setMaster(check_master(master))
     elif str(conf.get("spark.master", "")).startswith("spark://"):
-        checked(str(conf.get("spark.master")))
+        check_master(str(conf.get("spark.master")))
     with _own_interrupts(), _start_told("see Spark's log above"):
         return SparkSession.builder.config(conf=conf).getOrCreate()
 
@@ -155,7 +155,7 @@ def _launched(
     log_file: Path | None,
     heavy: bool,
 ) -> SparkSession:
-    master = checked(master or "local[*]")
+    master = check_master(master or "local[*]")
     chosen = config.spark_settings()
     code = named_archives(chosen.pop(_CODE, ""))
     if not code and not is_local(master):

@@ -45,7 +45,7 @@ from pyspark.sql import SparkSession
 from crawl.errors import EnvironmentFault
 from crawl.model.tables import TIMESTAMP, Table
 from crawl.spark.pushdown import condition_of
-from crawl.spark.source_tables import SourceOptions, TableFile, TableFiles, open_files
+from crawl.spark.source_tables import SourceFile, SourceFiles, SourceOptions, open_files
 from crawl.storage.scan import Condition, require_column, scan_file
 
 try:
@@ -67,7 +67,7 @@ _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 class FilePartition(InputPartition):
     """One file of the table."""
 
-    def __init__(self, file: TableFile) -> None:
+    def __init__(self, file: SourceFile) -> None:
         self.file = file
 
 
@@ -75,7 +75,7 @@ class TableReader(DataSourceReader):
     """Reads the wanted columns of the rows of one table for which the conditions hold."""
 
     def __init__(
-        self, files: TableFiles, schema: pa.Schema, conditions: Iterable[Condition] = ()
+        self, files: SourceFiles, schema: pa.Schema, conditions: Iterable[Condition] = ()
     ) -> None:
         self._files = files
         self._schema = schema

@@ -89,7 +89,7 @@ class SourceOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class TableFile:
+class SourceFile:
     """One file of a table, and the values that all its rows have without storing them."""
 
     folder: Folder
@@ -98,15 +98,15 @@ class TableFile:
 
 
 @dataclass(frozen=True, slots=True)
-class TableFiles:
+class SourceFiles:
     """The files of a table."""
 
     table: Table
-    files: tuple[TableFile, ...]
+    files: tuple[SourceFile, ...]
     buckets: int = 0
     """How many buckets they are sorted into by host; 0 where they are not."""
 
-    def matching(self, conditions: Sequence[Condition]) -> list[TableFile]:
+    def matching(self, conditions: Sequence[Condition]) -> list[SourceFile]:
         """The files that may have rows for which all conditions hold, by their buckets and
         segments alone."""
         wanted = _buckets_of(conditions, self.buckets) if self.buckets else None
@@ -121,25 +121,27 @@ class TableFiles:
         return found
 
 
-def open_files(options: SourceOptions) -> TableFiles:
+def open_files(options: SourceOptions) -> SourceFiles:
     """The files of the wanted table as they are now."""
     directory = CrawlDir(options.address)
     part = _PARTS.get(options.table.name)
     if part is not None:
-        return TableFiles(options.table, tuple(_segment_files(directory, part, options.segment)))
+        return SourceFiles(options.table, tuple(_segment_files(directory, part, options.segment)))
     snapshot = directory.require_crawldb()
     if options.snapshot is not None:
         snapshot = directory.crawldb.snapshot(options.snapshot)
     files = snapshot.hosts if options.table is HOSTS else snapshot.files
     folder = directory.crawldb.folder
-    return TableFiles(
+    return SourceFiles(
         options.table,
-        tuple(TableFile(folder, file.path, {BUCKET: file.bucket}) for file in files),
+        tuple(SourceFile(folder, file.path, {BUCKET: file.bucket}) for file in files),
         snapshot.buckets,
     )
 
 
-def _segment_files(directory: CrawlDir, part: str, segment_name: str | None) -> Iterable[TableFile]:
+def _segment_files(
+    directory: CrawlDir, part: str, segment_name: str | None
+) -> Iterable[SourceFile]:
     segments = directory.segments.generated()
     if segment_name is None:
         directory.require_crawldb()
@@ -154,7 +156,7 @@ def _segment_files(directory: CrawlDir, part: str, segment_name: str | None) -> 
     for segment in segments:
         manifest = segment.manifest(part)
         for file in manifest.files if manifest else ():
-            yield TableFile(segment.part_folder(part), file.path, {SEGMENT: segment.name})
+            yield SourceFile(segment.part_folder(part), file.path, {SEGMENT: segment.name})
 
 
 def _buckets_of(conditions: Iterable[Condition], buckets: int) -> set[int] | None:

@@ -23,7 +23,7 @@ from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import StoredTable, each_group
 from crawl.storage.sealed import bears_seal, unseal
-from crawl.storage.sealed_file import Found, SealedFile
+from crawl.storage.sealed_file import SealedCopy, SealedFile
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -48,7 +48,7 @@ _LOOKS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class CheckFault:
     """One thing that is not as it was written."""
 
     path: str
@@ -57,7 +57,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Progress:
+class CheckProgress:
     """How far a check is; read by others while it runs."""
 
     done: int = 0
@@ -65,17 +65,17 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """What a check looked at and found."""
 
-    faults: list[Fault]
+    faults: list[CheckFault]
     files: int
     rows: int
     """Of the table files that are whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class TableFile:
+class CheckedTable:
     """A table file, as what commits it tells of it."""
 
     folder: Folder
@@ -91,13 +91,13 @@ class TableFile:
 @dataclass(slots=True)
 class _Checking:
     directory: CrawlDir
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[CheckFault] = field(default_factory=list)
     small: int = 0
     """Small files that were looked at."""
-    found: dict[str, TableFile] = field(default_factory=dict)
+    found: dict[str, CheckedTable] = field(default_factory=dict)
 
     def tell(self, path: str, fault: str) -> None:
-        self.faults.append(Fault(path, fault))
+        self.faults.append(CheckFault(path, fault))
 
     def sealed(self, file: SealedFile, where: str, *, wanted: bool) -> bool:
         """Looks at a file and its copy; whether one of them is whole."""
@@ -114,12 +114,12 @@ class _Checking:
             self.tell(f"{where}/{file.copy}", "it is not what it is the copy of")
         return bool(contents)
 
-    def found_in(self, file: SealedFile, name: str) -> Found:
+    def found_in(self, file: SealedFile, name: str) -> SealedCopy:
         self.small += 1
         try:
             return file.found(name)
         except StorageError as error:
-            return Found(None, None, str(error))
+            return SealedCopy(None, None, str(error))
 
     def report(self, folder: Folder, name: str, where: str) -> None:
         self.small += 1
@@ -146,13 +146,13 @@ class _Checking:
             for file in snapshot.files if snapshot else ():
                 path = f"crawldb/{file.path}"
                 place = None if snapshot is None else (file.bucket, snapshot.buckets)
-                self.found[path] = TableFile(
+                self.found[path] = CheckedTable(
                     *(dataset.folder, file.path, file.rows, file.bytes, path, tables.CRAWLDB),
                     bucket=place,
                 )
             for file in snapshot.hosts if snapshot else ():
                 path = f"crawldb/{file.path}"
-                self.found[path] = TableFile(
+                self.found[path] = CheckedTable(
                     *(dataset.folder, file.path, file.rows, file.bytes, path, tables.HOSTS)
                 )
 
@@ -184,7 +184,7 @@ class _Checking:
                 self.marks(segment, number)
 
     def marks(self, segment: Segment, part: int) -> None:
-        for path, chunk, fault in marks_of(segment, part):
+        for path, chunk, fault in chunk_marks(segment, part):
             self.small += 1
             if fault:
                 self.tell(f"segments/{segment.name}/{path}", fault)
@@ -194,21 +194,23 @@ class _Checking:
     def table(self, segment: Segment, part: str, name: str, rows: int, size: int) -> None:
         path = f"segments/{segment.name}/{part}/{name}"
         kind = _SCHEMAS.get(part, tables.CRAWLDB)
-        self.found[path] = TableFile(segment.part_folder(part), name, rows, size, path, kind)
+        self.found[path] = CheckedTable(segment.part_folder(part), name, rows, size, path, kind)
 
 
-def check(directory: CrawlDir, *, deep: bool = False, progress: Progress | None = None) -> Checked:
+def check(
+    directory: CrawlDir, *, deep: bool = False, progress: CheckProgress | None = None
+) -> CheckResult:
     """Looks at the whole crawl and changes nothing. Where a writer published or forgot
     something meanwhile, what seems to be missing is looked for again."""
     for _ in range(_LOOKS):
         before = directory.crawldb.pointer.found(CURRENT).raw
-        checked = _check(directory, progress or Progress(), deep=deep)
+        checked = _check(directory, progress or CheckProgress(), deep=deep)
         if not checked.faults or directory.crawldb.pointer.found(CURRENT).raw == before:
             break
     return checked
 
 
-def _check(directory: CrawlDir, progress: Progress, *, deep: bool) -> Checked:
+def _check(directory: CrawlDir, progress: CheckProgress, *, deep: bool) -> CheckResult:
     checking = _Checking(directory)
     checking.crawldb()
     for name in directory.segments.folder.names():
@@ -216,7 +218,7 @@ def _check(directory: CrawlDir, progress: Progress, *, deep: bool) -> Checked:
     progress.done, progress.total = 0, len(checking.found)
     rows = 0
 
-    def judged(file: TableFile) -> str:
+    def judged(file: CheckedTable) -> str:
         try:
             return fault_of(file, deep=deep)
         finally:
@@ -229,10 +231,10 @@ def _check(directory: CrawlDir, progress: Progress, *, deep: bool) -> Checked:
                 checking.tell(file.path, fault)
             else:
                 rows += file.rows
-    return Checked(checking.faults, checking.small + len(checking.found), rows)
+    return CheckResult(checking.faults, checking.small + len(checking.found), rows)
 
 
-def fault_of(file: TableFile, *, deep: bool = False) -> str:
+def fault_of(file: CheckedTable, *, deep: bool = False) -> str:
     """What is wrong with a table file; empty where nothing is."""
     try:
         size = file.folder.size(file.name)
@@ -251,7 +253,7 @@ def fault_of(file: TableFile, *, deep: bool = False) -> str:
         return str(error).removeprefix(f"{file.path} ")
 
 
-def _fault_of_footer(source: StoredTable, file: TableFile) -> str:
+def _fault_of_footer(source: StoredTable, file: CheckedTable) -> str:
     if source.metadata.num_rows != file.rows:
         return f"it has {source.metadata.num_rows:,} rows and should have {file.rows:,}"
     schema, expected = source.schema_arrow, file.table.schema
@@ -264,7 +266,7 @@ def _fault_of_footer(source: StoredTable, file: TableFile) -> str:
     return ""
 
 
-def _fault_of_rows(source: StoredTable, file: TableFile) -> str:
+def _fault_of_rows(source: StoredTable, file: CheckedTable) -> str:
     last: pa.Scalar | None = None
     for group, rows in enumerate(each_group(source)):
         if file.bucket is None or rows.num_rows == 0:
@@ -298,7 +300,7 @@ def parts_begun(segment: Segment) -> list[int]:
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
-def marks_of(segment: Segment, part: int) -> Iterator[tuple[str, Chunk | None, str]]:
+def chunk_marks(segment: Segment, part: int) -> Iterator[tuple[str, Chunk | None, str]]:
     """(path in the segment, what it commits, what is wrong with it) of every mark."""
     place = f"{CHUNKS}/part-{part:05d}"
     expected = 0

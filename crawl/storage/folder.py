@@ -222,7 +222,7 @@ class Folder:
         try:
             yield
         except Exception as error:
-            line = object_store.told(error) or _told_of_files(error)
+            line = object_store.error_line(error) or _told_of_files(error)
             if line is None:
                 raise
             raise StorageError(f"{self._named(name)}: {line}") from error
@@ -255,7 +255,7 @@ def attempt_name(stem: str) -> str:
     return f"{stem}-{uuid.uuid4().hex[:8]}.parquet"
 
 
-def locate(address: str) -> tuple[Folder, str]:
+def split_address(address: str) -> tuple[Folder, str]:
     """A path or URL as the folder it is in and its own name; a root has no name."""
     stem = address.rstrip("/")
     if _is_root(stem):

@@ -19,18 +19,18 @@ from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import StorageError
 from crawl.model import tables
 from crawl.storage.checking import (
-    Checked,
-    TableFile,
+    CheckedTable,
+    CheckResult,
+    chunk_marks,
     fault_of,
     is_fetched,
-    marks_of,
     parts_begun,
 )
 from crawl.storage.chunks import CHUNKS, DONE, Chunk, is_mark, mark_name
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.footer import read_footer
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from crawl.storage.manifest import Timeline
 from crawl.storage.sealed_file import COPY
 from crawl.storage.segments import (
@@ -141,7 +141,7 @@ class _Repair:
             return False
         return all(
             not fault_of(
-                TableFile(
+                CheckedTable(
                     *(dataset.folder, file.path, file.rows, file.bytes, file.path, tables.CRAWLDB)
                 )
             )
@@ -293,7 +293,7 @@ class _Repair:
         """A chunk of which something was lost is fetched again; the others stay."""
         where = f"segments/{segment.name}"
         for part in parts_begun(segment):
-            marks = list(marks_of(segment, part))
+            marks = list(chunk_marks(segment, part))
             kept = [
                 (path, chunk)
                 for path, chunk, fault in marks
@@ -328,13 +328,13 @@ _SMALL = (MANIFEST, MANIFEST + COPY, REPORT)
 
 
 def repair(
-    directory: CrawlDir, checked: Checked, config: Config, clock: Clock, *, force: bool = False
+    directory: CrawlDir, checked: CheckResult, config: Config, clock: Clock, *, force: bool = False
 ) -> list[str]:
     """Repairs what the check found; lines that tell what was done."""
     bad = frozenset(fault.path for fault in checked.faults)
     job = _Repair(directory, bad, f"{QUARANTINE}/{as_segment_name(clock.now_ms())}")
     locked = partial(
-        held,
+        hold_lock,
         command="check",
         clock=clock,
         stale_after_ms=config[LOCK_STALE_AFTER] * 60_000,

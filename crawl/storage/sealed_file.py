@@ -29,7 +29,7 @@ _told: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SealedCopy:
     """One of the two files as it was found."""
 
     raw: bytes | None
@@ -86,15 +86,15 @@ class SealedFile:
             return None, False  # a first write that was cut short published nothing
         raise DamagedFile(self._folder.path(self.name), file.fault)
 
-    def found(self, name: str) -> Found:
+    def found(self, name: str) -> SealedCopy:
         """The file or its copy as it is."""
         raw = self._folder.read(name)
         if raw is None:
-            return Found(None)
+            return SealedCopy(None)
         try:
-            return Found(raw, unseal(raw, unsealed=self._unsealed))
+            return SealedCopy(raw, unseal(raw, unsealed=self._unsealed))
         except ValueError as error:
-            return Found(raw, None, str(error))
+            return SealedCopy(raw, None, str(error))
 
     def write(self, content: dict[str, Any]) -> None:
         """Replaces the content."""

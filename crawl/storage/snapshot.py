@@ -28,7 +28,7 @@ from crawl.clock import Clock
 from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
-from crawl.storage.lock import Lock, held
+from crawl.storage.lock import Lock, hold_lock
 from crawl.storage.manifest import APPLIED, BucketFile, Snapshot, Timeline
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
@@ -157,7 +157,7 @@ class Dataset:
     ) -> Iterator[Transaction]:
         """Locks the dataset for a block that may publish one new snapshot. `damaged`: also
         where the current state cannot be read, for whoever chooses another."""
-        with held(
+        with hold_lock(
             self.folder,
             command,
             clock,

@@ -17,7 +17,7 @@ from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.part import PROGRESS, STOP, PartFetched, PartFetching, fetch_part
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
-from crawl.interfaces.registry import Resolved
+from crawl.interfaces.registry import ResolvedPlugin
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
@@ -29,7 +29,7 @@ from crawl.storage.segments import FETCH, GENERATE, PartFile
 from tests.phases.webs import listed
 
 Answer = Response | Failure
-PLUGIN = Resolved("protocol", "scripted", "tests.fetcher.test_part:ScriptedProtocol")
+PLUGIN = ResolvedPlugin("protocol", "scripted", "tests.fetcher.test_part:ScriptedProtocol")
 
 
 class Death(BaseException):

@@ -25,7 +25,7 @@ def columns(rows: Sequence[tuple[Any, ...]], types: Sequence[pa.DataType]) -> li
     return [pa.array(column, kind) for column, kind in zip(values, types, strict=True)]
 
 
-class GrowingMaps:
+class MapBuilder:
     """Of maps: keys and values are made in one go, for pairs one by one take thrice as long
     as the whole rest of a table."""
 
@@ -49,7 +49,7 @@ class GrowingMaps:
         )
 
 
-class GrowingBytes:
+class BytesBuilder:
     """Of bytes, in memory of Arrow's pool: that of a new object of many megabytes is the
     kernel's each time, and takes as long to get as the bytes to copy."""
 
