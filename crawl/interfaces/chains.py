@@ -112,40 +112,42 @@ class NormalizerChain(_Chain):
             return url
         return found
 
-    def normalize_batch(self, urls: pa.Array, counters: Counters) -> pa.Array:
+    def normalize_batch(self, urls: pa.Array[Any], counters: Counters) -> pa.Array[Any]:
         """`normalize` for a string column; null where the text is no URL, or was null."""
         return self._settled(urls, self._loops, counters)
 
-    def _settled(self, urls: pa.Array, loops: int, counters: Counters) -> pa.Array:
+    def _settled(self, urls: pa.Array[Any], loops: int, counters: Counters) -> pa.Array[Any]:
         """Passes the chain, and again with those rows that it changed."""
         normal = urls
         for name, plugin in self.build():
             normal = self._step(name, plugin, normal, counters)
         if loops == 1 or normal is urls:
             return normal
-        changed = pc.fill_null(pc.not_equal(urls, normal), False)
+        changed: pa.Array[Any] = _false_for_null(pc.not_equal(urls, normal))
         again = normal.filter(changed)
         if not len(again):
             return normal
         settled = self._settled(again, loops - 1, counters)
-        return pc.replace_with_mask(normal, changed, settled)
+        replaced: pa.Array[Any] = pc.replace_with_mask(normal, changed, settled)
+        return replaced
 
     def _step(
-        self, name: str, plugin: URLNormalizer, urls: pa.Array, counters: Counters
-    ) -> pa.Array:
+        self, name: str, plugin: URLNormalizer, urls: pa.Array[Any], counters: Counters
+    ) -> pa.Array[Any]:
         """One normalizer over the column; row by row only what it may not leave alone."""
         alone = _asked_column(
             lambda: plugin.leaves_alone(urls, self.scope),
             (len(urls), counters, "urlnormalizer", name),
         )
-        open_rows = pc.is_valid(urls)
+        open_rows: pa.Array[Any] = pc.is_valid(urls)
         if alone is not None:
-            open_rows = pc.and_not(open_rows, pc.fill_null(alone, False))
-        texts = urls.filter(open_rows).to_pylist()
+            open_rows = pc.and_not(open_rows, _false_for_null(alone))
+        texts: list[Any] = urls.filter(open_rows).to_pylist()
         if not texts:
             return urls
         normal = [self._asked(name, plugin, text, counters) for text in texts]
-        return pc.replace_with_mask(urls, open_rows, pa.array(normal, urls.type))
+        column: pa.Array[Any] = pc.replace_with_mask(urls, open_rows, pa.array(normal, urls.type))
+        return column
 
 
 class FilterChain(_Chain):
@@ -167,11 +169,11 @@ class FilterChain(_Chain):
                 return name, reason
         return None
 
-    def filter_batch(self, urls: pa.Array, counters: Counters) -> pa.Array:
+    def filter_batch(self, urls: pa.Array[Any], counters: Counters) -> pa.Array[Any]:
         """True for each URL that all filters accept. A null is no URL and not accepted."""
         kept = pc.is_valid(urls).to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(kept)
-        remaining = urls if len(rows) == len(urls) else urls.take(pa.array(rows))
+        remaining = urls if len(rows) == len(urls) else urls.take(rows)
         accepted = np.zeros(len(urls), np.bool_)
         for name, plugin in self.build():
             if not len(rows):
@@ -186,19 +188,25 @@ class FilterChain(_Chain):
         return pa.array(accepted)
 
 
-def _accepted(name: str, plugin: URLFilter, urls: pa.Array, counters: Counters) -> Any:
+def _false_for_null(column: pa.Array[Any]) -> pa.Array[Any]:
+    fill_null: Any = pc.fill_null  # the stubs want a column to fill with
+    filled: pa.Array[Any] = fill_null(column, False)
+    return filled
+
+
+def _accepted(name: str, plugin: URLFilter, urls: pa.Array[Any], counters: Counters) -> Any:
     """One filter's decision on every row, as a numpy array of booleans."""
-    verdict = _asked_column(
+    answer = _asked_column(
         lambda: plugin.accepts_batch(urls), (len(urls), counters, "urlfilter", name)
     )
-    if verdict is None:
-        verdict = pa.nulls(len(urls), pa.bool_())
+    verdict: pa.Array[Any] = pa.nulls(len(urls), pa.bool_()) if answer is None else answer
     if verdict.null_count == 0:
         return verdict.to_numpy(zero_copy_only=False)
-    passed = pc.fill_null(verdict, False).to_numpy(zero_copy_only=False).copy()
+    passed = _false_for_null(verdict).to_numpy(zero_copy_only=False).copy()
     open_rows = pc.is_null(verdict)
+    texts: list[Any] = urls.filter(open_rows).to_pylist()
     passed[open_rows.to_numpy(zero_copy_only=False)] = [
-        _reason(name, plugin, url, counters) is None for url in urls.filter(open_rows).to_pylist()
+        _reason(name, plugin, url, counters) is None for url in texts
     ]
     return passed
 
@@ -211,11 +219,13 @@ def _reason(name: str, plugin: URLFilter, url: str, counters: Counters | None) -
         return None
 
 
-def _asked_column(ask: Callable[[], Any], about: tuple[int, Counters, str, str]) -> pa.Array | None:
+def _asked_column(
+    ask: Callable[[], Any], about: tuple[int, Counters, str, str]
+) -> pa.Array[Any] | None:
     """A plugin's quick answer; None where it has none, or not one that can be used."""
     length, counters, interface, name = about
     try:
-        answer = ask()
+        answer: pa.Array[Any] | pa.ChunkedArray[Any] | None = ask()
         if isinstance(answer, pa.ChunkedArray):
             answer = answer.combine_chunks()
         if answer is None or (len(answer) == length and answer.type == pa.bool_()):
@@ -270,6 +280,11 @@ def _placed(
     names: tuple[str, ...] = config[order]
     for position, plugin in enumerate(resolve(interface, names), start=1):
         yield ActivePlugin(
-            *(interface, str(scope), position, plugin.name, plugin.target),
-            *(order.name, config.origin(order)),
+            interface,
+            str(scope),
+            position,
+            plugin.name,
+            plugin.target,
+            order.name,
+            config.origin(order),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -41,7 +41,7 @@ class FetchSchedule(Protocol):
         """Whether the URL is due at `now`."""
         ...
 
-    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array | None:
+    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array[Any] | None:
         """`should_fetch` for a table of CrawlDb columns (`url` and `signature` may be missing),
         as a boolean array; None where the schedule can only answer by row."""
         return None
@@ -51,7 +51,7 @@ class FetchSchedule(Protocol):
         times this. Not negative; 1 at every moment where the schedule has no say."""
         return 1.0
 
-    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array | None:
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any] | None:
         """`urgency` for a table of CrawlDb columns (`url` and `signature` may be missing), as
         a float array. A schedule that overrides `urgency` overrides this too."""
         return None

@@ -6,6 +6,7 @@ Each raises ValueError for an answer that is none, which the chain counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +83,7 @@ def checked_scores(scores: Scores | None, rows: int) -> Scores:
     return scores.astype(np.float32, copy=False)
 
 
-def checked_ranks(column: pa.Array, rows: int) -> pa.Array:
+def checked_ranks(column: pa.Array[Any], rows: int) -> pa.Array[Any]:
     """The plugin's column as ranks; ValueError where it does not rank every row."""
     if len(column) != rows or column.null_count:
         raise ValueError(f"{len(column)} ranks for {rows} rows")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -260,9 +260,9 @@ class ScoringChain:
                 return True
         return False
 
-    def sort_values(self, datums: pa.Table, counters: Counters) -> pa.Array:
+    def sort_values(self, datums: pa.Table, counters: Counters) -> pa.Array[Any]:
         """generate's rank of each row of a CrawlDb table."""
-        values = pa.array(np.ones(datums.num_rows, dtype=np.float32))
+        values: pa.Array[Any] = pa.array(np.ones(datums.num_rows, dtype=np.float32))
         for name, plugin in self._filters:
             try:
                 column = plugin.sort_values(datums, values)
@@ -280,13 +280,14 @@ class ScoringChain:
         name: str,
         plugin: ScoringFilter,
         datums: pa.Table,
-        values: pa.Array,
+        values: pa.Array[Any],
         counters: Counters,
-    ) -> pa.Array:
+    ) -> pa.Array[Any]:
         if not _overrides(plugin, "sort_value"):
             return values
         ranked: list[float] = []
-        for (url, datum), value in zip(to_records(datums), values.to_pylist(), strict=True):
+        given: list[Any] = values.to_pylist()
+        for (url, datum), value in zip(to_records(datums), given, strict=True):
             try:
                 ranked.append(checked_number(plugin.sort_value(url, datum, value)))
             except Exception:

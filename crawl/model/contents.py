@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -49,7 +49,9 @@ class ContentTableBuilder:
 
     def table(self) -> pa.Table:
         plain = columns(self._rows, [field.type for field in _PLAIN])
-        arrays = {field.name: array for field, array in zip(_PLAIN, plain, strict=True)}
+        arrays: dict[str, pa.Array[Any] | pa.ChunkedArray[Any]] = {
+            field.name: array for field, array in zip(_PLAIN, plain, strict=True)
+        }
         arrays["content"] = self._bodies.array()
         arrays["headers"] = self._headers.array()
         arrays["metadata"] = self._metadata.array()
@@ -62,10 +64,10 @@ _PLAIN = [field for field in _SCHEMA if field.name not in ("content", "headers",
 
 def content_table(contents: Iterable[Content]) -> pa.Table:
     """A content table."""
-    growing = ContentTableBuilder()
+    builder = ContentTableBuilder()
     for content in contents:
-        growing.add(content, content.metadata)
-    return growing.table()
+        builder.add(content, content.metadata)
+    return builder.table()
 
 
 def contents_of(table: pa.Table) -> Iterator[Content]:
@@ -73,7 +75,7 @@ def contents_of(table: pa.Table) -> Iterator[Content]:
     for batch in table.to_batches():
         rows = zip(
             *(
-                dicts(batch[name])
+                dicts(cast("pa.MapArray[Any, Any]", batch[name]))
                 if pa.types.is_map(batch[name].type)
                 else (
                     batch[name].cast(pa.int64()) if name == "fetch_time" else batch[name]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -267,7 +268,7 @@ def _fault_of_footer(source: StoredTable, file: CheckedTable) -> str:
 
 
 def _fault_of_rows(source: StoredTable, file: CheckedTable) -> str:
-    last: pa.Scalar | None = None
+    last: pa.Scalar[Any] | None = None
     for group, rows in enumerate(each_group(source)):
         if file.bucket is None or rows.num_rows == 0:
             continue

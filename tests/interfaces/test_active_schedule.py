@@ -39,7 +39,7 @@ class ByRow(DefaultFetchSchedule):
 class ByColumn(DefaultFetchSchedule):
     answer: Any = None
 
-    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer

@@ -52,7 +52,7 @@ class Urgent(DefaultFetchSchedule):
     def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
         return 2.0
 
-    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         return pa.array([2.0] * datums.num_rows)
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawl.model import builders
 from crawl.model.builders import BytesBuilder, MapBuilder
 from crawl.model.records import dicts
 from crawl.model.tables import METADATA

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,17 +20,17 @@ slices = st.tuples(st.integers(0, 4), st.integers(0, 8))
 Rows = list[dict[str, str]]
 
 
-def column_of(dicts: Rows) -> pa.Array:
+def column_of(dicts: Rows) -> pa.Array[Any]:
     return pa.array([list(entries.items()) for entries in dicts], METADATA)
 
 
-def cut(dicts: Rows, where: tuple[int, int]) -> tuple[Rows, pa.Array]:
+def cut(dicts: Rows, where: tuple[int, int]) -> tuple[Rows, pa.Array[Any]]:
     """A slice of the column that still lies in the whole column's buffers."""
     start, length = where
     return dicts[start : start + length], column_of(dicts).slice(start, length)
 
 
-def as_dicts(column: pa.Array) -> Rows:
+def as_dicts(column: pa.Array[Any]) -> Rows:
     return [dict(entries) for entries in column.to_pylist()]
 
 
