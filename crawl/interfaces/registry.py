@@ -47,11 +47,6 @@ INTERFACES: tuple[Interface, ...] = (
     Interface("signature", "db.signature.class", "whether two pages are the same"),
     Interface("parser", "plugin.parser", "text, data and links of a page"),
     Interface("parsefilter", "parsefilter.order", "adds to what a parser found"),
-    Interface("indexingfilter", "indexingfilter.order", "the fields of a document"),
-    Interface("indexwriter", "plugin.indexwriter", "sends documents to an index"),
-    Interface("exchange", "plugin.exchange", "which document goes to which writer"),
-    Interface("segmentmergefilter", "plugin.segmentmergefilter", "what mergesegs keeps"),
-    Interface("publisher", "plugin.publisher", "tells other systems what was fetched"),
 )
 
 

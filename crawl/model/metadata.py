@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,24 +11,28 @@ import pyarrow.compute as pc
 
 from crawl.model.tables import METADATA
 
-if TYPE_CHECKING:
-    Metadata: TypeAlias = "pa.MapArray[Any, Any]"
+
+def _as_maps(column: pa.Array[Any]) -> pa.MapArray[Any, Any]:
+    """The column by its type, which the stubs do not know of a table's columns."""
+    return cast("pa.MapArray[Any, Any]", column)
 
 
-def _flat(column: Metadata) -> tuple[pa.Array[Any], pa.Array[Any], npt.NDArray[np.int64]]:
+def _flat(column: pa.Array[Any]) -> tuple[pa.Array[Any], pa.Array[Any], npt.NDArray[np.int64]]:
     """Keys, values, and the row that each belongs to."""
-    offsets = column.offsets.to_numpy().astype(np.int64)
+    maps = _as_maps(column)
+    offsets = maps.offsets.to_numpy().astype(np.int64)
     rows = np.repeat(np.arange(len(column)), np.diff(offsets))
     first, last = int(offsets[0]), int(offsets[-1])
-    return column.keys.slice(first, last - first), column.items.slice(first, last - first), rows
+    return maps.keys.slice(first, last - first), maps.items.slice(first, last - first), rows
 
 
-def has_any(column: Metadata) -> bool:
+def has_any(column: pa.Array[Any]) -> bool:
     """Whether any row has any entry: most tables have none, and that is quick to see."""
-    return len(column) > 0 and column.offsets[0] != column.offsets[len(column)]
+    offsets = _as_maps(column).offsets
+    return len(column) > 0 and offsets[0] != offsets[len(column)]
 
 
-def lookup(column: Metadata, key: str) -> pa.Array[Any]:
+def lookup(column: pa.Array[Any], key: str) -> pa.Array[Any]:
     """Each row's value of the key; null where it has none."""
     if not has_any(column):
         return pa.nulls(len(column), pa.string())
@@ -37,8 +41,8 @@ def lookup(column: Metadata, key: str) -> pa.Array[Any]:
 
 
 def with_entry(
-    column: Metadata, key: str, value: str, rows: npt.NDArray[np.bool_] | None = None
-) -> Metadata:
+    column: pa.Array[Any], key: str, value: str, rows: npt.NDArray[np.bool_] | None = None
+) -> pa.Array[Any]:
     """The column with the key set in every row, or in the rows of the mask."""
     chosen = np.arange(len(column)) if rows is None else np.flatnonzero(rows)
     keys, values, owners = _flat(column)
@@ -55,7 +59,7 @@ def with_entry(
     return _maps(offsets, all_keys.take(order), all_values.take(order))
 
 
-def without_entry(column: Metadata, key: str) -> Metadata:
+def without_entry(column: pa.Array[Any], key: str) -> pa.Array[Any]:
     """The column with the key taken out of every row."""
     if not has_any(column):
         return column
@@ -69,7 +73,9 @@ def without_entry(column: Metadata, key: str) -> Metadata:
     return _maps(offsets, keys.filter(stays), values.filter(stays))
 
 
-def _maps(offsets: npt.NDArray[np.int32], keys: pa.Array[Any], values: pa.Array[Any]) -> Metadata:
+def _maps(
+    offsets: npt.NDArray[np.int32], keys: pa.Array[Any], values: pa.Array[Any]
+) -> pa.Array[Any]:
     from_arrays: Any = pa.MapArray.from_arrays  # the stubs know no offsets that are an array
-    maps: Metadata = from_arrays(pa.array(offsets), keys, values).cast(METADATA)
+    maps: pa.Array[Any] = from_arrays(pa.array(offsets), keys, values).cast(METADATA)
     return maps

@@ -95,7 +95,8 @@ class NoSecrets(Plugin, URLFilter):
         return "secret" if "secret" in url else None
 
     def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
-        return pc.if_else(pc.match_substring(urls, "s"), None, True)
+        answer: pa.Array[Any] = pc.if_else(pc.match_substring(urls, "s"), None, True)
+        return answer
 
 
 class RaisingFilter(Plugin, URLFilter):

@@ -27,7 +27,7 @@ TABLE = to_table((f"http://a/{n}", "a", replace(PAGE, retries=n)) for n in range
 
 
 class ByRow(DefaultFetchSchedule):
-    initialize_batch = FetchSchedule.initialize_batch
+    initialize_batch: Any = FetchSchedule.initialize_batch
 
     def initialize(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
         if url.endswith("1"):

@@ -66,7 +66,7 @@ class RaisesByColumn(ScoringFilter):
 class AnswersNonsense(ScoringFilter):
     answer: Any = None
 
-    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> pa.Array[Any]:
+    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> Any:
         return self.answer
 
 

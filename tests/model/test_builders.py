@@ -39,4 +39,5 @@ def test_more_bytes_than_an_array_can_address_are_several(monkeypatch: pytest.Mo
     for value in values:
         column.add(value)
     array = column.array()
+    assert isinstance(array, pa.ChunkedArray)
     assert array.num_chunks == 4 and array.to_pylist() == values

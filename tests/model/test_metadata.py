@@ -31,7 +31,8 @@ def cut(dicts: Rows, where: tuple[int, int]) -> tuple[Rows, pa.Array[Any]]:
 
 
 def as_dicts(column: pa.Array[Any]) -> Rows:
-    return [dict(entries) for entries in column.to_pylist()]
+    maps: list[Any] = column.to_pylist()
+    return [dict(entries) for entries in maps]
 
 
 @given(rows, slices, keys)
@@ -67,7 +68,8 @@ def test_with_entry(
         {**entries, key: value} if wanted else entries
         for entries, wanted in zip(expected, chosen, strict=True)
     ]
-    assert all(len(entries) == len(dict(entries)) for entries in changed.to_pylist())
+    maps: list[Any] = changed.to_pylist()
+    assert all(len(entries) == len(dict(entries)) for entries in maps)
     assert lookup(changed, key).to_pylist() == [
         value if wanted else entries.get(key)
         for entries, wanted in zip(expected, chosen, strict=True)

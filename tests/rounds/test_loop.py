@@ -96,7 +96,8 @@ def test_rounds_until_nothing_is_due(played: Played) -> None:
     assert walked.ending is StopReason.NOTHING_DUE
     assert diary.names == ["inject", *ROUND, *ROUND, "generate"]
     assert played.stages == [Stage.UPDATED, Stage.UPDATED]
-    first, second = walked.rounds == tuple(diary.rounds) and walked.rounds
+    assert walked.rounds == tuple(diary.rounds)
+    first, second = walked.rounds
     assert (first.number, first.fetched, first.new, first.db_urls) == (1, 1, 3, 4)
     assert (second.number, second.fetched, second.new, second.db_urls) == (2, 3, 0, 4)
     assert (second.gone, second.retried, second.redirects, second.not_modified) == (0, 0, 0, 0)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -198,8 +198,7 @@ def params(**told: Any) -> CrawlParams:
         "conf": None,
         "settings": [],
     }
-    found.update(told)
-    return found
+    return cast("CrawlParams", {**found, **told})
 
 
 def test_the_graph_of_a_crawl() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from crawl.telemetry import ambient
 from crawl.telemetry.ambient import observed_command, span
 from crawl.telemetry.context import current_context, in_context
 from crawl.telemetry.metrics import TASK_SECONDS
-from crawl.telemetry.task import observe_tasks
+from crawl.telemetry.task import ObservedTasks, observe_tasks
 from tests.telemetry.collector import collecting
 
 
@@ -43,7 +44,7 @@ def fail(piece: Piece) -> None:
 
 
 def test_off_the_function_goes_as_it_is() -> None:
-    work = observe_tasks(place_of, "parse", away=True)
+    work: ObservedTasks[Any, Any] = observe_tasks(place_of, "parse", away=True)
     assert work.function is place_of
     assert work.results([1, 2]) == [1, 2]
 
