@@ -44,7 +44,7 @@ class ActiveSchedule:
     def from_config(cls, config: Config) -> ActiveSchedule:
         (plugin,) = resolve("schedule", [config[DB_FETCH_SCHEDULE_CLASS]])
         active = cls(plugin, config)
-        _ = active.schedule  # a plugin that cannot be built is told now, on the driver
+        _ = active.schedule  # a plugin that cannot be built fails now, on the driver
         return active
 
     @cached_property

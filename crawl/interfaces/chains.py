@@ -80,7 +80,7 @@ class NormalizerChain(_Chain):
 
     @classmethod
     def from_config(cls, config: Config, scope: Scope = Scope.DEFAULT) -> NormalizerChain:
-        """The configured chain. Its plugins are built at once, so that a bad rule is told
+        """The configured chain. Its plugins are built at once, so that a bad rule fails
         on the driver and the rule files travel with the configuration."""
         names: tuple[str, ...] = config[_order_of(config, scope)]
         chain = cls(resolve("urlnormalizer", names), config, scope)
@@ -254,7 +254,7 @@ class ActivePlugin:
 
     interface: str
     scope: str
-    """Of normalizers: the scope, or empty for all that have no order of their own."""
+    """The scope of a normalizer; empty for all scopes that have no order of their own."""
     position: int
     """From 1."""
     name: str

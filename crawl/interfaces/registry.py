@@ -140,7 +140,7 @@ def resolve(interface_name: str, names: Iterable[str]) -> tuple[ResolvedPlugin, 
 def plugin_properties() -> Iterator[Property[Any]]:
     """The properties that the installed plugins declare; imports each of them.
 
-    One that cannot be imported is passed over: it is told when it is asked for.
+    One that cannot be imported is passed over: its error comes when it is used.
     """
     for each in INTERFACES:
         for plugin in available(each.name).values():

@@ -12,7 +12,7 @@ from crawl.model.datum import CrawlDatum
 
 
 class PageChange(Enum):
-    """What a fetch told about the page, compared with the fetch before."""
+    """Whether a fetch found the page changed since the fetch before."""
 
     UNKNOWN = 0
     MODIFIED = 1
@@ -78,7 +78,7 @@ class FetchSchedule(Protocol):
         ...
 
     def last_fetch_time(self, datum: CrawlDatum) -> int:
-        """When the URL was last fetched, told from its record; 0 for never."""
+        """When the URL was last fetched, by its record; 0 for never."""
         ...
 
     def force_refetch(self, url: str, datum: CrawlDatum, now: int, *, asap: bool) -> CrawlDatum:

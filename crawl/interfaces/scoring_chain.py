@@ -63,7 +63,7 @@ class ScoringChain:
     def from_config(cls, config: Config) -> ScoringChain:
         names: tuple[str, ...] = config[SCORING_FILTER_ORDER]
         chain = cls(resolve("scoring", names), config)
-        _ = chain._filters  # a plugin that cannot be built is told now, on the driver
+        _ = chain._filters  # a plugin that cannot be built fails now, on the driver
         return chain
 
     @cached_property

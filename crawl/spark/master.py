@@ -32,7 +32,7 @@ def is_local(master: str) -> bool:
 
 
 def check_master(master: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The master as Spark is to be told it; UsageError or EnvironmentFault otherwise."""
+    """The master's address as Spark takes it; UsageError or EnvironmentFault for a wrong one."""
     master = "".join(master.split())
     local = _LOCAL.fullmatch(master)
     if local:

@@ -139,9 +139,9 @@ def _last_words(trace: str) -> str:
         return "its Python process died (out of memory?)"
     before_driver, _, _ = trace.partition("Driver stacktrace:")
     _, found, worker_trace = before_driver.rpartition("Traceback (most recent call last):")
-    told = _PYTHON_ERROR.findall(worker_trace) if found else []
-    if told:
-        return _with_advice(str(told[-1]))
+    errors = _PYTHON_ERROR.findall(worker_trace) if found else []
+    if errors:
+        return _with_advice(str(errors[-1]))
     reasons = _JAVA_REASON.findall(trace)
     return str(reasons[-1]) if reasons else trace.strip().splitlines()[-1]
 

@@ -155,7 +155,7 @@ def require_free(
         raise _refusal(folder, found, clock)
 
 
-def _refusal(folder: Folder, found: _Found, clock: Clock) -> Locked:
+def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
     assert found.owner is not None
     return Locked(
         f"{folder.address} is locked: {found.owner.described(clock.now_ms())}."
@@ -165,7 +165,7 @@ def _refusal(folder: Folder, found: _Found, clock: Clock) -> Locked:
 
 def _remove(
     folder: Folder,
-    unwanted: _Found,
+    unwanted: _LockFile,
     remover: LockOwner,
     clock: Clock,
     stale_after_ms: float,
@@ -289,13 +289,13 @@ def _encode(owner: LockOwner) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LockFile:
     """A lock file as it was met: absent, torn (no owner) or whole."""
 
     absent: bool
     owner: LockOwner | None = None
 
-    def same_as(self, other: _Found) -> bool:
+    def same_as(self, other: _LockFile) -> bool:
         tokens = [found.owner.token if found.owner else None for found in (self, other)]
         return self.absent == other.absent and tokens[0] == tokens[1]
 
@@ -309,7 +309,7 @@ class _Found:
         return reason and f"removed the lock of {self.owner.described(now_ms)}: {reason}"
 
 
-def _look(folder: Folder, name: str) -> _Found:
+def _look(folder: Folder, name: str) -> _LockFile:
     """The lock file of that name.
 
     A torn file may be a living owner in the middle of its write: that takes moments,
@@ -318,15 +318,15 @@ def _look(folder: Folder, name: str) -> _Found:
     for _ in range(_TORN_LOOKS):
         raw = folder.read(name)
         if raw is None:
-            return _Found(absent=True)
+            return _LockFile(absent=True)
         try:
             owner = LockOwner(**json.loads(raw))
             if all(type(each) is int for each in (owner.pid, owner.taken_ms, owner.seen_ms)):
-                return _Found(absent=False, owner=owner)
+                return _LockFile(absent=False, owner=owner)
         except (ValueError, TypeError, RecursionError):
             pass
         _pause.wait(_TORN_PAUSE_S)
-    return _Found(absent=False)
+    return _LockFile(absent=False)
 
 
 _ATTEMPTS = 20

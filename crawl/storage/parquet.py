@@ -123,7 +123,7 @@ def _leaf(schema: pa.Schema, column: str) -> str:
 
 
 class StoredTable(pq.ParquetFile):
-    """A Parquet file of a crawl; what is wrong with it is told with its name."""
+    """A Parquet file of a crawl; its errors name the file."""
 
     def __init__(self, stream: IO[bytes], path: str, *, host_codes: bool = False) -> None:
         self._path = path
@@ -139,25 +139,25 @@ class StoredTable(pq.ParquetFile):
             raise StorageError(f"{path} is no whole Parquet file: {_line(error)}") from error
 
     def read_row_groups(self, row_groups: list[int], *args: Any, **options: Any) -> pa.Table:
-        with self._told(f", row group {', '.join(map(str, row_groups))}"):
+        with self._naming_file(f", row group {', '.join(map(str, row_groups))}"):
             return super().read_row_groups(row_groups, *args, **options)
 
     def read(self, *args: Any, **options: Any) -> pa.Table:
-        with self._told(""):
+        with self._naming_file(""):
             return super().read(*args, **options)
 
     def iter_batches(self, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
-        with self._told(""):
+        with self._naming_file(""):
             batches = iter(super().iter_batches(*args, **options))
         while True:
-            with self._told(""):
+            with self._naming_file(""):
                 batch = next(batches, None)
             if batch is None:
                 return
             yield batch
 
     @contextmanager
-    def _told(self, where: str) -> Iterator[None]:
+    def _naming_file(self, where: str) -> Iterator[None]:
         try:
             yield
         except _FAULTS as error:
@@ -165,7 +165,7 @@ class StoredTable(pq.ParquetFile):
 
 
 _FAULTS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError)
-"""What Arrow raises at a damaged file: also numbers beyond all reason, and text that is none."""
+"""The exceptions that Arrow raises for a damaged file, whose numbers and texts may be anything."""
 
 
 def _line(error: BaseException) -> str:

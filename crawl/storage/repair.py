@@ -54,7 +54,7 @@ _PART = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
 class _Repair:
     directory: CrawlDir
     bad: frozenset[str]
-    """Paths of which the check told something."""
+    """Paths with a fault, by the check."""
     quarantine: str
     done: list[str] = field(default_factory=list)
 

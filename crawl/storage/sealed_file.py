@@ -25,7 +25,7 @@ _LOOKS = 5
 
 _log = logging.getLogger(__name__)
 _told: set[str] = set()
-"""Files that were read from their copies: each is told once."""
+"""Files that were read from their copies: each is reported once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class SealedFile:
         be read from the copy."""
         content, is_copy = self.look()
         if is_copy:
-            self.tell_of_copy()
+            self.warn_of_copy()
         return content
 
-    def tell_of_copy(self) -> None:
+    def warn_of_copy(self) -> None:
         """Says, once, that the file was read from its copy."""
         path = self._folder.path(self.name)
         if path not in _told:

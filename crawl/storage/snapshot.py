@@ -72,7 +72,7 @@ class Dataset:
             later = [number for number in self.manifests() if number >= timeline.next_number]
             if any(map(self.is_whole, later)):
                 raise self._without_pointer("is damaged, and its copy is older")
-            self.pointer.tell_of_copy()
+            self.pointer.warn_of_copy()
         return timeline
 
     def _without_pointer(self, what: str) -> StorageError:

@@ -36,7 +36,7 @@ _now = _OFF
 
 
 def settings() -> Settings:
-    """Of this process; all off where nobody has switched anything on."""
+    """The settings of this process; all off where nothing was switched on."""
     return _now.settings
 
 
@@ -65,8 +65,8 @@ def span(name: str, *, parent: str = "", **attributes: object) -> Iterator[Span]
     if _now.tracing is None:
         yield NoSpan()
         return
-    told = {**current_context().as_dict(), **attributes}
-    with _now.tracing.span(name, parent, told) as opened:
+    context = {**current_context().as_dict(), **attributes}
+    with _now.tracing.span(name, parent, context) as opened:
         try:
             yield opened
         except NothingToDo as outcome:

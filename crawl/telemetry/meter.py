@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from crawl.telemetry.metrics import LABELS_FOLDED, Metric, MetricKind
 
 MOST_SERIES = 200
-"""Of one metric. A server may invent status codes, a plugin reasons: the rest is `other`."""
+"""How many series one metric may have. A server may invent status codes and a plugin reasons: all
+further ones are counted as `other`."""
 
 Labels = tuple[str, ...]
 
@@ -29,7 +30,7 @@ class Sample:
 
     labels: Labels
     value: float = 0.0
-    spread: Histogram | None = None
+    histogram: Histogram | None = None
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class Meter:
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _values: dict[Metric, dict[Labels, float]] = field(default_factory=dict)
-    _spreads: dict[Metric, dict[Labels, Histogram]] = field(default_factory=dict)
+    _histograms: dict[Metric, dict[Labels, Histogram]] = field(default_factory=dict)
 
     def add(self, metric: Metric, amount: float = 1.0, **labels: str) -> None:
         """To a counter."""
@@ -66,11 +67,11 @@ class Meter:
         assert metric.kind is MetricKind.HISTOGRAM
         assert len(counts) == len(metric.bounds) + 1
         with self._lock:
-            series = self._spreads.setdefault(metric, {})
+            series = self._histograms.setdefault(metric, {})
             key = self._key(metric, labels, series.keys())
-            spread = series.setdefault(key, Histogram([0] * len(counts)))
-            spread.counts = [a + b for a, b in zip(spread.counts, counts, strict=True)]
-            spread.total += total
+            histogram = series.setdefault(key, Histogram([0] * len(counts)))
+            histogram.counts = [a + b for a, b in zip(histogram.counts, counts, strict=True)]
+            histogram.total += total
 
     def samples(self) -> list[tuple[Metric, list[Sample]]]:
         """All that is known now."""
@@ -79,16 +80,16 @@ class Meter:
                 (metric, [Sample(labels, value) for labels, value in series.items()])
                 for metric, series in self._values.items()
             ]
-            for metric, spreads in self._spreads.items():
+            for metric, histograms in self._histograms.items():
                 copies = [
-                    Sample(labels, spread=Histogram(list(spread.counts), spread.total))
-                    for labels, spread in spreads.items()
+                    Sample(labels, histogram=Histogram(list(histogram.counts), histogram.total))
+                    for labels, histogram in histograms.items()
                 ]
                 found.append((metric, copies))
             return found
 
     def value(self, metric: Metric, **labels: str) -> float | None:
-        """One figure; None where nothing was told."""
+        """The value of one series; None where there is none."""
         with self._lock:
             return self._values.get(metric, {}).get(_ordered(metric, labels))
 

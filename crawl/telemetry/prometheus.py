@@ -104,13 +104,13 @@ class _Figures:
         if metric.kind is MetricKind.HISTOGRAM:
             histogram = core.HistogramMetricFamily(metric.name, metric.about, labels=names)
             for sample in samples:
-                assert sample.spread is not None
+                assert sample.histogram is not None
                 bounds = [*map(_bound, metric.bounds), "+Inf"]
-                counts = accumulate(sample.spread.counts)
+                counts = accumulate(sample.histogram.counts)
                 histogram.add_metric(
                     [self._crawl, *sample.labels],
                     list(zip(bounds, counts, strict=True)),
-                    sample.spread.total,
+                    sample.histogram.total,
                 )
             return histogram
         kinds = {

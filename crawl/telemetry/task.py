@@ -1,5 +1,5 @@
-"""What goes with a task to its worker and comes back: the span it belongs to, where it is
-in the crawl, and how long it took. Nothing does where nothing is switched on.
+"""Carries telemetry to the worker of a task and back: the span and the context it belongs to, and
+how long it took. Where telemetry is off the task travels as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _TimedResult:
     """A result on its way back."""
 
     result: Any
@@ -35,7 +35,7 @@ class _Done:
 
 
 @dataclass(frozen=True)
-class _Task(Generic[Task]):
+class _ObservedTask(Generic[Task]):
     """The function, in a span of its own; travels by pickle."""
 
     function: Callable[[Task], Any]
@@ -45,7 +45,7 @@ class _Task(Generic[Task]):
     is_away: bool
     """In a process of its own, with one task at a time."""
 
-    def __call__(self, task: Task) -> _Done:
+    def __call__(self, task: Task) -> _TimedResult:
         clock = SystemClock()
         began = clock.monotonic()
         place = _placed(self.place, task)
@@ -61,7 +61,7 @@ class _Task(Generic[Task]):
         else:
             with in_context(place):
                 result = self._run(task)
-        return _Done(result, clock.monotonic() - began)
+        return _TimedResult(result, clock.monotonic() - began)
 
     def _run(self, task: Task) -> Any:
         here = current_context()
@@ -75,9 +75,9 @@ class _Task(Generic[Task]):
                 raise
             counters = getattr(result, "counters", None)
             if isinstance(counters, Counter):
-                told = dict(counters.most_common(_MOST_COUNTS))
-                opened.set(**{f"nutria.count.{name}": count for name, count in told.items()})
-                _log.info("task done", extra={"fields": {"counters": told}})
+                counts = dict(counters.most_common(_MOST_COUNTS))
+                opened.set(**{f"nutria.count.{name}": count for name, count in counts.items()})
+                _log.info("task done", extra={"fields": {"counters": counts}})
             else:
                 _log.debug("task done")
             return result
@@ -85,7 +85,7 @@ class _Task(Generic[Task]):
 
 @dataclass(frozen=True, slots=True)
 class ObservedTasks(Generic[Task, Result]):
-    """A function as it travels, and what its results are when they are back."""
+    """A function to be called for every task, and how to unwrap what it returned."""
 
     function: Callable[[Task], Any]
     results: Callable[[Sequence[Any]], list[Result]]
@@ -94,17 +94,17 @@ class ObservedTasks(Generic[Task, Result]):
 def observe_tasks(
     function: Callable[[Task], Result], step: str, *, away: bool
 ) -> ObservedTasks[Task, Result]:
-    """The function as it should be called for each task of the step. `away`: in processes
-    of their own."""
+    """Wraps the function so that every task of the step is observed. `away`: the tasks run in
+    processes of their own."""
     wanted = settings()
     if not wanted.is_on:
         return ObservedTasks(function, list)
     place = current_context()
     phase = place.phase or place.command
     named = place.step or step.removeprefix(f"{phase}: ")
-    task = _Task(function, wanted.without_metrics(), place, current_traceparent(), away)
+    task = _ObservedTask(function, wanted.without_metrics(), place, current_traceparent(), away)
 
-    def results(done: Sequence[_Done]) -> list[Result]:
+    def results(done: Sequence[_TimedResult]) -> list[Result]:
         figures = meter()
         for each in done if figures is not None else ():
             assert figures is not None

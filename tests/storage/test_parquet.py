@@ -17,7 +17,8 @@ from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.footer import read_footer, verify_data
 from crawl.storage.parquet import StoredTable, each_group, open_table, open_writer, read_groups
 
-SCHEMA = pa.schema({"url": pa.string(), "host": pa.string(), "n": pa.int64()})
+FIELDS: dict[str, pa.DataType] = {"url": pa.string(), "host": pa.string(), "n": pa.int64()}
+SCHEMA = pa.schema(FIELDS)
 
 
 def rows(numbers: range) -> pa.Table:
@@ -140,7 +141,8 @@ def test_a_torn_file_is_one_line(place: Folder) -> None:
 
 
 def test_what_a_reader_may_skip_by(place: Folder) -> None:
-    schema = pa.schema({"url": pa.string(), "content": pa.binary()})
+    fields: dict[str, pa.DataType] = {"url": pa.string(), "content": pa.binary()}
+    schema = pa.schema(fields)
     with open_writer(place, "x", schema) as writer:
         writer.write(pa.table({"url": ["a", "b"], "content": [b"y", b"x"]}, schema=schema))
     with open_table(place, "x") as source:

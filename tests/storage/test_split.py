@@ -18,7 +18,8 @@ from crawl.storage.split import (
     write_split,
 )
 
-SCHEMA = pa.schema({"url": pa.string(), "n": pa.int64()})
+FIELDS: dict[str, pa.DataType] = {"url": pa.string(), "n": pa.int64()}
+SCHEMA = pa.schema(FIELDS)
 
 
 def table_of(numbers: list[int]) -> pa.Table:

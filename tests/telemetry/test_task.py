@@ -93,8 +93,8 @@ def test_the_time_of_tasks_is_measured(tmp_path: object) -> None:
         assert meter is not None
         (sample,) = dict(meter.samples())[TASK_SECONDS]
     assert sample.labels == ("parse", "parse")
-    assert sample.spread is not None
-    assert sum(sample.spread.counts) == 2
+    assert sample.histogram is not None
+    assert sum(sample.histogram.counts) == 2
 
 
 def test_a_task_travels_with_all_it_needs() -> None:
