@@ -22,7 +22,7 @@ from fsspec.core import url_to_fs
 
 from crawl.errors import StorageError
 from crawl.hints import install
-from crawl.storage import hdfs, local_files, object_store
+from crawl.storage.filesystems import hdfs, local_files, object_store
 
 
 @dataclass(frozen=True, slots=True)

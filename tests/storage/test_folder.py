@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawl.errors import Locked, StorageError
-from crawl.storage import local_files
+from crawl.storage.filesystems import local_files
 from crawl.storage.folder import Folder, attempt_name, split_address
 
 

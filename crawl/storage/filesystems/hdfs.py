@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crawl.errors import StorageError
-from crawl.storage.hdfs_faults import HdfsRetries, error_line
+from crawl.storage.filesystems.hdfs_errors import HdfsRetries, error_line
 
 SCHEMES = frozenset({"hdfs", "viewfs"})
 READ_BLOCK = 1 << 20

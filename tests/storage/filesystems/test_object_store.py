@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from crawl.storage import object_store
+from crawl.storage.filesystems import object_store
 
 
 def test_other_faults_are_not_ours_to_tell() -> None:
