@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 from crawl.config import Config, load
 from crawl.declared import declared_properties
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
 from crawl.facade.tables import Tables
-from crawl.nearest import nearest
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -157,7 +157,7 @@ def plan(
     known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
     for name in others:
         if name not in known | {"buckets"}:
-            raise UsageError(f"plan has no {name!r}{nearest(name, known)}")
+            raise UsageError(f"plan has no {name!r}{did_you_mean(name, known)}")
     return plan_crawl(urls, hosts, pages_per_day, nodes, others)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
-from crawl.telemetry.task import load
+from crawl.telemetry.task import observe_tasks
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ class InProcess:
     def run(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
     ) -> list[Result]:
-        work = load(function, step, away=False)
+        work = observe_tasks(function, step, away=False)
         if self._threads == 1 or len(tasks) <= 1:
             return work.results([work.function(task) for task in tasks])
         with ThreadPoolExecutor(min(self._threads, len(tasks))) as pool:

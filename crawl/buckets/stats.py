@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crawl.counters import Counters
-from crawl.model.status import Status
+from crawl.model.status import status_label
 from crawl.storage.folder import Folder
 from crawl.storage.layout import encoded
 from crawl.storage.manifest import BucketFile
@@ -144,11 +144,3 @@ def _count_hosts(stats: CrawlDbStats, hosts: object, status: npt.NDArray[np.int8
     for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
         code, value = divmod(pair, 256)
         stats.hosts.setdefault(names[code].as_py(), Counter())[value] += count
-
-
-def status_label(code: int) -> str:
-    """A status as people know it, also where a table holds a code nobody knows."""
-    try:
-        return Status(code).label
-    except ValueError:
-        return f"status_{code}"

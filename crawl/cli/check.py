@@ -13,9 +13,9 @@ from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.facade.prechecks import require_folder
-from crawl.storage.checking import Checked, Progress, check
+from crawl.storage.checking import CheckProgress, CheckResult, check
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import holder_of
+from crawl.storage.lock import lock_owner
 from crawl.storage.repair import repair
 from crawl.telemetry.progress import shown_progress
 
@@ -62,7 +62,7 @@ def command(
     directory = CrawlDir(crawl_dir)
     require_folder(directory)
     found = _check(directory, deep=deep, quiet=quiet)
-    holder = holder_of(directory.crawldb.folder)
+    holder = lock_owner(directory.crawldb.folder)
     if found.faults and holder is not None:
         clock = SystemClock()
         remark(f"check: somebody is writing here: {holder.described(clock.now_ms())}")
@@ -89,7 +89,9 @@ def command(
     return FAULTS_FOUND if left.faults else 0
 
 
-def _show(crawl_dir: str, found: Checked, done: list[str], left: Checked, *, repairs: bool) -> None:
+def _show(
+    crawl_dir: str, found: CheckResult, done: list[str], left: CheckResult, *, repairs: bool
+) -> None:
     if found.faults:
         rows = [[fault.path, fault.fault] for fault in found.faults]
         print_table("damage", ["file", "problem"], rows)
@@ -113,7 +115,7 @@ def _show(crawl_dir: str, found: Checked, done: list[str], left: Checked, *, rep
 class _CheckView:
     """How many files are checked, as a display takes it."""
 
-    progress: Progress
+    progress: CheckProgress
 
     @property
     def done(self) -> int:
@@ -135,8 +137,8 @@ class _CheckView:
         return f"{self.done:,} of {self.total:,} files"
 
 
-def _check(directory: CrawlDir, *, deep: bool, quiet: bool) -> Checked:
-    progress = Progress()
+def _check(directory: CrawlDir, *, deep: bool, quiet: bool) -> CheckResult:
+    progress = CheckProgress()
 
     def look() -> _CheckView | None:
         return _CheckView(progress) if progress.total else None

@@ -22,10 +22,10 @@ import click
 from crawl import __version__
 from crawl.cli.common.nutch_syntax import check_nutch_syntax
 from crawl.cli.common.output import echo
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError
 from crawl.hints import program
 from crawl.masking import masked_urls
-from crawl.nearest import nearest
 from crawl.printable import one_line
 from crawl.telemetry import logs
 
@@ -85,7 +85,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}", ctx)
+            raise click.UsageError(f"no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(arguments: Sequence[str] | None) -> None:
     logs.escape_text()
-    if logs.asked_for(sys.argv[1:] if arguments is None else arguments):
+    if logs.json_requested(sys.argv[1:] if arguments is None else arguments):
         logs.use_json()  # errors of the command line are JSON too
     try:
         check_nutch_syntax(sys.argv[1:] if arguments is None else arguments)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from crawl.buckets.dump import DumpFormat, DumpJob, RecordFilter, as_paragraph, as_record
 from crawl.buckets.runner import Runner
-from crawl.buckets.stats import CrawlDbStats, status_label
+from crawl.buckets.stats import CrawlDbStats
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
@@ -20,7 +20,7 @@ from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.errors import UsageError
 from crawl.inspect.lookup import find_datum
 from crawl.inspect.statistics import largest_hosts, spread_values, statistics
-from crawl.model.status import DB_STATUSES, Status
+from crawl.model.status import DB_STATUSES, Status, status_label
 from crawl.phases import readdb
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -246,12 +246,12 @@ def _dump(
         with spark.runner("readdb", config, rows=snapshot.rows) as runner:
             return readdb.dump(runner, snapshot, dumping, None)
     with spark.session("readdb", config) as session:
-        from crawl.spark.expr import checked, matching_rows
+        from crawl.spark.expr import check_expression, matching_rows
         from crawl.spark.tasks import SparkRunner
 
         assert dumping.scratch is not None
         matching = matching_rows(
-            session, directory, snapshot, checked(session, expr), dumping.scratch
+            session, directory, snapshot, check_expression(session, expr), dumping.scratch
         )
         runner = SparkRunner(session, quiet=spark.quiet)
         rows = readdb.dump(runner, snapshot, dumping, matching)

@@ -163,8 +163,8 @@ def _show_plan(
     crawl_dir: str, config: Config, seeds: tuple[str, ...], shape: dict[str, Any], *, as_json: bool
 ) -> None:
     from crawl.facade.rounds import prepare_run
-    from crawl.rounds.state import segments_found
+    from crawl.rounds.state import segment_states
 
     directory = CrawlDir(crawl_dir)
     loop, options = prepare_run(directory, config, seeds=seeds, files=seeds, **shape)
-    show_plan(crawl_dir, segments_found(directory), options, loop, seeds, as_json=as_json)
+    show_plan(crawl_dir, segment_states(directory), options, loop, seeds, as_json=as_json)

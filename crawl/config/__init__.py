@@ -2,7 +2,7 @@
 file, then `-D`. Everything is checked before Spark starts, and travels to executors.
 """
 
-from crawl.config.config import Change, Config
+from crawl.config.config import ChangedProperty, Config
 from crawl.config.load import load
 from crawl.config.property import (
     Property,
@@ -14,12 +14,12 @@ from crawl.config.property import (
     number,
     numbers,
     size,
+    string_list,
     text,
-    words,
 )
 
 __all__ = [
-    "Change",
+    "ChangedProperty",
     "Config",
     "Property",
     "boolean",
@@ -31,6 +31,6 @@ __all__ = [
     "number",
     "numbers",
     "size",
+    "string_list",
     "text",
-    "words",
 ]

@@ -23,7 +23,7 @@ SPARK_PREFIX = "spark."
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RawValue:
     """A value that somebody set, as it was written, and where."""
 
     raw: object
@@ -45,7 +45,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedProperty:
     """A setting that differs from its default."""
 
     name: str
@@ -57,7 +57,7 @@ class Change:
 class Config:
     """Typed values by property. Build one with `load`, or with `Config.of` in tests."""
 
-    given: Mapping[str, Given] = field(default_factory=dict)
+    given: Mapping[str, RawValue] = field(default_factory=dict)
     resources: Resources = field(default_factory=Resources)
     _typed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     """Values already asked for: a memo, seen only by speed."""
@@ -76,7 +76,7 @@ class Config:
         for name, raw in values.items():
             before = self.given.get(name)
             declared = CORE.get(name) or (before and before.declared) or None
-            given[name] = Given(raw, origin, declared=declared)
+            given[name] = RawValue(raw, origin, declared=declared)
             given[name].value()
         return Config(given, self.resources)
 
@@ -115,10 +115,10 @@ class Config:
             if name.startswith(SPARK_PREFIX)
         }
 
-    def changed(self) -> tuple[Change, ...]:
+    def changed(self) -> tuple[ChangedProperty, ...]:
         """The settings that differ from their defaults, by name."""
         return tuple(
-            Change(name, set_to.value(), set_to.origin)
+            ChangedProperty(name, set_to.value(), set_to.origin)
             for name, set_to in sorted(self.given.items())
             if set_to.declared is None or set_to.value() != self._default(set_to.declared)
         )

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crawl.config.config import SPARK_PREFIX, Config, Given
-from crawl.config.nutch_names import in_place_of
+from crawl.config.config import SPARK_PREFIX, Config, RawValue
+from crawl.config.nutch_names import nutch_replacement
 from crawl.config.properties import CORE
 from crawl.config.property import Property
 from crawl.config.resources import Resources
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import ConfigError
 from crawl.masking import masked_setting
-from crawl.nearest import nearest
 
 SITE_FILE = "crawl-site.toml"
 CONF_DIR_VARIABLE = "CRAWL_CONF_DIR"
@@ -49,52 +49,54 @@ def load(
     core's, because it has to import every plugin.
     """
     place = _place(conf, environ or {}, working_folder)
-    given: dict[str, Given] = {}
-    known = _Known(extra)
+    given: dict[str, RawValue] = {}
+    known = _KnownProperties(extra)
     if place.site is not None:
         origin = str(place.site)
         for name, value in _site_values(place.site).items():
-            given[name] = _checked(name, Given(value, origin), known)
+            given[name] = _checked(name, RawValue(value, origin), known)
     for override in overrides:
         name, value = _split(override)
-        given[name] = _checked(name, Given(value, COMMAND_LINE_ORIGIN, is_text=True), known)
+        given[name] = _checked(name, RawValue(value, COMMAND_LINE_ORIGIN, is_text=True), known)
     for name, value in (settings or {}).items():
-        given[name] = _checked(name, Given(value, SETTINGS_ORIGIN), known)
+        given[name] = _checked(name, RawValue(value, SETTINGS_ORIGIN), known)
     return Config(given, Resources(tuple(folder.absolute() for folder in place.folders)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ConfigFolder:
     """Where the user's configuration lies."""
 
     folders: tuple[Path, ...] = ()
     site: Path | None = None
 
 
-def _place(conf: str | Path | None, environ: Mapping[str, str], working_folder: Path) -> _Place:
+def _place(
+    conf: str | Path | None, environ: Mapping[str, str], working_folder: Path
+) -> _ConfigFolder:
     if conf is not None:
         path = working_folder / conf
         if path.is_file():
-            return _Place((path.parent,), path)
+            return _ConfigFolder((path.parent,), path)
         return _searched([path], "--conf")
     listed = [entry for entry in environ.get(CONF_DIR_VARIABLE, "").split(":") if entry]
     if listed:
         return _searched([working_folder / entry for entry in listed], CONF_DIR_VARIABLE)
     usual = working_folder / "conf"
     if (usual / SITE_FILE).is_file():
-        return _Place((usual,), usual / SITE_FILE)
-    return _Place()
+        return _ConfigFolder((usual,), usual / SITE_FILE)
+    return _ConfigFolder()
 
 
-def _searched(folders: list[Path], named_by: str) -> _Place:
+def _searched(folders: list[Path], named_by: str) -> _ConfigFolder:
     for folder in folders:
         if not folder.is_dir():
             raise ConfigError(f"{named_by}: there is no folder {folder}")
     sites = (folder / SITE_FILE for folder in folders)
-    return _Place(tuple(folders), next((site for site in sites if site.is_file()), None))
+    return _ConfigFolder(tuple(folders), next((site for site in sites if site.is_file()), None))
 
 
-class _Known:
+class _KnownProperties:
     """The properties that exist; the plugins' are asked for at most once."""
 
     def __init__(self, extra: Extra) -> None:
@@ -113,7 +115,7 @@ class _Known:
         return self._plugins
 
 
-def _checked(name: str, given: Given, known: _Known) -> Given:
+def _checked(name: str, given: RawValue, known: _KnownProperties) -> RawValue:
     """The setting with its declaration, once its value has proved to be of the kind."""
     if name.startswith(SPARK_PREFIX):
         if isinstance(given.raw, dict | list):
@@ -121,14 +123,15 @@ def _checked(name: str, given: Given, known: _Known) -> Given:
         return given
     declared = known[name]
     if declared is None:
-        told = in_place_of(name)
+        replacement = nutch_replacement(name)
         raise ConfigError(
-            f"{name!r} in {given.origin} is a property of Nutch's and not of this crawler: {told}"
-            if told
-            else f"unknown property {name!r}{nearest(name, known.names())} in {given.origin}"
+            f"{name!r} in {given.origin} is a property of Nutch's and not of this crawler:"
+            f" {replacement}"
+            if replacement
+            else f"unknown property {name!r}{did_you_mean(name, known.names())} in {given.origin}"
         )
     given.read_as(declared)
-    return Given(given.raw, given.origin, given.is_text, declared)
+    return RawValue(given.raw, given.origin, given.is_text, declared)
 
 
 def _split(override: str) -> tuple[str, str]:

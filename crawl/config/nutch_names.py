@@ -111,9 +111,9 @@ _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
 """The same for all names of one beginning."""
 
 
-def in_place_of(name: str) -> str:
+def nutch_replacement(name: str) -> str:
     """What to use here for a property of Nutch's; empty where it is none that we know of."""
-    told = NUTCH_NAMES.get(name)
-    if told is None:
-        told = next((answer for starts, answer in _FAMILIES if name.startswith(starts)), "")
-    return told
+    replacement = NUTCH_NAMES.get(name)
+    if replacement is None:
+        replacement = next((text for starts, text in _FAMILIES if name.startswith(starts)), "")
+    return replacement

@@ -16,8 +16,8 @@ from crawl.config.property import (
     number,
     numbers,
     size,
+    string_list,
     text,
-    words,
 )
 from crawl.model.status import DB_STATUSES
 
@@ -125,7 +125,7 @@ DB_FETCH_RETRY_MAX = integer(
     minimum=1,
     maximum=127,
 )
-SCORING_FILTER_ORDER = words(
+SCORING_FILTER_ORDER = string_list(
     "scoring.filter.order", ("opic",), "The scoring plugins, in the order they are asked."
 )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from crawl.config.kinds import Boolean, Choice, FileName, Kind, Text, Words
+from crawl.config.property_types import Boolean, Choice, FileName, PropertyType, StringList, Text
 from crawl.config.quantities import Duration, Integer, Number, Numbers, Size
 from crawl.errors import ConfigError
 from crawl.masking import masked_setting
@@ -28,7 +28,7 @@ class Property(Generic[T_co]):
     name: str
     default: T_co | Property[T_co]
     about: str
-    kind: Kind[T_co]
+    kind: PropertyType[T_co]
 
     def __post_init__(self) -> None:
         """Types the default; one that the property itself would refuse is a mistake."""
@@ -118,11 +118,11 @@ def choice(
     return Property(name, default, about, Choice(tuple(choices)))
 
 
-def words(
+def string_list(
     name: str, default: tuple[str, ...] | Property[tuple[str, ...]], about: str
 ) -> Property[tuple[str, ...]]:
     """A list of words; as text they are parted by commas or blanks."""
-    return Property(name, default, about, Words())
+    return Property(name, default, about, StringList())
 
 
 def numbers(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from crawl.config.kinds import Words
+from crawl.config.property_types import StringList
 
 DURATION_UNITS: Mapping[str, int] = {
     "ms": 1,
@@ -162,7 +162,7 @@ class Numbers:
 
     def of_text(self, given: str) -> tuple[float, ...]:
         each = Number("", self.minimum, self.maximum)
-        return tuple(each.of_text(word) for word in Words().of_text(given))
+        return tuple(each.of_text(word) for word in StringList().of_text(given))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from crawl.datasets.files import OPERATORS, Condition, filtered, first_of_each
-from crawl.errors import EnvironmentFault, UsageError
-from crawl.nearest import nearest
+from crawl.datasets.files import first_of_each
+from crawl.errors import EnvironmentFault
+from crawl.storage.scan import Condition, filter_rows, require_column, require_condition
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -56,7 +56,7 @@ class Table:
     def select(self, *columns: str) -> Table:
         """The same rows with these columns only, in this order."""
         for column in columns:
-            self._require(column)
+            require_column(column, (self._stored or self.schema).names, self.name)
         stored = self._stored or self.schema
         chosen = pa.schema([stored.field(column) for column in columns])
         return replace(self, schema=chosen, _stored=stored)
@@ -65,12 +65,7 @@ class Table:
         """The rows for which all conditions hold: `("score", ">", 0.5)`,
         `("status", "in", ["db_gone", "db_redir_perm"])`."""
         for condition in conditions:
-            if not isinstance(condition, tuple) or len(condition) != 3:
-                raise UsageError(f"{condition!r} is no condition: give (column, operator, value)")
-            self._require(condition[0])
-            if condition[1] not in OPERATORS:
-                known = " ".join(OPERATORS)
-                raise UsageError(f"no operator {condition[1]!r}: use one of {known}")
+            require_condition(condition, (self._stored or self.schema).names, self.name)
         return replace(self, conditions=(*self.conditions, *conditions))
 
     def batches(self) -> Iterator[pa.Table]:
@@ -142,15 +137,9 @@ class Table:
         wanted = list(dict.fromkeys(needed))
         pieces = (piece for part in self.parts for piece in part(wanted, ()))
         for piece in first_of_each(pieces, self.unique):
-            rows = filtered(piece, self.conditions).select(list(columns))
+            rows = filter_rows(piece, self.conditions).select(list(columns))
             if rows.num_rows:
                 yield rows
-
-    def _require(self, column: object) -> None:
-        known = (self._stored or self.schema).names
-        if column not in known:
-            near = nearest(str(column), known)
-            raise UsageError(f"{self.name} has no column {column!r}{near}")
 
     def _joined(self, pieces: list[pa.Table]) -> pa.Table:
         return pa.concat_tables(pieces) if pieces else self.schema.empty_table()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from crawl.buckets.runner import Runner
-    from crawl.rounds.loop import Witness
+    from crawl.rounds.loop import RoundObserver
     from crawl.rounds.on_spark import Displays
 
 
@@ -39,7 +39,7 @@ def _no_displays() -> Displays:
     return Displays(notice=logging.getLogger("crawl").info)
 
 
-def _logging_observer() -> Witness:
+def _logging_observer() -> RoundObserver:
     from crawl.facade.logged import LoggingObserver
 
     return LoggingObserver()
@@ -53,7 +53,7 @@ class HandleHooks:
     application: str = "crawl"
     displays: Callable[[], Displays] = _notebook_displays
     """Makes what shows people how far the long steps are."""
-    observer: Callable[[], Witness] = _logging_observer
+    observer: Callable[[], RoundObserver] = _logging_observer
     """Makes what is informed about the steps of rounds."""
 
 

@@ -153,7 +153,7 @@ class Phases(Handle):
         from crawl.fetcher.task import STOP
         from crawl.phases import fetch
         from crawl.phases.fetch import FetchOptions
-        from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
+        from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
 
         with self._working():
             check_text("segment", segment)
@@ -168,9 +168,9 @@ class Phases(Handle):
             interrupted: Callable[[], bool] = bool  # not yet
             try:
                 with (
-                    terminated_as_interrupted(),
+                    sigterm_interrupts(),
                     self._runner(quiet=True) as runner,
-                    asks_first(
+                    stop_on_signal(
                         lambda: chosen.folder.write(STOP, b""), "fetch", displays.notice
                     ) as interrupted,
                     displays.fetch(chosen),
@@ -293,7 +293,7 @@ def _with_threads(config: Config, threads: int | None) -> Config:
 
 def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:
     """Finds the records for which a Spark SQL condition holds."""
-    from crawl.spark.expr import checked, matching_rows
+    from crawl.spark.expr import check_expression, matching_rows
 
-    checked(session, expr)
+    check_expression(session, expr)
     return lambda snapshot, scratch: matching_rows(session, directory, snapshot, expr, scratch)

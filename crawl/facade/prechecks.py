@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.config.properties import LOCK_STALE_AFTER
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.hints import command
-from crawl.nearest import nearest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.lock import require_free
@@ -35,7 +35,7 @@ def require_segments(directory: CrawlDir, names: Sequence[str] = ()) -> None:
         segment = directory.segments.segment(segment_name(name))
         if segment.manifest(GENERATE) is None and segment.manifest(FETCH) is None:
             known = (each.name for each in directory.segments.generated())
-            near = nearest(segment.name, known)
+            near = did_you_mean(segment.name, known)
             raise UsageError(
                 f"{where} has no segment {segment.name}{near};"
                 f" `{command('status', where)}` lists them"

@@ -9,7 +9,7 @@ from typing import Any
 
 from crawl.counters import Counters
 from crawl.model.report import Report
-from crawl.rounds.results import RoundDone
+from crawl.rounds.results import RoundResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class RunResult:
 
     ending: str
     """Why there was no further round: `rounds_done`, `nothing_due`, `stop_file` …"""
-    rounds: tuple[RoundDone, ...]
+    rounds: tuple[RoundResult, ...]
     hosts_waiting: int = 0
     """Hosts with due URLs that the last generate left out, because they answer nothing."""
     next_host_ms: int | None = None

@@ -18,7 +18,7 @@ from crawl.facade.phases import Phases
 from crawl.facade.prechecks import require_unlocked
 from crawl.facade.results import Interrupted, RunResult
 from crawl.hints import command
-from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions
+from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, StopReason
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 
@@ -50,9 +50,9 @@ class Rounds(Phases):
 
             >>> web.run(rounds=2).rounds[0].fetched
         """
-        from crawl.rounds.interrupt import terminated_as_interrupted
+        from crawl.rounds.interrupt import sigterm_interrupts
         from crawl.rounds.on_spark import run_rounds
-        from crawl.rounds.results import Walked
+        from crawl.rounds.results import LoopResult
 
         with self._working():
             lines, paths = seed_lines(urls), file_paths(files)
@@ -70,13 +70,13 @@ class Rounds(Phases):
                 wait=wait,
             )
             if self._directory.folder.exists(STOP_FILE):
-                return RunResult(Ending.STOP_FILE.name.lower(), (), is_started=False)
+                return RunResult(StopReason.STOP_FILE.name.lower(), (), is_started=False)
             self._directory.require_writable()
             for folder in self._written_first(options, injects=bool(paths or lines)):
                 require_unlocked(folder, self._config, force=force)
             with self._seed_files(lines, paths) as seeds:
                 try:
-                    with terminated_as_interrupted():
+                    with sigterm_interrupts():
                         self._spark()
                     done = run_rounds(
                         self._spark_options,
@@ -85,27 +85,27 @@ class Rounds(Phases):
                         options,
                         loop,
                         seeds=seeds,
-                        witness=self._hooks.observer(),
+                        observer=self._hooks.observer(),
                         displays=self._hooks.displays(),
                         force=force,
                     )
                 except KeyboardInterrupt:
-                    done = Walked(Ending.INTERRUPTED, ())
+                    done = LoopResult(StopReason.INTERRUPTED, ())
         result = RunResult(
             done.ending.name.lower(), done.rounds, done.hosts_waiting, done.next_host_ms
         )
-        if done.ending is Ending.INTERRUPTED:
+        if done.ending is StopReason.INTERRUPTED:
             raise Interrupted("interrupted", result)
         return result
 
     def _written_first(self, options: RoundOptions, *, injects: bool) -> list[Folder]:
         """The folders that the first steps will lock."""
-        from crawl.rounds import next_step, round_of
-        from crawl.rounds.state import segments_found
+        from crawl.rounds import build_round, next_step
+        from crawl.rounds.state import segment_states
 
         directory = self._directory
-        round_ = round_of(options)
-        due = next_step(segments_found(directory), round_)
+        round_ = build_round(options)
+        due = next_step(segment_states(directory), round_)
         folders = [directory.crawldb.folder] if injects else []
         if due.step in (round_.fetch, round_.parse):
             return folders + [directory.segments.segment(name).folder for name in due.segments]
@@ -125,7 +125,7 @@ def prepare_run(
     threads: int | None,
     time_limit_min: float | None,
     wait: str | None,
-) -> tuple[Loop, RoundOptions]:
+) -> tuple[LoopOptions, RoundOptions]:
     """What a run would do; raises whatever is wrong with it before anything is started.
 
     `seeds`: what is injected first; `files`: those of them that are files.
@@ -139,7 +139,7 @@ def prepare_run(
     check_whole_number("threads", threads)
     check_number("time_limit_min", time_limit_min)
     check_text("wait", wait)
-    loop = Loop.of(rounds, wait, until_empty=until_empty)
+    loop = LoopOptions.of(rounds, wait, until_empty=until_empty)
     options = round_options(
         config,
         top_n=top_n,

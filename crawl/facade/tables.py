@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.arguments import check_text, check_whole_number
 from crawl.facade.base import Handle
-from crawl.nearest import nearest
 from crawl.storage.folder import Folder
 from crawl.storage.segments import (
     CONTENT,
@@ -19,6 +19,7 @@ from crawl.storage.segments import (
     PARSE,
     PARSE_DATA,
     PARSE_TEXT,
+    SEGMENT_TABLES,
     Segment,
 )
 
@@ -73,7 +74,7 @@ class SegmentTables:
     def _table(self, part: str) -> Table:
         folder = self.segment.part_folder(part)
         paths = [file.path for file in self.segment.require(part).files]
-        return _table_of_files(f"{self.name}/{part}", _stored(part), folder, paths)
+        return _table_of_files(f"{self.name}/{part}", SEGMENT_TABLES[part], folder, paths)
 
 
 class Tables(Handle):
@@ -117,7 +118,7 @@ class Tables(Handle):
         check_text("name", name)
         known = self.segments()
         if name not in known:
-            near = nearest(name, known)
+            near = did_you_mean(name, known)
             raise UsageError(f"{self.address} has no segment {name}{near}")
         return SegmentTables(self._directory.segments.segment(name))
 
@@ -138,26 +139,12 @@ class Tables(Handle):
             return found.select(*table.columns)
 
 
-def _stored(part: str) -> tables.Table:
-    """The table that a part of a segment holds."""
-    from crawl.model import tables
-
-    return {
-        GENERATE: tables.CRAWL_GENERATE,
-        FETCH: tables.CRAWL_FETCH,
-        CONTENT: tables.CONTENT,
-        PARSE: tables.CRAWL_PARSE,
-        PARSE_DATA: tables.PARSE_DATA,
-        PARSE_TEXT: tables.PARSE_TEXT,
-    }[part]
-
-
 def _table_of_files(name: str, table: tables.Table, folder: Folder, paths: Iterable[str]) -> Table:
-    from crawl.datasets.files import rows_of_files, shown
     from crawl.datasets.table import Table
+    from crawl.storage.scan import scan_file, with_status_names
 
-    parts = tuple(partial(rows_of_files, [(folder, path)]) for path in paths)
-    return Table(name, shown(table).schema, parts)
+    parts = tuple(partial(scan_file, folder, path) for path in paths)
+    return Table(name, with_status_names(table).schema, parts)
 
 
 def _pages(segments: Sequence[Segment]) -> Table:

@@ -9,7 +9,7 @@ from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.fetcher.frontier.queues import ServerState
 from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.registry import Resolved
+from crawl.interfaces.registry import ResolvedPlugin
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.parsing.plan import ParsePlan
 from crawl.storage.folder import Folder
@@ -37,7 +37,7 @@ class FetchTaskSpec:
 
     segment: Folder
     config: Config
-    protocols: tuple[Resolved, ...]
+    protocols: tuple[ResolvedPlugin, ...]
     normalizers: NormalizerChain
     filters: FilterChain
     scoring: ScoringChain

@@ -1,1 +1,1 @@
-"""HTML as such, whoever may want it: which markup is safe to parse, its tags and text, its tree."""
+"""HTML as such: which markup is safe to parse, its tags and text, its tree."""

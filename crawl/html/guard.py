@@ -53,7 +53,7 @@ _UNCLOSED = frozenset(
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-def is_tame(data: bytes) -> bool:
+def is_safe_markup(data: bytes) -> bool:
     """Whether a page, in UTF-8, can be given to an HTML parser."""
     octets = np.frombuffer(data, np.uint8)
     if _is_plain(data, octets):

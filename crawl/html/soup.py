@@ -12,7 +12,7 @@ from bs4.builder import HTMLTreeBuilder
 from bs4.element import Comment
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl.html.guard import is_tame
+from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, Attributes, feed
 
 
@@ -29,7 +29,7 @@ class _Builder(HTMLTreeBuilder):
     def feed(self, markup: object) -> None:
         """BeautifulSoup's own argument is empty: it would take some markup for a file name."""
         data = self._page.encode("utf-8", "replace")
-        if is_tame(data):
+        if is_safe_markup(data):
             _walk(LexborHTMLParser(data).root, self)
         else:
             feed(data.decode(), self)

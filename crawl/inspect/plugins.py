@@ -11,7 +11,7 @@ from crawl.config.properties import CORE
 from crawl.declared import declared_properties
 from crawl.errors import PluginError
 from crawl.interfaces.chains import describe
-from crawl.interfaces.registry import INTERFACES, Interface, Resolved, available, resolve
+from crawl.interfaces.registry import INTERFACES, Interface, ResolvedPlugin, available, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _active(interface: Interface, config: Config) -> list[PluginLine] | None:
     if interface.name in CHAINED:
         return [
             _active_line(
-                Resolved(each.interface, each.name, each.target),
+                ResolvedPlugin(each.interface, each.name, each.target),
                 f"{each.position} in scope {each.scope}" if each.scope else str(each.position),
                 f"{each.property} ({each.origin})",
             )
@@ -80,7 +80,7 @@ CHAINED = ("urlnormalizer", "urlfilter")
 """The interfaces whose chains tell themselves what is in them."""
 
 
-def _active_line(plugin: Resolved, place: str, why: str) -> PluginLine:
+def _active_line(plugin: ResolvedPlugin, place: str, why: str) -> PluginLine:
     try:
         plugin.load()
     except PluginError as error:
@@ -88,5 +88,5 @@ def _active_line(plugin: Resolved, place: str, why: str) -> PluginLine:
     return PluginLine(plugin.interface, plugin.name, place, why, plugin.target)
 
 
-def _inactive_line(plugin: Resolved, why: str) -> PluginLine:
+def _inactive_line(plugin: ResolvedPlugin, why: str) -> PluginLine:
     return PluginLine(plugin.interface, plugin.name, "no", why, plugin.target)

@@ -16,7 +16,7 @@ from crawl.phases import updatedb
 from crawl.rounds.state import stage_of
 from crawl.rounds.steps import Stage
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import holder_of
+from crawl.storage.lock import lock_owner
 from crawl.storage.segments import FETCH, GENERATE, Segment
 
 _STATES = {
@@ -35,7 +35,7 @@ def segments_status(directory: CrawlDir, config: Config, clock: Clock) -> list[d
     rows = []
     for segment in directory.segments.generated():
         fetched = segment.manifest(FETCH)
-        holder = holder_of(segment.folder)
+        holder = lock_owner(segment.folder)
         if holder is not None and holder.is_dead(clock.now_ms(), stale_after_ms):
             holder = None
         state, progress = _STATES[stage_of(segment, applied)], ""

@@ -9,9 +9,9 @@ from typing import Any
 
 from crawl.config import Config, Property
 from crawl.config.render import distinct
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.masking import masked_setting
-from crawl.nearest import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,6 @@ def matching(lines: list[Setting], pattern: str) -> list[Setting]:
         wanted = f"*{wanted}*"
     found = [line for line in lines if fnmatchcase(line.key.lower(), wanted)]
     if not found:
-        near = nearest(pattern, (line.key for line in lines))
+        near = did_you_mean(pattern, (line.key for line in lines))
         raise UsageError(f"no property matches {pattern!r}{near}")
     return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.buckets.stats import ColumnRange, CrawlDbStats, status_label
+from crawl.buckets.stats import ColumnRange, CrawlDbStats
 from crawl.clock import as_text
+from crawl.model.status import status_label
 from crawl.storage.manifest import Snapshot
 
 

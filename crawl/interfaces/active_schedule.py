@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_SCHEDULE_CLASS
 from crawl.counters import Counters
-from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
@@ -36,14 +37,14 @@ _LATEST = 2**53
 class ActiveSchedule:
     """Travels as a name and configuration; the plugin is built where it is used."""
 
-    plugin: Resolved
+    plugin: ResolvedPlugin
     config: Config
 
     @classmethod
     def from_config(cls, config: Config) -> ActiveSchedule:
         (plugin,) = resolve("schedule", [config[DB_FETCH_SCHEDULE_CLASS]])
         active = cls(plugin, config)
-        _ = active.schedule  # a plugin that cannot be built is told now, on the driver
+        _ = active.schedule  # a plugin that cannot be built fails now, on the driver
         return active
 
     @cached_property
@@ -71,7 +72,7 @@ class ActiveSchedule:
         except Exception:
             return True
 
-    def due(self, datums: pa.Table, now: int, counters: Counters) -> pa.Array:
+    def due(self, datums: pa.Table, now: int, counters: Counters) -> pa.Array[Any]:
         """Which rows of a CrawlDb table are due."""
         try:
             column = self.schedule.should_fetch_batch(datums, now)
@@ -95,7 +96,9 @@ class ActiveSchedule:
         unsaid = FetchSchedule.urgency_batch
         return getattr(type(self.schedule), "urgency_batch", unsaid) is not unsaid
 
-    def ranked(self, datums: pa.Table, values: pa.Array, now: int, counters: Counters) -> pa.Array:
+    def ranked(
+        self, datums: pa.Table, values: pa.Array[Any], now: int, counters: Counters
+    ) -> pa.Array[Any]:
         """generate's ranks times the schedule's urgency; after a fault as scoring has them."""
         if not self.ranks:
             return values
@@ -104,7 +107,9 @@ class ActiveSchedule:
             if urgency is None or len(urgency) != len(values) or urgency.null_count:
                 raise ValueError(f"no urgency for each of {len(values)} rows")
             urgency = urgency.cast(pa.float32())
-            if pc.any(pc.or_(pc.is_nan(urgency), pc.less(urgency, 0.0))).as_py():
+            if pc.any(
+                pc.or_(pc.is_nan(urgency), pc.less(urgency, pa.scalar(0.0, pa.float32())))
+            ).as_py():
                 raise ValueError("an urgency below 0, or no number")
             return pc.multiply(values, urgency)
         except Exception:
@@ -130,7 +135,7 @@ class ActiveSchedule:
             counters[self._error] += datums.num_rows
             return with_times(datums, now, self._default)
         started = [self.initialize(url, datum, now, counters) for url, datum in to_records(datums)]
-        columns: dict[str, pa.Array] = {
+        columns: dict[str, pa.Array[Any]] = {
             "fetch_time": pa.array([each.fetch_time for each in started], TIMESTAMP),
             "fetch_interval": pa.array([each.fetch_interval for each in started], pa.int32()),
             "retries": pa.array([each.retries for each in started], pa.int16()),
@@ -247,7 +252,7 @@ def with_times(datums: pa.Table, now: int, interval: int) -> pa.Table:
     )
 
 
-def _replaced(datums: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
+def _replaced(datums: pa.Table, columns: dict[str, pa.Array[Any]]) -> pa.Table:
     schema = datums.schema
     for name, column in columns.items():
         place = schema.get_field_index(name)
@@ -279,7 +284,7 @@ def _storable(datum: CrawlDatum) -> CrawlDatum:
     return datum
 
 
-def _answers(column: pa.Array, rows: int) -> pa.Array:
+def _answers(column: pa.Array[Any], rows: int) -> pa.Array[Any]:
     """The plugin's column if it can be one answer a row; ValueError where it cannot."""
     if not pa.types.is_boolean(column.type) or len(column) != rows or column.null_count:
         raise ValueError(f"{len(column)} answers of type {column.type} for {rows} rows")

@@ -1,7 +1,7 @@
 """What a chain does to one URL, plugin by plugin: for people who ask why.
 
 The chains themselves only say what came of it, and take a fault of a plugin for having no
-opinion; here the fault is told.
+opinion; here the fault is shown.
 """
 
 from __future__ import annotations

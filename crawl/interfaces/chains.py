@@ -16,17 +16,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, integer, words
+from crawl.config import Config, Property, integer, string_list
 from crawl.counters import Counters
-from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 
-URLNORMALIZER_ORDER: Property[tuple[str, ...]] = words(
+URLNORMALIZER_ORDER: Property[tuple[str, ...]] = string_list(
     "urlnormalizer.order", ("basic", "regex"), "The normalizers, in the order of application."
 )
 URLNORMALIZER_ORDER_BY_SCOPE: dict[Scope, Property[tuple[str, ...]]] = {
-    scope: words(
+    scope: string_list(
         f"urlnormalizer.order.{scope}",
         URLNORMALIZER_ORDER,
         f"The normalizers in the scope {scope}; empty: as urlnormalizer.order.",
@@ -41,7 +41,7 @@ URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
     minimum=1,
     maximum=100,
 )
-URLFILTER_ORDER: Property[tuple[str, ...]] = words(
+URLFILTER_ORDER: Property[tuple[str, ...]] = string_list(
     "urlfilter.order", ("length", "regex", "trap"), "The filters; the first that rejects decides."
 )
 PROPERTIES: tuple[Property[Any], ...] = (
@@ -55,7 +55,7 @@ PROPERTIES: tuple[Property[Any], ...] = (
 class _Chain:
     """Plugins by name, built on first use and left behind when the chain travels."""
 
-    def __init__(self, plugins: Iterable[Resolved], config: Config) -> None:
+    def __init__(self, plugins: Iterable[ResolvedPlugin], config: Config) -> None:
         self.plugins = tuple(plugins)
         self._config = config
         self._built: list[tuple[str, Any]] | None = None
@@ -73,14 +73,14 @@ class _Chain:
 class NormalizerChain(_Chain):
     """The normalizers of one scope."""
 
-    def __init__(self, plugins: Iterable[Resolved], config: Config, scope: Scope) -> None:
+    def __init__(self, plugins: Iterable[ResolvedPlugin], config: Config, scope: Scope) -> None:
         super().__init__(plugins, config)
         self.scope = scope
         self._loops = config[URLNORMALIZER_LOOP_COUNT]
 
     @classmethod
     def from_config(cls, config: Config, scope: Scope = Scope.DEFAULT) -> NormalizerChain:
-        """The configured chain. Its plugins are built at once, so that a bad rule is told
+        """The configured chain. Its plugins are built at once, so that a bad rule fails
         on the driver and the rule files travel with the configuration."""
         names: tuple[str, ...] = config[_order_of(config, scope)]
         chain = cls(resolve("urlnormalizer", names), config, scope)
@@ -112,40 +112,42 @@ class NormalizerChain(_Chain):
             return url
         return found
 
-    def normalize_batch(self, urls: pa.Array, counters: Counters) -> pa.Array:
+    def normalize_batch(self, urls: pa.Array[Any], counters: Counters) -> pa.Array[Any]:
         """`normalize` for a string column; null where the text is no URL, or was null."""
         return self._settled(urls, self._loops, counters)
 
-    def _settled(self, urls: pa.Array, loops: int, counters: Counters) -> pa.Array:
+    def _settled(self, urls: pa.Array[Any], loops: int, counters: Counters) -> pa.Array[Any]:
         """Passes the chain, and again with those rows that it changed."""
         normal = urls
         for name, plugin in self.build():
             normal = self._step(name, plugin, normal, counters)
         if loops == 1 or normal is urls:
             return normal
-        changed = pc.fill_null(pc.not_equal(urls, normal), False)
+        changed: pa.Array[Any] = _false_for_null(pc.not_equal(urls, normal))
         again = normal.filter(changed)
         if not len(again):
             return normal
         settled = self._settled(again, loops - 1, counters)
-        return pc.replace_with_mask(normal, changed, settled)
+        replaced: pa.Array[Any] = pc.replace_with_mask(normal, changed, settled)
+        return replaced
 
     def _step(
-        self, name: str, plugin: URLNormalizer, urls: pa.Array, counters: Counters
-    ) -> pa.Array:
+        self, name: str, plugin: URLNormalizer, urls: pa.Array[Any], counters: Counters
+    ) -> pa.Array[Any]:
         """One normalizer over the column; row by row only what it may not leave alone."""
         alone = _asked_column(
             lambda: plugin.leaves_alone(urls, self.scope),
             (len(urls), counters, "urlnormalizer", name),
         )
-        open_rows = pc.is_valid(urls)
+        open_rows: pa.Array[Any] = pc.is_valid(urls)
         if alone is not None:
-            open_rows = pc.and_not(open_rows, pc.fill_null(alone, False))
-        texts = urls.filter(open_rows).to_pylist()
+            open_rows = pc.and_not(open_rows, _false_for_null(alone))
+        texts: list[Any] = urls.filter(open_rows).to_pylist()
         if not texts:
             return urls
         normal = [self._asked(name, plugin, text, counters) for text in texts]
-        return pc.replace_with_mask(urls, open_rows, pa.array(normal, urls.type))
+        column: pa.Array[Any] = pc.replace_with_mask(urls, open_rows, pa.array(normal, urls.type))
+        return column
 
 
 class FilterChain(_Chain):
@@ -167,11 +169,11 @@ class FilterChain(_Chain):
                 return name, reason
         return None
 
-    def filter_batch(self, urls: pa.Array, counters: Counters) -> pa.Array:
+    def filter_batch(self, urls: pa.Array[Any], counters: Counters) -> pa.Array[Any]:
         """True for each URL that all filters accept. A null is no URL and not accepted."""
         kept = pc.is_valid(urls).to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(kept)
-        remaining = urls if len(rows) == len(urls) else urls.take(pa.array(rows))
+        remaining = urls if len(rows) == len(urls) else urls.take(rows)
         accepted = np.zeros(len(urls), np.bool_)
         for name, plugin in self.build():
             if not len(rows):
@@ -186,19 +188,25 @@ class FilterChain(_Chain):
         return pa.array(accepted)
 
 
-def _accepted(name: str, plugin: URLFilter, urls: pa.Array, counters: Counters) -> Any:
+def _false_for_null(column: pa.Array[Any]) -> pa.Array[Any]:
+    fill_null: Any = pc.fill_null  # the stubs want a column to fill with
+    filled: pa.Array[Any] = fill_null(column, False)
+    return filled
+
+
+def _accepted(name: str, plugin: URLFilter, urls: pa.Array[Any], counters: Counters) -> Any:
     """One filter's decision on every row, as a numpy array of booleans."""
-    verdict = _asked_column(
+    answer = _asked_column(
         lambda: plugin.accepts_batch(urls), (len(urls), counters, "urlfilter", name)
     )
-    if verdict is None:
-        verdict = pa.nulls(len(urls), pa.bool_())
+    verdict: pa.Array[Any] = pa.nulls(len(urls), pa.bool_()) if answer is None else answer
     if verdict.null_count == 0:
         return verdict.to_numpy(zero_copy_only=False)
-    passed = pc.fill_null(verdict, False).to_numpy(zero_copy_only=False).copy()
+    passed = _false_for_null(verdict).to_numpy(zero_copy_only=False).copy()
     open_rows = pc.is_null(verdict)
+    texts: list[Any] = urls.filter(open_rows).to_pylist()
     passed[open_rows.to_numpy(zero_copy_only=False)] = [
-        _reason(name, plugin, url, counters) is None for url in urls.filter(open_rows).to_pylist()
+        _reason(name, plugin, url, counters) is None for url in texts
     ]
     return passed
 
@@ -211,11 +219,13 @@ def _reason(name: str, plugin: URLFilter, url: str, counters: Counters | None) -
         return None
 
 
-def _asked_column(ask: Callable[[], Any], about: tuple[int, Counters, str, str]) -> pa.Array | None:
+def _asked_column(
+    ask: Callable[[], Any], about: tuple[int, Counters, str, str]
+) -> pa.Array[Any] | None:
     """A plugin's quick answer; None where it has none, or not one that can be used."""
     length, counters, interface, name = about
     try:
-        answer = ask()
+        answer: pa.Array[Any] | pa.ChunkedArray[Any] | None = ask()
         if isinstance(answer, pa.ChunkedArray):
             answer = answer.combine_chunks()
         if answer is None or (len(answer) == length and answer.type == pa.bool_()):
@@ -244,7 +254,7 @@ class ActivePlugin:
 
     interface: str
     scope: str
-    """Of normalizers: the scope, or empty for all that have no order of their own."""
+    """The scope of a normalizer; empty for all scopes that have no order of their own."""
     position: int
     """From 1."""
     name: str
@@ -270,6 +280,11 @@ def _placed(
     names: tuple[str, ...] = config[order]
     for position, plugin in enumerate(resolve(interface, names), start=1):
         yield ActivePlugin(
-            *(interface, str(scope), position, plugin.name, plugin.target),
-            *(order.name, config.origin(order)),
+            interface,
+            str(scope),
+            position,
+            plugin.name,
+            plugin.target,
+            order.name,
+            config.origin(order),
         )

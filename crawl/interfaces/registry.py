@@ -17,8 +17,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from crawl.config import Config, Property
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError, PluginError
-from crawl.nearest import nearest
 
 GROUP_PREFIX = "nutria."
 
@@ -47,11 +47,6 @@ INTERFACES: tuple[Interface, ...] = (
     Interface("signature", "db.signature.class", "whether two pages are the same"),
     Interface("parser", "plugin.parser", "text, data and links of a page"),
     Interface("parsefilter", "parsefilter.order", "adds to what a parser found"),
-    Interface("indexingfilter", "indexingfilter.order", "the fields of a document"),
-    Interface("indexwriter", "plugin.indexwriter", "sends documents to an index"),
-    Interface("exchange", "plugin.exchange", "which document goes to which writer"),
-    Interface("segmentmergefilter", "plugin.segmentmergefilter", "what mergesegs keeps"),
-    Interface("publisher", "plugin.publisher", "tells other systems what was fetched"),
 )
 
 
@@ -64,7 +59,7 @@ def interface(name: str) -> Interface:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedPlugin:
     """A plugin found: all that an executor needs to build it."""
 
     interface: str
@@ -115,28 +110,28 @@ def _installed() -> dict[str, dict[str, EntryPoint]]:
     }
 
 
-def available(interface_name: str) -> dict[str, Resolved]:
+def available(interface_name: str) -> dict[str, ResolvedPlugin]:
     """Every installed plugin of the interface, by name."""
     found = _installed()[interface(interface_name).group]
     return {
-        name: Resolved(interface_name, name, entry.value.strip())
+        name: ResolvedPlugin(interface_name, name, entry.value.strip())
         for name, entry in sorted(found.items())
     }
 
 
-def resolve(interface_name: str, names: Iterable[str]) -> tuple[Resolved, ...]:
+def resolve(interface_name: str, names: Iterable[str]) -> tuple[ResolvedPlugin, ...]:
     """The named plugins in the given order; PluginError names the nearest for a typo."""
     installed = available(interface_name)
-    chain: list[Resolved] = []
+    chain: list[ResolvedPlugin] = []
     for name in names:
         if ":" in name:
-            chain.append(Resolved(interface_name, name, name))
+            chain.append(ResolvedPlugin(interface_name, name, name))
         elif name in installed:
             chain.append(installed[name])
         else:
             raise PluginError(
                 f"no {interface_name} plugin is called {name!r}"
-                + (nearest(name, installed) or f" (there is {', '.join(installed) or 'none'})")
+                + (did_you_mean(name, installed) or f" (there is {', '.join(installed) or 'none'})")
                 + f"; set in {interface(interface_name).setting}"
             )
     return tuple(chain)
@@ -145,7 +140,7 @@ def resolve(interface_name: str, names: Iterable[str]) -> tuple[Resolved, ...]:
 def plugin_properties() -> Iterator[Property[Any]]:
     """The properties that the installed plugins declare; imports each of them.
 
-    One that cannot be imported is passed over: it is told when it is asked for.
+    One that cannot be imported is passed over: its error comes when it is used.
     """
     for each in INTERFACES:
         for plugin in available(each.name).values():

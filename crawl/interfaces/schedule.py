@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from crawl.model.datum import CrawlDatum
 
 
 class PageChange(Enum):
-    """What a fetch told about the page, compared with the fetch before."""
+    """Whether a fetch found the page changed since the fetch before."""
 
     UNKNOWN = 0
     MODIFIED = 1
@@ -41,7 +41,7 @@ class FetchSchedule(Protocol):
         """Whether the URL is due at `now`."""
         ...
 
-    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array | None:
+    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array[Any] | None:
         """`should_fetch` for a table of CrawlDb columns (`url` and `signature` may be missing),
         as a boolean array; None where the schedule can only answer by row."""
         return None
@@ -51,7 +51,7 @@ class FetchSchedule(Protocol):
         times this. Not negative; 1 at every moment where the schedule has no say."""
         return 1.0
 
-    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array | None:
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any] | None:
         """`urgency` for a table of CrawlDb columns (`url` and `signature` may be missing), as
         a float array. A schedule that overrides `urgency` overrides this too."""
         return None
@@ -78,7 +78,7 @@ class FetchSchedule(Protocol):
         ...
 
     def last_fetch_time(self, datum: CrawlDatum) -> int:
-        """When the URL was last fetched, told from its record; 0 for never."""
+        """When the URL was last fetched, by its record; 0 for never."""
         ...
 
     def force_refetch(self, url: str, datum: CrawlDatum, now: int, *, asap: bool) -> CrawlDatum:

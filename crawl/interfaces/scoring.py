@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +63,7 @@ class ScoringFilter(Protocol):
         """generate ranks URLs by this, highest first; `value` is the chain's so far."""
         return value
 
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array | None:
+    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> pa.Array[Any] | None:
         """`sort_value` for a table of CrawlDb columns (`url` and `signature` may be missing) as
         a float array; None where the plugin can only answer by row."""
         return None

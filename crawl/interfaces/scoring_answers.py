@@ -6,6 +6,7 @@ Each raises ValueError for an answer that is none, which the chain counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,25 +19,25 @@ from crawl.model.parse import Parse
 Scores = npt.NDArray[np.float32]
 
 
-def sound(datum: CrawlDatum) -> CrawlDatum:
+def checked_datum(datum: CrawlDatum) -> CrawlDatum:
     """A record with a score that is a number."""
     if not isinstance(datum, CrawlDatum) or not isinstance(datum.score, int | float):
         raise ValueError(f"no record with a score: {datum!r}")
     if datum.score != datum.score:
         raise ValueError("a score that is not a number")
-    texts(datum.metadata)
+    checked_metadata(datum.metadata)
     return datum
 
 
-def parsed(parse: Parse) -> Parse:
+def checked_parse(parse: Parse) -> Parse:
     """A parse."""
     if not isinstance(parse, Parse):
         raise ValueError(f"no parse: {parse!r}")
-    texts(parse.metadata)
+    checked_metadata(parse.metadata)
     return parse
 
 
-def texts(metadata: Mapping[str, str]) -> Mapping[str, str]:
+def checked_metadata(metadata: Mapping[str, str]) -> Mapping[str, str]:
     """Metadata: texts by texts."""
     for key, value in metadata.items():
         if type(key) is not str or type(value) is not str:
@@ -44,7 +45,7 @@ def texts(metadata: Mapping[str, str]) -> Mapping[str, str]:
     return metadata
 
 
-def number(value: float) -> float:
+def checked_number(value: float) -> float:
     """A number."""
     value = float(value)
     if value != value:
@@ -52,7 +53,7 @@ def number(value: float) -> float:
     return value
 
 
-def some_of(targets: Sequence[Target], given: Sequence[Target]) -> Sequence[Target]:
+def checked_targets(targets: Sequence[Target], given: Sequence[Target]) -> Sequence[Target]:
     """`given` if it is made of the targets, in their order; a plugin adds none, for its
     URL would have passed no filter."""
     if len(given) == len(targets):
@@ -65,7 +66,7 @@ def some_of(targets: Sequence[Target], given: Sequence[Target]) -> Sequence[Targ
     last = None
     for _, datum in given:
         if datum is not last:  # the targets of a page often share one record
-            last = sound(datum)
+            last = checked_datum(datum)
     return given
 
 
@@ -75,14 +76,14 @@ def stored_scores(datums: pa.Table) -> Scores:
     return scores
 
 
-def checked(scores: Scores | None, rows: int) -> Scores:
+def checked_scores(scores: Scores | None, rows: int) -> Scores:
     """The plugin's column as scores; ValueError where it does not score every row."""
     if scores is None or scores.shape != (rows,) or np.isnan(scores).any():
         raise ValueError(f"no {rows} scores")
     return scores.astype(np.float32, copy=False)
 
 
-def ranks(column: pa.Array, rows: int) -> pa.Array:
+def checked_ranks(column: pa.Array[Any], rows: int) -> pa.Array[Any]:
     """The plugin's column as ranks; ValueError where it does not rank every row."""
     if len(column) != rows or column.null_count:
         raise ValueError(f"{len(column)} ranks for {rows} rows")

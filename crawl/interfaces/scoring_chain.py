@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +17,18 @@ import pyarrow as pa
 from crawl.config import Config
 from crawl.config.properties import SCORING_FILTER_ORDER
 from crawl.counters import Counters
-from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.scoring import Links, ScoringFilter, Target
 from crawl.interfaces.scoring_answers import (
     Scores,
-    checked,
-    number,
-    parsed,
-    ranks,
-    some_of,
-    sound,
+    checked_datum,
+    checked_metadata,
+    checked_number,
+    checked_parse,
+    checked_ranks,
+    checked_scores,
+    checked_targets,
     stored_scores,
-    texts,
 )
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
@@ -56,14 +56,14 @@ _Named = tuple[str, ScoringFilter]
 class ScoringChain:
     """Travels as names and configuration; the plugins are built where they are used."""
 
-    plugins: tuple[Resolved, ...]
+    plugins: tuple[ResolvedPlugin, ...]
     config: Config
 
     @classmethod
     def from_config(cls, config: Config) -> ScoringChain:
         names: tuple[str, ...] = config[SCORING_FILTER_ORDER]
         chain = cls(resolve("scoring", names), config)
-        _ = chain._filters  # a plugin that cannot be built is told now, on the driver
+        _ = chain._filters  # a plugin that cannot be built fails now, on the driver
         return chain
 
     @cached_property
@@ -96,12 +96,16 @@ class ScoringChain:
 
     def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
         for named in self._at("injected_score"):
-            datum = _asked(named, counters, named[1].injected_score, sound, datum, url, datum)
+            datum = _asked(
+                named, counters, named[1].injected_score, checked_datum, datum, url, datum
+            )
         return datum
 
     def initial_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
         for named in self._at("initial_score"):
-            datum = _asked(named, counters, named[1].initial_score, sound, datum, url, datum)
+            datum = _asked(
+                named, counters, named[1].initial_score, checked_datum, datum, url, datum
+            )
         return datum
 
     @property
@@ -114,7 +118,7 @@ class ScoringChain:
         scores = stored_scores(datums)
         for name, plugin in self._at("initial_score"):
             try:
-                scores = checked(plugin.initial_scores(datums, scores), datums.num_rows)
+                scores = checked_scores(plugin.initial_scores(datums, scores), datums.num_rows)
             except Exception:
                 counters[_error_of(name)] += datums.num_rows
         return scores
@@ -125,7 +129,7 @@ class ScoringChain:
         kept: dict[str, str] = {}
         for name, plugin in self._at("before_parse"):
             try:
-                kept.update(texts(plugin.before_parse(url, datum)))
+                kept.update(checked_metadata(plugin.before_parse(url, datum)))
             except Exception:
                 counters[_error_of(name)] += 1
         return kept
@@ -133,7 +137,7 @@ class ScoringChain:
     def after_parse(self, url: str, content: Content, parse: Parse, counters: Counters) -> Parse:
         for named in self._at("after_parse"):
             parse = _asked(
-                named, counters, named[1].after_parse, parsed, parse, url, content, parse
+                named, counters, named[1].after_parse, checked_parse, parse, url, content, parse
             )
         return parse
 
@@ -149,7 +153,7 @@ class ScoringChain:
         for name, plugin in self._at("distribute"):
             try:
                 given = plugin.distribute(parse, content, targets, all_count)
-                targets = some_of(targets, given)
+                targets = checked_targets(targets, given)
             except Exception:
                 counters[_error_of(name)] += 1
         return targets
@@ -166,7 +170,16 @@ class ScoringChain:
     ) -> CrawlDatum:
         for named in self._at("update_score"):
             datum = _asked(
-                named, counters, named[1].update_score, sound, datum, url, old, datum, inlinks, now
+                named,
+                counters,
+                named[1].update_score,
+                checked_datum,
+                datum,
+                url,
+                old,
+                datum,
+                inlinks,
+                now,
             )
         return datum
 
@@ -181,7 +194,7 @@ class ScoringChain:
         scores = stored_scores(old)
         for name, plugin in self._at("update_score"):
             try:
-                scores = checked(plugin.update_scores(old, scores, links, now), old.num_rows)
+                scores = checked_scores(plugin.update_scores(old, scores, links, now), old.num_rows)
             except Exception:
                 counters[_error_of(name)] += old.num_rows
         return scores
@@ -195,7 +208,9 @@ class ScoringChain:
         self, url: str, datum: CrawlDatum, now: int, counters: Counters
     ) -> CrawlDatum:
         for named in self._at("orphaned_score"):
-            datum = _asked(named, counters, named[1].orphaned_score, sound, datum, url, datum, now)
+            datum = _asked(
+                named, counters, named[1].orphaned_score, checked_datum, datum, url, datum, now
+            )
         return datum
 
     def orphans(self, datums: pa.Table, now: int, counters: Counters) -> npt.NDArray[np.bool_]:
@@ -219,7 +234,15 @@ class ScoringChain:
     ) -> float:
         for named in self._at("indexer_score"):
             value = _asked(
-                named, counters, named[1].indexer_score, number, value, url, datum, parse, value
+                named,
+                counters,
+                named[1].indexer_score,
+                checked_number,
+                value,
+                url,
+                datum,
+                parse,
+                value,
             )
         return value
 
@@ -237,14 +260,14 @@ class ScoringChain:
                 return True
         return False
 
-    def sort_values(self, datums: pa.Table, counters: Counters) -> pa.Array:
+    def sort_values(self, datums: pa.Table, counters: Counters) -> pa.Array[Any]:
         """generate's rank of each row of a CrawlDb table."""
-        values = pa.array(np.ones(datums.num_rows, dtype=np.float32))
+        values: pa.Array[Any] = pa.array(np.ones(datums.num_rows, dtype=np.float32))
         for name, plugin in self._filters:
             try:
                 column = plugin.sort_values(datums, values)
                 if column is not None:
-                    values = ranks(column, datums.num_rows)
+                    values = checked_ranks(column, datums.num_rows)
                     continue
             except Exception:
                 counters[_error_of(name)] += datums.num_rows
@@ -257,15 +280,16 @@ class ScoringChain:
         name: str,
         plugin: ScoringFilter,
         datums: pa.Table,
-        values: pa.Array,
+        values: pa.Array[Any],
         counters: Counters,
-    ) -> pa.Array:
+    ) -> pa.Array[Any]:
         if not _overrides(plugin, "sort_value"):
             return values
         ranked: list[float] = []
-        for (url, datum), value in zip(to_records(datums), values.to_pylist(), strict=True):
+        given: list[Any] = values.to_pylist()
+        for (url, datum), value in zip(to_records(datums), given, strict=True):
             try:
-                ranked.append(number(plugin.sort_value(url, datum, value)))
+                ranked.append(checked_number(plugin.sort_value(url, datum, value)))
             except Exception:
                 counters[_error_of(name)] += 1
                 ranked.append(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ class URLFilter(Protocol):
         """
         ...
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         """The same decision for a whole string column, where that is cheap.
 
         Returns a boolean array of the same length: true accepts, false rejects, null

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -38,7 +38,7 @@ class URLNormalizer(Protocol):
         """
         ...
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         """For a whole string column: true where `normalize` surely returns its argument.
 
         Returns a boolean array of the same length (false: ask `normalize`), or None

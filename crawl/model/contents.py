@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
+from crawl.model.builders import BytesBuilder, MapBuilder, columns
 from crawl.model.content import Content
-from crawl.model.growing import GrowingBytes, GrowingMaps, columns
 from crawl.model.records import dicts
 from crawl.model.tables import CONTENT
 
 
-class GrowingContents:
+class ContentTableBuilder:
     """A content table that grows; with room for so many bytes of bodies at first."""
 
     def __init__(self, room: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
-        self._bodies = GrowingBytes(room)
-        self._headers = GrowingMaps()
-        self._metadata = GrowingMaps()
+        self._bodies = BytesBuilder(room)
+        self._headers = MapBuilder()
+        self._metadata = MapBuilder()
 
     @property
     def room(self) -> int:
@@ -49,7 +49,9 @@ class GrowingContents:
 
     def table(self) -> pa.Table:
         plain = columns(self._rows, [field.type for field in _PLAIN])
-        arrays = {field.name: array for field, array in zip(_PLAIN, plain, strict=True)}
+        arrays: dict[str, pa.Array[Any] | pa.ChunkedArray[Any]] = {
+            field.name: array for field, array in zip(_PLAIN, plain, strict=True)
+        }
         arrays["content"] = self._bodies.array()
         arrays["headers"] = self._headers.array()
         arrays["metadata"] = self._metadata.array()
@@ -62,10 +64,10 @@ _PLAIN = [field for field in _SCHEMA if field.name not in ("content", "headers",
 
 def content_table(contents: Iterable[Content]) -> pa.Table:
     """A content table."""
-    growing = GrowingContents()
+    builder = ContentTableBuilder()
     for content in contents:
-        growing.add(content, content.metadata)
-    return growing.table()
+        builder.add(content, content.metadata)
+    return builder.table()
 
 
 def contents_of(table: pa.Table) -> Iterator[Content]:
@@ -73,7 +75,7 @@ def contents_of(table: pa.Table) -> Iterator[Content]:
     for batch in table.to_batches():
         rows = zip(
             *(
-                dicts(batch[name])
+                dicts(cast("pa.MapArray[Any, Any]", batch[name]))
                 if pa.types.is_map(batch[name].type)
                 else (
                     batch[name].cast(pa.int64()) if name == "fetch_time" else batch[name]

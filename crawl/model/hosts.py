@@ -48,9 +48,9 @@ class HostState:
     pages: int = 0
     """Pages fetched for the first time that were looked at for `repeats`."""
     repeats: int = 0
-    """Those of them that bear `signature`."""
+    """How many of these pages have the `signature`."""
     signature: bytes | None = None
-    """That most of its new pages have in common."""
+    """The signature that most of its new pages have in common."""
     slowed: int = 0
     """Rounds in a row whose new pages were all but the same."""
     slow_until: int = 0
@@ -65,14 +65,14 @@ def merged_troubles(troubles: Iterable[HostTrouble]) -> list[HostTrouble]:
     return [_merged(host, by_host[host]) for host in sorted(by_host)]
 
 
-def _merged(host: str, told: list[HostTrouble]) -> HostTrouble:
-    worst = max(told, key=lambda each: (each.gave_up, each.at, each.reason))
+def _merged(host: str, troubles: list[HostTrouble]) -> HostTrouble:
+    worst = max(troubles, key=lambda each: (each.gave_up, each.at, each.reason))
     return HostTrouble(
         host,
         worst.reason,
-        max(each.at for each in told),
-        max(each.until for each in told),
-        max(each.base_ms for each in told),
+        max(each.at for each in troubles),
+        max(each.until for each in troubles),
+        max(each.base_ms for each in troubles),
         worst.gave_up,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -10,56 +12,70 @@ import pyarrow.compute as pc
 from crawl.model.tables import METADATA
 
 
-def _flat(column: pa.Array) -> tuple[pa.Array, pa.Array, npt.NDArray[np.int64]]:
+def _as_maps(column: pa.Array[Any]) -> pa.MapArray[Any, Any]:
+    """The column by its type, which the stubs do not know of a table's columns."""
+    return cast("pa.MapArray[Any, Any]", column)
+
+
+def _flat(column: pa.Array[Any]) -> tuple[pa.Array[Any], pa.Array[Any], npt.NDArray[np.int64]]:
     """Keys, values, and the row that each belongs to."""
-    offsets = column.offsets.to_numpy().astype(np.int64)
+    maps = _as_maps(column)
+    offsets = maps.offsets.to_numpy().astype(np.int64)
     rows = np.repeat(np.arange(len(column)), np.diff(offsets))
     first, last = int(offsets[0]), int(offsets[-1])
-    return column.keys.slice(first, last - first), column.items.slice(first, last - first), rows
+    return maps.keys.slice(first, last - first), maps.items.slice(first, last - first), rows
 
 
-def has_any(column: pa.Array) -> bool:
+def has_any(column: pa.Array[Any]) -> bool:
     """Whether any row has any entry: most tables have none, and that is quick to see."""
-    return len(column) > 0 and column.offsets[0] != column.offsets[len(column)]
+    offsets = _as_maps(column).offsets
+    return len(column) > 0 and offsets[0] != offsets[len(column)]
 
 
-def lookup(column: pa.Array, key: str) -> pa.Array:
+def lookup(column: pa.Array[Any], key: str) -> pa.Array[Any]:
     """Each row's value of the key; null where it has none."""
     if not has_any(column):
         return pa.nulls(len(column), pa.string())
-    return pc.map_lookup(column, pa.scalar(key), "last")
+    found: pa.Array[Any] = pc.map_lookup(column, pa.scalar(key), "last")
+    return found
 
 
 def with_entry(
-    column: pa.Array, key: str, value: str, rows: npt.NDArray[np.bool_] | None = None
-) -> pa.Array:
+    column: pa.Array[Any], key: str, value: str, rows: npt.NDArray[np.bool_] | None = None
+) -> pa.Array[Any]:
     """The column with the key set in every row, or in the rows of the mask."""
     chosen = np.arange(len(column)) if rows is None else np.flatnonzero(rows)
     keys, values, owners = _flat(column)
-    stays = ~(pc.equal(keys, key).to_numpy(zero_copy_only=False) & np.isin(owners, chosen))
+    stays = ~(
+        pc.equal(keys, pa.scalar(key)).to_numpy(zero_copy_only=False) & np.isin(owners, chosen)
+    )
     kept = pa.array(stays)
     all_keys = pa.concat_arrays([keys.filter(kept), pa.repeat(key, len(chosen))])
     all_values = pa.concat_arrays([values.filter(kept), pa.repeat(value, len(chosen))])
     all_owners = np.concatenate([owners[stays], chosen])
-    order = pa.array(np.argsort(all_owners, kind="stable"))
+    order: pa.Array[Any] = pa.array(np.argsort(all_owners, kind="stable"))
     counts = np.bincount(all_owners, minlength=len(column))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return pa.MapArray.from_arrays(
-        pa.array(offsets), all_keys.take(order), all_values.take(order)
-    ).cast(METADATA)
+    return _maps(offsets, all_keys.take(order), all_values.take(order))
 
 
-def without_entry(column: pa.Array, key: str) -> pa.Array:
+def without_entry(column: pa.Array[Any], key: str) -> pa.Array[Any]:
     """The column with the key taken out of every row."""
     if not has_any(column):
         return column
     keys, values, owners = _flat(column)
-    stays = pc.not_equal(keys, key)
+    stays = pc.not_equal(keys, pa.scalar(key))
     kept = stays.to_numpy(zero_copy_only=False)
     if kept.all():
         return column
     counts = np.bincount(owners[kept], minlength=len(column))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return pa.MapArray.from_arrays(
-        pa.array(offsets), keys.filter(stays), values.filter(stays)
-    ).cast(METADATA)
+    return _maps(offsets, keys.filter(stays), values.filter(stays))
+
+
+def _maps(
+    offsets: npt.NDArray[np.int32], keys: pa.Array[Any], values: pa.Array[Any]
+) -> pa.Array[Any]:
+    from_arrays: Any = pa.MapArray.from_arrays  # the stubs know no offsets that are an array
+    maps: pa.Array[Any] = from_arrays(pa.array(offsets), keys, values).cast(METADATA)
+    return maps

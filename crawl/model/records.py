@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, repeat
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
+from crawl.model.builders import MapBuilder, columns
 from crawl.model.datum import CrawlDatum
-from crawl.model.growing import GrowingMaps, columns
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 
 
-class GrowingRecords:
+class RecordTableBuilder:
     """A CrawlDb table that grows."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
-        self._metadata = GrowingMaps()
+        self._metadata = MapBuilder()
 
     def add(self, url: str, host: str, datum: CrawlDatum) -> None:
         self._rows.append(
@@ -48,10 +48,10 @@ _TYPES = _SCHEMA.types[:-1]
 
 def to_table(records: Iterable[tuple[str, str, CrawlDatum]]) -> pa.Table:
     """A CrawlDb table of (url, host, datum)."""
-    growing = GrowingRecords()
+    builder = RecordTableBuilder()
     for url, host, datum in records:
-        growing.add(url, host, datum)
-    return growing.table()
+        builder.add(url, host, datum)
+    return builder.table()
 
 
 def to_records(table: pa.Table) -> Iterator[tuple[str, CrawlDatum]]:
@@ -78,7 +78,7 @@ def _batch_records(batch: pa.RecordBatch) -> Iterator[tuple[str, CrawlDatum]]:
         batch["retries"].to_pylist(),
         batch["score"].to_pylist(),
         batch["signature"].to_pylist() if "signature" in names else repeat(None, whole),
-        dicts(batch["metadata"]),
+        dicts(cast("pa.MapArray[Any, Any]", batch["metadata"])),
         strict=True,
     )
     for url, status, due, modified, interval, retries, score, signature, metadata in rows:
@@ -100,11 +100,11 @@ def _batch_records(batch: pa.RecordBatch) -> Iterator[tuple[str, CrawlDatum]]:
 _STATUSES = {status.value: status for status in Status}
 
 
-def dicts(maps: pa.MapArray) -> Iterator[dict[str, str]]:
+def dicts(maps: pa.MapArray[Any, Any]) -> Iterator[dict[str, str]]:
     """Each row's map; all keys and values are made in one go."""
-    offsets = maps.offsets.to_pylist()
+    offsets: list[Any] = maps.offsets.to_pylist()
     first, last = offsets[0], offsets[-1]
-    entries = list(
+    entries: list[Any] = list(
         zip(
             maps.keys.slice(first, last - first).to_pylist(),
             maps.items.slice(first, last - first).to_pylist(),

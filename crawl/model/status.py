@@ -56,3 +56,11 @@ class Status(IntEnum):
 
 
 DB_STATUSES = tuple(status for status in Status if status.is_db)
+
+
+def status_label(code: int) -> str:
+    """A status as people know it, also where a table holds a code nobody knows."""
+    try:
+        return Status(code).label
+    except ValueError:
+        return f"status_{code}"

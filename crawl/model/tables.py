@@ -31,7 +31,9 @@ SPARK_TYPES: dict[pa.DataType, str] = {
     pa.bool_(): "BOOLEAN",
     TIMESTAMP: "TIMESTAMP",
     METADATA: "MAP<STRING, STRING>",
-    OUTLINKS: "ARRAY<STRUCT<url: STRING, anchor: STRING, rel: STRING, tag: STRING>>",
+    OUTLINKS: "ARRAY<STRUCT<{}>>".format(
+        ", ".join(f"{name}: STRING NOT NULL" for name in ("url", "anchor", "rel", "tag"))
+    ),
 }
 
 

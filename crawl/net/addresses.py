@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from crawl.config import Config, Property, boolean, words
+from crawl.config import Config, Property, boolean, string_list
 from crawl.errors import ConfigError
 from crawl.net.address_ranges import (
     LOOPBACK_NAMES,
@@ -24,14 +24,14 @@ from crawl.net.address_ranges import (
     range_of,
 )
 
-INCLUDE: Property[tuple[str, ...]] = words(
+INCLUDE: Property[tuple[str, ...]] = string_list(
     "http.filter.ipaddress.include",
     (),
     "Only these addresses are asked: addresses, CIDR blocks, or the words localhost, loopback,"
     " sitelocal, private. Also allows listed addresses that are not public; those of a cloud's"
     " metadata (169.254.0.0/16 among them) only where the very address is listed.",
 )
-EXCLUDE: Property[tuple[str, ...]] = words(
+EXCLUDE: Property[tuple[str, ...]] = string_list(
     "http.filter.ipaddress.exclude",
     (),
     "These addresses are never asked; same notation as http.filter.ipaddress.include.",

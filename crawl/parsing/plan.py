@@ -11,7 +11,7 @@ from crawl.hints import install
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.interfaces.parser import Parser
-from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.signature import Signature
 from crawl.interfaces.urlexemption import URLExemption
@@ -40,12 +40,12 @@ class ParsePlan:
     """All that a task needs to parse pages; travels as names and configuration."""
 
     config: Config
-    parsers: tuple[Resolved, ...]
+    parsers: tuple[ResolvedPlugin, ...]
     mapping: TypeMap
     """Types whose parsers are named by the mapping file."""
-    parse_filters: tuple[Resolved, ...]
-    signature: Resolved
-    exemptions: tuple[Resolved, ...]
+    parse_filters: tuple[ResolvedPlugin, ...]
+    signature: ResolvedPlugin
+    exemptions: tuple[ResolvedPlugin, ...]
     scoring: ScoringChain
     outlinks: OutlinkRules
     redirects: NormalizerChain

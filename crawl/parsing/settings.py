@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.config import Property, boolean, choice, duration, file, integer, size, text, words
+from crawl.config import Property, boolean, choice, duration, file, integer, size, string_list, text
 
-PLUGIN_PARSER: Property[tuple[str, ...]] = words(
+PLUGIN_PARSER: Property[tuple[str, ...]] = string_list(
     "plugin.parser",
     (
         *("html", "feed", "sitemap", "xml", "text", "json", "pdf", "zip", "js"),
@@ -20,13 +20,13 @@ PARSER_MAPPING_FILE: Property[str] = file(
     "parse-plugins.txt",
     "Lines `type TAB parser…` that say which parsers are asked for a type, in which order.",
 )
-PARSEFILTER_ORDER: Property[tuple[str, ...]] = words(
+PARSEFILTER_ORDER: Property[tuple[str, ...]] = string_list(
     "parsefilter.order", ("language",), "The parse filters, in the order they are asked."
 )
 DB_SIGNATURE_CLASS: Property[str] = text(
     "db.signature.class", "md5", "The signature plugin, by name or as module:attr."
 )
-URLEXEMPTION_ORDER: Property[tuple[str, ...]] = words(
+URLEXEMPTION_ORDER: Property[tuple[str, ...]] = string_list(
     "urlexemption.order",
     (),
     "Plugins that keep external links although db.ignore.external.links is set.",
@@ -74,7 +74,7 @@ PARSE_FILTER_URLS: Property[bool] = boolean(
 PARSE_NORMALIZE_URLS: Property[bool] = boolean(
     "parse.normalize.urls", True, "Pass outlinks through the URL normalizers."
 )
-DB_PARSEMETA_TO_CRAWLDB: Property[tuple[str, ...]] = words(
+DB_PARSEMETA_TO_CRAWLDB: Property[tuple[str, ...]] = string_list(
     "db.parsemeta.to.crawldb", (), "Keys of the parse's metadata that go to the CrawlDb."
 )
 HTTP_AGENT_NAME: Property[str] = text(

@@ -59,7 +59,7 @@ from crawl.storage.segments import (
     Segment,
     segment_name,
 )
-from crawl.telemetry.context import note
+from crawl.telemetry.context import update_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def run(
     somebody wanted that before there was a fetch to end.
     """
     segment = choose(crawl_dir, options.segment)
-    note(segment=segment.name)
+    update_context(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
     with locked(segment.folder, "fetch", config, clock, force=options.force) as lock:
         segment.folder.delete(STOP)  # of a fetch before

@@ -13,17 +13,17 @@ from typing import ParamSpec, TypeVar
 
 from crawl.buckets.bucket_files import largest_first
 from crawl.buckets.runner import Runner
-from crawl.buckets.stats import count_statuses, status_label
+from crawl.buckets.stats import count_statuses
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import CrawlError, NothingToDo
 from crawl.fetcher.reporting.fetch_metrics import count_event, is_measured
 from crawl.model.report import Report
-from crawl.model.status import DB_STATUSES
+from crawl.model.status import DB_STATUSES, status_label
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.telemetry import ambient, logs, metrics
-from crawl.telemetry.context import at, where
+from crawl.telemetry.context import current_context, in_context
 from crawl.telemetry.meter import Meter
 
 P = ParamSpec("P")
@@ -46,14 +46,14 @@ def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
             observer = _PhaseObserver(
                 phase, crawl_dir, given["runner"], given["clock"], ambient.meter()
             )
-            with at(phase=phase, crawl=crawl_dir.address), ambient.span(phase) as span:
+            with in_context(phase=phase, crawl=crawl_dir.address), ambient.span(phase) as span:
                 began = observer.begin()
                 try:
                     done = run(*args, **kwargs)
                 except BaseException as error:
                     observer.fail(error)
                     raise
-                span.set(segment=where().segment)
+                span.set(segment=current_context().segment)
                 report = getattr(done, "report", None)
                 if isinstance(report, Report):
                     span.set(**_counts(report.counters))

@@ -35,7 +35,7 @@ from crawl.storage.segments import (
     Segment,
     segment_name,
 )
-from crawl.telemetry.context import note
+from crawl.telemetry.context import update_context
 
 PROGRESS = "crawl_parse/progress"
 """Marks of the tasks of a parse under way."""
@@ -118,7 +118,7 @@ def run(
 ) -> ParseResult:
     """Parses the segment and publishes what came of it."""
     segment = choose(crawl_dir, options.segment, reparse=options.reparse)
-    note(segment=segment.name)
+    update_context(segment=segment.name)
     report = Report("parse", clock.now_ms(), config.digest(), asdict(options))
     parsing = ParsePlan.from_config(
         config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from crawl.clock import Clock
 from crawl.model.report import Report
 from crawl.telemetry.ambient import span
-from crawl.telemetry.context import at
+from crawl.telemetry.context import in_context
 
 
 @contextmanager
@@ -16,7 +16,7 @@ def timed(report: Report, step: str, clock: Clock) -> Iterator[None]:
     """Adds the block's seconds to the report's durations."""
     started = clock.monotonic()
     try:
-        with at(step=step), span(f"{report.phase}: {step}"):
+        with in_context(step=step), span(f"{report.phase}: {step}"):
             yield
     finally:
         spent = clock.monotonic() - started

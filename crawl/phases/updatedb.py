@@ -50,7 +50,7 @@ from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment, segment_name
 from crawl.storage.snapshot import Transaction
 from crawl.storage.split import SplitFile, destinations_of
-from crawl.telemetry.context import note
+from crawl.telemetry.context import update_context
 
 _ROWS_AN_OPENING = 3_000
 """To open a file for one bucket takes as long as to gather so many rows (measured)."""
@@ -185,7 +185,7 @@ def run(
     renormalization = _renormalization(config, options)
     with crawl_dir.writing_crawldb("updatedb", config, clock, force=options.force) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
-        note(segment=" ".join(segment.name for segment in chosen.segments))
+        update_context(segment=" ".join(segment.name for segment in chosen.segments))
         base = transaction.base
         stored = StoredRecords(
             crawldb=transaction.folder,

@@ -11,8 +11,8 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import ConfigError
-from crawl.nearest import nearest
 
 FILE = "costs.toml"
 
@@ -96,7 +96,7 @@ def read_measured(text: str, origin: str) -> dict[str, MeasuredCost]:
         for key, given in keys.items():
             name = f"{section}_{key}"
             if name not in wanted:
-                hint = nearest(name, wanted)
+                hint = did_you_mean(name, wanted)
                 raise ConfigError(f"{origin}: there is no figure {section}.{key}{hint}")
             found[name] = _measured(given, f"{origin}: {section}.{key}")
     for name in wanted:

@@ -14,41 +14,41 @@ Handler = Callable[[int, FrameType | None], None]
 
 
 @contextmanager
-def asks_first(
-    ask: Callable[[], None], what: str, notice: Callable[[str], None]
+def stop_on_signal(
+    request_stop: Callable[[], None], what: str, notice: Callable[[str], None]
 ) -> Iterator[Callable[[], bool]]:
-    """Calls `ask` at the first signal and raises KeyboardInterrupt at the second; yields a
+    """Calls `request_stop` at the first signal and raises KeyboardInterrupt at the second; yields a
     function that says whether there was a signal. `notice` is given lines for the user. Only
     the main thread can hear signals: in any other, nothing is changed."""
     signals = 0
 
-    def tell_and_ask() -> None:
+    def stop() -> None:
         notice(f"{what}: stopping gracefully; interrupt again to stop at once")
         try:
-            ask()
+            request_stop()
         except CrawlError as error:
             notice(f"{what}: cannot be stopped gracefully: {error}")
 
-    def heard(_: int, __: FrameType | None) -> None:
+    def on_signal(_: int, __: FrameType | None) -> None:
         nonlocal signals
         signals += 1
         if signals > 1:
             raise KeyboardInterrupt
         # not here: whoever is interrupted may hold what printing and writing need
-        threading.Thread(target=tell_and_ask, name="interrupt", daemon=True).start()
+        threading.Thread(target=stop, name="interrupt", daemon=True).start()
 
-    with _handled(heard, signal.SIGINT, signal.SIGTERM):
+    with _handled(on_signal, signal.SIGINT, signal.SIGTERM):
         yield lambda: signals > 0
 
 
 @contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
+def sigterm_interrupts() -> Iterator[None]:
     """Has SIGTERM end the command as Ctrl-C does, with its clean-up and its exit code."""
 
-    def heard(_: int, __: FrameType | None) -> None:
+    def on_signal(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    with _handled(heard, signal.SIGTERM):
+    with _handled(on_signal, signal.SIGTERM):
         yield
 
 

@@ -14,10 +14,10 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
 from crawl.fetcher.task import STOP
-from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
-from crawl.rounds.loop import Walk, Witness
-from crawl.rounds.results import Walked
-from crawl.rounds.steps import Ending, Loop, RoundOptions
+from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
+from crawl.rounds.loop import RoundLoop, RoundObserver
+from crawl.rounds.results import LoopResult
+from crawl.rounds.steps import LoopOptions, RoundOptions, StopReason
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import Segment
@@ -27,17 +27,17 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 Display = Callable[[Segment], AbstractContextManager[object]]
-"""Shows how far the work on a segment is while the block runs."""
+"""Shows the progress of the work on a segment while the block runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Displays:
-    """What shows people how far the long steps are."""
+    """Progress displays of the long steps."""
 
     fetch: Display = nullcontext
     parse: Display = nullcontext
     notice: Callable[[str], None] = lambda line: None
-    """Is given lines for the user."""
+    """Called with lines for the user."""
 
 
 def run_rounds(
@@ -45,35 +45,37 @@ def run_rounds(
     directory: CrawlDir,
     config: Config,
     options: RoundOptions,
-    loop: Loop,
+    loop: LoopOptions,
     *,
     seeds: tuple[str, ...],
-    witness: Witness,
+    observer: RoundObserver,
     displays: Displays,
     force: bool = False,
-) -> Walked:
+) -> LoopResult:
     """All rounds in one session. A signal ends a fetch in good order and any other step at
     once: those have no state but what they publish at their end."""
-    on_signal = _OnSignal(displays.fetch)
+    on_signal = _SignalHandler(displays.fetch)
     interrupted: Callable[[], bool] = bool  # not yet
-    turning: Walk | None = None
+    round_loop: RoundLoop | None = None
     try:
         with (
-            terminated_as_interrupted(),
+            sigterm_interrupts(),
             spark.session("run", config) as session,
-            asks_first(on_signal.ask, "run", displays.notice) as interrupted,
+            stop_on_signal(on_signal.request_stop, "run", displays.notice) as interrupted,
         ):
             from crawl.spark.tasks import SparkRunner
 
             cores = session.sparkContext.defaultParallelism
-            turning = Walk(
-                _Shown(SparkRunner(session, quiet=spark.quiet), SparkRunner(session, quiet=True)),
+            round_loop = RoundLoop(
+                _ProgressRunner(
+                    SparkRunner(session, quiet=spark.quiet), SparkRunner(session, quiet=True)
+                ),
                 directory,
                 config,
                 replace(options, num_fetchers=options.num_fetchers or cores),
                 loop,
                 SystemClock(),
-                witness,
+                observer,
                 resolver=system_resolver,
                 sleep=time.sleep,
                 interrupted=interrupted,
@@ -81,19 +83,22 @@ def run_rounds(
                 parsing=displays.parse,
                 force=force,
             )
-            return turning.walk(seeds)
+            return round_loop.run(seeds)
     except KeyboardInterrupt:
         pass
     except JVMDied as error:
         if not interrupted():
-            told = "Spark's JVM died; run the same command to resume"
-            raise EnvironmentFault(told) from error
+            line = "Spark's JVM died; run the same command to resume"
+            raise EnvironmentFault(line) from error
         # of the same signal, sent to all processes at once
-    return Walked(Ending.INTERRUPTED, () if turning is None else tuple(turning.rounds))
+    return LoopResult(
+        StopReason.INTERRUPTED, () if round_loop is None else tuple(round_loop.rounds)
+    )
 
 
-class _Shown:
-    """A Runner that shows how far a step is, but for those that tell their own progress."""
+class _ProgressRunner:
+    """A Runner that shows the progress of a step, but for fetch and parse, which have displays of
+    their own."""
 
     def __init__(self, shown: Runner, hidden: Runner) -> None:
         self._shown = shown
@@ -106,8 +111,8 @@ class _Shown:
         return runner.run(function, tasks, step)
 
 
-class _OnSignal:
-    """What a signal does: asks a fetch to end, and ends anything else."""
+class _SignalHandler:
+    """Has a signal end a fetch in good order, and any other step at once."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
@@ -122,7 +127,7 @@ class _OnSignal:
         finally:
             self._segment = None
 
-    def ask(self) -> None:
+    def request_stop(self) -> None:
         segment = self._segment
         if segment is None:
             _thread.interrupt_main()  # the second signal, as it were

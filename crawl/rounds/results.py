@@ -1,15 +1,15 @@
-"""What rounds came to, as values."""
+"""The results of rounds, as values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawl.rounds.steps import Ending
+from crawl.rounds.steps import StopReason
 
 
 @dataclass(frozen=True, slots=True)
-class RoundDone:
-    """What one round came to: URLs by what became of them."""
+class RoundResult:
+    """The result of one round: numbers of URLs by what became of them."""
 
     number: int
     segments: tuple[str, ...]
@@ -20,7 +20,8 @@ class RoundDone:
     gone: int
     retried: int
     left_for_later: int
-    """Could not be asked for now and stay due: the fetch's `handed_back`, of any reason."""
+    """URLs that could not be fetched now and stay due: `handed_back` of the fetch, for any
+    reason."""
     new: int
     """URLs that the CrawlDb did not know before."""
     pages_truncated: int
@@ -42,11 +43,11 @@ class RoundDone:
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
-    """How the walk ended, and the rounds that were closed on it."""
+class LoopResult:
+    """Why the loop ended, and the rounds that it closed."""
 
-    ending: Ending
-    rounds: tuple[RoundDone, ...]
+    ending: StopReason
+    rounds: tuple[RoundResult, ...]
     hosts_waiting: int = 0
     """Hosts with due URLs that the last generate left out, because they answer nothing."""
     next_host_ms: int | None = None

@@ -23,7 +23,7 @@ def stage_of(segment: Segment, applied: Container[str]) -> Stage:
     return Stage.FETCHED if parsed is None or not parsed.complete else Stage.PARSED
 
 
-def segments_found(directory: CrawlDir) -> list[SegmentState]:
+def segment_states(directory: CrawlDir) -> list[SegmentState]:
     """Every segment of the crawl, oldest first."""
     applied = updatedb.applied(directory)
     return [

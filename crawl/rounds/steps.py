@@ -1,7 +1,7 @@
 """A round as data: its steps, their options, what comes next, and what ends the loop.
 
-Whoever turns rounds walks this: `crawl run` in one Spark session, a DAG with a command a
-step. It knows neither Spark nor the disk, so that it can be imported anywhere.
+`crawl run` follows it in one Spark session, a scheduler with a command for each step. It knows
+neither Spark nor the disk, so that it can be imported anywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNBOUNDED = -1
 NOTHING_MORE = 99
 """Exit code that tells a scheduler to skip the rest; 1 is what any broken program ends with."""
 STOP_FILE = ".STOP"
-"""Whoever puts it into a crawl's folder has the loop end after the step under way."""
+"""A file of this name in a crawl's folder ends the loop after the step under way."""
 
 
 class Stage(IntEnum):
@@ -58,7 +58,7 @@ class Step:
     leads_to: Stage | None = None
     """The stage of a segment after it."""
 
-    def words(self, crawl_dir: str, segments: Iterable[str] = ()) -> list[str]:
+    def command_line(self, crawl_dir: str, segments: Iterable[str] = ()) -> list[str]:
         """The command line, without the program: `fetch DIR SEGMENT -D …`."""
         found = [self.name, crawl_dir, *segments, *self.arguments]
         for name, value in self.options:
@@ -97,8 +97,8 @@ class Round:
         return (self.generate, self.fetch, *parsing, self.updatedb)
 
 
-def round_of(options: RoundOptions) -> Round:
-    """The round that these options ask for."""
+def build_round(options: RoundOptions) -> Round:
+    """The round with these options."""
     parts = () if options.num_fetchers is None else (("--num-fetchers", options.num_fetchers),)
     return Round(
         Step(
@@ -140,7 +140,7 @@ def inject_step(seeds: Iterable[str]) -> Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class NextStep:
     """What is to be done next, and to which segments."""
 
     step: Step
@@ -152,7 +152,7 @@ def open_segments(found: Iterable[SegmentState]) -> list[SegmentState]:
     return [segment for segment in found if segment.stage < Stage.UPDATED]
 
 
-def next_step(found: Iterable[SegmentState], a_round: Round) -> Due:
+def next_step(found: Iterable[SegmentState], a_round: Round) -> NextStep:
     """What comes next for a crawl with these segments, oldest first.
 
     Whatever was begun is finished before anything new is selected: generate would take the
@@ -162,13 +162,13 @@ def next_step(found: Iterable[SegmentState], a_round: Round) -> Due:
     for step in (a_round.fetch, a_round.parse):
         for segment in unfinished:
             if segment.stage in step.takes:
-                return Due(step, (segment.name,))
+                return NextStep(step, (segment.name,))
     if unfinished:
-        return Due(a_round.updatedb, tuple(segment.name for segment in unfinished))
-    return Due(a_round.generate)
+        return NextStep(a_round.updatedb, tuple(segment.name for segment in unfinished))
+    return NextStep(a_round.generate)
 
 
-class Ending(StrEnum):
+class StopReason(StrEnum):
     """Why there is no further step."""
 
     ROUNDS_DONE = "as many rounds as asked for are done"
@@ -180,15 +180,15 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """How long rounds are turned."""
+class LoopOptions:
+    """How many rounds are run, and whether to wait for URLs that become due."""
 
     rounds: int = 1
     wait_s: float | None = None
     """How long to wait where nothing is due; None to end then."""
 
     @classmethod
-    def of(cls, rounds: int | None, wait: str | None, *, until_empty: bool) -> Loop:
+    def of(cls, rounds: int | None, wait: str | None, *, until_empty: bool) -> LoopOptions:
         """As the options of `crawl run` say it; UsageError where they cannot be meant."""
         if until_empty and (wait is not None or rounds is not None):
             raise UsageError(
@@ -198,11 +198,11 @@ class Loop:
             return cls(UNBOUNDED)
         if rounds == 0:
             raise UsageError("--rounds: give a number from 1 on, or -1 for any number")
-        return cls(1 if rounds is None else rounds, None if wait is None else seconds_of(wait))
+        return cls(1 if rounds is None else rounds, None if wait is None else parse_wait(wait))
 
-    def ends(self, rounds: int) -> Ending | None:
+    def ends(self, rounds: int) -> StopReason | None:
         """Whether so many rounds are enough; one in which nothing was due is one, too."""
-        return Ending.ROUNDS_DONE if 0 <= self.rounds <= rounds else None
+        return StopReason.ROUNDS_DONE if 0 <= self.rounds <= rounds else None
 
 
 class CrawlParams(TypedDict):
@@ -252,9 +252,9 @@ class Task:
         rounds = params["rounds"]
         return f"{rounds} rounds were asked for" if self.round > rounds else None
 
-    def words(self, params: CrawlParams) -> list[str]:
+    def command_line(self, params: CrawlParams) -> list[str]:
         """The command line, without the program. It can be given again and again."""
-        found = self._step(params).words(params["crawl_dir"])
+        found = self._step(params).command_line(params["crawl_dir"])
         if self.round:
             found.append("--if-due")
         for option, value in ("--master", params["master"]), ("--conf", params["conf"]):
@@ -272,13 +272,13 @@ class Task:
             threads=params["threads"],
             time_limit_min=params["time_limit_min"],
         )
-        (step,) = [step for step in round_of(options).steps if step.name == self.step]
+        (step,) = [step for step in build_round(options).steps if step.name == self.step]
         return step
 
 
-def graph_of(rounds: int) -> list[Task]:
+def task_graph(rounds: int) -> list[Task]:
     """The tasks of a crawl of at most so many rounds, each after the one before."""
-    steps = round_of(RoundOptions()).steps
+    steps = build_round(RoundOptions()).steps
     return [
         Task(inject_step(()).name),
         *(Task(step.name, number) for number in range(1, rounds + 1) for step in steps),
@@ -288,9 +288,9 @@ def graph_of(rounds: int) -> list[Task]:
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def seconds_of(wait: str) -> float:
+def parse_wait(wait: str) -> float:
     """`90`, `90s`, `10m`, `2h` or `1d`; UsageError for anything else."""
-    told = re.fullmatch(r"([0-9]+)([smhd]?)", wait.strip(), re.ASCII)
-    if told is None:
+    match = re.fullmatch(r"([0-9]+)([smhd]?)", wait.strip(), re.ASCII)
+    if match is None:
         raise UsageError(f"{wait!r} is no time to wait: give a number with s, m, h or d, as 10m")
-    return float(int(told[1]) * _SECONDS[told[2] or "s"])
+    return float(int(match[1]) * _SECONDS[match[2] or "s"])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, boolean, choice, integer, words
+from crawl.config import Config, Property, boolean, choice, integer, string_list
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.model.arrow import as_mask, equals, fill_null
@@ -46,7 +46,7 @@ DB_IGNORE_MODE: Property[str] = choice(
     ("byHost", "byDomain"),
     "What internal and external links are told apart by.",
 )
-PARSE_IGNORE_REL: Property[tuple[str, ...]] = words(
+PARSE_IGNORE_REL: Property[tuple[str, ...]] = string_list(
     "parse.outlinks.ignore.rel",
     ("nofollow",),
     "Links with one of these words in their rel are dropped; ugc and sponsored are others.",

@@ -64,6 +64,9 @@ def _term(column: str, sign: str, value: Any) -> Column:
         ">": lambda: field > value,
         ">=": lambda: field >= value,
         "in": lambda: field.isin(list(value)),
+        "is": field.isNull,
+        "is not": field.isNotNull,
+        "startswith": lambda: field.startswith(value),
     }
     return terms[sign]()
 
@@ -79,9 +82,9 @@ def _read(
 
     def rows(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
-            for number in batch.column(0).to_pylist():
+            for number in batch.column(0).to_numpy():
                 for piece in parts[number](columns, conditions):
-                    part = pa.array([number] * piece.num_rows, pa.int64())
+                    part = pa.repeat(pa.scalar(number, pa.int64()), piece.num_rows)
                     yield from _for_spark(piece).append_column(_PART, part).to_batches()
 
     numbered = spark.range(0, len(parts), 1, max(1, len(parts)))

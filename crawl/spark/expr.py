@@ -14,13 +14,14 @@ from pyspark.sql import Row, SparkSession
 from crawl.buckets.generate.scan import MATCHING
 from crawl.errors import UsageError
 from crawl.spark.progress import progress
-from crawl.spark.source import FORMAT, SHOWN, register
+from crawl.spark.source import FORMAT, register
+from crawl.spark.source_tables import CRAWLDB_COLUMNS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
 from crawl.storage.split import SplitFile, scratch_name, write_split
 
-# it prints every wrong expression as JSON to stderr; `checked` says it in one line
+# it prints every wrong expression as JSON to stderr; `check_expression` says it in one line
 logging.getLogger("SQLQueryContextLogger").disabled = True
 
 _FORBIDDEN = re.compile(
@@ -28,16 +29,16 @@ _FORBIDDEN = re.compile(
 )
 
 
-def checked(spark: SparkSession, expr: str) -> str:
+def check_expression(spark: SparkSession, expr: str) -> str:
     """The expression, or UsageError with Spark's reason in one line."""
     forbidden = _FORBIDDEN.search(expr)
     if forbidden:
         raise UsageError(f"--expr: {forbidden.group()!r} may not be used in an expression")
     try:
-        condition = spark.createDataFrame([], SHOWN.spark_ddl).where(expr)
+        condition = spark.createDataFrame([], CRAWLDB_COLUMNS.spark_ddl).where(expr)
         _ = condition.schema
     except (ParseException, AnalysisException) as error:
-        columns = ", ".join(SHOWN.names)
+        columns = ", ".join(CRAWLDB_COLUMNS.names)
         raise UsageError(f"--expr {expr!r}: {_reason(error)} (columns: {columns})") from error
     return expr
 

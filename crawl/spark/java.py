@@ -85,18 +85,18 @@ def version_of(home: Path) -> int | None:
         found = _RELEASE_LINE.search((home / "release").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         found = None
-    return _major(found) if found else _version_told_by(java)
+    return _major(found) if found else _version_printed_by(java)
 
 
-def _version_told_by(java: Path) -> int | None:
+def _version_printed_by(java: Path) -> int | None:
     try:
-        told = subprocess.run(
+        finished = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = _VERSION_TEXT.search(told.stderr + told.stdout)
-    return _major(found) if found and told.returncode == 0 else None
+    found = _VERSION_TEXT.search(finished.stderr + finished.stdout)
+    return _major(found) if found and finished.returncode == 0 else None
 
 
 def _major(found: re.Match[str]) -> int:
@@ -114,7 +114,7 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
         # A shim of a version switcher lives in no Java home: ask it where it leads.
         home = real.parent.parent if real.parent.name == "bin" else None
         if home is None or not (home / "lib").is_dir():
-            home = _home_told_by(real)
+            home = _home_printed_by(real)
         if home is not None:
             yield home, "PATH"
     for folder in _SYSTEM_FOLDERS:
@@ -123,9 +123,9 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
             yield home / "Contents" / "Home", str(home)
 
 
-def _home_told_by(java: Path) -> Path | None:
+def _home_printed_by(java: Path) -> Path | None:
     try:
-        told = subprocess.run(
+        finished = subprocess.run(
             [java, "-XshowSettings:properties", "-version"],
             capture_output=True,
             text=True,
@@ -134,7 +134,7 @@ def _home_told_by(java: Path) -> Path | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r"java\.home = (.+)", told.stderr + told.stdout)
+    found = re.search(r"java\.home = (.+)", finished.stderr + finished.stdout)
     return Path(found.group(1).strip()) if found else None
 
 

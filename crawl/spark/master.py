@@ -31,8 +31,8 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def checked(master: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The master as Spark is to be told it; UsageError or EnvironmentFault otherwise."""
+def check_master(master: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The master's address as Spark takes it; UsageError or EnvironmentFault for a wrong one."""
     master = "".join(master.split())
     local = _LOCAL.fullmatch(master)
     if local:

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, TextIO
 
 from crawl.clock import SystemClock
-from crawl.telemetry.context import described
+from crawl.telemetry.context import describe_step
 from crawl.telemetry.progress import display_on, shown_progress
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def progress(
     """
     context = spark.sparkContext
     group = f"{step} #{next(_numbers)}"
-    with _job_group(context, group, described(step)):
+    with _job_group(context, group, describe_step(step)):
         if quiet:
             yield
             return

@@ -27,7 +27,7 @@ from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
 from crawl.spark.jvm_process import JvmProcess, watched_start
 from crawl.spark.log_file import new_log_file
-from crawl.spark.master import checked, is_local, is_submitted
+from crawl.spark.master import check_master, is_local, is_submitted
 from crawl.telemetry.settings import Settings
 
 if TYPE_CHECKING:
@@ -87,14 +87,12 @@ def open_session(
     *,
     master: str | None = None,
     log_file: Path | None = None,
-    heavy: bool = False,
 ) -> SparkSession:
     """The session called `name`; stop it with `.stop()` or use it in a `with`.
 
     `master`: what the user named, else what spark-submit was given, else all cores of this
     machine. `log_file`: where the JVM's output goes, else a new file in the log folder.
-    `heavy`: the JVM itself has much to compute (DataFrame joins over large tables), so let
-    it optimise. `spark.*` keys of the configuration override every setting made here.
+    `spark.*` keys of the configuration override every setting made here.
     EnvironmentFault or UsageError where Spark cannot start.
     """
     current = current_session()
@@ -103,7 +101,7 @@ def open_session(
     chosen = config.spark_settings()
     if is_submitted():
         return _submitted(name, master, chosen)
-    return _launched(name, config, master or chosen.get("spark.master"), log_file, heavy)
+    return _launched(name, config, master or chosen.get("spark.master"), log_file)
 
 
 def current_session() -> SparkSession | None:
@@ -141,10 +139,10 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
     for key, value in chosen.items():
         conf.set(key, value)
     if master is not None:
-        conf.setMaster(checked(master))
+        conf.setMaster(check_master(master))
     elif str(conf.get("spark.master", "")).startswith("spark://"):
-        checked(str(conf.get("spark.master")))
-    with _own_interrupts(), _start_told("see Spark's log above"):
+        check_master(str(conf.get("spark.master")))
+    with _own_interrupts(), _start_errors_explained("see Spark's log above"):
         return SparkSession.builder.config(conf=conf).getOrCreate()
 
 
@@ -153,9 +151,8 @@ def _launched(
     config: Config,
     master: str | None,
     log_file: Path | None,
-    heavy: bool,
 ) -> SparkSession:
-    master = checked(master or "local[*]")
+    master = check_master(master or "local[*]")
     chosen = config.spark_settings()
     code = named_archives(chosen.pop(_CODE, ""))
     if not code and not is_local(master):
@@ -170,8 +167,8 @@ def _launched(
     settings |= chosen
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
     with _environment(_variables(java, master, chosen)), _own_interrupts():
-        quick = is_local(master) and not heavy
-        gateway = _gateway(java, settings, log, _json_lines() if has_json_log else [], quick=quick)
+        log_lines = _json_lines() if has_json_log else []
+        gateway = _gateway(java, settings, log, log_lines, quick=is_local(master))
         session = _session(gateway, settings, log)
     for archive in code:
         session.sparkContext.addPyFile(archive)
@@ -282,12 +279,12 @@ def _session(gateway: Any, settings: Mapping[str, str], log: Path) -> SparkSessi
 
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
-    with _start_told(f"see {log}", log):
+    with _start_errors_explained(f"see {log}", log):
         return SparkSession(SparkContext(conf=conf, gateway=gateway))
 
 
 @contextmanager
-def _start_told(where: str, log: Path | None = None) -> Iterator[None]:
+def _start_errors_explained(where: str, log: Path | None = None) -> Iterator[None]:
     """What Spark raises when it does not start, as one line."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 

@@ -1,32 +1,52 @@
-"""The CrawlDb as a Spark table: `spark.read.format("nutria").load("mycrawl")`.
-
-A Python data source, so that it reads wherever fsspec does, with or without a Hadoop
-connector, one partition a bucket. `status` is the status's name here; `_bucket` and
-`_row` tell where a record stands.
+"""A crawl's tables as Spark tables: `spark.read.format("nutria").load("mycrawl")`.
 
     from crawl.spark.source import register
+
     register(spark)
-    spark.read.format("nutria").load("mycrawl").where("status = 'db_gone'").count()
+    crawldb = spark.read.format("nutria").load("mycrawl")
+    crawldb.where("status = 'db_gone'").count()
+    fetched = spark.read.format("nutria").option("table", "fetch").load("mycrawl")
+    fetched.where("segment = '20261115093000' AND url LIKE 'https://example.org/%'").show()
+
+Options:
+
+- `table`: crawldb (the default), hosts, generate, fetch, fetch_hosts, content, parse, parse_data
+  or parse_text; the folders' names (crawl_fetch …) mean the same.
+- `segment`: a segment's name. Without it the rows of all segments are read; the column
+  `segment` tells which one a row is from.
+- `snapshot`: the number of an older state of the CrawlDb (and of its hosts).
+- `columns`: the columns to read, as in `url, status`. Spark tells a Python data source nothing of
+  the columns that a query uses, so name them here (or by `.schema("url STRING, status STRING")`),
+  above all where there are bodies or texts among the others.
+- `where`: conditions that all must hold, as JSON: `[["status", "=", "db_gone"]]`; the operators
+  are those of the Python API (`= != < <= > >= in is "is not" startswith`).
+
+It is a Python data source, so that it reads wherever fsspec does, with or without a Hadoop
+connector; each file is a partition. Conditions are applied where the files are read: of the
+CrawlDb only the buckets that can hold a URL or a host that is asked for are opened, of the
+segments only those that are asked for, and of the files only row groups whose statistics do not
+rule every row out. `status` is the status's name here; `_bucket` and `_row` tell where a record
+of the CrawlDb stands.
+
+The conditions of a query, as those of `DataFrame.where`, are pushed down too where that is safe.
+Spark 4.1 to 4.3 keep what one query has pushed for every other one of the same DataFrame, whose
+rows are then missing: there `register` leaves it out, and only the option `where` is pushed down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark import __version__ as spark_version
 from pyspark.sql import SparkSession
 
-from crawl.buckets.stats import status_label
-from crawl.errors import EnvironmentFault, UsageError
-from crawl.model.tables import CRAWLDB, TIMESTAMP, Column, Table
-from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
-from crawl.storage.manifest import Snapshot
-from crawl.storage.parquet import each_group, open_table
+from crawl.errors import EnvironmentFault
+from crawl.model.tables import TIMESTAMP, Table
+from crawl.spark.pushdown import condition_of
+from crawl.spark.source_tables import SourceFile, SourceFiles, SourceOptions, open_files
+from crawl.storage.scan import Condition, require_column, scan_file
 
 try:
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -36,98 +56,130 @@ except ModuleNotFoundError as missing:
         " no Python data sources"
     ) from missing
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 FORMAT = "nutria"
-
-SHOWN = Table(
-    "crawldb",
-    tuple(
-        replace(column, type=pa.string()) if column.name == "status" else column
-        for column in CRAWLDB.columns
-    ),
-)
-"""The columns as a condition sees them."""
-
-PLACED = Table(
-    "crawldb",
-    (
-        *SHOWN.columns,
-        Column("_bucket", pa.int32(), "the record's bucket"),
-        Column("_row", pa.int32(), "its place in the bucket"),
-    ),
-)
+_PROVIDER = "org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2"
+_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
-_MICROSECONDS = pa.timestamp("us", tz="UTC")
-_AS_SPARK_TAKES_IT = pa.schema(
-    [
-        # its timestamps are in microseconds, and it takes no others
-        field.with_type(_MICROSECONDS) if field.type == TIMESTAMP else field
-        for field in PLACED.schema
-    ]
-)
+class FilePartition(InputPartition):
+    """One file of the table."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self.file = file
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket(InputPartition):
-    """One file of the CrawlDb."""
+class TableReader(DataSourceReader):
+    """Reads the wanted columns of the rows of one table for which the conditions hold."""
 
-    number: int
-    path: str
-
-
-class CrawlDbReader(DataSourceReader):
-    """Reads one snapshot."""
-
-    def __init__(self, crawldb: Folder, snapshot: Snapshot) -> None:
-        self._crawldb = crawldb
-        self._files = [(file.bucket, file.path) for file in snapshot.files]
+    def __init__(
+        self, files: SourceFiles, schema: pa.Schema, conditions: Iterable[Condition] = ()
+    ) -> None:
+        self._files = files
+        self._schema = schema
+        self._types = {column.name: column.type for column in files.table.columns}
+        self._conditions = list(conditions)
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [Bucket(number, path) for number, path in self._files]
+        return [FilePartition(file) for file in self._files.matching(self._conditions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Bucket)
-        labels = pa.array([status_label(code) for code in range(128)])
-        start = 0
-        with open_table(self._crawldb, partition.path) as source:
-            for rows in each_group(source):
-                yield from _shown(rows, partition.number, start, labels).to_batches()
-                start += rows.num_rows
+        if not isinstance(partition, FilePartition):
+            return  # Spark's own, where there is no file at all
+        file = partition.file
+        stored = [name for name in self._schema.names if name not in file.constants]
+        # Arrow knows how many rows a table has by its columns
+        read = stored or self._files.table.names[:1]
+        conditions = [each for each in self._conditions if each[0] not in file.constants]
+        for rows in scan_file(file.folder, file.path, read, conditions):
+            yield from self._for_spark(rows, file.constants).to_batches()
+
+    def _for_spark(self, rows: pa.Table, constants: dict[str, Any]) -> pa.Table:
+        columns = [
+            pa.repeat(pa.scalar(constants[field.name], field.type), rows.num_rows)
+            if field.name in constants
+            else rows[field.name].cast(field.type)
+            for field in self._schema
+        ]
+        return pa.Table.from_arrays(columns, schema=self._schema).combine_chunks()
 
 
-def _shown(rows: pa.Table, bucket: int, start: int, labels: pa.Array) -> pa.Table:
-    size = rows.num_rows
-    columns: dict[str, Any] = {name: rows[name] for name in rows.column_names}
-    columns["status"] = labels.take(rows["status"].combine_chunks())
-    for name in ("fetch_time", "modified_time"):
-        columns[name] = rows[name].cast(_MICROSECONDS)
-    columns["_bucket"] = pa.array(np.full(size, bucket, dtype=np.int32))
-    columns["_row"] = pa.array(np.arange(start, start + size, dtype=np.int32))
-    return pa.table(columns, schema=_AS_SPARK_TAKES_IT).combine_chunks()
+class PushdownReader(TableReader):
+    """A reader that takes conditions from Spark."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802  Spark's name
+        """Takes on the filters that it can apply as Spark would, and returns the others."""
+        others = []
+        for each in filters:
+            condition = condition_of(each, self._types)
+            if condition is None:
+                others.append(each)
+            else:
+                self._conditions.append(condition)
+        return others
 
 
-class CrawlDbSource(DataSource):
-    """Options: the path is the crawl's folder; `snapshot` an older state's number."""
+class CrawlSource(DataSource):
+    """The format `nutria`."""
+
+    reader_class = TableReader
 
     @classmethod
     def name(cls) -> str:
         return FORMAT
 
     def schema(self) -> str:
-        return PLACED.spark_ddl
+        return SourceOptions.of(self.options).chosen.spark_ddl
 
-    def reader(self, schema: object) -> DataSourceReader:
-        address = self.options.get("path")
-        if not address:
-            raise UsageError("give the crawl's folder: .load('mycrawl')")
-        directory = CrawlDir(address)
-        snapshot = directory.require_crawldb()
-        number = self.options.get("snapshot")
-        if number is not None:
-            snapshot = directory.crawldb.snapshot(int(number))
-        return CrawlDbReader(directory.crawldb.folder, snapshot)
+    def reader(self, schema: StructType) -> TableReader:
+        options = SourceOptions.of(self.options)
+        files = open_files(options)
+        wanted = _arrow_schema(files.table, schema)
+        return self.reader_class(files, wanted, options.conditions)
+
+
+class PushdownSource(CrawlSource):
+    """The format `nutria` for a Spark that pushes conditions down rightly."""
+
+    reader_class = PushdownReader
+
+
+def _spark_arrow_type(stored: pa.DataType) -> pa.DataType:
+    """The type as Spark takes it: its timestamps are in microseconds."""
+    return pa.timestamp("us", tz="UTC") if stored == TIMESTAMP else stored
+
+
+def _arrow_schema(table: Table, schema: StructType) -> pa.Schema:
+    """The columns that Spark wants, by the types of the table."""
+    types = {column.name: column.type for column in table.columns}
+    fields = []
+    for field in schema.fields:
+        require_column(field.name, types, table.name)
+        fields.append(pa.field(field.name, _spark_arrow_type(types[field.name]), field.nullable))
+    return pa.schema(fields)
 
 
 def register(spark: SparkSession) -> None:
     """Makes the format known to a session."""
-    spark.dataSource.register(CrawlDbSource)
+    if not _pushes_rightly(spark):
+        spark.dataSource.register(CrawlSource)
+        return
+    spark.dataSource.register(PushdownSource)
+    # Spark refuses a reader that takes conditions where this is not said
+    spark.conf.set(_PUSHDOWN, "true")
+
+
+def _pushes_rightly(spark: SparkSession) -> bool:
+    """Whether Spark pushes conditions down, and keeps those of one query out of the others.
+
+    Where it does not, the provider that all queries of a DataFrame share has a method by which
+    one of them sets what is read.
+    """
+    jvm: Any = getattr(spark, "_jvm", None)
+    if not hasattr(DataSourceReader, "pushFilters") or jvm is None:
+        return False
+    loader = jvm.Thread.currentThread().getContextClassLoader()
+    methods = loader.loadClass(_PROVIDER).getMethods()
+    return "setReadInfo" not in {method.getName() for method in methods}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from crawl.errors import CrawlError
 from crawl.spark.progress import progress
 from crawl.spark.session import log_file_of
-from crawl.telemetry.task import load
+from crawl.telemetry.task import observe_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,7 +97,7 @@ def run_tasks(
 
     if not tasks:
         return []
-    work = load(function, step, away=True)
+    work = observe_tasks(function, step, away=True)
     slices = spark.sparkContext.parallelize(tasks, len(tasks))
     try:
         with progress(spark, step, len(tasks), quiet=quiet):
@@ -139,9 +139,9 @@ def _last_words(trace: str) -> str:
         return "its Python process died (out of memory?)"
     before_driver, _, _ = trace.partition("Driver stacktrace:")
     _, found, worker_trace = before_driver.rpartition("Traceback (most recent call last):")
-    told = _PYTHON_ERROR.findall(worker_trace) if found else []
-    if told:
-        return _with_advice(str(told[-1]))
+    errors = _PYTHON_ERROR.findall(worker_trace) if found else []
+    if errors:
+        return _with_advice(str(errors[-1]))
     reasons = _JAVA_REASON.findall(trace)
     return str(reasons[-1]) if reasons else trace.strip().splitlines()[-1]
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,10 +67,10 @@ def write_bucketed(
     return Piece(name, writer.rows, folder.size(name) or 0)
 
 
-def _column(numbers: npt.NDArray[np.int32]) -> pa.Array:
+def _column(numbers: npt.NDArray[np.int32]) -> pa.Array[Any]:
     """`pa.array` would load all of numpy.ma to see that they are not masked: in every task's
     process as much time as hundreds of pages take."""
-    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
+    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers.data)])
 
 
 def read_bucket(

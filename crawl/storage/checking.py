@@ -24,7 +24,7 @@ from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import StoredTable, each_group
 from crawl.storage.sealed import bears_seal, unseal
-from crawl.storage.sealed_file import Found, SealedFile
+from crawl.storage.sealed_file import SealedCopy, SealedFile
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -49,7 +49,7 @@ _LOOKS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class CheckFault:
     """One thing that is not as it was written."""
 
     path: str
@@ -58,7 +58,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Progress:
+class CheckProgress:
     """How far a check is; read by others while it runs."""
 
     done: int = 0
@@ -66,17 +66,17 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """What a check looked at and found."""
 
-    faults: list[Fault]
+    faults: list[CheckFault]
     files: int
     rows: int
     """Of the table files that are whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class TableFile:
+class CheckedTable:
     """A table file, as what commits it tells of it."""
 
     folder: Folder
@@ -92,13 +92,13 @@ class TableFile:
 @dataclass(slots=True)
 class _Checking:
     directory: CrawlDir
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[CheckFault] = field(default_factory=list)
     small: int = 0
     """Small files that were looked at."""
-    found: dict[str, TableFile] = field(default_factory=dict)
+    found: dict[str, CheckedTable] = field(default_factory=dict)
 
     def tell(self, path: str, fault: str) -> None:
-        self.faults.append(Fault(path, fault))
+        self.faults.append(CheckFault(path, fault))
 
     def sealed(self, file: SealedFile, where: str, *, wanted: bool) -> bool:
         """Looks at a file and its copy; whether one of them is whole."""
@@ -115,12 +115,12 @@ class _Checking:
             self.tell(f"{where}/{file.copy}", "it is not what it is the copy of")
         return bool(contents)
 
-    def found_in(self, file: SealedFile, name: str) -> Found:
+    def found_in(self, file: SealedFile, name: str) -> SealedCopy:
         self.small += 1
         try:
             return file.found(name)
         except StorageError as error:
-            return Found(None, None, str(error))
+            return SealedCopy(None, None, str(error))
 
     def report(self, folder: Folder, name: str, where: str) -> None:
         self.small += 1
@@ -175,7 +175,7 @@ class _Checking:
                 self.marks(segment, number)
 
     def marks(self, segment: Segment, part: int) -> None:
-        for path, chunk, fault in marks_of(segment, part):
+        for path, chunk, fault in chunk_marks(segment, part):
             self.small += 1
             if fault:
                 self.tell(f"segments/{segment.name}/{path}", fault)
@@ -185,15 +185,17 @@ class _Checking:
     def table(self, segment: Segment, part: str, name: str, rows: int, size: int) -> None:
         path = f"segments/{segment.name}/{part}/{name}"
         kind = _SCHEMAS.get(part, tables.CRAWLDB)
-        self.found[path] = TableFile(segment.part_folder(part), name, rows, size, path, kind)
+        self.found[path] = CheckedTable(segment.part_folder(part), name, rows, size, path, kind)
 
 
-def check(directory: CrawlDir, *, deep: bool = False, progress: Progress | None = None) -> Checked:
+def check(
+    directory: CrawlDir, *, deep: bool = False, progress: CheckProgress | None = None
+) -> CheckResult:
     """Looks at the whole crawl and changes nothing. Where a writer published or forgot
     something meanwhile, what seems to be missing is looked for again."""
     for _ in range(_LOOKS):
         before = _pointers(directory)
-        checked = _check(directory, progress or Progress(), deep=deep)
+        checked = _check(directory, progress or CheckProgress(), deep=deep)
         if not checked.faults or _pointers(directory) == before:
             break
     return checked
@@ -203,12 +205,12 @@ def _pointers(directory: CrawlDir) -> list[bytes | None]:
     return [dataset.pointer.found(CURRENT).raw for dataset in directory.datasets()]
 
 
-def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[TableFile]:
+def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[CheckedTable]:
     """Every table file that the snapshot names."""
     table = dataset.table_of(snapshot)
     for files, kind in ((snapshot.files, table), (snapshot.hosts, tables.HOSTS)):
         for file in files:
-            yield TableFile(
+            yield CheckedTable(
                 dataset.folder,
                 file.path,
                 file.rows,
@@ -219,7 +221,7 @@ def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[TableFile]:
             )
 
 
-def _check(directory: CrawlDir, progress: Progress, *, deep: bool) -> Checked:
+def _check(directory: CrawlDir, progress: CheckProgress, *, deep: bool) -> CheckResult:
     checking = _Checking(directory)
     for dataset in directory.datasets():
         checking.dataset(dataset)
@@ -228,7 +230,7 @@ def _check(directory: CrawlDir, progress: Progress, *, deep: bool) -> Checked:
     progress.done, progress.total = 0, len(checking.found)
     rows = 0
 
-    def judged(file: TableFile) -> str:
+    def judged(file: CheckedTable) -> str:
         try:
             return fault_of(file, deep=deep)
         finally:
@@ -241,10 +243,10 @@ def _check(directory: CrawlDir, progress: Progress, *, deep: bool) -> Checked:
                 checking.tell(file.path, fault)
             else:
                 rows += file.rows
-    return Checked(checking.faults, checking.small + len(checking.found), rows)
+    return CheckResult(checking.faults, checking.small + len(checking.found), rows)
 
 
-def fault_of(file: TableFile, *, deep: bool = False) -> str:
+def fault_of(file: CheckedTable, *, deep: bool = False) -> str:
     """What is wrong with a table file; empty where nothing is."""
     try:
         size = file.folder.size(file.name)
@@ -263,7 +265,7 @@ def fault_of(file: TableFile, *, deep: bool = False) -> str:
         return str(error).removeprefix(f"{file.path} ")
 
 
-def _fault_of_footer(source: StoredTable, file: TableFile) -> str:
+def _fault_of_footer(source: StoredTable, file: CheckedTable) -> str:
     if source.metadata.num_rows != file.rows:
         return f"it has {source.metadata.num_rows:,} rows and should have {file.rows:,}"
     schema, expected = source.schema_arrow, file.table.schema
@@ -276,7 +278,7 @@ def _fault_of_footer(source: StoredTable, file: TableFile) -> str:
     return ""
 
 
-def _fault_of_rows(source: StoredTable, file: TableFile) -> str:
+def _fault_of_rows(source: StoredTable, file: CheckedTable) -> str:
     key, bucket_by = file.table.key, file.table.bucket_by
     last: pa.Table | None = None
     for group, rows in enumerate(each_group(source)):
@@ -328,7 +330,7 @@ def parts_begun(segment: Segment) -> list[int]:
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
-def marks_of(segment: Segment, part: int) -> Iterator[tuple[str, Chunk | None, str]]:
+def chunk_marks(segment: Segment, part: int) -> Iterator[tuple[str, Chunk | None, str]]:
     """(path in the segment, what it commits, what is wrong with it) of every mark."""
     place = f"{CHUNKS}/part-{part:05d}"
     expected = 0

@@ -13,7 +13,7 @@ from crawl.errors import NoSnapshot, StorageError
 from crawl.hints import command
 from crawl.model.tables import CRAWLDB, Table
 from crawl.storage.folder import Folder, absolute
-from crawl.storage.lock import Lock, held
+from crawl.storage.lock import Lock, hold_lock
 from crawl.storage.manifest import Snapshot, Timeline
 from crawl.storage.segments import Segments
 from crawl.storage.snapshot import Dataset, Transaction
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 class LockTiming(TypedDict):
-    """The times of a lock, as `held` takes them."""
+    """The times of a lock, as `hold_lock` takes them."""
 
     stale_after_ms: float
     heartbeat_s: float
@@ -43,7 +43,7 @@ def locked(
     folder: Folder, command: str, config: Config, clock: Clock, *, force: bool = False
 ) -> AbstractContextManager[Lock]:
     """Holds the lock of a folder of the crawl (a segment's, a dataset's) for a block."""
-    return held(folder, command, clock, **lock_timing(config), force=force)
+    return hold_lock(folder, command, clock, **lock_timing(config), force=force)
 
 
 class CrawlDir:

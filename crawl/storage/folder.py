@@ -22,7 +22,7 @@ from fsspec.core import url_to_fs
 
 from crawl.errors import StorageError
 from crawl.hints import install
-from crawl.storage import hdfs, local_files, object_store
+from crawl.storage.filesystems import hdfs, local_files, object_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Folder:
 
     def exists(self, name: str = "") -> bool:
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             if _is_store(file_system):
                 return object_store.exists(file_system, path)
             return bool(file_system.exists(path))
@@ -54,7 +54,7 @@ class Folder:
     def read(self, name: str) -> bytes | None:
         """A small file's bytes; None where there is no such file."""
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             try:
                 return bytes(file_system.cat_file(path))
             except FileNotFoundError as error:
@@ -65,7 +65,7 @@ class Folder:
         """Writes a small file whole, replacing it: on a local disk, an object store and HDFS
         in one moment. Elsewhere a crash may leave it short."""
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             _make_parent(file_system, path)
             if self.is_local():
                 local_files.write(file_system, path, data)
@@ -80,7 +80,7 @@ class Folder:
         HDFS, elsewhere as far as there is one.
         """
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             _make_parent(file_system, path)
             try:
                 if self.is_local():
@@ -101,7 +101,7 @@ class Folder:
     def open_read(self, name: str) -> Iterator[IO[bytes]]:
         file_system, path = self._locate(name)
         wanted = {"block_size": object_store.READ_BLOCK} if _is_store(file_system) else {}
-        with self._told(name), file_system.open(path, "rb", **wanted) as stream:
+        with self._naming_file(name), file_system.open(path, "rb", **wanted) as stream:
             yield stream
 
     @contextmanager
@@ -111,7 +111,7 @@ class Folder:
         store and on HDFS the file is there when the block ends without a fault, and not
         before."""
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             if _is_store(file_system):
                 stream = file_system.open(path, "wb", block_size=object_store.WRITE_BLOCK)
                 try:
@@ -130,7 +130,7 @@ class Folder:
     def delete(self, name: str) -> None:
         """Deletes a file or a whole tree; deleting what is not there is no fault."""
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             try:
                 if _is_store(file_system):
                     object_store.delete(file_system, path, _is_pattern)
@@ -153,7 +153,7 @@ class Folder:
         nobody is writing there now.
         """
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             if _is_hdfs(file_system):
                 return int(file_system.drop_unfinished(path))
             if self.is_local():
@@ -166,7 +166,7 @@ class Folder:
         Only for cleaning up and for input folders: state is read by manifest.
         """
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             file_system.invalidate_cache()
             try:
                 found = file_system.find(path, detail=True)
@@ -186,7 +186,7 @@ class Folder:
     def names(self, name: str = "") -> list[str]:
         """The names directly below, sorted; empty where there is no such folder."""
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             file_system.invalidate_cache()
             try:
                 entries = file_system.ls(path, detail=False)
@@ -203,7 +203,7 @@ class Folder:
     def size(self, name: str) -> int | None:
         """A file's size in bytes; None where it is a folder or is not there."""
         file_system, path = self._locate(name)
-        with self._told(name):
+        with self._naming_file(name):
             try:
                 details = file_system.info(path)
             except FileNotFoundError as error:
@@ -212,17 +212,17 @@ class Folder:
         return int(details["size"]) if details["type"] == "file" else None
 
     def _locate(self, name: str) -> tuple[Any, str]:
-        with self._told(name):
+        with self._naming_file(name):
             file_system, root = _file_system(self.address)
         return file_system, f"{root.rstrip('/')}/{name}" if name else root
 
     @contextmanager
-    def _told(self, name: str) -> Iterator[None]:
+    def _naming_file(self, name: str) -> Iterator[None]:
         """Translates what file systems raise into one clear line."""
         try:
             yield
         except Exception as error:
-            line = object_store.told(error) or _told_of_files(error)
+            line = object_store.error_line(error) or _file_error_line(error)
             if line is None:
                 raise
             raise StorageError(f"{self._named(name)}: {line}") from error
@@ -231,7 +231,7 @@ class Folder:
         return self.path(name) if name else self.address
 
 
-def _told_of_files(error: Exception) -> str | None:
+def _file_error_line(error: Exception) -> str | None:
     """What a file system's exception means; None for any other exception."""
     match error:
         case FileNotFoundError():
@@ -255,7 +255,7 @@ def attempt_name(stem: str) -> str:
     return f"{stem}-{uuid.uuid4().hex[:8]}.parquet"
 
 
-def locate(address: str) -> tuple[Folder, str]:
+def split_address(address: str) -> tuple[Folder, str]:
     """A path or URL as the folder it is in and its own name; a root has no name."""
     stem = address.rstrip("/")
     if _is_root(stem):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,24 +28,25 @@ def bucket_of(host: str, buckets: int) -> int:
     return number_of(host) % buckets
 
 
-def buckets_of(hosts: pa.Array | pa.ChunkedArray, buckets: int) -> npt.NDArray[np.int32]:
+def buckets_of(hosts: pa.Array[Any] | pa.ChunkedArray[Any], buckets: int) -> npt.NDArray[np.int32]:
     """The bucket of each host of a column; only distinct hosts are hashed."""
     codes = encoded(hosts)
-    by_code = np.array(
-        [bucket_of(host, buckets) for host in codes.dictionary.to_pylist()], dtype=np.int32
-    )
+    names: list[Any] = codes.dictionary.to_pylist()
+    by_code = np.array([bucket_of(host, buckets) for host in names], dtype=np.int32)
     indices: npt.NDArray[np.int32] = codes.indices.to_numpy(zero_copy_only=False)
     return by_code[indices]
 
 
-def encoded(hosts: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
+def encoded(hosts: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.DictionaryArray[Any, Any]:
     """A column as one dictionary array."""
-    if isinstance(hosts, pa.ChunkedArray):
-        if pa.types.is_dictionary(hosts.type):
-            hosts = hosts.unify_dictionaries()
-        hosts = hosts.combine_chunks()
-        if isinstance(hosts, pa.ChunkedArray):  # no chunk at all
-            hosts = pa.array([], hosts.type)
-    if not pa.types.is_dictionary(hosts.type):
-        hosts = hosts.dictionary_encode()
-    return hosts
+    column: Any = hosts
+    if isinstance(column, pa.ChunkedArray):
+        if pa.types.is_dictionary(column.type):
+            column = column.unify_dictionaries()
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # no chunk at all
+            column = pa.array([], column.type)
+    codes: pa.DictionaryArray[Any, Any] = (
+        column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    )
+    return codes

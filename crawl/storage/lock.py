@@ -32,7 +32,7 @@ CHANGE_NAME = "LOCK.change"
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class LockOwner:
     """Who holds a lock."""
 
     user: str
@@ -69,7 +69,9 @@ class Owner:
 class Lock:
     """A lock that is held."""
 
-    def __init__(self, folder: Folder, owner: Owner, clock: Clock, took_over: str | None) -> None:
+    def __init__(
+        self, folder: Folder, owner: LockOwner, clock: Clock, took_over: str | None
+    ) -> None:
         self._folder = folder
         self._clock = clock
         self._busy = threading.Lock()  # the heartbeat must not tear a file being verified
@@ -153,7 +155,7 @@ def require_free(
         raise _refusal(folder, found, clock)
 
 
-def _refusal(folder: Folder, found: _Found, clock: Clock) -> Locked:
+def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
     assert found.owner is not None
     return Locked(
         f"{folder.address} is locked: {found.owner.described(clock.now_ms())}."
@@ -163,8 +165,8 @@ def _refusal(folder: Folder, found: _Found, clock: Clock) -> Locked:
 
 def _remove(
     folder: Folder,
-    unwanted: _Found,
-    remover: Owner,
+    unwanted: _LockFile,
+    remover: LockOwner,
     clock: Clock,
     stale_after_ms: float,
     *,
@@ -185,7 +187,7 @@ def _remove(
 
 
 @contextmanager
-def _changing(folder: Folder, who: Owner, clock: Clock) -> Iterator[bool]:
+def _changing(folder: Folder, who: LockOwner, clock: Clock) -> Iterator[bool]:
     """Whether the lock file may be changed in this block: by one at a time."""
     if not folder.create(CHANGE_NAME, _encode(who)):
         other = _look(folder, CHANGE_NAME)
@@ -200,7 +202,7 @@ def _changing(folder: Folder, who: Owner, clock: Clock) -> Iterator[bool]:
 
 
 @contextmanager
-def held(
+def hold_lock(
     folder: Folder,
     command: str,
     clock: Clock,
@@ -232,17 +234,17 @@ def held(
         lock.release()
 
 
-def holder_of(folder: Folder) -> Owner | None:
+def lock_owner(folder: Folder) -> LockOwner | None:
     """Who is writing there now; None where nobody is."""
     return _look(folder, LOCK_NAME).owner
 
 
-def _this_process(command: str, now_ms: int) -> Owner:
+def _this_process(command: str, now_ms: int) -> LockOwner:
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container may run under a number without a name
         user = str(os.getuid())
-    return Owner(
+    return LockOwner(
         user=user,
         host=platform.node(),
         namespace=namespace(),
@@ -282,18 +284,18 @@ def _process_started(pid: int) -> str:
     return "alive"
 
 
-def _encode(owner: Owner) -> bytes:
+def _encode(owner: LockOwner) -> bytes:
     return json.dumps(asdict(owner), indent=1).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LockFile:
     """A lock file as it was met: absent, torn (no owner) or whole."""
 
     absent: bool
-    owner: Owner | None = None
+    owner: LockOwner | None = None
 
-    def same_as(self, other: _Found) -> bool:
+    def same_as(self, other: _LockFile) -> bool:
         tokens = [found.owner.token if found.owner else None for found in (self, other)]
         return self.absent == other.absent and tokens[0] == tokens[1]
 
@@ -307,7 +309,7 @@ class _Found:
         return reason and f"removed the lock of {self.owner.described(now_ms)}: {reason}"
 
 
-def _look(folder: Folder, name: str) -> _Found:
+def _look(folder: Folder, name: str) -> _LockFile:
     """The lock file of that name.
 
     A torn file may be a living owner in the middle of its write: that takes moments,
@@ -316,15 +318,15 @@ def _look(folder: Folder, name: str) -> _Found:
     for _ in range(_TORN_LOOKS):
         raw = folder.read(name)
         if raw is None:
-            return _Found(absent=True)
+            return _LockFile(absent=True)
         try:
-            owner = Owner(**json.loads(raw))
+            owner = LockOwner(**json.loads(raw))
             if all(type(each) is int for each in (owner.pid, owner.taken_ms, owner.seen_ms)):
-                return _Found(absent=False, owner=owner)
+                return _LockFile(absent=False, owner=owner)
         except (ValueError, TypeError, RecursionError):
             pass
         _pause.wait(_TORN_PAUSE_S)
-    return _Found(absent=False)
+    return _LockFile(absent=False)
 
 
 _ATTEMPTS = 20

@@ -11,9 +11,10 @@ costs some 3% of the time that it takes to unpack a page: no flipped bit becomes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from io import IOBase
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -86,7 +87,9 @@ def open_writer(
     flat = [field.name for field in schema if not pa.types.is_nested(field.type)]
     with folder.open_write(name) as stream:
         sealing = SealingSink(stream)
-        gathered = pa.BufferedOutputStream(pa.PythonFile(sealing, mode="w"), _SINK_BYTES)
+        gathered = pa.BufferedOutputStream(
+            pa.PythonFile(cast(IOBase, sealing), mode="w"), _SINK_BYTES
+        )
         try:
             with pq.ParquetWriter(
                 gathered,
@@ -94,7 +97,7 @@ def open_writer(
                 compression="zstd",
                 compression_level=3,
                 data_page_version="2.0",
-                use_dictionary=[_leaf(schema, column) for column in coded] or False,
+                use_dictionary=cast(bool, [_leaf(schema, column) for column in coded] or False),
                 column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
                 write_statistics=[column for column in flat if column not in LARGE_COLUMNS],
                 write_page_checksum=True,
@@ -119,8 +122,8 @@ def _leaf(schema: pa.Schema, column: str) -> str:
     return f"{column}.list.element.tag" if pa.types.is_list(kind) else column
 
 
-class StoredTable(pq.ParquetFile):  # type: ignore[misc]
-    """A Parquet file of a crawl; what is wrong with it is told with its name."""
+class StoredTable(pq.ParquetFile):
+    """A Parquet file of a crawl; its errors name the file."""
 
     def __init__(self, stream: IO[bytes], path: str, *, host_codes: bool = False) -> None:
         self._path = path
@@ -135,26 +138,26 @@ class StoredTable(pq.ParquetFile):  # type: ignore[misc]
         except _FAULTS as error:
             raise StorageError(f"{path} is no whole Parquet file: {_line(error)}") from error
 
-    def read_row_groups(self, row_groups: Sequence[int], *args: Any, **options: Any) -> pa.Table:
-        with self._told(f", row group {', '.join(map(str, row_groups))}"):
+    def read_row_groups(self, row_groups: list[int], *args: Any, **options: Any) -> pa.Table:
+        with self._naming_file(f", row group {', '.join(map(str, row_groups))}"):
             return super().read_row_groups(row_groups, *args, **options)
 
     def read(self, *args: Any, **options: Any) -> pa.Table:
-        with self._told(""):
+        with self._naming_file(""):
             return super().read(*args, **options)
 
     def iter_batches(self, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
-        with self._told(""):
+        with self._naming_file(""):
             batches = iter(super().iter_batches(*args, **options))
         while True:
-            with self._told(""):
+            with self._naming_file(""):
                 batch = next(batches, None)
             if batch is None:
                 return
             yield batch
 
     @contextmanager
-    def _told(self, where: str) -> Iterator[None]:
+    def _naming_file(self, where: str) -> Iterator[None]:
         try:
             yield
         except _FAULTS as error:
@@ -162,7 +165,7 @@ class StoredTable(pq.ParquetFile):  # type: ignore[misc]
 
 
 _FAULTS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError)
-"""What Arrow raises at a damaged file: also numbers beyond all reason, and text that is none."""
+"""The exceptions that Arrow raises for a damaged file, whose numbers and texts may be anything."""
 
 
 def _line(error: BaseException) -> str:

@@ -18,11 +18,11 @@ from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.model import tables
 from crawl.storage.checking import (
-    Checked,
+    CheckResult,
+    chunk_marks,
     fault_of,
     files_of,
     is_fetched,
-    marks_of,
     parts_begun,
 )
 from crawl.storage.chunks import (
@@ -62,7 +62,7 @@ _PART = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
 class _Repair:
     directory: CrawlDir
     bad: frozenset[str]
-    """Paths of which the check told something."""
+    """Paths with a fault, by the check."""
     quarantine: str
     done: list[str] = field(default_factory=list)
 
@@ -306,7 +306,7 @@ class _Repair:
         """A chunk of which something was lost is fetched again; the others stay."""
         where = f"segments/{segment.name}"
         for part in parts_begun(segment):
-            marks = list(marks_of(segment, part))
+            marks = list(chunk_marks(segment, part))
             kept = [
                 (path, chunk)
                 for path, chunk, fault in marks
@@ -344,7 +344,7 @@ _SMALL = (MANIFEST, MANIFEST + COPY, REPORT)
 
 
 def repair(
-    directory: CrawlDir, checked: Checked, config: Config, clock: Clock, *, force: bool = False
+    directory: CrawlDir, checked: CheckResult, config: Config, clock: Clock, *, force: bool = False
 ) -> list[str]:
     """Repairs what the check found; lines that tell what was done."""
     bad = frozenset(fault.path for fault in checked.faults)

@@ -25,11 +25,11 @@ _LOOKS = 5
 
 _log = logging.getLogger(__name__)
 _told: set[str] = set()
-"""Files that were read from their copies: each is told once."""
+"""Files that were read from their copies: each is reported once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SealedCopy:
     """One of the two files as it was found."""
 
     raw: bytes | None
@@ -52,10 +52,10 @@ class SealedFile:
         be read from the copy."""
         content, is_copy = self.look()
         if is_copy:
-            self.tell_of_copy()
+            self.warn_of_copy()
         return content
 
-    def tell_of_copy(self) -> None:
+    def warn_of_copy(self) -> None:
         """Says, once, that the file was read from its copy."""
         path = self._folder.path(self.name)
         if path not in _told:
@@ -86,15 +86,15 @@ class SealedFile:
             return None, False  # a first write that was cut short published nothing
         raise DamagedFile(self._folder.path(self.name), file.fault)
 
-    def found(self, name: str) -> Found:
+    def found(self, name: str) -> SealedCopy:
         """The file or its copy as it is."""
         raw = self._folder.read(name)
         if raw is None:
-            return Found(None)
+            return SealedCopy(None)
         try:
-            return Found(raw, unseal(raw, unsealed=self._unsealed))
+            return SealedCopy(raw, unseal(raw, unsealed=self._unsealed))
         except ValueError as error:
-            return Found(raw, None, str(error))
+            return SealedCopy(raw, None, str(error))
 
     def write(self, content: dict[str, Any]) -> None:
         """Replaces the content."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import IO, cast
 
 from crawl.errors import StorageError, UsageError
-from crawl.storage.folder import Folder, absolute, locate
+from crawl.storage.folder import Folder, absolute, split_address
 
 PIECE_BYTES = 8 << 20
 _BLOCK_BYTES = 1 << 20
@@ -59,7 +59,7 @@ def plan_seeds(addresses: list[str], piece_bytes: int = PIECE_BYTES) -> SeedPlan
     skipped: list[str] = []
     files = 0
     for address in addresses:
-        folder, name = locate(absolute(address))
+        folder, name = split_address(absolute(address))
         size = folder.size(name)
         if size is not None:
             found = [(folder, name, size)]

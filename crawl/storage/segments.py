@@ -18,6 +18,7 @@ from typing import Any
 
 from crawl.clock import as_segment_name
 from crawl.errors import DamagedFile, NoSnapshot, StorageError
+from crawl.model import tables
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
 from crawl.storage.reports import read_report, write_report
@@ -28,7 +29,7 @@ GENERATE = "crawl_generate"
 FETCH = "crawl_fetch"
 CONTENT = "content"
 FETCH_HOSTS = "fetch_hosts"
-"""Of hosts that failed the fetch; there where there were any."""
+"""Hosts that failed the fetch; written only where there were any."""
 PARSE = "crawl_parse"
 PARSE_DATA = "parse_data"
 PARSE_TEXT = "parse_text"
@@ -36,6 +37,17 @@ PARSED = (PARSE, PARSE_DATA, PARSE_TEXT)
 """The parts that one parse writes."""
 POINTER = "PARSED"
 """The file with the manifests of those."""
+
+SEGMENT_TABLES = {
+    GENERATE: tables.CRAWL_GENERATE,
+    FETCH: tables.CRAWL_FETCH,
+    FETCH_HOSTS: tables.FETCH_HOSTS,
+    CONTENT: tables.CONTENT,
+    PARSE: tables.CRAWL_PARSE,
+    PARSE_DATA: tables.PARSE_DATA,
+    PARSE_TEXT: tables.PARSE_TEXT,
+}
+"""What is stored in which part of a segment."""
 
 _log = logging.getLogger(__name__)
 

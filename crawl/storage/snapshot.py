@@ -29,7 +29,7 @@ from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.model.tables import CRAWLDB, Table
 from crawl.storage.folder import Folder
-from crawl.storage.lock import Lock, held
+from crawl.storage.lock import Lock, hold_lock
 from crawl.storage.manifest import APPLIED, SORTED_BY, BucketFile, Snapshot, Timeline
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
@@ -75,7 +75,7 @@ class Dataset:
             later = [number for number in self.manifests() if number >= timeline.next_number]
             if any(map(self.is_whole, later)):
                 raise self._without_pointer("is damaged, and its copy is older")
-            self.pointer.tell_of_copy()
+            self.pointer.warn_of_copy()
         return timeline
 
     def _without_pointer(self, what: str) -> StorageError:
@@ -180,7 +180,7 @@ class Dataset:
     ) -> Iterator[Transaction]:
         """Locks the dataset for a block that may publish one new snapshot. `damaged`: also
         where the current state cannot be read, for whoever chooses another."""
-        with held(
+        with hold_lock(
             self.folder,
             command,
             clock,

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import IOBase
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +51,7 @@ def write_split(
     with _open_sink(folder, path, table.schema) as sink:
         for number, start, end in zip(numbers, starts, ends, strict=True):
             is_all = len(numbers) == 1
-            _write(sink, table if is_all else table.take(pa.array(order[start:end])))
+            _write(sink, table if is_all else table.take(order[start:end]))
             rows[int(number)] = int(end - start)
     return SplitFile(path, rows)
 
@@ -108,7 +110,7 @@ def _open_sink(
     options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with (
         folder.open_write(path, lasting=False) as stream,
-        pa.ipc.new_file(stream, schema, options=options) as sink,
+        pa.ipc.new_file(cast(IOBase, stream), schema, options=options) as sink,
     ):
         yield sink
 
@@ -118,7 +120,7 @@ def _open_source(folder: Folder, path: str) -> Iterator[pa.ipc.RecordBatchFileRe
     options = pa.ipc.IpcReadOptions(use_threads=False)
     with folder.open_read(path) as stream:
         try:
-            yield pa.ipc.open_file(stream, options=options)
+            yield pa.ipc.open_file(cast(IOBase, stream), options=options)
         except pa.ArrowException as error:
             line = " ".join(str(error).split())
             raise StorageError(f"{folder.path(path)} is no whole Arrow file: {line}") from error

@@ -14,7 +14,7 @@ from crawl import __version__
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo
 from crawl.telemetry import logs
-from crawl.telemetry.context import Where, process_at, where
+from crawl.telemetry.context import CrawlContext, current_context, process_context
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import BUILD, COMMAND_RUNNING
 from crawl.telemetry.settings import Settings
@@ -28,7 +28,7 @@ class _Ambient:
     settings: Settings
     meter: Meter | None = None
     tracing: Tracing | None = None
-    scraped_at: str = ""
+    scrape_address: str = ""
 
 
 _OFF = _Ambient(Settings())
@@ -36,7 +36,7 @@ _now = _OFF
 
 
 def settings() -> Settings:
-    """Of this process; all off where nobody has switched anything on."""
+    """The settings of this process; all off where nothing was switched on."""
     return _now.settings
 
 
@@ -45,16 +45,16 @@ def meter() -> Meter | None:
     return _now.meter
 
 
-def scraped_at() -> str:
+def scrape_address() -> str:
     """The URL that Prometheus can ask; empty where it cannot."""
-    return _now.scraped_at
+    return _now.scrape_address
 
 
 def tracing() -> Tracing | None:
     return _now.tracing
 
 
-def parent_for_others() -> str:
+def current_traceparent() -> str:
     """The traceparent that a worker's span goes below; empty where nothing is traced."""
     return traceparent() if _now.tracing is not None else ""
 
@@ -65,8 +65,8 @@ def span(name: str, *, parent: str = "", **attributes: object) -> Iterator[Span]
     if _now.tracing is None:
         yield NoSpan()
         return
-    told = {**where().as_dict(), **attributes}
-    with _now.tracing.span(name, parent, told) as opened:
+    context = {**current_context().as_dict(), **attributes}
+    with _now.tracing.span(name, parent, context) as opened:
         try:
             yield opened
         except NothingToDo as outcome:
@@ -82,9 +82,9 @@ def observed_command(config: Config, command: str, crawl: str) -> Iterator[None]
     """Around a whole command, in the driver."""
     global _now
     wanted = Settings.of(config)
-    place = Where(command=command, crawl=crawl)
+    place = CrawlContext(command=command, crawl=crawl)
     with ExitStack() as stack:
-        stack.enter_context(process_at(place))
+        stack.enter_context(process_context(place))
         if wanted.log_json:
             logs.use_json(wanted.log_level)
         else:
@@ -99,11 +99,11 @@ def observed_command(config: Config, command: str, crawl: str) -> Iterator[None]
         if wanted.measures:
             from crawl.telemetry.prometheus import exported
 
-            label = wanted.crawl_label or name_of(crawl) or command
+            label = wanted.crawl_label or crawl_name(crawl) or command
             ambient.meter = Meter()
             ambient.meter.set(BUILD, 1, version=__version__)
             ambient.meter.set(COMMAND_RUNNING, 1, command=command)
-            ambient.scraped_at = stack.enter_context(
+            ambient.scrape_address = stack.enter_context(
                 exported(ambient.meter, wanted, label, command)
             )
         _now = ambient
@@ -139,6 +139,6 @@ def open_worker(wanted: Settings) -> None:
             _log.warning("this worker sends no spans: %s", missing)
 
 
-def name_of(crawl: str) -> str:
+def crawl_name(crawl: str) -> str:
     """A crawl's folder without the way to it."""
     return crawl.rstrip("/").rpartition("/")[2]

@@ -1,4 +1,5 @@
-"""Where in a crawl this thread is: what a log line, a span and Spark's pages say of it."""
+"""The context of a thread: which step of which crawl it works on, for log lines, spans and Spark's
+pages."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """From the whole to its part; empty where it is not known."""
+class CrawlContext:
+    """Where in a crawl a piece of work belongs, from the whole to its part; what is not known is
+    empty."""
 
     command: str = ""
     crawl: str = ""
@@ -21,7 +23,7 @@ class Where:
     segment: str = ""
     step: str = ""
     part: int | None = None
-    """Of a fetch list, or the bucket of the CrawlDb."""
+    """The part of a fetch list, or the bucket of the CrawlDb."""
 
     def as_dict(self) -> dict[str, Any]:
         """What is known."""
@@ -29,47 +31,48 @@ class Where:
         return {name: value for name, value in known.items() if value not in ("", None)}
 
 
-_NOWHERE = Where()
-_here: ContextVar[Where] = ContextVar("nutria_where", default=_NOWHERE)
-_process = _NOWHERE
+_NO_CONTEXT = CrawlContext()
+_current: ContextVar[CrawlContext] = ContextVar("nutria_context", default=_NO_CONTEXT)
+_process = _NO_CONTEXT
 
 
-def where() -> Where:
-    """Of this thread; of the process, where the thread was told nothing."""
-    here = _here.get()
-    return _process if here is _NOWHERE else here
+def current_context() -> CrawlContext:
+    """The context of this thread, or of the process where the thread has none."""
+    context = _current.get()
+    return _process if context is _NO_CONTEXT else context
 
 
 @contextmanager
-def at(place: Where | None = None, **changes: Any) -> Iterator[Where]:
-    """Inside, `where()` is the given place, or the present one with these changes."""
-    now = replace(place or where(), **changes)
-    token = _here.set(now)
+def in_context(context: CrawlContext | None = None, **changes: Any) -> Iterator[CrawlContext]:
+    """Sets the context for a block: the given one, or the current one with these changes."""
+    now = replace(context or current_context(), **changes)
+    token = _current.set(now)
     try:
         yield now
     finally:
-        _here.reset(token)
+        _current.reset(token)
 
 
-def note(**changes: Any) -> None:
-    """Something that was found out about the place, until the `at` around it ends."""
-    _here.set(replace(where(), **changes))
+def update_context(**changes: Any) -> None:
+    """Changes the context of this thread until the `in_context` around it ends."""
+    _current.set(replace(current_context(), **changes))
 
 
 @contextmanager
-def process_at(place: Where) -> Iterator[None]:
-    """What threads say that were told nothing: those of a process with one task at a time."""
+def process_context(context: CrawlContext) -> Iterator[None]:
+    """Sets the context of all threads that have none of their own: for a process that runs one task
+    at a time."""
     global _process
-    before, _process = _process, place
+    before, _process = _process, context
     try:
-        with at(place):
+        with in_context(context):
             yield
     finally:
         _process = before
 
 
-def described(step: str) -> str:
-    """A step of this crawl in a line: `updatedb: merge · s3://b/crawl · 20261115093000`."""
-    here = where()
+def describe_step(step: str) -> str:
+    """One line about a step of this crawl: `updatedb: merge · s3://b/crawl · 20261115093000`."""
+    here = current_context()
     named = step if ":" in step else f"{here.phase or here.command or step}: {step}"
     return " · ".join(filter(None, (named, here.crawl, here.segment)))

@@ -18,15 +18,15 @@ _FORGOTTEN_AFTER_S = 3600.0
 
 
 @contextmanager
-def discoverable(address: str, settings: Settings) -> Iterator[Callable[[], None]]:
-    """A file that Prometheus reads as soon as it is there, and forgets when it is gone; yields
-    what keeps it young."""
+def announced(address: str, settings: Settings) -> Iterator[Callable[[], None]]:
+    """Writes a file by which Prometheus finds this command, and deletes it at the end; yields a
+    function to call now and then, which keeps the file from being taken for a dead command's."""
     folder, node = Path(settings.discovery), socket.gethostname()
     path = folder / f"nutria-{file_name_of(node)}-{os.getpid()}.json"
     new = path.with_suffix(".new")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _forget_the_dead(folder, node)
+        _delete_stale(folder, node)
         new.write_text(json.dumps([{"targets": [address], "labels": {}}]) + "\n")
         new.replace(path)
     except OSError as error:
@@ -44,8 +44,8 @@ def discoverable(address: str, settings: Settings) -> Iterator[Callable[[], None
         path.unlink(missing_ok=True)
 
 
-def _forget_the_dead(folder: Path, node: str) -> None:
-    """Files of commands that were killed: of this machine, or of one that is gone."""
+def _delete_stale(folder: Path, node: str) -> None:
+    """Deletes the files of commands that were killed, here or on a machine that is gone."""
     probe = folder / f".nutria-{file_name_of(node)}-{os.getpid()}"
     probe.touch()
     now = probe.stat().st_mtime  # by the clock of whoever holds the folder

@@ -17,7 +17,7 @@ from typing import Any
 
 from crawl.masking import masked_urls
 from crawl.printable import json_text, printable_lines
-from crawl.telemetry.context import where
+from crawl.telemetry.context import current_context
 
 _active: logging.Handler | None = None
 _level_before = logging.WARNING
@@ -28,16 +28,16 @@ def is_json() -> bool:
     return _active is not None
 
 
-def asked_for(words: Sequence[str]) -> bool:
+def json_requested(arguments: Sequence[str]) -> bool:
     """Whether a command line, of which nothing else is known yet, asks for JSON."""
     return any(
         word in ("--log-format=json", "-Dlog.format=json")
-        or (word, *words[place + 1 : place + 2]) in _ASKING
-        for place, word in enumerate(words)
+        or (word, *arguments[place + 1 : place + 2]) in _JSON_OPTIONS
+        for place, word in enumerate(arguments)
     )
 
 
-_ASKING = (("--log-format", "json"), ("-D", "log.format=json"))
+_JSON_OPTIONS = (("--log-format", "json"), ("-D", "log.format=json"))
 
 
 def use_json(level: str = "info", role: str = "driver") -> None:
@@ -112,7 +112,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": _message(record),
-            **where().as_dict(),
+            **current_context().as_dict(),
             **self._process,
             "thread": record.threadName,
         }

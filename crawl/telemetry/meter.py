@@ -7,16 +7,17 @@ from bisect import bisect_left
 from collections.abc import KeysView, Sequence
 from dataclasses import dataclass, field
 
-from crawl.telemetry.metrics import LABELS_FOLDED, Kind, Metric
+from crawl.telemetry.metrics import LABELS_FOLDED, Metric, MetricKind
 
 MOST_SERIES = 200
-"""Of one metric. A server may invent status codes, a plugin reasons: the rest is `other`."""
+"""How many series one metric may have. A server may invent status codes and a plugin reasons: all
+further ones are counted as `other`."""
 
 Labels = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Spread:
+class Histogram:
     """A histogram: how many values fell under each bound and above the one before."""
 
     counts: list[int]
@@ -29,7 +30,7 @@ class Sample:
 
     labels: Labels
     value: float = 0.0
-    spread: Spread | None = None
+    histogram: Histogram | None = None
 
 
 @dataclass(slots=True)
@@ -38,11 +39,11 @@ class Meter:
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _values: dict[Metric, dict[Labels, float]] = field(default_factory=dict)
-    _spreads: dict[Metric, dict[Labels, Spread]] = field(default_factory=dict)
+    _histograms: dict[Metric, dict[Labels, Histogram]] = field(default_factory=dict)
 
     def add(self, metric: Metric, amount: float = 1.0, **labels: str) -> None:
         """To a counter."""
-        assert metric.kind is Kind.COUNTER
+        assert metric.kind is MetricKind.COUNTER
         with self._lock:
             series = self._values.setdefault(metric, {})
             key = self._key(metric, labels, series.keys())
@@ -50,7 +51,7 @@ class Meter:
 
     def set(self, metric: Metric, value: float, **labels: str) -> None:
         """A gauge."""
-        assert metric.kind is Kind.GAUGE
+        assert metric.kind is MetricKind.GAUGE
         with self._lock:
             series = self._values.setdefault(metric, {})
             series[self._key(metric, labels, series.keys())] = value
@@ -63,14 +64,14 @@ class Meter:
 
     def merge(self, metric: Metric, counts: Sequence[int], total: float, **labels: str) -> None:
         """Values of a histogram that somebody else has counted by its bounds."""
-        assert metric.kind is Kind.HISTOGRAM
+        assert metric.kind is MetricKind.HISTOGRAM
         assert len(counts) == len(metric.bounds) + 1
         with self._lock:
-            series = self._spreads.setdefault(metric, {})
+            series = self._histograms.setdefault(metric, {})
             key = self._key(metric, labels, series.keys())
-            spread = series.setdefault(key, Spread([0] * len(counts)))
-            spread.counts = [a + b for a, b in zip(spread.counts, counts, strict=True)]
-            spread.total += total
+            histogram = series.setdefault(key, Histogram([0] * len(counts)))
+            histogram.counts = [a + b for a, b in zip(histogram.counts, counts, strict=True)]
+            histogram.total += total
 
     def samples(self) -> list[tuple[Metric, list[Sample]]]:
         """All that is known now."""
@@ -79,16 +80,16 @@ class Meter:
                 (metric, [Sample(labels, value) for labels, value in series.items()])
                 for metric, series in self._values.items()
             ]
-            for metric, spreads in self._spreads.items():
+            for metric, histograms in self._histograms.items():
                 copies = [
-                    Sample(labels, spread=Spread(list(spread.counts), spread.total))
-                    for labels, spread in spreads.items()
+                    Sample(labels, histogram=Histogram(list(histogram.counts), histogram.total))
+                    for labels, histogram in histograms.items()
                 ]
                 found.append((metric, copies))
             return found
 
     def value(self, metric: Metric, **labels: str) -> float | None:
-        """One figure; None where nothing was told."""
+        """The value of one series; None where there is none."""
         with self._lock:
             return self._values.get(metric, {}).get(_ordered(metric, labels))
 

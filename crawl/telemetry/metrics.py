@@ -14,7 +14,7 @@ from enum import StrEnum
 CRAWL = "crawl"
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """What may be done with a figure."""
 
     COUNTER = "counter"
@@ -28,7 +28,7 @@ class Metric:
     """One figure by its labels."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     about: str
     labels: tuple[str, ...] = ()
     bounds: tuple[float, ...] = ()
@@ -37,21 +37,21 @@ class Metric:
     @property
     def series(self) -> tuple[str, ...]:
         """The names under which Prometheus stores it."""
-        if self.kind is Kind.HISTOGRAM:
+        if self.kind is MetricKind.HISTOGRAM:
             return tuple(f"{self.name}_{part}" for part in ("bucket", "count", "sum"))
         return (self.name,)
 
 
 def _counter(name: str, about: str, *labels: str) -> Metric:
-    return Metric(f"nutria_{name}_total", Kind.COUNTER, about, labels)
+    return Metric(f"nutria_{name}_total", MetricKind.COUNTER, about, labels)
 
 
 def _gauge(name: str, about: str, *labels: str) -> Metric:
-    return Metric(f"nutria_{name}", Kind.GAUGE, about, labels)
+    return Metric(f"nutria_{name}", MetricKind.GAUGE, about, labels)
 
 
 def _histogram(name: str, about: str, bounds: tuple[float, ...], *labels: str) -> Metric:
-    return Metric(f"nutria_{name}", Kind.HISTOGRAM, about, labels, bounds)
+    return Metric(f"nutria_{name}", MetricKind.HISTOGRAM, about, labels, bounds)
 
 
 # --- commands and phases ---------------------------------------------------------------

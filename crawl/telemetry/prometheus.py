@@ -19,9 +19,9 @@ from typing import Any
 
 from crawl.errors import EnvironmentFault
 from crawl.hints import install
-from crawl.telemetry.discovery import discoverable, file_name_of
+from crawl.telemetry.discovery import announced, file_name_of
 from crawl.telemetry.meter import Meter, Sample
-from crawl.telemetry.metrics import CRAWL, Kind, Metric
+from crawl.telemetry.metrics import CRAWL, Metric, MetricKind
 from crawl.telemetry.repeating import repeating
 from crawl.telemetry.settings import (
     METRICS_PORT,
@@ -57,7 +57,7 @@ def exported(meter: Meter, settings: Settings, crawl: str, command: str) -> Iter
             asked = _Figures(meter, crawl)
             address = stack.enter_context(_served(registry_of(asked), settings))
             if settings.discovery:
-                tellers.append(stack.enter_context(discoverable(address, settings)))
+                tellers.append(stack.enter_context(announced(address, settings)))
             stack.enter_context(_lingering(asked, settings))
         if settings.pushgateway:
             tellers.append(_pusher(registry, settings.pushgateway, crawl, command))
@@ -101,19 +101,22 @@ class _Figures:
         from prometheus_client import core
 
         names = [CRAWL, *metric.labels]
-        if metric.kind is Kind.HISTOGRAM:
+        if metric.kind is MetricKind.HISTOGRAM:
             histogram = core.HistogramMetricFamily(metric.name, metric.about, labels=names)
             for sample in samples:
-                assert sample.spread is not None
+                assert sample.histogram is not None
                 bounds = [*map(_bound, metric.bounds), "+Inf"]
-                counts = accumulate(sample.spread.counts)
+                counts = accumulate(sample.histogram.counts)
                 histogram.add_metric(
                     [self._crawl, *sample.labels],
                     list(zip(bounds, counts, strict=True)),
-                    sample.spread.total,
+                    sample.histogram.total,
                 )
             return histogram
-        kinds = {Kind.COUNTER: core.CounterMetricFamily, Kind.GAUGE: core.GaugeMetricFamily}
+        kinds = {
+            MetricKind.COUNTER: core.CounterMetricFamily,
+            MetricKind.GAUGE: core.GaugeMetricFamily,
+        }
         family: Any = kinds[metric.kind](metric.name, metric.about, labels=names)
         for sample in samples:
             family.add_metric([self._crawl, *sample.labels], sample.value)

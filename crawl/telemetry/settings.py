@@ -1,4 +1,4 @@
-"""What is told to whom: all of it off unless a property switches it on."""
+"""Settings of metrics, traces and logs: all of it is off unless a property switches it on."""
 
 from __future__ import annotations
 

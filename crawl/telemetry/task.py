@@ -1,5 +1,5 @@
-"""What goes with a task to its worker and comes back: the span it belongs to, where it is
-in the crawl, and how long it took. Nothing does where nothing is switched on.
+"""Carries telemetry to the worker of a task and back: the span and the context it belongs to, and
+how long it took. Where telemetry is off the task travels as it is.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from crawl.clock import SystemClock
 from crawl.telemetry import logs
-from crawl.telemetry.ambient import meter, open_worker, parent_for_others, settings, span, tracing
-from crawl.telemetry.context import Where, at, process_at, where
+from crawl.telemetry.ambient import current_traceparent, meter, open_worker, settings, span, tracing
+from crawl.telemetry.context import CrawlContext, current_context, in_context, process_context
 from crawl.telemetry.metrics import TASK_SECONDS
 from crawl.telemetry.settings import Settings
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _TimedResult:
     """A result on its way back."""
 
     result: Any
@@ -35,36 +35,36 @@ class _Done:
 
 
 @dataclass(frozen=True)
-class _Task(Generic[Task]):
+class _ObservedTask(Generic[Task]):
     """The function, in a span of its own; travels by pickle."""
 
     function: Callable[[Task], Any]
     settings: Settings
-    place: Where
+    place: CrawlContext
     parent: str
     is_away: bool
     """In a process of its own, with one task at a time."""
 
-    def __call__(self, task: Task) -> _Done:
+    def __call__(self, task: Task) -> _TimedResult:
         clock = SystemClock()
         began = clock.monotonic()
         place = _placed(self.place, task)
         if self.is_away:
             open_worker(self.settings)
             try:
-                with process_at(place):
+                with process_context(place):
                     result = self._run(task)
             finally:
                 sent = tracing()
                 if sent is not None:
                     sent.flush()  # Spark may end this process at any time from here on
         else:
-            with at(place):
+            with in_context(place):
                 result = self._run(task)
-        return _Done(result, clock.monotonic() - began)
+        return _TimedResult(result, clock.monotonic() - began)
 
     def _run(self, task: Task) -> Any:
-        here = where()
+        here = current_context()
         with span(f"{here.phase or here.command} task", parent=self.parent) as opened:
             _log.debug("task begins")
             try:
@@ -75,44 +75,46 @@ class _Task(Generic[Task]):
                 raise
             counters = getattr(result, "counters", None)
             if isinstance(counters, Counter):
-                told = dict(counters.most_common(_MOST_COUNTS))
-                opened.set(**{f"nutria.count.{name}": count for name, count in told.items()})
-                _log.info("task done", extra={"fields": {"counters": told}})
+                counts = dict(counters.most_common(_MOST_COUNTS))
+                opened.set(**{f"nutria.count.{name}": count for name, count in counts.items()})
+                _log.info("task done", extra={"fields": {"counters": counts}})
             else:
                 _log.debug("task done")
             return result
 
 
 @dataclass(frozen=True, slots=True)
-class Load(Generic[Task, Result]):
-    """A function as it travels, and what its results are when they are back."""
+class ObservedTasks(Generic[Task, Result]):
+    """A function to be called for every task, and how to unwrap what it returned."""
 
     function: Callable[[Task], Any]
     results: Callable[[Sequence[Any]], list[Result]]
 
 
-def load(function: Callable[[Task], Result], step: str, *, away: bool) -> Load[Task, Result]:
-    """The function as it should be called for each task of the step. `away`: in processes
-    of their own."""
+def observe_tasks(
+    function: Callable[[Task], Result], step: str, *, away: bool
+) -> ObservedTasks[Task, Result]:
+    """Wraps the function so that every task of the step is observed. `away`: the tasks run in
+    processes of their own."""
     wanted = settings()
     if not wanted.is_on:
-        return Load(function, list)
-    place = where()
+        return ObservedTasks(function, list)
+    place = current_context()
     phase = place.phase or place.command
     named = place.step or step.removeprefix(f"{phase}: ")
-    task = _Task(function, wanted.without_metrics(), place, parent_for_others(), away)
+    task = _ObservedTask(function, wanted.without_metrics(), place, current_traceparent(), away)
 
-    def results(done: Sequence[_Done]) -> list[Result]:
+    def results(done: Sequence[_TimedResult]) -> list[Result]:
         figures = meter()
         for each in done if figures is not None else ():
             assert figures is not None
             figures.observe(TASK_SECONDS, each.seconds, phase=phase, step=named)
         return [each.result for each in done]
 
-    return Load(task, results)
+    return ObservedTasks(task, results)
 
 
-def _placed(place: Where, task: object) -> Where:
+def _placed(place: CrawlContext, task: object) -> CrawlContext:
     """The place with the number of the task's part or bucket, where it has one."""
     if isinstance(task, tuple) and task:
         task = task[0]

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class Span(Protocol):
-    """What a span can be told while it is open."""
+    """An open span: attributes and a failure can be added."""
 
     def set(self, **attributes: object) -> None: ...
 
@@ -87,7 +87,7 @@ class Tracing:
         self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._provider.add_span_processor(
             BatchSpanProcessor(
-                _patient(exporter, settings.endpoint, clock or SystemClock()),
+                _with_pauses(exporter, settings.endpoint, clock or SystemClock()),
                 schedule_delay_millis=2000,
                 export_timeout_millis=self._timeout_ms,
             )
@@ -168,26 +168,26 @@ def _extracted(parent: str) -> Any:
     return TraceContextTextMapPropagator().extract({"traceparent": parent}, Context())
 
 
-def _attributes(told: Mapping[str, object]) -> dict[str, Any]:
+def _attributes(given: Mapping[str, object]) -> dict[str, Any]:
     plain = (str, bool, int, float)
     return {
         f"nutria.{name}" if "." not in name else name: value
         if isinstance(value, plain)
         else str(value)
-        for name, value in told.items()
+        for name, value in given.items()
         if value not in (None, "")
     }
 
 
-def _patient(exporter: Any, endpoint: str, clock: Clock) -> Any:
-    """The exporter, which after a failure rests for a while."""
+def _with_pauses(exporter: Any, endpoint: str, clock: Clock) -> Any:
+    """Wraps the exporter so that it pauses for a while after a failure."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-    class Patient(SpanExporter):
-        _rests_until = float("-inf")
+    class PausingExporter(SpanExporter):
+        _paused_until = float("-inf")
 
         def export(self, spans: Any) -> Any:
-            if clock.monotonic() < self._rests_until:
+            if clock.monotonic() < self._paused_until:
                 return SpanExportResult.FAILURE
             try:
                 result = exporter.export(spans)
@@ -195,7 +195,7 @@ def _patient(exporter: Any, endpoint: str, clock: Clock) -> Any:
                 result = SpanExportResult.FAILURE
             if result is not SpanExportResult.SUCCESS:
                 _log.warning("%s takes no spans; they are dropped for a while", endpoint)
-                self._rests_until = clock.monotonic() + _SILENCE_S
+                self._paused_until = clock.monotonic() + _SILENCE_S
             return result
 
         def shutdown(self) -> None:
@@ -204,4 +204,4 @@ def _patient(exporter: Any, endpoint: str, clock: Clock) -> Any:
         def force_flush(self, timeout_millis: int = 30_000) -> bool:
             return True
 
-    return Patient()
+    return PausingExporter()

@@ -6,7 +6,7 @@ import pickle
 from typing import Any, ClassVar, Generic, TypeVar
 
 from crawl.config import Config, Property
-from crawl.interfaces.registry import Resolved
+from crawl.interfaces.registry import ResolvedPlugin
 
 Plugin = TypeVar("Plugin")
 
@@ -34,7 +34,7 @@ class PluginContract(Generic[Plugin]):
         self.plugin_class(config)  # the driver reads the rule files
         name = f"{self.plugin_class.__module__}:{self.plugin_class.__qualname__}"
         resolved, travelled = pickle.loads(
-            pickle.dumps((Resolved(self.interface, name, name), config))
+            pickle.dumps((ResolvedPlugin(self.interface, name, name), config))
         )
         plugin: Plugin = resolved.build(travelled)
         return plugin

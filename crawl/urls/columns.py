@@ -46,15 +46,17 @@ class ColumnBytes:
         return bool((self.data == ord(byte)).any())
 
 
-def column_bytes(urls: pa.Array) -> ColumnBytes:
+def column_bytes(urls: pa.Array[Any]) -> ColumnBytes:
     """The bytes of a string (or large_string) column; a null row has none that count."""
     wide = pa.types.is_large_string(urls.type)
     _, offset_buffer, data_buffer = urls.buffers()
     if len(urls) == 0 or offset_buffer is None:
         return ColumnBytes(np.zeros(0, np.uint8), np.zeros(len(urls) + 1, np.int64))
-    offsets: Integers = np.frombuffer(offset_buffer, np.dtype(np.int64 if wide else np.int32))
+    offsets: Integers = np.frombuffer(memoryview(offset_buffer), np.int64 if wide else np.int32)
     offsets = offsets[urls.offset : urls.offset + len(urls) + 1]
     first, last = int(offsets[0]), int(offsets[-1])
     if data_buffer is None:
         return ColumnBytes(np.zeros(0, np.uint8), offsets - first)
-    return ColumnBytes(np.frombuffer(data_buffer, np.uint8)[first:last], offsets - first)
+    return ColumnBytes(
+        np.frombuffer(memoryview(data_buffer), np.uint8)[first:last], offsets - first
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -61,7 +61,7 @@ def domain_of(url: str) -> str | None:
     return registered_domain(host) if host else None
 
 
-def domains_of(hosts: pa.Array) -> pa.Array:
+def domains_of(hosts: pa.Array[Any]) -> pa.Array[Any]:
     """`registered_domain` for a column of hosts, at the price of its distinct hosts."""
     distinct = hosts.dictionary_encode()
     names = pa.array(

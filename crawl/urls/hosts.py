@@ -6,6 +6,8 @@ distinct beginnings are parsed. The answer is `host_of`'s for every row.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,7 +19,7 @@ from crawl.urls.parse import host_of
 _BEGINNING = r"^(?P<beginning>(?:https?|ftp)://[^/?#\\\x00-\x20]+[/?#\\])"
 
 
-def hosts_of(urls: pa.Array) -> pa.Array:
+def hosts_of(urls: pa.Array[Any]) -> pa.Array[Any]:
     """The host of each URL of a string column, as `host_of` tells it; null for none."""
     beginnings = pc.struct_field(pc.extract_regex(urls, _BEGINNING), "beginning")
     distinct = beginnings.dictionary_encode()
@@ -26,5 +28,7 @@ def hosts_of(urls: pa.Array) -> pa.Array:
     open_rows = pc.and_(pc.is_null(beginnings), pc.is_valid(urls))
     if not pc.any(open_rows).as_py():
         return hosts
-    parsed = pa.array([host_of(text) for text in urls.filter(open_rows).to_pylist()], pa.string())
-    return pc.replace_with_mask(hosts, open_rows, parsed)
+    unmatched: list[Any] = urls.filter(open_rows).to_pylist()
+    parsed = pa.array([host_of(text) for text in unmatched], pa.string())
+    filled: pa.Array[Any] = pc.replace_with_mask(hosts, open_rows, parsed)
+    return filled

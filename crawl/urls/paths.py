@@ -7,6 +7,7 @@ is at least the same cut in both forms.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +22,7 @@ def path_and_query(url: str) -> tuple[str, str] | None:
     return (found["path"], found["query"]) if found else None
 
 
-def paths_and_queries(urls: pa.Array) -> tuple[pa.Array, pa.Array]:
+def paths_and_queries(urls: pa.Array[Any]) -> tuple[pa.Array[Any], pa.Array[Any]]:
     """`path_and_query` of a column; null where the row form has None."""
     found = pc.extract_regex(urls, _CUT)
     return pc.struct_field(found, "path"), pc.struct_field(found, "query")

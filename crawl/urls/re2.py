@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -87,7 +88,7 @@ def _required(nodes: Iterable[tuple[Any, Any]]) -> Iterator[str]:
                 yield from _required(argument[2])
 
 
-def is_plain(urls: pa.Array) -> pa.Array:
+def is_plain(urls: pa.Array[Any]) -> pa.Array[Any]:
     """Where a translated expression may be believed; null for null."""
     ascii_only = pc.string_is_ascii(urls)
     if not column_bytes(urls).contains("\n"):
@@ -112,10 +113,11 @@ class ColumnSearch:
         except pa.ArrowInvalid:
             return None
 
-    def found(self, urls: pa.Array) -> pa.Array:
+    def found(self, urls: pa.Array[Any]) -> pa.Array[Any]:
         """True where any of the expressions is found; believe it where `is_plain`."""
         if not self._merged:
-            return pc.and_not(pc.is_valid(urls), True)
+            nowhere: pa.Array[Any] = pa.array(np.zeros(len(urls), np.bool_))
+            return nowhere
         result = pc.match_substring_regex(urls, self._merged[0])
         for expression in self._merged[1:]:
             result = pc.or_(result, pc.match_substring_regex(urls, expression))

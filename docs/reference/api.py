@@ -78,7 +78,7 @@ def _named_in(each: Any) -> Iterator[type]:
     for word in re.findall(r"\w+", " ".join(texts)):
         kind = names.get(word)
         if inspect.isclass(kind) and kind.__module__.startswith("crawl.facade") | (
-            word in ("Table", "RoundDone")
+            word in ("Table", "RoundResult")
         ):
             yield kind
 

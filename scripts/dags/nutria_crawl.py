@@ -35,7 +35,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 # for an Airflow that has no Nutria; one that has it uses its own
 sys.path.append(str(CHECKOUT))
 
-from crawl.rounds import NOTHING_MORE, CrawlParams, RoundOptions, Task, graph_of  # noqa: E402
+from crawl.rounds import NOTHING_MORE, CrawlParams, RoundOptions, Task, task_graph  # noqa: E402
 
 FLAVOUR = os.environ.get("NUTRIA_FLAVOUR", "command")
 MAX_ROUNDS = int(os.environ.get("NUTRIA_MAX_ROUNDS", "10"))
@@ -102,12 +102,12 @@ PARAMS = {
 
 def command(step: str, number: int, params: CrawlParams) -> str:
     """What a shell is given."""
-    return shlex.join([*PROGRAM, *Task(step, number).words(params)])
+    return shlex.join([*PROGRAM, *Task(step, number).command_line(params)])
 
 
 def arguments(step: str, number: int, params: CrawlParams) -> list[str]:
     """What a job is given: its name stands for the phase, and spark-submit knows the master."""
-    _, *words = Task(step, number).words({**params, "master": None})
+    _, *words = Task(step, number).command_line({**params, "master": None})
     return words
 
 
@@ -184,7 +184,7 @@ with DAG(
 ) as dag:
     groups = {}
     operators = []
-    for task in graph_of(MAX_ROUNDS):
+    for task in task_graph(MAX_ROUNDS):
         if task.group is None:
             operators.append(operator_of(task))
             continue

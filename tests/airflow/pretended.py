@@ -91,7 +91,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch, **environment: str) -> Parsed:
 
     for name in [name for name in sys.modules if name.partition(".")[0] == "airflow"]:
         monkeypatch.delitem(sys.modules, name)
-    for name, content in {
+    modules: dict[str, dict[str, Any]] = {
         "airflow": {},
         "airflow.sdk": {"DAG": DAG, "Param": param, "TaskGroup": Group, "chain": chain},
         "airflow.sdk.exceptions": {
@@ -102,7 +102,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch, **environment: str) -> Parsed:
         "airflow.providers.apache.spark.operators.spark_submit": {
             "SparkSubmitOperator": SparkSubmitOperator
         },
-    }.items():
+    }
+    for name, content in modules.items():
         module = ModuleType(name)
         vars(module).update(content)
         monkeypatch.setitem(sys.modules, name, module)

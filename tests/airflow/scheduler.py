@@ -50,17 +50,19 @@ class Airflow:
         }
         self("db", "migrate", limit_s=INSTALL_S)
 
-    def __call__(self, *arguments: str, limit_s: float = RUN_S, **more: str) -> str:
+    def __call__(
+        self, *arguments: str, limit_s: float = RUN_S, environment: Mapping[str, str] | None = None
+    ) -> str:
         """What the command printed."""
         command = [str(ROOT / "scripts" / "airflow"), *arguments]
-        return run(command, {**self.environment, **more}, limit_s)
+        return run(command, {**self.environment, **(environment or {})}, limit_s)
 
     def crawls(
         self, params: Mapping[str, Any], flavour: str = "command", **more: str
     ) -> dict[str, str]:
         """The states of a run's tasks at its end."""
-        told = ("dags", "test", "nutria_crawl", "--conf", json.dumps(params))
-        said = self(*told, NUTRIA_FLAVOUR=flavour, **more)
+        command = ("dags", "test", "nutria_crawl", "--conf", json.dumps(params))
+        said = self(*command, environment={"NUTRIA_FLAVOUR": flavour, **more})
         with sqlite3.connect(self._home / "airflow.db") as database:
             (newest,) = database.execute("select max(id) from dag_run").fetchone()
             (state,) = database.execute(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawl.rounds import NOTHING_MORE, CrawlParams, RoundOptions, graph_of
+from crawl.rounds import NOTHING_MORE, CrawlParams, RoundOptions, task_graph
 from tests.airflow.pretended import DAG_FILE, AirflowException, AirflowSkipException, parsed
 
 PHASES = ("generate", "fetch", "parse", "updatedb")
@@ -42,7 +42,7 @@ def test_a_task_a_phase_a_round_one_after_the_other(
     monkeypatch: pytest.MonkeyPatch, flavour: str
 ) -> None:
     found = parsed(monkeypatch, NUTRIA_FLAVOUR=flavour, NUTRIA_MAX_ROUNDS="3")
-    assert found.order == [task.name for task in graph_of(3)]
+    assert found.order == [task.name for task in task_graph(3)]
     assert found.order[-1] == "round_3.updatedb"
     assert set(found.operators) == set(found.order)
     rules = {name: task.options["trigger_rule"] for name, task in found.operators.items()}
@@ -81,10 +81,10 @@ def test_a_folder_that_would_be_another_for_each_task_is_refused(
 
 def test_commands_are_quoted_for_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     found = parsed(monkeypatch, NUTRIA_COMMAND="nice /opt/crawl")
-    for task in graph_of(10):
+    for task in task_graph(10):
         line = found.rendered(task.name, asked())
         assert shlex.split(line)[:2] == ["nice", "/opt/crawl"]
-        words = task.words(asked())  # type: ignore[arg-type]
+        words = task.command_line(asked())  # type: ignore[arg-type]
         assert shlex.split(line)[2:] == words
         assert found.operators[task.name].options["skip_on_exit_code"] == NOTHING_MORE
     assert "'it'\"'\"'s; rm -rf b'" in found.rendered("inject", asked())
@@ -95,13 +95,13 @@ def test_jobs_get_the_same_words_but_the_master(monkeypatch: pytest.MonkeyPatch)
     found = parsed(monkeypatch, NUTRIA_FLAVOUR="spark-submit", NUTRIA_PY_FILES="nutria.zip")
     # a list, not its text
     assert found.dag["render_template_as_native_obj"]
-    for task in graph_of(10):
+    for task in task_graph(10):
         options = found.operators[task.name].options
         assert Path(options["application"]) == DAG_FILE.parents[2] / "jobs" / f"{task.step}.py"
         assert Path(options["application"]).is_file()
         assert options["conn_id"] == "spark_default"
         assert options["py_files"] == "nutria.zip"
-        words = task.words(asked(master=None))  # type: ignore[arg-type]
+        words = task.command_line(asked(master=None))  # type: ignore[arg-type]
         assert found.rendered(task.name, asked()) == words[1:]
 
 

@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 def test_two_rounds_and_what_to_try_next(crawl: Caller, tmp_path: Path) -> None:
-    from crawl.rounds.state import segments_found
+    from crawl.rounds.state import segment_states
 
     answer = crawl("demo", tmp_path / "demo")
     assert answer.code == 0, answer.err
     directory = CrawlDir(str(tmp_path / "demo"))
-    stages = [segment.stage for segment in segments_found(directory)]
+    stages = [segment.stage for segment in segment_states(directory)]
     assert stages == [Stage.UPDATED] * ROUNDS
     statuses = {datum.status for datum in records_of(directory).values()}
     assert {Status.DB_FETCHED, Status.DB_UNFETCHED, Status.DB_GONE} <= statuses

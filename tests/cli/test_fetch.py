@@ -13,7 +13,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.phases import fetch
 from crawl.phases.fetch import FetchResult
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from crawl.storage.segments import FETCH
 from crawl.synthetic.web import Settings, Web, WebServer, concurrency, running
 from tests.cli.calling import Caller
@@ -108,7 +108,7 @@ def test_a_segment_that_is_being_fetched_is_refused(
 ) -> None:
     directory, name = listed(str(tmp_path / "c"), server.web.urls())
     folder = directory.segments.segment(name).folder
-    with held(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+    with hold_lock(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
         answer = crawl("fetch", directory.address, "--conf", conf)
         assert answer.code == 3
         assert "is locked: fetch by" in answer.err

@@ -19,7 +19,7 @@ from crawl.phases import parse
 from crawl.phases.parse import PROGRESS, ParseOptions, pages_done
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from crawl.storage.segments import Segment
 from crawl.telemetry.progress import ProgressDisplay
 from crawl.testing.clock import ManualClock
@@ -131,7 +131,7 @@ def test_a_long_task_tells_how_far_it_is(
 def test_another_shell_can_ask(crawl: Caller, directory: CrawlDir, segment: Segment) -> None:
     make_crawldb(directory.address, {"http://h0.org/": datum()})
     segment.folder.write(f"{PROGRESS}/00000-4", b"")
-    with held(segment.folder, "parse", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+    with hold_lock(segment.folder, "parse", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
         (row,) = crawl("status", directory.address, "--json").json
     assert row["state"].startswith("parse on ")
     assert row["progress"] == "4 of 5 pages"

@@ -8,7 +8,7 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from tests.cli.calling import Caller
 from tests.phases.made import records_of, urls_of
 
@@ -59,7 +59,7 @@ def test_a_crawl_from_seeds_to_segments(crawl: Caller, tmp_path: Path) -> None:
 
 def test_a_locked_crawldb_is_refused_with_its_owner(crawl: Caller, made: str) -> None:
     folder = CrawlDir(made).crawldb.folder
-    with held(folder, "updatedb", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+    with hold_lock(folder, "updatedb", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
         answer = crawl("generate", made)
         assert answer.code == 3
         assert "is locked: updatedb by" in answer.err

@@ -12,7 +12,7 @@ from crawl.model.status import Status
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.lock import LOCK_NAME, held
+from crawl.storage.lock import LOCK_NAME, hold_lock
 from tests.cli.calling import Caller
 from tests.parsing.small_parsers import content
 from tests.phases.fetched import NAME, fetched_segment
@@ -34,7 +34,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def refused(crawl: Caller, locked: Folder, *line: object) -> None:
     """While the folder is locked; and not when it is free, or forced."""
-    with held(locked, "gc", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+    with hold_lock(locked, "gc", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
         answer = crawl(*line)
         assert (answer.code, answer.out) == (3, "")
         assert answer.err.startswith(f"crawl: {locked.address} is locked: gc by ")

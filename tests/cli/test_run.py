@@ -14,7 +14,7 @@ from crawl.phases import fetch, generate
 from crawl.phases.fetch import FetchResult
 from crawl.rounds import STOP_FILE
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import write_conf
@@ -161,7 +161,7 @@ class TestOnSpark:
     ) -> None:
         directory, name = listed(str(tmp_path / "c"), server.web.seeds())
         segment = directory.segments.segment(name)
-        with held(segment.folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+        with hold_lock(segment.folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
             answer = crawl("run", directory.address, "--conf", conf, "--quiet")
             assert (answer.code, answer.out) == (3, "")
             assert "is locked: fetch by" in answer.err

@@ -10,7 +10,7 @@ from crawl.fetcher.task import PROGRESS
 from crawl.phases import updatedb
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE, PartFile, PartManifest
 from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
@@ -100,7 +100,9 @@ def test_during_a_fetch(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
     segment = directory.segments.segment(name)
     parts = [file.part for file in segment.require(GENERATE).files]
     assert parts == [0, 1]
-    with held(segment.folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60) as lock:
+    with hold_lock(
+        segment.folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60
+    ) as lock:
         state = row(crawl, directory)
         assert state["state"] == f"fetch on {lock.owner.host}"
         assert str(state["progress"]).startswith("0 of 20 URLs")
@@ -122,7 +124,7 @@ def test_what_is_being_told_at_this_moment_is_left_out(
 ) -> None:
     directory, name = made
     folder = directory.segments.segment(name).folder
-    with held(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+    with hold_lock(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
         tell(directory, name, 0, told(0, 3))
         tell(directory, name, 1, torn)
         assert str(row(crawl, directory)["progress"]).startswith("3 of 20 URLs")
@@ -131,7 +133,7 @@ def test_what_is_being_told_at_this_moment_is_left_out(
 def test_the_lock_of_the_dead_is_no_fetch(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
     directory, name = made
     folder = directory.segments.segment(name).folder
-    with held(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60) as lock:
+    with hold_lock(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60) as lock:
         left = json.loads(folder.read("LOCK") or b"")
         assert left["token"] == lock.owner.token
     folder.write("LOCK", json.dumps({**left, "process_started": "0"}).encode())

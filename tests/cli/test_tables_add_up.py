@@ -21,14 +21,14 @@ from crawl.facade.results import phase_result
 from crawl.model.status import Status
 from crawl.phases import updatedb
 from crawl.phases.updatedb import UpdateDbOptions
-from crawl.rounds import Loop
-from crawl.rounds.results import RoundDone
+from crawl.rounds import LoopOptions
+from crawl.rounds.results import RoundResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from tests.examples import scaled
 from tests.phases.made import NOW, datum, make_crawldb, make_segment
+from tests.phases.round_loops import SetClock, turn
 from tests.phases.scripted_web import PLAYED, Scene, Script
-from tests.phases.walks import SetClock, turn
 from tests.phases.webs import fetched
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ def _always(scene: Scene, now: int) -> Scene:
 
 def crawled(
     folder: Path, pages: dict[str, Scene], rounds: int, **more: Any
-) -> tuple[CrawlDir, tuple[RoundDone, ...]]:
+) -> tuple[CrawlDir, tuple[RoundResult, ...]]:
     folder.mkdir(exist_ok=True)
     clock = SetClock(NOW)
     played: dict[str, Callable[[int], Scene]] = {
@@ -74,7 +74,7 @@ def crawled(
     directory = CrawlDir(str(folder / "crawl"))
     try:
         walked = turn(
-            directory, config, clock, Loop(rounds), seeds=(str(seeds),), parts=1, threads=1
+            directory, config, clock, LoopOptions(rounds), seeds=(str(seeds),), parts=1, threads=1
         )
     finally:
         del PLAYED[str(folder)]

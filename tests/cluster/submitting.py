@@ -133,7 +133,10 @@ class Site:
             [
                 *(SPARK / "bin" / "spark-submit", "--master", cluster.master),
                 *("--py-files", f"{self.package.code},{self.plugins}", *archives, *options),
-                *(ROOT / "jobs" / f"{job}.py", "crawl", *words, "--conf", "conf"),
+                ROOT / "jobs" / f"{job}.py",
+                "crawl",
+                *words,
+                *("--conf", "conf"),
             ],
             self.folder,
             bare_environment(self.folder),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.config import Change, Config, file, integer, load
+from crawl.config import ChangedProperty, Config, file, integer, load
 from crawl.config.properties import (
     DB_INJECTOR_UPDATE,
     FETCHER_SERVER_DELAY,
@@ -70,8 +70,8 @@ def test_changed_names_what_differs_from_the_default() -> None:
         {"fetcher.server.delay": "500ms", "generate.max.count": -1, "some.plugin": [1]}
     )
     assert config.changed() == (
-        Change("fetcher.server.delay", 0.5, "code"),
-        Change("some.plugin", [1], "code"),
+        ChangedProperty("fetcher.server.delay", 0.5, "code"),
+        ChangedProperty("some.plugin", [1], "code"),
     )
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from crawl.config.load import load
-from crawl.config.nutch_names import _FAMILIES, NUTCH_NAMES, in_place_of
+from crawl.config.nutch_names import _FAMILIES, NUTCH_NAMES, nutch_replacement
 from crawl.config.properties import CORE
 from crawl.declared import declared_properties
 from crawl.errors import ConfigError
@@ -46,5 +46,5 @@ def test_the_answer_is_told_instead_of_the_nearest_spelling(name: str, told: str
 
 
 def test_a_typo_is_still_a_typo() -> None:
-    assert in_place_of("fetcher.server.dealy") == ""
+    assert nutch_replacement("fetcher.server.dealy") == ""
     assert load(["indexer.score.power=2"], environ={}, extra=declared_properties) is not None

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from crawl.config import Config, duration, integer, number, words
+from crawl.config import Config, duration, integer, number, string_list
 from crawl.errors import ConfigError
 
 DELAY = duration("a.delay", 5, "A delay.", unit="s")
@@ -48,5 +48,5 @@ def test_no_value_breaks_the_line(value: object) -> None:
 def test_unit_and_pickling() -> None:
     assert DELAY.unit == "s"
     assert integer("a.size", 1, "A.", unit="rows").unit == "rows"
-    for prop in (DELAY, LEAST, words("a.words", ("b",), "Words.")):
+    for prop in (DELAY, LEAST, string_list("a.words", ("b",), "Words.")):
         assert pickle.loads(pickle.dumps(prop)) == prop

@@ -12,8 +12,8 @@ from configparser import ConfigParser
 from pathlib import Path
 
 import click
-from crawl.cli.common.nutch_syntax import check_nutch_syntax
 
+from crawl.cli.common.nutch_syntax import check_nutch_syntax
 from crawl.cli.main import COMMANDS, main
 from crawl.cli.main import crawl as program
 from crawl.errors import CrawlError

@@ -157,17 +157,19 @@ class Shell:
         """Holds exit codes and outputs against what the page says."""
         failed: list[tuple[int, str, str]] = []
         for line in (self.folder / ".failed").read_text().splitlines():
-            number, _, rest = line.partition(":")
-            if number.isdigit():  # the other lines are the rest of a command of several
+            digits, _, rest = line.partition(":")
+            if digits.isdigit():  # the other lines are the rest of a command of several
                 code, _, command = rest.partition(":")
-                failed.append((int(number), code, command))
+                failed.append((int(digits), code, command))
         for number, block in enumerate(blocks):
             if block.is_shell:
                 expected = [match[1] for match in _EXPECTED.finditer(block.text)]
-                found = [code for at, code, _ in failed if at == number]
+                found = [code for block_number, code, _ in failed if block_number == number]
                 if found != expected:
                     commands = [
-                        f"{code}: {command}" for at, code, command in failed if at == number
+                        f"{code}: {command}"
+                        for block_number, code, command in failed
+                        if block_number == number
                     ]
                     self.faults.append(f"{block.place}: exit codes {commands}, said: {expected}")
             if block.language == "console":

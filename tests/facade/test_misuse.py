@@ -14,7 +14,7 @@ from crawl.errors import Locked, NoSnapshot, UsageError
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.lock import LOCK_NAME, held
+from crawl.storage.lock import LOCK_NAME, hold_lock
 from tests.parsing.small_parsers import content
 from tests.phases.fetched import fetched_segment
 from tests.phases.made import datum, make_crawldb
@@ -125,7 +125,7 @@ def test_a_closed_handle_refuses_every_method(web: crawl.Crawl, method: str) -> 
 
 
 def refused(folder: Folder, use: Callable[[], object]) -> None:
-    with held(folder, "gc", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
+    with hold_lock(folder, "gc", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
         with pytest.raises(Locked, match="is locked: gc by ") as error:
             use()
         one_line(error)

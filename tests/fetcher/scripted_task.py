@@ -14,7 +14,7 @@ from crawl.config import Config
 from crawl.fetcher.task import FetchTaskResult, FetchTaskSpec, fetch_part
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
-from crawl.interfaces.registry import Resolved
+from crawl.interfaces.registry import ResolvedPlugin
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.records import to_records
@@ -25,7 +25,7 @@ from crawl.storage.segments import FETCH, GENERATE
 from tests.phases.webs import listed
 
 Answer = Response | Failure
-PLUGIN = Resolved("protocol", "scripted", "tests.fetcher.scripted_task:ScriptedProtocol")
+PLUGIN = ResolvedPlugin("protocol", "scripted", "tests.fetcher.scripted_task:ScriptedProtocol")
 
 
 class Death(BaseException):

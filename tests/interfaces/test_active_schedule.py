@@ -28,7 +28,7 @@ TABLE = to_table(
 class ByRow(DefaultFetchSchedule):
     """Asks the URL."""
 
-    should_fetch_batch = FetchSchedule.should_fetch_batch
+    should_fetch_batch: Any = FetchSchedule.should_fetch_batch
 
     def should_fetch(self, url: str, datum: CrawlDatum, now: int) -> bool:
         if url.endswith("bad"):
@@ -39,7 +39,7 @@ class ByRow(DefaultFetchSchedule):
 class ByColumn(DefaultFetchSchedule):
     answer: Any = None
 
-    def should_fetch_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def should_fetch_batch(self, datums: pa.Table, now: int) -> Any:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer

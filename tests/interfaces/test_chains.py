@@ -55,7 +55,7 @@ class Shortening(Plugin, URLNormalizer):
     def normalize(self, url: str, scope: Scope) -> str | None:
         return url.removesuffix("x")
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return pc.invert(pc.ends_with(urls, "x"))
 
 
@@ -65,14 +65,14 @@ class Raising(Plugin, URLNormalizer):
 
 
 class RaisingByColumn(Shortening):
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         raise RuntimeError("no columns today")
 
 
 class Lying(Shortening):
     """Answers for one row, whatever the column."""
 
-    def leaves_alone(self, urls: pa.Array, scope: Scope) -> pa.Array | None:
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return pa.array([True])
 
 
@@ -94,8 +94,9 @@ class NoSecrets(Plugin, URLFilter):
     def rejection(self, url: str) -> str | None:
         return "secret" if "secret" in url else None
 
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
-        return pc.if_else(pc.match_substring(urls, "s"), None, True)
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
+        answer: pa.Array[Any] = pc.if_else(pc.match_substring(urls, "s"), None, True)
+        return answer
 
 
 class RaisingFilter(Plugin, URLFilter):
@@ -104,7 +105,7 @@ class RaisingFilter(Plugin, URLFilter):
 
 
 class RaisingFilterByColumn(NoGifs):
-    def accepts_batch(self, urls: pa.Array) -> pa.Array | None:
+    def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         raise RuntimeError("no columns today")
 
 

@@ -27,7 +27,7 @@ TABLE = to_table((f"http://a/{n}", "a", replace(PAGE, retries=n)) for n in range
 
 
 class ByRow(DefaultFetchSchedule):
-    initialize_batch = FetchSchedule.initialize_batch
+    initialize_batch: Any = FetchSchedule.initialize_batch
 
     def initialize(self, url: str, datum: CrawlDatum, now: int) -> CrawlDatum:
         if url.endswith("1"):
@@ -52,7 +52,7 @@ class Urgent(DefaultFetchSchedule):
     def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
         return 2.0
 
-    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array:
+    def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         return pa.array([2.0] * datums.num_rows)
 
 

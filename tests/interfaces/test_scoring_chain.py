@@ -30,7 +30,7 @@ class AddsOne(ScoringFilter):
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
         return value + 1
 
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
+    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> pa.Array[Any]:
         return pc.add(values, 1.0)
 
 
@@ -59,14 +59,14 @@ class Raises(ScoringFilter):
 
 
 class RaisesByColumn(ScoringFilter):
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
+    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> pa.Array[Any]:
         raise ValueError
 
 
 class AnswersNonsense(ScoringFilter):
     answer: Any = None
 
-    def sort_values(self, datums: pa.Table, values: pa.Array) -> pa.Array:
+    def sort_values(self, datums: pa.Table, values: pa.Array[Any]) -> Any:
         return self.answer
 
 

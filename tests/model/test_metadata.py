@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -19,18 +21,19 @@ slices = st.tuples(st.integers(0, 4), st.integers(0, 8))
 Rows = list[dict[str, str]]
 
 
-def column_of(dicts: Rows) -> pa.Array:
+def column_of(dicts: Rows) -> pa.Array[Any]:
     return pa.array([list(entries.items()) for entries in dicts], METADATA)
 
 
-def cut(dicts: Rows, where: tuple[int, int]) -> tuple[Rows, pa.Array]:
+def cut(dicts: Rows, where: tuple[int, int]) -> tuple[Rows, pa.Array[Any]]:
     """A slice of the column that still lies in the whole column's buffers."""
     start, length = where
     return dicts[start : start + length], column_of(dicts).slice(start, length)
 
 
-def as_dicts(column: pa.Array) -> Rows:
-    return [dict(entries) for entries in column.to_pylist()]
+def as_dicts(column: pa.Array[Any]) -> Rows:
+    maps: list[Any] = column.to_pylist()
+    return [dict(entries) for entries in maps]
 
 
 @given(rows, slices, keys)
@@ -66,7 +69,8 @@ def test_with_entry(
         {**entries, key: value} if wanted else entries
         for entries, wanted in zip(expected, chosen, strict=True)
     ]
-    assert all(len(entries) == len(dict(entries)) for entries in changed.to_pylist())
+    maps: list[Any] = changed.to_pylist()
+    assert all(len(entries) == len(dict(entries)) for entries in maps)
     assert lookup(changed, key).to_pylist() == [
         value if wanted else entries.get(key)
         for entries, wanted in zip(expected, chosen, strict=True)

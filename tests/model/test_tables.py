@@ -39,6 +39,6 @@ def test_schema_and_ddl_say_the_same_of_each_column(table: Table) -> None:
 
 
 def test_every_type_of_a_column_can_be_rendered() -> None:
-    types = [pa.int64(), pa.float64(), pa.bool_()]
+    types: list[pa.DataType] = [pa.int64(), pa.float64(), pa.bool_()]
     table = Table("t", tuple(Column(f"c{i}", each, "") for i, each in enumerate(types)))
     assert table.spark_ddl == "c0 BIGINT NOT NULL, c1 DOUBLE NOT NULL, c2 BOOLEAN NOT NULL"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+from crawl.storage.filesystems.local_files import unfinished
 from crawl.storage.folder import Folder
-from crawl.storage.local_files import unfinished
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["tests.phases.warm"])

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from crawl.model.arrow import strings
 from crawl.model.status import Status
-from crawl.rounds import RoundOptions, next_step, round_of
-from crawl.rounds.state import segments_found
+from crawl.rounds import RoundOptions, build_round, next_step
+from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH, PARSE_DATA, PARSED, Segment
@@ -185,7 +185,7 @@ def _due(directory: CrawlDir) -> str:
     """The phase that a crawl died in: the one that is due."""
     if directory.crawldb.current() is None:
         return "inject"
-    return next_step(segments_found(directory), round_of(RoundOptions())).step.name
+    return next_step(segment_states(directory), build_round(RoundOptions())).step.name
 
 
 def _audit(tally: Tally, directory: CrawlDir, server: WebServer, kills: int) -> None:

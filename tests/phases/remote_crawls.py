@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from crawl.model.datum import CrawlDatum
-from crawl.rounds import Loop
+from crawl.rounds import LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
 from tests.phases.round_jobs import HoursLater, rounds_by
+from tests.phases.round_loops import SetClock, turn
 from tests.phases.test_rounds import parses_of, timeless
 from tests.phases.test_rounds_kill import assert_each_page_once
 from tests.phases.test_rounds_kill import timeless as without_times
-from tests.phases.walks import SetClock, turn
 from tests.phases.webs import web_config
 
 DAY = 86_400_000
@@ -56,7 +56,7 @@ def crawled(address: str, seeds: str, web: Web) -> CrawlDir:
     for number in range(2):
         clock.set(NOW + number * DAY)
         walked = turn(
-            directory, config, clock, Loop(1), seeds=(seeds,) if number == 0 else (), parts=2
+            directory, config, clock, LoopOptions(1), seeds=(seeds,) if number == 0 else (), parts=2
         )
         assert len(walked.rounds) == 1
     return directory

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from crawl.clock import Clock, SystemClock
-from crawl.rounds import UNBOUNDED, Loop
-from crawl.rounds.results import Walked
+from crawl.rounds import UNBOUNDED, LoopOptions
+from crawl.rounds.results import LoopResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
-from tests.phases.walks import turn
+from tests.phases.round_loops import turn
 from tests.phases.webs import web_config
 
 
@@ -40,11 +40,11 @@ def run_following_rounds(
         fetcher__follow__outlinks__depth=2 if links else 0,
     )
     clock = HoursLater(hours)
-    loop = Loop(UNBOUNDED)
+    loop = LoopOptions(UNBOUNDED)
     turn(CrawlDir(address), config, clock, loop, seeds=(seeds,), parts=2, top_n=12)
 
 
-def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> Walked:
+def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> LoopResult:
     """Rounds of a few URLs until nothing is due."""
     directory = CrawlDir(address)
     config = web_config(
@@ -59,7 +59,7 @@ def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> Wal
         directory,
         config,
         clock,
-        Loop(UNBOUNDED),
+        LoopOptions(UNBOUNDED),
         seeds=(seeds,),
         parts=2,
         top_n=10,

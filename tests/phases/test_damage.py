@@ -15,7 +15,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import CrawlError, NothingToDo
 from crawl.rounds import Stage
-from crawl.rounds.state import segments_found
+from crawl.rounds.state import segment_states
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair
@@ -39,7 +39,7 @@ class Shop:
         self.config = config
         self.seeds = seeds
         self.records = set(records_of(CrawlDir(str(root))))
-        self.stages = segments_found(CrawlDir(str(root)))
+        self.stages = segment_states(CrawlDir(str(root)))
         self.answers: dict[str, Answer] = {}
 
     @property
@@ -116,7 +116,7 @@ def test_a_file_and_its_copy_damaged(shop: Shop, tmp_path: Path) -> None:
                 with suppress(NothingToDo):
                     commands(shop.config, shop.seeds)[step](directory)
             assert shop.records <= set(records_of(directory)), damage
-            assert {state.stage for state in segments_found(directory)} == {Stage.UPDATED}, damage
+            assert {state.stage for state in segment_states(directory)} == {Stage.UPDATED}, damage
 
 
 def read_damaged(shop: Shop, crawl: Caller, place: Path) -> None:
@@ -149,7 +149,7 @@ def find_and_repair(shop: Shop, directory: CrawlDir, damage: Damage) -> None:
     if not lost:
         assert set(records_of(directory)) == shop.records
     if not damage.path.endswith(".parquet") and "/chunks/" not in damage.path:
-        assert segments_found(directory) == shop.stages, "what has a copy costs nothing"
+        assert segment_states(directory) == shop.stages, "what has a copy costs nothing"
     assert records_of(directory).keys() <= shop.records
 
 

@@ -20,13 +20,13 @@ from crawl.model.hosts import UNANSWERED, HostState
 from crawl.model.status import Status
 from crawl.phases import generate, rebucket
 from crawl.phases.generate import GenerateOptions, GenerateResult
-from crawl.rounds import UNBOUNDED, Ending, Loop
+from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from tests.phases.made import DAY, NOW, datum, make_crawldb, make_segment, records_of, urls_of
+from tests.phases.round_loops import Diary, SetClock, turn
 from tests.phases.scripted_web import PLAYED, Scene, Script, ScriptedProtocol
 from tests.phases.troubled import MINUTE, tell_troubles, trouble, update
-from tests.phases.walks import Diary, SetClock, turn
 
 DEAD = [f"http://dead{n % 3}.org/{n}" for n in range(30)]
 LIVE = [f"http://live{n}.org/" for n in range(4)]
@@ -275,10 +275,10 @@ def test_all_live_urls_are_fetched_and_the_crawl_ends(tmp_path: Path) -> None:
     config = half_dead(tmp_path, clock)
     directory, diary = CrawlDir(str(tmp_path / "crawl")), Diary()
     walked = turn(
-        directory, config, clock, Loop(UNBOUNDED),
+        directory, config, clock, LoopOptions(UNBOUNDED),
         seeds=(seeds(tmp_path, 12),), top_n=10, diary=diary,
     )  # fmt: skip
-    assert walked.ending is Ending.NOTHING_DUE
+    assert walked.ending is StopReason.NOTHING_DUE
     found = records_of(directory)
     live = {url: record for url, record in found.items() if "live" in url}
     fetched = [url for url, record in live.items() if record.status is Status.DB_FETCHED]
@@ -306,10 +306,10 @@ def test_hosts_that_say_nothing_are_put_off_and_the_crawl_ends(tmp_path: Path) -
     directory = CrawlDir(str(tmp_path / "crawl"))
     given = (seeds(tmp_path, 6),)
     try:
-        walked = turn(directory, config, clock, Loop(UNBOUNDED), seeds=given, top_n=10)
+        walked = turn(directory, config, clock, LoopOptions(UNBOUNDED), seeds=given, top_n=10)
     finally:
         SilentWeb.over.set()
-    assert walked.ending is Ending.NOTHING_DUE
+    assert walked.ending is StopReason.NOTHING_DUE
     assert walked.hosts_waiting == 6
     silent = {host: state for host, state in states(directory).items() if "hangs" in host}
     assert [state.reason for state in silent.values()] == [UNANSWERED] * 2
@@ -332,16 +332,16 @@ def test_waiting_ends_with_the_first_host_that_may_be_asked(tmp_path: Path) -> N
     pauses = {"http.robots.503.defer.visits.delay": 2000, "fetcher.tail.wait": 0}
     config = half_dead(tmp_path, clock).with_values(pauses)
     directory = CrawlDir(str(tmp_path / "crawl"))
-    turn(directory, config, clock, Loop(UNBOUNDED), seeds=(seeds(tmp_path, 1),))
+    turn(directory, config, clock, LoopOptions(UNBOUNDED), seeds=(seeds(tmp_path, 1),))
     clock.set(NOW + 1000)
 
     class Later(Diary):
-        def waits(self, seconds: float) -> None:
-            super().waits(seconds)
+        def on_wait(self, seconds: float) -> None:
+            super().on_wait(seconds)
             clock.set(clock.now_ms() + round(seconds * 1000))
 
     later = Later()
-    turn(directory, config, clock, Loop(2, wait_s=3600.0), diary=later)
+    turn(directory, config, clock, LoopOptions(2, wait_s=3600.0), diary=later)
     assert later.waited == [pytest.approx(1, abs=0.5)]
     assert later.names == ["generate", "generate", "fetch", "parse", "updatedb"]
     assert states(directory)["refuses0.test"].failures == 2

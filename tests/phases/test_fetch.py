@@ -17,7 +17,7 @@ from crawl.model.status import Status
 from crawl.phases import fetch
 from crawl.phases.fetch import FetchOptions, FetchResult
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import held
+from crawl.storage.lock import hold_lock
 from crawl.storage.segments import CONTENT, FETCH
 from crawl.synthetic.web import (
     Settings,
@@ -159,7 +159,7 @@ def test_what_is_wrong_is_told_before_anything_is_sent(tmp_path: Path, server: W
     config = web_config(server.web)
     folder = directory.segments.segment(name).folder
     with (
-        held(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60),
+        hold_lock(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60),
         pytest.raises(Locked, match="is locked: fetch by"),
     ):
         run(directory, name, config)

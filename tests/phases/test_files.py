@@ -10,12 +10,12 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.status import Status
-from crawl.rounds import UNBOUNDED, Loop
+from crawl.rounds import UNBOUNDED, LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
 from tests.cli.calling import Caller
 from tests.phases.made import records_of
-from tests.phases.walks import Diary, turn
+from tests.phases.round_loops import Diary, turn
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +67,9 @@ def crawl_all(
     listed = folder / "seeds.txt"
     listed.write_text("\n".join(seeds))
     directory = CrawlDir(str(folder / "crawl"))
-    turn(directory, config, SystemClock(), Loop(UNBOUNDED), seeds=(str(listed),), diary=diary)
+    turn(
+        directory, config, SystemClock(), LoopOptions(UNBOUNDED), seeds=(str(listed),), diary=diary
+    )
     return directory, {url: datum.status for url, datum in records_of(directory).items()}
 
 

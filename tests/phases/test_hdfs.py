@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from crawl.storage import hdfs_faults
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.filesystems import hdfs_errors
 from crawl.synthetic.web import WebServer
 from tests.phases.remote_crawls import RemoteCrawlsContract, State, crawled
 from tests.storage import cutting_proxy
@@ -68,7 +68,7 @@ class TestCrawls(RemoteCrawlsContract):
     @pytest.fixture
     def line(self, hdfs: HdfsCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[HdfsLine]:
         # a busy machine starts a node slowly
-        monkeypatch.setattr(hdfs_faults, "KNOWN_S", 600.0)
+        monkeypatch.setattr(hdfs_errors, "KNOWN_S", 600.0)
         with cutting_proxy.running(hdfs.port) as proxy:
             yield HdfsLine(hdfs, proxy)
 

@@ -93,7 +93,7 @@ def test_a_fetch_is_scraped_while_it_runs(crawl: tuple[CrawlDir, str], server: W
     seen: list[Scrape] = []
     done: list[FetchResult] = []
     with observed_command(config, "fetch", directory.address):
-        url = ambient.scraped_at()
+        url = ambient.scrape_address()
         fetching = threading.Thread(target=lambda: done.append(run(directory, name, config)))
         fetching.start()
         while fetching.is_alive():
@@ -157,7 +157,7 @@ def test_hosts_that_have_their_turn_at_the_end_are_counted_too(tmp_path: Path) -
         config = config_of(server)
         with observed_command(config, "fetch", directory.address):
             counters = run(directory, name, config).report.counters
-            last = scrape(ambient.scraped_at())
+            last = scrape(ambient.scrape_address())
         progress = progress_of(directory.segments.segment(name))
     assert counters["robots_elsewhere"] > 0
     assert (

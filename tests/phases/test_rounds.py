@@ -12,14 +12,14 @@ import pytest
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.rounds import Loop
+from crawl.rounds import LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
 from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
+from tests.phases.round_loops import Diary, SetClock, turn
 from tests.phases.round_model import DAY, ROBOTS_SAY_NO, Answer, Model, Record
-from tests.phases.walks import Diary, SetClock, turn
 from tests.phases.webs import AGENT, web_config
 
 pytestmark = pytest.mark.slow(seconds=30)
@@ -94,7 +94,7 @@ def crawled(
             directory,
             config,
             clock,
-            Loop(1),
+            LoopOptions(1),
             seeds=(str(seeds),) if number == 0 else (),
             parts=parts,
             diary=diary,

@@ -11,8 +11,8 @@ import pytest
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.rounds import Ending, RoundOptions, Stage, next_step, round_of
-from crawl.rounds.state import segments_found
+from crawl.rounds import RoundOptions, Stage, StopReason, build_round, next_step
+from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, running
 from tests.phases.fetch_commands import Command, assert_polite, pages_asked, write_conf
@@ -48,7 +48,7 @@ def test_rounds_killed_again_and_again(tmp_path: Path) -> None:
         settings = server.web.settings
         whole = CrawlDir(str(tmp_path / "whole"))
         untouched = rounds_by(HoursLater(0), whole.address, str(seeds), settings)
-        assert untouched.ending is Ending.NOTHING_DUE
+        assert untouched.ending is StopReason.NOTHING_DUE
         assert len(untouched.rounds) >= 3
         expected = timeless(records_of(whole))
         assert len(expected) == 24
@@ -57,7 +57,7 @@ def test_rounds_killed_again_and_again(tmp_path: Path) -> None:
             wreck = CrawlDir(str(tmp_path / f"killed-{writes}"))
             hours = 0
             while run_killed(run_rounds, hours, wreck.address, str(seeds), settings, at=writes):
-                due = next_step(segments_found(wreck), round_of(RoundOptions()))
+                due = next_step(segment_states(wreck), build_round(RoundOptions()))
                 died_in[due.step.name] += 1
                 hours += 1
                 assert hours < 50, "it does not get on"
@@ -84,7 +84,7 @@ def test_run_killed_with_all_its_processes(tmp_path: Path) -> None:
         line = ("run", directory.address, "--until-empty", "--seeds", seeds, "--conf", conf)
 
         def stages() -> list[Stage]:
-            return [segment.stage for segment in segments_found(directory)]
+            return [segment.stage for segment in segment_states(directory)]
 
         def started() -> Command:
             return Command(*line, "--top-n", 25, "--num-fetchers", 2, "--master", "local[2]")

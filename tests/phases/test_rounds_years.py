@@ -12,13 +12,13 @@ import pytest
 
 from crawl.config import Config
 from crawl.model.status import Status
-from crawl.rounds import Loop
+from crawl.rounds import LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.made import NOW, records_of
+from tests.phases.round_loops import SetClock, turn
 from tests.phases.round_model import DAY, Answer, Model, Record
 from tests.phases.scripted_web import PLAYED, Scene, Script, answers_unchanged
 from tests.phases.test_rounds import as_record
-from tests.phases.walks import SetClock, turn
 
 pytestmark = pytest.mark.slow
 
@@ -108,7 +108,7 @@ def test_two_years(tmp_path: Path) -> None:
         before = len(played.asked)
         answers = model.turn(now, seen.visit)
         walked = turn(
-            directory, config, clock, Loop(1), seeds=() if rounds else (str(seeds),), parts=1
+            directory, config, clock, LoopOptions(1), seeds=() if rounds else (str(seeds),), parts=1
         )
         assert len(walked.rounds) == 1
         asked = {url: code for _, url, code in played.asked[before:]}

@@ -7,7 +7,7 @@ import pytest
 
 from crawl.cli.common.output import remark
 from crawl.errors import StorageError
-from crawl.rounds.interrupt import asks_first, terminated_as_interrupted
+from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -21,7 +21,7 @@ def test_the_first_signal_asks_and_the_second_ends(
         times.append(1)
         asked.set()
 
-    with pytest.raises(KeyboardInterrupt), asks_first(ask, "fetch", remark) as interrupted:
+    with pytest.raises(KeyboardInterrupt), stop_on_signal(ask, "fetch", remark) as interrupted:
         assert not interrupted()
         signal.raise_signal(number)
         assert interrupted()
@@ -39,7 +39,7 @@ def test_whoever_holds_what_asking_needs_may_be_interrupted() -> None:
         with held:
             asked.set()
 
-    with asks_first(ask, "fetch", remark):
+    with stop_on_signal(ask, "fetch", remark):
         with held:
             signal.raise_signal(signal.SIGTERM)
         assert asked.wait(10)
@@ -52,7 +52,7 @@ def test_who_cannot_ask_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         tried.set()
         raise StorageError("disk full")
 
-    with asks_first(ask, "fetch", remark):
+    with stop_on_signal(ask, "fetch", remark):
         signal.raise_signal(signal.SIGINT)
         assert tried.wait(10)
         for thread in threading.enumerate():
@@ -64,13 +64,13 @@ def test_who_cannot_ask_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_handlers_come_back() -> None:
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.getsignal(number) for number in numbers]
-    with terminated_as_interrupted(), asks_first(lambda: None, "fetch", remark):
+    with sigterm_interrupts(), stop_on_signal(lambda: None, "fetch", remark):
         assert [signal.getsignal(number) for number in numbers] != before
     assert [signal.getsignal(number) for number in numbers] == before
 
 
 def test_a_termination_is_an_interruption() -> None:
-    with pytest.raises(KeyboardInterrupt), terminated_as_interrupted():
+    with pytest.raises(KeyboardInterrupt), sigterm_interrupts():
         signal.raise_signal(signal.SIGTERM)
 
 
@@ -78,7 +78,7 @@ def test_another_thread_is_left_alone() -> None:
     handlers: list[object] = []
 
     def elsewhere() -> None:
-        with asks_first(lambda: None, "fetch", remark) as interrupted:
+        with stop_on_signal(lambda: None, "fetch", remark) as interrupted:
             handlers.append(signal.getsignal(signal.SIGINT))
             assert not interrupted()
 

@@ -15,15 +15,15 @@ from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo, StorageError
 from crawl.fetcher.task import STOP
 from crawl.phases import fetch, parse, updatedb
-from crawl.rounds import STOP_FILE, UNBOUNDED, Ending, Loop, RoundOptions, Stage
-from crawl.rounds.loop import Walk
-from crawl.rounds.results import Walked
-from crawl.rounds.state import segments_found
+from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, Stage, StopReason
+from crawl.rounds.loop import RoundLoop
+from crawl.rounds.results import LoopResult
+from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, Segment
 from tests.phases.made import DAY, NOW, records_of
+from tests.phases.round_loops import Diary, SetClock
 from tests.phases.scripted_web import PLAYED, Scene, Script
-from tests.phases.walks import Diary, SetClock
 
 pytestmark = pytest.mark.slow
 
@@ -60,30 +60,30 @@ class Played:
         )
 
     def walk(
-        self, loop: Loop, *, seeded: bool = False, diary: Diary | None = None, **more: Any
-    ) -> Walked:
+        self, loop: LoopOptions, *, seeded: bool = False, diary: Diary | None = None, **more: Any
+    ) -> LoopResult:
         usual: dict[str, Any] = {
             "options": RoundOptions(num_fetchers=1, threads=2),
             "resolver": lambda host: None,
             "sleep": self._sleep,
         }
-        walk = Walk(
+        walk = RoundLoop(
             InProcess(),
             self.directory,
             self.config,
             loop=loop,
             clock=self.clock,
-            witness=diary or Diary(),
+            observer=diary or Diary(),
             **{**usual, **more},
         )
-        return walk.walk((str(self.seeds),) if seeded else ())
+        return walk.run((str(self.seeds),) if seeded else ())
 
     def _sleep(self, seconds: float) -> None:
         self.waited.append(seconds)
 
     @property
     def stages(self) -> list[Stage]:
-        return [segment.stage for segment in segments_found(self.directory)]
+        return [segment.stage for segment in segment_states(self.directory)]
 
 
 @pytest.fixture
@@ -94,11 +94,12 @@ def played(tmp_path: Path) -> Iterator[Played]:
 
 def test_rounds_until_nothing_is_due(played: Played) -> None:
     diary = Diary()
-    walked = played.walk(Loop(UNBOUNDED), seeded=True, diary=diary)
-    assert walked.ending is Ending.NOTHING_DUE
+    walked = played.walk(LoopOptions(UNBOUNDED), seeded=True, diary=diary)
+    assert walked.ending is StopReason.NOTHING_DUE
     assert diary.names == ["inject", *ROUND, *ROUND, "generate"]
     assert played.stages == [Stage.UPDATED, Stage.UPDATED]
-    first, second = walked.rounds == tuple(diary.rounds) and walked.rounds
+    assert walked.rounds == tuple(diary.rounds)
+    first, second = walked.rounds
     assert (first.number, first.fetched, first.new, first.db_urls) == (1, 1, 3, 4)
     assert (second.number, second.fetched, second.new, second.db_urls) == (2, 3, 0, 4)
     assert (second.gone, second.retried, second.redirects, second.not_modified) == (0, 0, 0, 0)
@@ -113,7 +114,7 @@ def test_a_fetch_that_parses_needs_no_parse(played: Played) -> None:
     played.config = played.config.with_values({"fetcher.parse": True})
     diary = Diary()
     options = RoundOptions(num_fetchers=1, threads=2, parses_in_fetch=True)
-    walked = played.walk(Loop(1), seeded=True, diary=diary, options=options)
+    walked = played.walk(LoopOptions(1), seeded=True, diary=diary, options=options)
     assert diary.names == ["inject", "generate", "fetch", "updatedb"]
     assert walked.rounds[0].new == 3
 
@@ -121,23 +122,23 @@ def test_a_fetch_that_parses_needs_no_parse(played: Played) -> None:
 def test_seeds_of_no_use_matter_only_to_a_crawl_that_has_nothing_else(played: Played) -> None:
     played.seeds.write_text("javascript:x\n")
     with pytest.raises(NothingToDo, match="none of the 1 seed lines is usable"):
-        played.walk(Loop(1), seeded=True)
+        played.walk(LoopOptions(1), seeded=True)
     assert played.directory.crawldb.current() is None
     played.seeds.write_text(FRONT)
-    played.walk(Loop(1), seeded=True)
+    played.walk(LoopOptions(1), seeded=True)
     played.seeds.write_text("javascript:x\n")
     diary = Diary()
-    assert len(played.walk(Loop(1), seeded=True, diary=diary).rounds) == 1
+    assert len(played.walk(LoopOptions(1), seeded=True, diary=diary).rounds) == 1
     assert "none of the 1 seed lines is usable" in diary.remarked[0]
 
 
 def test_as_many_rounds_as_asked_for(played: Played) -> None:
-    assert played.walk(Loop(1), seeded=True).ending is Ending.ROUNDS_DONE
+    assert played.walk(LoopOptions(1), seeded=True).ending is StopReason.ROUNDS_DONE
     assert played.stages == [Stage.UPDATED]
-    walked = played.walk(Loop(5))
-    assert walked.ending is Ending.NOTHING_DUE
+    walked = played.walk(LoopOptions(5))
+    assert walked.ending is StopReason.NOTHING_DUE
     assert len(walked.rounds) == 1
-    assert played.walk(Loop(5)) == Walked(Ending.NOTHING_DUE, ())
+    assert played.walk(LoopOptions(5)) == LoopResult(StopReason.NOTHING_DUE, ())
 
 
 class _Dies(Exception):
@@ -154,10 +155,10 @@ def test_a_death_before_any_step_is_gone_on_from(
     with monkeypatch.context() as patched:
         patched.setattr(f"crawl.phases.{step}.run", dies)
         with pytest.raises(_Dies):
-            played.walk(Loop(1), seeded=True)
+            played.walk(LoopOptions(1), seeded=True)
     diary = Diary()
-    walked = played.walk(Loop(1), diary=diary)
-    assert walked.ending is Ending.ROUNDS_DONE
+    walked = played.walk(LoopOptions(1), diary=diary)
+    assert walked.ending is StopReason.ROUNDS_DONE
     assert diary.names == ROUND[ROUND.index(step) :]
     assert walked.rounds[0].fetched == 1
 
@@ -171,9 +172,9 @@ def test_a_fault_of_a_phase_is_told_as_it_is(
     with monkeypatch.context() as patched:
         patched.setattr(parse, "run", full)
         with pytest.raises(StorageError, match="^the disk is full$"):
-            played.walk(Loop(1), seeded=True)
+            played.walk(LoopOptions(1), seeded=True)
     assert played.stages == [Stage.FETCHED]
-    assert len(played.walk(Loop(1)).rounds) == 1
+    assert len(played.walk(LoopOptions(1)).rounds) == 1
 
 
 def test_a_step_that_changes_nothing_is_not_done_for_ever(
@@ -181,7 +182,7 @@ def test_a_step_that_changes_nothing_is_not_done_for_ever(
 ) -> None:
     monkeypatch.setattr(parse, "run", lambda *arguments: type("", (), {"took_over": None}))
     with pytest.raises(EnvironmentFault, match=r"parse of \d{14} left it as it was"):
-        played.walk(Loop(1), seeded=True)
+        played.walk(LoopOptions(1), seeded=True)
 
 
 def test_a_stop_file_ends_it_after_the_step_under_way(
@@ -195,13 +196,13 @@ def test_a_stop_file_ends_it_after_the_step_under_way(
 
     with monkeypatch.context() as patched:
         patched.setattr(fetch, "run", stopped)
-        assert played.walk(Loop(3), seeded=True) == Walked(Ending.STOP_FILE, ())
+        assert played.walk(LoopOptions(3), seeded=True) == LoopResult(StopReason.STOP_FILE, ())
     assert played.stages == [Stage.FETCHED]
     diary = Diary()
-    assert played.walk(Loop(3), seeded=True, diary=diary).ending is Ending.STOP_FILE
+    assert played.walk(LoopOptions(3), seeded=True, diary=diary).ending is StopReason.STOP_FILE
     assert diary.names == []
     played.directory.folder.delete(STOP_FILE)
-    assert played.walk(Loop(1), diary=diary).ending is Ending.ROUNDS_DONE
+    assert played.walk(LoopOptions(1), diary=diary).ending is StopReason.ROUNDS_DONE
     assert diary.names == ["parse", "updatedb"]
 
 
@@ -215,44 +216,48 @@ def test_a_fetch_that_is_asked_to_end_ends_it(played: Played) -> None:
         yield
         assert not segment.folder.exists(STOP)
 
-    walked = played.walk(Loop(2), seeded=True, fetching=fetching, interrupted=lambda: signalled)
-    assert walked == Walked(Ending.INTERRUPTED, ())
+    walked = played.walk(
+        LoopOptions(2), seeded=True, fetching=fetching, interrupted=lambda: signalled
+    )
+    assert walked == LoopResult(StopReason.INTERRUPTED, ())
     (segment,) = played.directory.segments.generated()
     manifest = segment.manifest(FETCH)
     assert manifest is not None
     assert played.stages == [Stage.FETCHED if manifest.complete else Stage.FETCHING]
-    assert len(played.walk(Loop(1)).rounds) == 1
+    assert len(played.walk(LoopOptions(1)).rounds) == 1
     assert records_of(played.directory)[FRONT].signature is not None
 
 
 def test_waiting_for_something_to_be_due(played: Played) -> None:
-    played.walk(Loop(2), seeded=True)
+    played.walk(LoopOptions(2), seeded=True)
     diary = Diary()
-    assert played.walk(Loop(3, wait_s=0.0), diary=diary) == Walked(Ending.ROUNDS_DONE, ())
+    assert played.walk(LoopOptions(3, wait_s=0.0), diary=diary) == LoopResult(
+        StopReason.ROUNDS_DONE, ()
+    )
     assert diary.names == ["generate"] * 3
     assert diary.waited == [0.0, 0.0], "after the last one nothing is to be waited for"
 
     class Later(Diary):
-        def waits(self, seconds: float) -> None:
-            super().waits(seconds)
+        def on_wait(self, seconds: float) -> None:
+            super().on_wait(seconds)
             played.clock.set(played.clock.now_ms() + 31 * DAY)
 
     later = Later()
-    walked = played.walk(Loop(2, wait_s=0.0), diary=later)
-    assert walked.ending is Ending.ROUNDS_DONE
+    walked = played.walk(LoopOptions(2, wait_s=0.0), diary=later)
+    assert walked.ending is StopReason.ROUNDS_DONE
     assert later.names == ["generate", *ROUND]
     assert walked.rounds[0].not_modified + walked.rounds[0].fetched == 4
 
 
 def test_a_stop_file_ends_the_waiting(played: Played) -> None:
-    played.walk(Loop(2), seeded=True)
+    played.walk(LoopOptions(2), seeded=True)
 
     def stop(seconds: float) -> None:
         assert 0 < seconds <= 5
         played.directory.folder.write(STOP_FILE, b"")
 
-    walked = played.walk(Loop(UNBOUNDED, wait_s=3600.0), sleep=stop)
-    assert walked.ending is Ending.STOP_FILE
+    walked = played.walk(LoopOptions(UNBOUNDED, wait_s=3600.0), sleep=stop)
+    assert walked.ending is StopReason.STOP_FILE
 
 
 def test_servers_have_their_pause_between_two_rounds_too(
@@ -274,7 +279,7 @@ def test_servers_have_their_pause_between_two_rounds_too(
     played.config = played.config.with_values({"fetcher.server.delay": 3})
     played.config = played.config.with_values({"http.robot.rules.allowlist": ["a.test"]})
     PLAYED[str(played.seeds.parent)].pages[FRONT] = lambda now: Scene(links=BELOW[:1])
-    assert len(played.walk(Loop(2), seeded=True, sleep=time.sleep).rounds) == 2
+    assert len(played.walk(LoopOptions(2), seeded=True, sleep=time.sleep).rounds) == 2
     assert begun[1] - ended[0] >= 3
 
 
@@ -283,17 +288,17 @@ def test_what_nobody_lets_us_fetch_does_not_keep_us_busy(played: Played) -> None
     script = PLAYED[str(played.seeds.parent)]
     script.robots_code = 503
     played.config = played.config.with_values({"http.robots.503.defer.visits.retries": 0})
-    walked = played.walk(Loop(UNBOUNDED), seeded=True)
-    assert (walked.ending, walked.hosts_waiting) == (Ending.NOTHING_DUE, 1)
+    walked = played.walk(LoopOptions(UNBOUNDED), seeded=True)
+    assert (walked.ending, walked.hosts_waiting) == (StopReason.NOTHING_DUE, 1)
     assert walked.rounds[0].left_for_later == 1
     (only,) = walked.rounds
     assert (only.fetched, only.records, only.db_urls) == (0, 0, 1)
     diary = Diary()
-    assert played.walk(Loop(2, wait_s=0.0), diary=diary).rounds == ()
+    assert played.walk(LoopOptions(2, wait_s=0.0), diary=diary).rounds == ()
     assert diary.waited == [0.0]
     script.robots_code = 404
     played.clock.set(NOW + DAY)
-    assert played.walk(Loop(UNBOUNDED)).ending is Ending.NOTHING_DUE
+    assert played.walk(LoopOptions(UNBOUNDED)).ending is StopReason.NOTHING_DUE
     assert len(records_of(played.directory)) == 4
 
 
@@ -302,15 +307,15 @@ def test_where_no_host_is_left_alone_a_round_in_vain_is_the_last(played: Played)
     script.robots_code = 503
     settings = {"http.robots.503.defer.visits.retries": 0, "db.host.wait.max": 0}
     played.config = played.config.with_values(settings)
-    walked = played.walk(Loop(UNBOUNDED), seeded=True)
-    assert (walked.ending, len(walked.rounds)) == (Ending.NOTHING_FETCHED, 1)
+    walked = played.walk(LoopOptions(UNBOUNDED), seeded=True)
+    assert (walked.ending, len(walked.rounds)) == (StopReason.NOTHING_FETCHED, 1)
 
 
 def test_segments_by_their_stage(played: Played) -> None:
     directory, clock, config = played.directory, played.clock, played.config
-    assert segments_found(directory) == []
+    assert segment_states(directory) == []
     with pytest.raises(_Dies):
-        played.walk(Loop(1), seeded=True, fetching=_never)
+        played.walk(LoopOptions(1), seeded=True, fetching=_never)
     assert played.stages == [Stage.GENERATED]
     (segment,) = directory.segments.generated()
     fetch.run(InProcess(), directory, config, fetch.FetchOptions(), clock, lambda: True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -14,19 +14,19 @@ from crawl.errors import UsageError
 from crawl.rounds import (
     UNBOUNDED,
     CrawlParams,
-    Due,
-    Ending,
-    Loop,
+    LoopOptions,
+    NextStep,
     Round,
     RoundOptions,
     SegmentState,
     Stage,
-    graph_of,
+    StopReason,
+    build_round,
     inject_step,
     next_step,
     open_segments,
-    round_of,
-    seconds_of,
+    parse_wait,
+    task_graph,
 )
 
 stages = st.lists(st.sampled_from(Stage), max_size=7)
@@ -44,7 +44,7 @@ def found(some: list[Stage]) -> list[SegmentState]:
     return [SegmentState(f"2026111509{number:04d}", stage) for number, stage in enumerate(some)]
 
 
-def done(due: Due, segments: list[SegmentState]) -> list[SegmentState]:
+def done(due: NextStep, segments: list[SegmentState]) -> list[SegmentState]:
     """The state that a step which ran to its end leaves behind."""
     assert due.step.leads_to is not None
     if not due.segments:
@@ -58,7 +58,7 @@ def done(due: Due, segments: list[SegmentState]) -> list[SegmentState]:
 @given(stages, options)
 def test_from_every_state_the_round_closes(some: list[Stage], wanted: RoundOptions) -> None:
     """Every step takes what it is for and goes forward; each segment is updated once."""
-    a_round, segments = round_of(wanted), found(some)
+    a_round, segments = build_round(wanted), found(some)
     updates: list[str] = []
     steps = 0
     while (due := next_step(segments, a_round)).step is not a_round.generate:
@@ -81,7 +81,7 @@ def test_from_every_state_the_round_closes(some: list[Stage], wanted: RoundOptio
 
 @given(stages, options)
 def test_a_new_round_is_its_steps_in_order(some: list[Stage], wanted: RoundOptions) -> None:
-    a_round = round_of(wanted)
+    a_round = build_round(wanted)
     segments = [replace(segment, stage=Stage.UPDATED) for segment in found(some)]
     walked = []
     for _ in a_round.steps:
@@ -96,7 +96,7 @@ def test_a_new_round_is_its_steps_in_order(some: list[Stage], wanted: RoundOptio
 @given(stages, st.data())
 def test_a_death_in_any_step_is_gone_on_from(some: list[Stage], data: st.DataObject) -> None:
     """A step that dies leaves things as they were, or a fetch begun; it comes again then."""
-    a_round, segments = round_of(RoundOptions()), found(some)
+    a_round, segments = build_round(RoundOptions()), found(some)
     for _ in range(4 * len(some) + 4):
         due = next_step(segments, a_round)
         if not due.segments or not data.draw(st.booleans(), "dies"):
@@ -110,7 +110,7 @@ def test_a_death_in_any_step_is_gone_on_from(some: list[Stage], data: st.DataObj
 
 
 def test_what_was_begun_comes_first_the_oldest_before_the_others() -> None:
-    a_round = round_of(RoundOptions())
+    a_round = build_round(RoundOptions())
 
     def after(*some: Stage) -> tuple[str, tuple[str, ...]]:
         due = next_step(found(list(some)), a_round)
@@ -127,36 +127,36 @@ def test_what_was_begun_comes_first_the_oldest_before_the_others() -> None:
 
 
 def test_a_segment_fetched_without_parsing_is_parsed_also_where_the_fetch_would_now() -> None:
-    a_round = round_of(RoundOptions(parses_in_fetch=True))
+    a_round = build_round(RoundOptions(parses_in_fetch=True))
     assert [step.name for step in a_round.steps] == ["generate", "fetch", "updatedb"]
     assert next_step(found([Stage.FETCHED]), a_round).step.name == "parse"
 
 
 @given(options)
 def test_every_step_is_a_command(wanted: RoundOptions) -> None:
-    a_round = round_of(wanted)
+    a_round = build_round(wanted)
     for step in (inject_step(["seeds.txt"]), *a_round.steps):
         assert step.name in COMMANDS
-        words = step.words("here", ["20261115093000"])
+        words = step.command_line("here", ["20261115093000"])
         assert words[:3] == [step.name, "here", "20261115093000"]
         assert all(isinstance(word, str) and word for word in words)
 
 
 def test_the_command_lines_of_a_round() -> None:
-    a_round = round_of(RoundOptions(top_n=100, num_fetchers=4, threads=7, time_limit_min=1.5))
-    assert inject_step(["a.txt", "b"]).words("c") == ["inject", "c", "a.txt", "b"]
-    assert a_round.generate.words("c") == [
+    a_round = build_round(RoundOptions(top_n=100, num_fetchers=4, threads=7, time_limit_min=1.5))
+    assert inject_step(["a.txt", "b"]).command_line("c") == ["inject", "c", "a.txt", "b"]
+    assert a_round.generate.command_line("c") == [
         *("generate", "c", "--top-n", "100", "--num-fetchers", "4"),
     ]
-    assert a_round.fetch.words("c", ["s"]) == [
+    assert a_round.fetch.command_line("c", ["s"]) == [
         *("fetch", "c", "s", "-D", "fetcher.threads.fetch=7", "-D", "fetcher.timelimit.mins=1.5"),
     ]
-    assert a_round.parse.words("c", ["s"]) == ["parse", "c", "s"]
-    assert a_round.updatedb.words("c", ["s", "t"]) == ["updatedb", "c", "s", "t"]
+    assert a_round.parse.command_line("c", ["s"]) == ["parse", "c", "s"]
+    assert a_round.updatedb.command_line("c", ["s", "t"]) == ["updatedb", "c", "s", "t"]
 
 
 def test_by_default_a_round_is_that_of_the_reference() -> None:
-    a_round: Round = round_of(RoundOptions())
+    a_round: Round = build_round(RoundOptions())
     assert dict(a_round.generate.options) == {"--top-n": "50000"}
     assert dict(a_round.fetch.settings) == {
         "fetcher.threads.fetch": "50",
@@ -165,10 +165,10 @@ def test_by_default_a_round_is_that_of_the_reference() -> None:
 
 
 def test_what_ends_the_loop() -> None:
-    assert Loop(2).ends(1) is None
-    assert Loop(2).ends(2) is Ending.ROUNDS_DONE
-    assert Loop(0).ends(0) is Ending.ROUNDS_DONE
-    assert Loop(UNBOUNDED).ends(10**9) is None
+    assert LoopOptions(2).ends(1) is None
+    assert LoopOptions(2).ends(2) is StopReason.ROUNDS_DONE
+    assert LoopOptions(0).ends(0) is StopReason.ROUNDS_DONE
+    assert LoopOptions(UNBOUNDED).ends(10**9) is None
 
 
 @pytest.mark.parametrize(
@@ -176,13 +176,13 @@ def test_what_ends_the_loop() -> None:
     [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86_400), (" 5m ", 300)],
 )
 def test_a_time_to_wait(told: str, seconds: int) -> None:
-    assert seconds_of(told) == seconds
+    assert parse_wait(told) == seconds
 
 
 @pytest.mark.parametrize("told", ["", "m", "-1", "1.5h", "10 m", "10min", "٣s", "1w"])
 def test_no_time_to_wait(told: str) -> None:
     with pytest.raises(UsageError, match="no time to wait"):
-        seconds_of(told)
+        parse_wait(told)
 
 
 def params(**told: Any) -> CrawlParams:
@@ -198,38 +198,37 @@ def params(**told: Any) -> CrawlParams:
         "conf": None,
         "settings": [],
     }
-    found.update(told)
-    return found
+    return cast("CrawlParams", {**found, **told})
 
 
 def test_the_graph_of_a_crawl() -> None:
-    names = [task.name for task in graph_of(2)]
+    names = [task.name for task in task_graph(2)]
     assert names == [
         "inject",
         *(f"round_1.{step}" for step in ("generate", "fetch", "parse", "updatedb")),
         *(f"round_2.{step}" for step in ("generate", "fetch", "parse", "updatedb")),
     ]
-    assert [task.name for task in graph_of(2) if task.follows_seeds] == ["round_1.generate"]
+    assert [task.name for task in task_graph(2) if task.follows_seeds] == ["round_1.generate"]
 
 
 def test_what_the_tasks_of_a_graph_run() -> None:
-    inject, *a_round = graph_of(1)
+    inject, *a_round = task_graph(1)
     told = params(master="yarn", conf="my conf", settings=["a=b", "c=d e"])
     shared = ["--master", "yarn", "--conf", "my conf", "-D", "a=b", "-D", "c=d e"]
     fetching = ["-D", "fetcher.threads.fetch=7", "-D", "fetcher.timelimit.mins=1.5"]
-    assert inject.words(told) == ["inject", "c", "a.txt", "b", *shared]
-    assert [task.words(told) for task in a_round] == [
+    assert inject.command_line(told) == ["inject", "c", "a.txt", "b", *shared]
+    assert [task.command_line(told) for task in a_round] == [
         ["generate", "c", "--top-n", "100", "--if-due", *shared],
         ["fetch", "c", *fetching, "--if-due", *shared],
         ["parse", "c", "--if-due", *shared],
         ["updatedb", "c", "--if-due", *shared],
     ]
-    generate = a_round[0].words(params(num_fetchers=3))
+    generate = a_round[0].command_line(params(num_fetchers=3))
     assert generate == ["generate", "c", "--top-n", "100", "--num-fetchers", "3", "--if-due"]
 
 
 def test_tasks_that_nobody_asked_for() -> None:
-    graph = graph_of(3)
+    graph = task_graph(3)
     assert not any(task.skipped(params(rounds=3)) for task in graph)
     assert {task.name for task in graph if task.skipped(params(seeds=[], rounds=3))} == {"inject"}
     skipped = {task.group for task in graph if task.skipped(params(rounds=1))}

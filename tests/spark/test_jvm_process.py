@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark import java_gateway
@@ -16,6 +17,9 @@ from pyspark import java_gateway
 from crawl.errors import EnvironmentFault
 from crawl.spark import jvm_process, session
 from crawl.spark.jvm_process import JvmProcess, watched_start
+
+GATEWAY: Any = java_gateway
+"""Exports nothing by name; the start of a JVM replaces what is in it."""
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 PATIENCE_S = 60.0
@@ -46,11 +50,11 @@ def log(tmp_path: Path) -> Path:
 def test_it_is_ended_where_its_start_fails(log: Path) -> None:
     for fault in (OSError("no space"), KeyboardInterrupt()):
         with pytest.raises(type(fault)), watched_start(log) as started:
-            java_gateway.Popen(SLEEP, stdin=subprocess.PIPE)
+            GATEWAY.Popen(SLEEP, stdin=subprocess.PIPE)
             assert is_running(started[0].pid)
             raise fault
         assert not is_running(started[0].pid)
-    assert java_gateway.Popen is subprocess.Popen
+    assert GATEWAY.Popen is subprocess.Popen
 
 
 def test_it_is_ended_where_it_is_never_up(log: Path) -> None:
@@ -80,7 +84,7 @@ def test_one_that_ends_at_once_is_no_endless_wait(log: Path) -> None:
 
 def test_one_that_is_up_stays(log: Path) -> None:
     with watched_start(log, start_s=0.0) as started:
-        java_gateway.Popen(SLEEP, stdin=subprocess.PIPE)
+        GATEWAY.Popen(SLEEP, stdin=subprocess.PIPE)
     (process,) = started
     assert process.poll() is None
     process.end()

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from crawl.errors import EnvironmentFault, UsageError
-from crawl.spark.master import checked, is_local, is_submitted
+from crawl.spark.master import check_master, is_local, is_submitted
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from crawl.spark.master import checked, is_local, is_submitted
     ],
 )
 def test_a_local_master_gets_spark_s_four_attempts(named: str, told: str) -> None:
-    assert checked(named, {}) == told
+    assert check_master(named, {}) == told
 
 
 @pytest.mark.parametrize(
@@ -30,13 +30,13 @@ def test_a_local_master_gets_spark_s_four_attempts(named: str, told: str) -> Non
 )
 def test_an_unknown_master_is_told_the_accepted_forms(named: str) -> None:
     with pytest.raises(UsageError, match=r"use local, local\[N\], local\[\*\], spark://host:port"):
-        checked(named, {})
+        check_master(named, {})
 
 
 def test_yarn_needs_the_cluster_s_configuration() -> None:
-    assert checked("yarn", {"HADOOP_CONF_DIR": "/etc/hadoop"}) == "yarn"
+    assert check_master("yarn", {"HADOOP_CONF_DIR": "/etc/hadoop"}) == "yarn"
     with pytest.raises(EnvironmentFault, match="HADOOP_CONF_DIR"):
-        checked("yarn", {})
+        check_master("yarn", {})
 
 
 def test_a_master_that_does_not_answer_is_named() -> None:
@@ -46,7 +46,7 @@ def test_a_master_that_does_not_answer_is_named() -> None:
         with pytest.raises(
             EnvironmentFault, match=rf"^no Spark master answers at 127.0.0.1:{port}$"
         ):
-            checked(f"spark://127.0.0.1:{port}", {})
+            check_master(f"spark://127.0.0.1:{port}", {})
 
 
 def test_one_of_several_masters_is_enough() -> None:
@@ -54,14 +54,14 @@ def test_one_of_several_masters_is_enough() -> None:
         silent.bind(("127.0.0.1", 0))
         ports = silent.getsockname()[1], answering.getsockname()[1]
         named = f"spark://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
-        assert checked(named, {}) == named
+        assert check_master(named, {}) == named
 
 
 def test_a_port_out_of_range_does_not_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as answering:
         port = answering.getsockname()[1] + 65_536  # as 16 bits it is the one that answers
         with pytest.raises(EnvironmentFault, match="no Spark master answers"):
-            checked(f"spark://127.0.0.1:{port}", {})
+            check_master(f"spark://127.0.0.1:{port}", {})
 
 
 def test_only_this_process_is_local() -> None:

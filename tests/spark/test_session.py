@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.find_spark_home import _find_spark_home
@@ -114,7 +114,8 @@ class TestOnSpark:
             return n
 
         assert spark.sparkContext.parallelize([1], 1).map(speak).collect() == [1]
-        spark.sparkContext._jvm.System.err.println("a word from the JVM")
+        jvm: Any = spark.sparkContext._jvm
+        jvm.System.err.println("a word from the JVM")
         log = log_file_of(spark)
         assert log is not None
         assert "a word from the JVM" in log.read_text()

@@ -24,7 +24,7 @@ from crawl.spark.tasks import SparkRunner
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry import logs
 from crawl.telemetry.ambient import observed_command, span
-from crawl.telemetry.context import at
+from crawl.telemetry.context import in_context
 from tests.telemetry.collector import collecting
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_every_job_names_its_phase_step_crawl_and_segment(
             spark, directory, snapshot, "score >= 0", scratch
         ),
     )
-    with at(phase="updatedb", crawl=directory.address, segment=done.segments[0]):
+    with in_context(phase="updatedb", crawl=directory.address, segment=done.segments[0]):
         runner.run(work, [Piece(0)], "updatedb: merge")
     found = descriptions(spark)
     new = set(found[: len(found) - before])
@@ -93,7 +93,7 @@ def test_every_job_names_its_phase_step_crawl_and_segment(
 
 
 def test_a_description_does_not_stay_with_its_thread(spark: SparkSession) -> None:
-    with at(phase="parse", crawl="c"):
+    with in_context(phase="parse", crawl="c"):
         SparkRunner(spark, quiet=True).run(work, [Piece(0)], "parse")
     assert spark.sparkContext.getLocalProperty("spark.job.description") is None
     assert spark.sparkContext.parallelize([1], 1).count() == 1
@@ -106,7 +106,7 @@ def test_spans_of_workers_are_below_the_drivers(spark: SparkSession) -> None:
         runner = SparkRunner(spark, quiet=True)
         with (
             observed_command(config, "parse", "c"),
-            at(phase="parse", segment="20261115093000"),
+            in_context(phase="parse", segment="20261115093000"),
             span("parse"),
         ):
             told = runner.run(work, [Piece(0), Piece(1), Piece(2)], "parse")
@@ -131,7 +131,7 @@ def test_lines_of_workers_are_json_in_sparks_log(spark: SparkSession) -> None:
     try:
         with (
             observed_command(Config.of({"log.format": "json"}), "parse", "mycrawl"),
-            at(phase="parse", segment="20261115093000"),
+            in_context(phase="parse", segment="20261115093000"),
         ):
             SparkRunner(spark, quiet=True).run(work, [Piece(0), Piece(1)], "parse")
     finally:

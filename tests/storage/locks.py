@@ -9,7 +9,7 @@ from crawl.storage.folder import Folder
 from crawl.storage.lock import (
     LOCK_NAME,
     Lock,
-    Owner,
+    LockOwner,
     acquire,
     namespace,
 )
@@ -23,9 +23,9 @@ def take(folder: Folder, clock: ManualClock, *, force: bool = False) -> Lock:
     return acquire(folder, "inject", clock, stale_after_ms=STALE_MS, force=force)
 
 
-def stranger(**changes: object) -> Owner:
+def stranger(**changes: object) -> LockOwner:
     """A living owner on another machine."""
-    owner = Owner(
+    owner = LockOwner(
         user="ada",
         host="elsewhere",
         namespace=namespace(),
@@ -39,5 +39,5 @@ def stranger(**changes: object) -> Owner:
     return replace(owner, **changes)  # type: ignore[arg-type]
 
 
-def plant(folder: Folder, owner: Owner, name: str = LOCK_NAME) -> None:
+def plant(folder: Folder, owner: LockOwner, name: str = LOCK_NAME) -> None:
     folder.write(name, json.dumps(asdict(owner)).encode())

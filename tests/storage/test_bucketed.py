@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -45,12 +46,14 @@ def test_each_row_is_read_in_its_bucket_and_nowhere_else(
     for bucket in range(wanted):
         rows = read_bucket(folder, "a.parquet", bucket, wanted)
         assert rows.schema.equals(CRAWLDB.schema) and not rows.schema.metadata
-        assert all(bucket_of(host, wanted) == bucket for host in rows["host"].to_pylist())
+        hosts: list[Any] = rows["host"].to_pylist()
+        assert all(bucket_of(host, wanted) == bucket for host in hosts)
         for url in set(rows["url"].to_pylist()):
             times = [row["fetch_time"] for row in rows.to_pylist() if row["url"] == url]
             assert times == sorted(times)  # the rows of a URL in the order they came
         if written == wanted:
-            assert rows["url"].to_pylist() == sorted(rows["url"].to_pylist())
+            found: list[Any] = rows["url"].to_pylist()
+            assert found == sorted(found)
         read += rows.to_pylist()
     assert sorted(read, key=lambda row: row["fetch_time"]) == table.to_pylist()
 
@@ -90,7 +93,8 @@ def test_a_file_that_tells_no_buckets_is_read_whole(tmp_path: Path, note: bytes 
     read = [read_bucket(folder, "a.parquet", bucket, 4) for bucket in range(4)]
     assert sum(rows.num_rows for rows in read) == 50
     for bucket, rows in enumerate(read):
-        assert all(bucket_of(host, 4) == bucket for host in rows["host"].to_pylist())
+        hosts: list[Any] = rows["host"].to_pylist()
+        assert all(bucket_of(host, 4) == bucket for host in hosts)
 
 
 def test_an_empty_file(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from crawl.errors import Locked, StorageError
-from crawl.storage import local_files
-from crawl.storage.folder import Folder, attempt_name, locate
+from crawl.storage.filesystems import local_files
+from crawl.storage.folder import Folder, attempt_name, split_address
 
 
 def test_what_is_written_is_read(place: Folder) -> None:
@@ -235,7 +235,7 @@ def test_paths_below(address: str, name: str, path: str) -> None:
     ],
 )
 def test_locate(address: str, folder: str, name: str) -> None:
-    assert locate(address) == (Folder(folder), name)
+    assert split_address(address) == (Folder(folder), name)
 
 
 def test_attempts_never_share_a_name() -> None:

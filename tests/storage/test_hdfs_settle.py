@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from crawl.storage import hdfs
-from crawl.storage.hdfs import HdfsFiles
-from crawl.storage.hdfs_faults import Patience
+from crawl.storage.filesystems import hdfs
+from crawl.storage.filesystems.hdfs import HdfsFiles
+from crawl.storage.filesystems.hdfs_errors import HdfsRetries
 
 
 class Late:
@@ -32,7 +32,7 @@ class Late:
 
 
 def files(client: Late) -> HdfsFiles:
-    return HdfsFiles(client, Patience("a-name-service"))
+    return HdfsFiles(client, HdfsRetries("a-name-service"))
 
 
 def test_a_file_gets_its_name_when_it_can_be_read_whole() -> None:

@@ -16,7 +16,7 @@ from crawl.errors import Locked
 from crawl.storage.folder import Folder
 from crawl.storage.lock import (
     LOCK_NAME,
-    held,
+    hold_lock,
 )
 from crawl.testing.clock import ManualClock
 from tests.storage.conftest import Lives
@@ -46,7 +46,7 @@ def test_the_heart_beats_while_held_and_stops_after(place: Folder, clock: Manual
             return super().now_ms()
 
     counting = Counting(NOW)
-    with held(place, "inject", counting, stale_after_ms=STALE_MS, heartbeat_s=0.001) as lock:
+    with hold_lock(place, "inject", counting, stale_after_ms=STALE_MS, heartbeat_s=0.001) as lock:
         assert beats.wait(30)
         lock.verify()
     assert place.read(LOCK_NAME) is None
@@ -57,7 +57,7 @@ def test_the_heart_beats_while_held_and_stops_after(place: Folder, clock: Manual
 def test_held_releases_after_a_fault(place: Folder, clock: ManualClock) -> None:
     with (
         pytest.raises(ZeroDivisionError),
-        held(place, "inject", clock, stale_after_ms=STALE_MS, heartbeat_s=3600),
+        hold_lock(place, "inject", clock, stale_after_ms=STALE_MS, heartbeat_s=3600),
     ):
         raise ZeroDivisionError
     assert place.files() == {}
@@ -66,7 +66,7 @@ def test_held_releases_after_a_fault(place: Folder, clock: ManualClock) -> None:
 def test_the_heart_of_a_robbed_owner_stops_and_leaves_the_thief_alone(
     place: Folder, clock: ManualClock
 ) -> None:
-    with held(place, "inject", clock, stale_after_ms=STALE_MS, heartbeat_s=0.001):
+    with hold_lock(place, "inject", clock, stale_after_ms=STALE_MS, heartbeat_s=0.001):
         thief = take(place, clock, force=True)
         for thread in threading.enumerate():
             if thread.name == "lock-heartbeat":

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import io
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +18,8 @@ from crawl.storage.footer import read_footer, verify_data
 from crawl.storage.parquet import StoredTable, each_group, open_table, open_writer, read_groups
 from tests.examples import scaled
 
-SCHEMA = pa.schema([("url", pa.string()), ("host", pa.string()), ("n", pa.int64())])
+FIELDS: dict[str, pa.DataType] = {"url": pa.string(), "host": pa.string(), "n": pa.int64()}
+SCHEMA = pa.schema(FIELDS)
 
 
 def rows(numbers: range) -> pa.Table:
@@ -29,6 +31,12 @@ def rows(numbers: range) -> pa.Table:
         },
         schema=SCHEMA,
     )
+
+
+def least_and_most(column: pq.ColumnChunkMetaData) -> tuple[Any, Any]:
+    """The column's statistics."""
+    assert column.statistics is not None
+    return column.statistics.min, column.statistics.max
 
 
 def cut(sizes: list[int]) -> Iterator[pa.Table]:
@@ -116,8 +124,7 @@ def test_coding_and_statistics(place: Folder) -> None:
     assert not columns["url"].has_dictionary_page
     assert columns["host"].has_dictionary_page
     assert columns["metadata.key_value.key"].has_dictionary_page
-    assert columns["url"].statistics.min == "http://a/"
-    assert columns["url"].statistics.max == "http://b/"
+    assert least_and_most(columns["url"]) == ("http://a/", "http://b/")
 
 
 def test_a_torn_file_is_one_line(place: Folder) -> None:
@@ -135,12 +142,13 @@ def test_a_torn_file_is_one_line(place: Folder) -> None:
 
 
 def test_what_a_reader_may_skip_by(place: Folder) -> None:
-    schema = pa.schema([("url", pa.string()), ("content", pa.binary())])
+    fields: dict[str, pa.DataType] = {"url": pa.string(), "content": pa.binary()}
+    schema = pa.schema(fields)
     with open_writer(place, "x", schema) as writer:
         writer.write(pa.table({"url": ["a", "b"], "content": [b"y", b"x"]}, schema=schema))
     with open_table(place, "x") as source:
         url, content = (source.metadata.row_group(0).column(number) for number in (0, 1))
-    assert (url.statistics.min, url.statistics.max) == ("a", "b")
+    assert least_and_most(url) == ("a", "b")
     assert not content.is_stats_set, "pages have no order, and each would be compared"
 
 

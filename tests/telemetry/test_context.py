@@ -2,50 +2,62 @@ from __future__ import annotations
 
 import threading
 
-from crawl.telemetry.context import Where, at, described, note, process_at, where
+from crawl.telemetry.context import (
+    CrawlContext,
+    current_context,
+    describe_step,
+    in_context,
+    process_context,
+    update_context,
+)
 
 
 def test_places_are_nested_and_left_again() -> None:
-    assert where() == Where()
-    with at(crawl="c", phase="fetch"):
-        with at(step="fetch", part=3):
-            assert where().as_dict() == {"crawl": "c", "phase": "fetch", "step": "fetch", "part": 3}
-        assert where() == Where(crawl="c", phase="fetch")
-    assert where() == Where()
+    assert current_context() == CrawlContext()
+    with in_context(crawl="c", phase="fetch"):
+        with in_context(step="fetch", part=3):
+            assert current_context().as_dict() == {
+                "crawl": "c",
+                "phase": "fetch",
+                "step": "fetch",
+                "part": 3,
+            }
+        assert current_context() == CrawlContext(crawl="c", phase="fetch")
+    assert current_context() == CrawlContext()
 
 
 def test_what_is_found_out_later_is_forgotten_with_the_rest() -> None:
-    with at(phase="parse"):
-        note(segment="20261115093000")
-        assert where() == Where(phase="parse", segment="20261115093000")
-    assert where() == Where()
+    with in_context(phase="parse"):
+        update_context(segment="20261115093000")
+        assert current_context() == CrawlContext(phase="parse", segment="20261115093000")
+    assert current_context() == CrawlContext()
 
 
 def test_threads_of_a_process_with_one_task_know_where_they_are() -> None:
-    heard: list[Where] = []
+    heard: list[CrawlContext] = []
 
     def listen() -> None:
-        thread = threading.Thread(target=lambda: heard.append(where()))
+        thread = threading.Thread(target=lambda: heard.append(current_context()))
         thread.start()
         thread.join()
 
-    with at(phase="fetch"):
+    with in_context(phase="fetch"):
         listen()
-    with process_at(Where(phase="fetch", part=0)):
+    with process_context(CrawlContext(phase="fetch", part=0)):
         listen()
     listen()
-    assert heard == [Where(), Where(phase="fetch", part=0), Where()]
+    assert heard == [CrawlContext(), CrawlContext(phase="fetch", part=0), CrawlContext()]
 
 
 def test_part_zero_is_a_part() -> None:
-    assert Where(part=0).as_dict() == {"part": 0}
+    assert CrawlContext(part=0).as_dict() == {"part": 0}
 
 
 def test_a_step_is_described_with_its_phase_crawl_and_segment() -> None:
-    assert described("readdb: dump") == "readdb: dump"
-    with at(command="run", crawl="s3://b/c", phase="updatedb", segment="20261115093000"):
-        assert described("updatedb: merge") == "updatedb: merge · s3://b/c · 20261115093000"
-    with at(command="run", crawl="c", phase="fetch"):
-        assert described("fetch") == "fetch: fetch · c"
-    with at(command="readdb", crawl="c"):
-        assert described("expr") == "readdb: expr · c"
+    assert describe_step("readdb: dump") == "readdb: dump"
+    with in_context(command="run", crawl="s3://b/c", phase="updatedb", segment="20261115093000"):
+        assert describe_step("updatedb: merge") == "updatedb: merge · s3://b/c · 20261115093000"
+    with in_context(command="run", crawl="c", phase="fetch"):
+        assert describe_step("fetch") == "fetch: fetch · c"
+    with in_context(command="readdb", crawl="c"):
+        assert describe_step("expr") == "readdb: expr · c"

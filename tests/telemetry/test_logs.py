@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from crawl.telemetry import logs
-from crawl.telemetry.context import at
+from crawl.telemetry.context import in_context
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,9 @@ def lines_of(text: str) -> list[dict[str, Any]]:
 
 def test_a_line_is_an_object_that_says_where_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     logs.use_json()
-    with at(crawl="s3://b/c", phase="fetch", segment="20261115093000", step="fetch", part=3):
+    with in_context(
+        crawl="s3://b/c", phase="fetch", segment="20261115093000", step="fetch", part=3
+    ):
         logging.getLogger("crawl.some").info("took %d of %d", 3, 4)
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -105,4 +107,4 @@ def test_twice_is_once_and_text_is_as_before(capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_a_wrong_command_line_too_is_told_as_asked(words: list[str], asked: bool) -> None:
-    assert logs.asked_for(words) is asked
+    assert logs.json_requested(words) is asked

@@ -36,9 +36,9 @@ def test_a_value_on_a_bound_belongs_below_it() -> None:
     ((metric, (sample,)),) = meter.samples()
     assert metric is TASK_SECONDS
     assert sample.labels == ("parse", "parse")
-    assert sample.spread is not None
-    assert sample.spread.counts == [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
-    assert sample.spread.total == pytest.approx(104999.25001)
+    assert sample.histogram is not None
+    assert sample.histogram.counts == [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
+    assert sample.histogram.total == pytest.approx(104999.25001)
 
 
 def test_labels_that_somebody_invents_do_not_make_series_without_end() -> None:

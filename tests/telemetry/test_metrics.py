@@ -12,7 +12,7 @@ import promql_parser
 import pytest
 import yaml
 
-from crawl.telemetry.metrics import ALL, CRAWL, Kind, as_markdown
+from crawl.telemetry.metrics import ALL, CRAWL, MetricKind, as_markdown
 
 ROOT = Path(__file__).parents[2]
 DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "nutria.json"
@@ -51,10 +51,10 @@ def test_names_are_prometheus_own_and_each_is_there_once() -> None:
     assert len({metric.name for metric in ALL}) == len(ALL)
     for metric in ALL:
         assert re.fullmatch(r"nutria_[a-z_]+", metric.name)
-        assert metric.name.endswith("_total") is (metric.kind is Kind.COUNTER)
+        assert metric.name.endswith("_total") is (metric.kind is MetricKind.COUNTER)
         assert metric.about.endswith((".", "…"))
         assert list(metric.bounds) == sorted(metric.bounds)
-        assert bool(metric.bounds) is (metric.kind is Kind.HISTOGRAM)
+        assert bool(metric.bounds) is (metric.kind is MetricKind.HISTOGRAM)
 
 
 def test_no_label_can_hold_what_servers_or_pages_say() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,9 @@ from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.telemetry import ambient
 from crawl.telemetry.ambient import observed_command, span
-from crawl.telemetry.context import at, where
+from crawl.telemetry.context import current_context, in_context
 from crawl.telemetry.metrics import TASK_SECONDS
-from crawl.telemetry.task import load
+from crawl.telemetry.task import ObservedTasks, observe_tasks
 from tests.telemetry.collector import collecting
 
 
@@ -31,7 +32,7 @@ class Told:
 
 
 def place_of(task: object) -> dict[str, object]:
-    return where().as_dict()
+    return current_context().as_dict()
 
 
 def count(piece: Piece) -> Told:
@@ -43,7 +44,7 @@ def fail(piece: Piece) -> None:
 
 
 def test_off_the_function_goes_as_it_is() -> None:
-    work = load(place_of, "parse", away=True)
+    work: ObservedTasks[Any, Any] = observe_tasks(place_of, "parse", away=True)
     assert work.function is place_of
     assert work.results([1, 2]) == [1, 2]
 
@@ -54,9 +55,9 @@ def test_tasks_are_spans_below_their_step_and_know_their_part(threads: int) -> N
         config = Config.of({"traces.otlp.endpoint": collector.url})
         with (
             observed_command(config, "parse", "c"),
-            at(phase="parse"),
+            in_context(phase="parse"),
             span("parse"),
-            at(step="parse"),
+            in_context(step="parse"),
             span("parse: parse"),
         ):
             runner = InProcess(threads)
@@ -86,20 +87,20 @@ def test_a_tasks_fault_is_raised_as_it_was_and_seen_in_its_span() -> None:
 
 def test_the_time_of_tasks_is_measured(tmp_path: object) -> None:
     config = Config.of({"metrics.textfile": str(tmp_path)})
-    with observed_command(config, "parse", "c"), at(phase="parse", step="parse"):
+    with observed_command(config, "parse", "c"), in_context(phase="parse", step="parse"):
         InProcess().run(count, [Piece(0), Piece(1)], "parse")
         meter = ambient.meter()
         assert meter is not None
         (sample,) = dict(meter.samples())[TASK_SECONDS]
     assert sample.labels == ("parse", "parse")
-    assert sample.spread is not None
-    assert sum(sample.spread.counts) == 2
+    assert sample.histogram is not None
+    assert sum(sample.histogram.counts) == 2
 
 
 def test_a_task_travels_with_all_it_needs() -> None:
     config = Config.of({"log.format": "json", "metrics.prometheus.port": 0})
-    with observed_command(config, "parse", "c"), at(phase="parse"):
-        work = load(partial(count), "parse", away=False)
+    with observed_command(config, "parse", "c"), in_context(phase="parse"):
+        work = observe_tasks(partial(count), "parse", away=False)
         again = pickle.loads(pickle.dumps(work.function))
     assert again.settings.log_json
     assert not again.settings.measures, "a worker opens no port"

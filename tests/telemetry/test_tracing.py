@@ -12,8 +12,8 @@ import pytest
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo, StorageError
 from crawl.telemetry import ambient
-from crawl.telemetry.ambient import observed_command, parent_for_others, span
-from crawl.telemetry.context import at
+from crawl.telemetry.ambient import current_traceparent, observed_command, span
+from crawl.telemetry.context import in_context
 from crawl.telemetry.settings import Settings
 from crawl.telemetry.tracing import Tracing, traces_url
 from crawl.testing.clock import ManualClock
@@ -33,7 +33,7 @@ def config_for(collector: Collector) -> Config:
 def test_spans_are_nested_and_say_where_they_are(collector: Collector) -> None:
     with (
         observed_command(config_for(collector), "fetch", "/data/c"),
-        at(phase="fetch", segment="20261115093000"),
+        in_context(phase="fetch", segment="20261115093000"),
         span("fetch") as phase,
     ):
         with span("fetch: fetch"):
@@ -84,7 +84,7 @@ def test_another_program_can_be_above_a_command(
 
 def test_a_parent_can_be_given_to_another_thread(collector: Collector) -> None:
     with observed_command(config_for(collector), "parse", "c"), span("parse"):
-        parent = parent_for_others()
+        parent = current_traceparent()
 
         def work() -> None:
             with span("parse task", parent=parent):
@@ -101,7 +101,7 @@ def test_off_there_are_no_spans() -> None:
     with observed_command(Config.of({}), "fetch", "c"), span("fetch") as nothing:
         nothing.set(records=1)
         nothing.fail(ValueError())
-        assert parent_for_others() == ""
+        assert current_traceparent() == ""
         assert ambient.tracing() is None
         assert ambient.meter() is None
 

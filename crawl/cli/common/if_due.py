@@ -20,10 +20,10 @@ from crawl.rounds import (
     RoundOptions,
     SegmentState,
     Step,
+    build_round,
     open_segments,
-    round_of,
 )
-from crawl.rounds.state import segments_found
+from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 
 if_due_option = click.option(
@@ -49,7 +49,7 @@ def due_work(phase: str, found: Iterable[SegmentState], *, stopped: bool) -> Due
     if stopped:
         return DueWork(code=NOTHING_MORE, reason=f"{STOP_FILE} exists")
     unfinished = open_segments(found)
-    a_round = round_of(RoundOptions())
+    a_round = build_round(RoundOptions())
     if phase == a_round.generate.name:
         if not unfinished:
             return DueWork()
@@ -70,7 +70,7 @@ def find_due_work(phase: str, crawl_dir: str, config: Config, named: Iterable[st
     if any(named):
         raise UsageError("--if-due finds the segments itself: name none")
     directory.require_crawldb()
-    work = due_work(phase, segments_found(directory), stopped=directory.folder.exists(STOP_FILE))
+    work = due_work(phase, segment_states(directory), stopped=directory.folder.exists(STOP_FILE))
     if work.code is not None:
         remark(f"{phase}: {work.reason}")
     return work

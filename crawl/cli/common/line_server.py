@@ -25,7 +25,7 @@ import click
 from crawl.cli.common.output import remark
 from crawl.cli.common.url_lines import requested_urls
 from crawl.errors import EnvironmentFault, UsageError
-from crawl.rounds.interrupt import terminated_as_interrupted
+from crawl.rounds.interrupt import sigterm_interrupts
 
 LONGEST_LINE = 1 << 16
 MOST_CLIENTS = 64
@@ -97,7 +97,7 @@ def incoming_urls(
     if listen is None:
         yield requested_urls(arguments, from_stdin=from_stdin)
         return
-    with terminated_as_interrupted(), started(listen) as server:
+    with sigterm_interrupts(), started(listen) as server:
         try:
             with redirect_stdout(io.StringIO()) as printed:
                 yield server.lines(printed)

@@ -12,7 +12,7 @@ from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 if TYPE_CHECKING:
-    from crawl.rounds.loop import Witness
+    from crawl.rounds.loop import RoundObserver
     from crawl.rounds.on_spark import Displays
 
 
@@ -22,7 +22,7 @@ def open_crawl(
     spark: SparkOptions | None = None,
     *,
     command: str,
-    observer: Callable[[], Witness] | None = None,
+    observer: Callable[[], RoundObserver] | None = None,
 ) -> Crawl:
     """The crawl in a folder; to be used in a `with`, which stops what it starts.
 

@@ -46,15 +46,15 @@ def with_config(command: Command) -> Command:
         log_format: str | None,
         **kwargs: Any,
     ) -> Any:
-        from crawl.telemetry.ambient import observed_command, scraped_at
+        from crawl.telemetry.ambient import observed_command, scrape_address
 
         if log_format is not None:
             overrides = (*overrides, f"log.format={log_format}")
         config = load(overrides, conf, os.environ, extra=declared_properties)
         name = click.get_current_context().info_name or ""
         with observed_command(config, name, str(kwargs.get("crawl_dir") or "")):
-            if scraped_at() and not getattr(kwargs.get("spark"), "quiet", False):
-                remark(f"{name}: metrics at {scraped_at()}")
+            if scrape_address() and not getattr(kwargs.get("spark"), "quiet", False):
+                remark(f"{name}: metrics at {scrape_address()}")
             return command(*args, config=config, **kwargs)
 
     return wrapped  # type: ignore[return-value]

@@ -15,16 +15,16 @@ from crawl.parsing.settings import PARSER_SKIP_TRUNCATED
 from crawl.rounds import (
     STOP_FILE,
     UNBOUNDED,
-    Ending,
-    Loop,
+    LoopOptions,
     RoundOptions,
     SegmentState,
     Step,
+    StopReason,
+    build_round,
     inject_step,
     next_step,
-    round_of,
 )
-from crawl.rounds.results import RoundDone
+from crawl.rounds.results import RoundResult
 from crawl.rules.outlinks import DB_MAX_OUTLINKS
 
 _PHASES = ("inject", "generate", "fetch", "parse", "updatedb")
@@ -38,18 +38,18 @@ class TerminalObserver:
         self._quiet = quiet
         self._tables = tables
 
-    def begins(self, step: Step, segments: tuple[str, ...]) -> None:
+    def on_step(self, step: Step, segments: tuple[str, ...]) -> None:
         if not self._quiet:
             remark(f"{self._command}: {step.name}" + "".join(f" {name}" for name in segments))
 
-    def remarks(self, step: Step, line: str) -> None:
+    def on_remark(self, step: Step, line: str) -> None:
         remark(f"{step.name}: {line}")
 
-    def waits(self, seconds: float) -> None:
+    def on_wait(self, seconds: float) -> None:
         if not self._quiet:
             remark(f"{self._command}: nothing to fetch now; looking again in {_duration(seconds)}")
 
-    def closes(self, done: RoundDone) -> None:
+    def on_round(self, done: RoundResult) -> None:
         if not self._tables:
             return
         title = f"round {done.number}"
@@ -60,7 +60,7 @@ def show_plan(
     crawl_dir: str,
     found: Iterable[SegmentState],
     options: RoundOptions,
-    loop: Loop,
+    loop: LoopOptions,
     seeds: tuple[str, ...],
     *,
     as_json: bool,
@@ -68,14 +68,18 @@ def show_plan(
     """Every step in the order in which it would be done, as the command that does the same."""
     rows: list[tuple[str, str, list[str]]] = []
     if seeds:
-        rows.append(("first", "inject", inject_step(seeds).words(crawl_dir)))
+        rows.append(("first", "inject", inject_step(seeds).command_line(crawl_dir)))
     rows += [
-        ("to finish what was begun", step.name, step.words(crawl_dir, names))
+        ("to finish what was begun", step.name, step.command_line(crawl_dir, names))
         for step, names in unfinished_steps(list(found), options)
     ]
     rows += [
-        (_which_rounds(loop), step.name, step.words(crawl_dir, ["SEGMENT"] if step.takes else []))
-        for step in round_of(options).steps
+        (
+            _which_rounds(loop),
+            step.name,
+            step.command_line(crawl_dir, ["SEGMENT"] if step.takes else []),
+        )
+        for step in build_round(options).steps
     ]
     if as_json:
         columns = ("when", "step", "command")
@@ -89,7 +93,7 @@ def unfinished_steps(
     found: list[SegmentState], options: RoundOptions
 ) -> list[tuple[Step, tuple[str, ...]]]:
     """What finishes the rounds that were begun."""
-    a_round = round_of(options)
+    a_round = build_round(options)
     left: list[tuple[Step, tuple[str, ...]]] = []
     while (due := next_step(found, a_round)).segments:
         left.append((due.step, due.segments))
@@ -102,7 +106,7 @@ def unfinished_steps(
     return left
 
 
-def print_totals(rounds: Sequence[RoundDone]) -> None:
+def print_totals(rounds: Sequence[RoundResult]) -> None:
     """All rounds together, where there is more than one."""
     if len(rounds) < 2:
         return
@@ -110,7 +114,7 @@ def print_totals(rounds: Sequence[RoundDone]) -> None:
     print_table(title, ["what", title], total_rows(rounds), first=False)
 
 
-def total_rows(rounds: Sequence[RoundDone]) -> list[list[object]]:
+def total_rows(rounds: Sequence[RoundResult]) -> list[list[object]]:
     """What the rounds came to together. A URL that one round leaves for later may be left,
     or fetched, by the next: what is left is what the last round left."""
     spent = {name: sum(done.seconds.get(name, 0.0) for done in rounds) for name in _PHASES}
@@ -133,7 +137,7 @@ _LIMITS = {
 """What limits took away, shown where there is any."""
 
 
-def round_rows(done: RoundDone, left_for_later: str = "left for later") -> list[list[object]]:
+def round_rows(done: RoundResult, left_for_later: str = "left for later") -> list[list[object]]:
     """What a round came to, row by row."""
     return [
         *([name.replace("_", " "), getattr(done, name)] for name in _COUNTS),
@@ -146,7 +150,7 @@ def round_rows(done: RoundDone, left_for_later: str = "left for later") -> list[
     ]
 
 
-def limit_lines(rounds: Sequence[RoundDone], config: Config) -> list[str]:
+def limit_lines(rounds: Sequence[RoundResult], config: Config) -> list[str]:
     """A line about each limit that took something away, and the setting that changes it."""
     links = sum(done.links_over_limit for done in rounds)
     pages = sum(done.pages_truncated for done in rounds)
@@ -170,19 +174,19 @@ def ending_line(crawl_dir: str, result: RunResult) -> str:
     rounds = len(result.rounds)
     done = f"{rounds} {'round' if rounds == 1 else 'rounds'} done"
     waiting = waiting_hosts_note(result.hosts_waiting, result.next_host_ms)
-    match Ending[result.ending.upper()]:
-        case Ending.INTERRUPTED:
+    match StopReason[result.ending.upper()]:
+        case StopReason.INTERRUPTED:
             return f"interrupted, {done}; run the same command to resume"
-        case Ending.STOP_FILE:
+        case StopReason.STOP_FILE:
             return f"{crawl_dir}/{STOP_FILE} exists, {done}; delete it to continue"
-        case Ending.NOTHING_DUE if rounds:
+        case StopReason.NOTHING_DUE if rounds:
             return f"{done}, nothing more is due{waiting}"
-        case Ending.NOTHING_FETCHED:
+        case StopReason.NOTHING_FETCHED:
             return f"{done}; the servers of what is due let nobody in for now"
     return done if rounds else f"nothing is due, nothing was done{waiting}"
 
 
-def _which_rounds(loop: Loop) -> str:
+def _which_rounds(loop: LoopOptions) -> str:
     if loop.rounds == UNBOUNDED:
         return "each round"
     return "the round" if loop.rounds == 1 else f"each of {loop.rounds} rounds"

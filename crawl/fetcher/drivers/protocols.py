@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crawl.config import Config, words
+from crawl.config import Config, string_list
 from crawl.interfaces.protocol import (
     Failure,
     FailureKind,
@@ -14,18 +14,18 @@ from crawl.interfaces.protocol import (
     Response,
     Transfers,
 )
-from crawl.interfaces.registry import Resolved, resolve
+from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.net.dns import HostResolver
 from crawl.urls.parse import scheme_of
 
-PLUGIN_PROTOCOL = words(
+PLUGIN_PROTOCOL = string_list(
     "plugin.protocol",
     ("http",),
     "The protocols; of several that speak a scheme the first is used.",
 )
 
 
-def resolved_protocols(config: Config) -> tuple[Resolved, ...]:
+def resolved_protocols(config: Config) -> tuple[ResolvedPlugin, ...]:
     """The configured plugins, for executors to build."""
     names: tuple[str, ...] = config[PLUGIN_PROTOCOL]
     return resolve("protocol", names)
@@ -34,7 +34,7 @@ def resolved_protocols(config: Config) -> tuple[Resolved, ...]:
 class Protocols:
     """Sends each request by the plugin that speaks its scheme."""
 
-    def __init__(self, plugins: Sequence[Resolved], config: Config) -> None:
+    def __init__(self, plugins: Sequence[ResolvedPlugin], config: Config) -> None:
         self._built: list[FetchProtocol] = [plugin.build(config) for plugin in plugins]
         self._by_scheme: dict[str, FetchProtocol] = {}
         for protocol in reversed(self._built):

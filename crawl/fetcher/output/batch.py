@@ -13,9 +13,9 @@ from crawl.fetcher.output.note import Note
 from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
-from crawl.model.contents import GrowingContents
+from crawl.model.contents import ContentTableBuilder
 from crawl.model.datum import CrawlDatum
-from crawl.model.records import GrowingRecords
+from crawl.model.records import RecordTableBuilder
 from crawl.storage.segments import CONTENT, FETCH
 
 _MAX_BYTES = 8 << 20
@@ -44,8 +44,8 @@ class Batch:
     """What came since the last batch was submitted."""
 
     kept: KeptForParse
-    records: GrowingRecords = field(default_factory=GrowingRecords)
-    contents: GrowingContents = field(default_factory=GrowingContents)
+    records: RecordTableBuilder = field(default_factory=RecordTableBuilder)
+    contents: ContentTableBuilder = field(default_factory=ContentTableBuilder)
     depths: dict[str, int] = field(default_factory=dict)
     followed: list[FollowedUrl] = field(default_factory=list)
     rows: int = 0
@@ -55,7 +55,7 @@ class Batch:
     def next(self) -> Batch:
         """An empty batch with room for as much and some more, but not for unusually large pages."""
         room = min(self.bytes + self.bytes // 4, 2 * _MAX_BYTES)
-        return Batch(self.kept, contents=GrowingContents(room))
+        return Batch(self.kept, contents=ContentTableBuilder(room))
 
     @property
     def is_full(self) -> bool:

@@ -19,7 +19,7 @@ def page_span_observers(
     tracing, share = ambient.tracing(), ambient.settings().pages_sample
     if tracing is None or share <= 0:
         return ()
-    parent = ambient.parent_for_others()  # of the task: records come from other threads
+    parent = ambient.current_traceparent()  # of the task: records come from other threads
     rng = rng or random.Random()
 
     def observe(record: FetchRecord) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from crawl.config import Config, boolean, choice, duration, integer, number, size, text, words
+from crawl.config import Config, boolean, choice, duration, integer, number, size, string_list, text
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.robots.answer import RobotsPolicy
 from crawl.rules.follow import FollowRules
@@ -127,7 +127,7 @@ FETCHER_HANG = duration(
     unit="s",
     minimum=1,
 )
-HTTP_ROBOTS_ALLOWLIST = words(
+HTTP_ROBOTS_ALLOWLIST = string_list(
     "http.robot.rules.allowlist",
     (),
     "Hosts, and all hosts below them, whose robots.txt is not asked for: your own, surely.",
@@ -176,7 +176,7 @@ HTTP_REDIRECT_EXCEEDED_SKIP = boolean(
 HTTP_AGENT_NAME = text(
     "http.agent.name", "", "Name of the crawler, told to every server; must be set."
 )
-HTTP_ROBOTS_AGENTS = words(
+HTTP_ROBOTS_AGENTS = string_list(
     "http.robots.agents", (), "Further names that robots.txt rules are looked up under."
 )
 HTTP_ROBOTS_403_ALLOW = boolean(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from crawl.config import Config, Property, boolean, integer, words
+from crawl.config import Config, Property, boolean, integer, string_list
 from crawl.html.tokens import VOID, Attributes
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.parsing.html.links import (
@@ -28,7 +28,7 @@ from crawl.parsing.html.text import HIDDEN_TAGS, LINE_BREAKS, collapse_whitespac
 FORM_ACTIONS: Property[bool] = boolean(
     "parser.html.form.use_action", False, "Take the targets of forms that do not POST as links."
 )
-IGNORE_TAGS: Property[tuple[str, ...]] = words(
+IGNORE_TAGS: Property[tuple[str, ...]] = string_list(
     "parser.html.outlinks.ignore_tags",
     (),
     "Elements whose links are left out: img, script, link …",

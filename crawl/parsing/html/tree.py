@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl.html.guard import is_tame
+from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, feed
 from crawl.parsing.html.reader import ACTIONS, ElementAction, HtmlReader
 
@@ -17,7 +17,7 @@ _TEXT = "-text"
 
 def read_html(data: bytes, reader: HtmlReader) -> None:
     """Feeds a page in valid UTF-8 to the reader; for one made to harm parsers no tree is built."""
-    if is_tame(data):
+    if is_safe_markup(data):
         _walk(LexborHTMLParser(data), reader)
     else:
         feed(data.decode("utf-8"), reader)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean, words
+from crawl.config import Config, Property, boolean, string_list
 from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
@@ -13,7 +13,7 @@ from crawl.model.parse import Parse
 from crawl.parsing.html.scan import HTML_TYPES, scan_markup
 from crawl.parsing.text.plain import MAX_VALUE
 
-HEADINGS: Property[tuple[str, ...]] = words(
+HEADINGS: Property[tuple[str, ...]] = string_list(
     "headings", ("h1", "h2"), "The headings that are kept as metadata of that name."
 )
 MULTIVALUED: Property[bool] = boolean(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean, integer, words
+from crawl.config import Config, Property, boolean, integer, string_list
 from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
@@ -19,7 +19,7 @@ from crawl.parsing.language import (
 )
 
 DETECT, IDENTIFY = "detect", "identify"
-POLICY: Property[tuple[str, ...]] = words(
+POLICY: Property[tuple[str, ...]] = string_list(
     "lang.extraction.policy",
     (DETECT, IDENTIFY),
     "How the language is found, in this order: detect (what page and server declare),"
@@ -38,7 +38,7 @@ ONLY_CERTAIN: Property[bool] = boolean(
     False,
     "Take an identified language only where it is beyond doubt.",
 )
-LANGUAGES: Property[tuple[str, ...]] = words(
+LANGUAGES: Property[tuple[str, ...]] = string_list(
     "lang.identification.languages",
     (),
     "The languages that are identified, as two-letter codes; none named: all that are known.",

@@ -11,20 +11,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from crawl.config import Config, Property, words
+from crawl.config import Config, Property, string_list
 from crawl.interfaces.scoring import ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.plugins.scoring.inheritance import with_metadata
 
-DB_KEYS = words("scoring.db.md", (), "Metadata keys that a fetched page's content keeps.")
-CONTENT_KEYS = words(
+DB_KEYS = string_list("scoring.db.md", (), "Metadata keys that a fetched page's content keeps.")
+CONTENT_KEYS = string_list(
     "scoring.content.md",
     (),
     "Keys of a content's metadata, or names of its headers, that its parse keeps.",
 )
-PARSE_KEYS = words("scoring.parse.md", (), "Keys of a parse's metadata that its links inherit.")
+PARSE_KEYS = string_list(
+    "scoring.parse.md", (), "Keys of a parse's metadata that its links inherit."
+)
 
 
 class MetadataScoring(ScoringFilter):

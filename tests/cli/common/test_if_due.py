@@ -17,8 +17,8 @@ from crawl.rounds import (
     RoundOptions,
     SegmentState,
     Stage,
+    build_round,
     open_segments,
-    round_of,
 )
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
@@ -27,7 +27,7 @@ from tests.phases.fetch_commands import write_conf
 from tests.phases.made import records_of
 from tests.phases.webs import listed
 
-ROUND = round_of(RoundOptions())
+ROUND = build_round(RoundOptions())
 PHASES = tuple(step.name for step in ROUND.steps)
 stages = st.lists(st.sampled_from(Stage), max_size=6)
 

@@ -8,7 +8,7 @@ from crawl.config import Config
 from crawl.errors import PluginError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
-from crawl.interfaces.registry import Resolved
+from crawl.interfaces.registry import ResolvedPlugin
 
 
 class One:
@@ -33,8 +33,8 @@ class Other(One):
     code = 202
 
 
-def plugin(name: str) -> Resolved:
-    return Resolved("protocol", name.lower(), f"{__name__}:{name}")
+def plugin(name: str) -> ResolvedPlugin:
+    return ResolvedPlugin("protocol", name.lower(), f"{__name__}:{name}")
 
 
 def code_of(protocols: Protocols, url: str) -> int:

@@ -144,9 +144,9 @@ def test_request_times_are_added_by_their_bounds(fetch: Fetch) -> None:
     fetch.report(0, "a", {}, request_times={"counts": [3, *NO_TIMES[2:], 1], "ms": 70_004})
     fetch.figures.poll()
     (sample,) = dict(fetch.meter.samples())[FETCH_REQUEST_SECONDS]
-    assert sample.spread is not None
-    assert sample.spread.counts == [3, *NO_TIMES[2:], 1]
-    assert sample.spread.total == pytest.approx(70.004)
+    assert sample.histogram is not None
+    assert sample.histogram.counts == [3, *NO_TIMES[2:], 1]
+    assert sample.histogram.total == pytest.approx(70.004)
 
 
 @pytest.mark.parametrize("torn", [b"", b"{", b"[]", b'{"told_ms": "x"}', b'{"told_ms": 1}'])

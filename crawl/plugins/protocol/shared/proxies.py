@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import count
 from urllib.parse import quote
 
-from crawl.config import Config, Property, choice, file, integer, text, words
+from crawl.config import Config, Property, choice, file, integer, string_list, text
 from crawl.errors import ConfigError
 from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.parse import parse
@@ -29,7 +29,7 @@ PROXY_PASSWORD: Property[str] = text(
     "Password of that user. Better in crawl-site.toml than by -D, which others can see in the list"
     " of processes.",
 )
-PROXY_EXCEPTIONS: Property[tuple[str, ...]] = words(
+PROXY_EXCEPTIONS: Property[tuple[str, ...]] = string_list(
     "http.proxy.exception.list", (), "Hosts and *.domains that are asked without a proxy."
 )
 PROXY_FILE: Property[str] = file(

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crawl.errors import StorageError
-from crawl.storage.hdfs_faults import Patience, told
+from crawl.storage.filesystems.hdfs_errors import HdfsRetries, error_line
 
 SCHEMES = frozenset({"hdfs", "viewfs"})
 READ_BLOCK = 1 << 20
@@ -74,8 +74,8 @@ def _open(scheme: str, netloc: str) -> HdfsFiles:
     try:
         found = kinds[scheme](named.hostname, port, skip_instance_cache=True, **options)
     except RuntimeError as error:
-        raise OSError(told(error, netloc)) from error
-    return HdfsFiles(found.client, Patience(netloc))
+        raise OSError(error_line(error, netloc)) from error
+    return HdfsFiles(found.client, HdfsRetries(netloc))
 
 
 def _clean(path: str) -> str:
@@ -88,7 +88,7 @@ class HdfsFiles:
     are: none is a pattern."""
 
     client: Any
-    patience: Patience
+    patience: HdfsRetries
     protocol: tuple[str, ...] = field(default=tuple(sorted(SCHEMES)))
 
     def info(self, path: str) -> dict[str, Any]:

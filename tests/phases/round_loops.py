@@ -8,9 +8,9 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.fetcher.values.settings import FETCHER_PARSE
-from crawl.rounds import Loop, RoundOptions, Step
-from crawl.rounds.loop import Walk
-from crawl.rounds.results import RoundDone, Walked
+from crawl.rounds import LoopOptions, RoundOptions, Step
+from crawl.rounds.loop import RoundLoop
+from crawl.rounds.results import LoopResult, RoundResult
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -29,10 +29,10 @@ class SetClock(SystemClock):
 
 @dataclass
 class Diary:
-    """A witness that remembers."""
+    """An observer that remembers."""
 
     steps: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    rounds: list[RoundDone] = field(default_factory=list)
+    rounds: list[RoundResult] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
     remarked: list[str] = field(default_factory=list)
 
@@ -40,16 +40,16 @@ class Diary:
     def names(self) -> list[str]:
         return [name for name, _ in self.steps]
 
-    def begins(self, step: Step, segments: tuple[str, ...]) -> None:
+    def on_step(self, step: Step, segments: tuple[str, ...]) -> None:
         self.steps.append((step.name, segments))
 
-    def remarks(self, step: Step, line: str) -> None:
+    def on_remark(self, step: Step, line: str) -> None:
         self.remarked.append(line)
 
-    def closes(self, done: RoundDone) -> None:
+    def on_round(self, done: RoundResult) -> None:
         self.rounds.append(done)
 
-    def waits(self, seconds: float) -> None:
+    def on_wait(self, seconds: float) -> None:
         self.waited.append(seconds)
 
 
@@ -57,16 +57,16 @@ def turn(
     directory: CrawlDir,
     config: Config,
     clock: Clock,
-    loop: Loop,
+    loop: LoopOptions,
     *,
     seeds: tuple[str, ...] = (),
     parts: int = 2,
     top_n: int = 50_000,
     diary: Diary | None = None,
     threads: int = 2,
-) -> Walked:
+) -> LoopResult:
     """Rounds of all phases."""
-    walk = Walk(
+    walk = RoundLoop(
         InProcess(threads),
         directory,
         config,
@@ -82,4 +82,4 @@ def turn(
         resolver=lambda host: None,
         sleep=lambda seconds: None,
     )
-    return walk.walk(seeds)
+    return walk.run(seeds)

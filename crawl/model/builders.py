@@ -1,4 +1,4 @@
-"""Columns of Arrow that grow row by row, where a table's rows come one at a time.
+"""Builders of Arrow columns, for tables whose rows come one at a time.
 
 A row's values are let go of as it is added. Kept until the table is made, hundreds of pages
 would have passed through the processor's caches before they are looked at again.
@@ -19,15 +19,15 @@ _MOST_BYTES = 2**31 - 1
 """What an array of bytes can address."""
 
 
-def columns(rows: Sequence[tuple[Any, ...]], types: Sequence[pa.DataType]) -> list[pa.Array]:
-    """Of rows that have gathered, which may be none."""
+def columns(rows: Sequence[tuple[Any, ...]], types: Sequence[pa.DataType]) -> list[pa.Array[Any]]:
+    """The columns of these rows, which may be none."""
     values = zip(*rows, strict=True) if rows else repeat((), len(types))
     return [pa.array(column, kind) for column, kind in zip(values, types, strict=True)]
 
 
-class GrowingMaps:
-    """Of maps: keys and values are made in one go, for pairs one by one take thrice as long
-    as the whole rest of a table."""
+class MapBuilder:
+    """Builds a column of maps. Keys and values are made in one go: pairs one by one take thrice
+    as long as the whole rest of a table."""
 
     def __init__(self) -> None:
         self._keys: list[str] = []
@@ -40,21 +40,23 @@ class GrowingMaps:
             self._values += row.values()
         self._ends.append(len(self._keys))
 
-    def array(self) -> pa.MapArray:
-        return pa.MapArray.from_arrays(
+    def array(self) -> pa.MapArray[Any, Any]:
+        from_arrays: Any = pa.MapArray.from_arrays  # the stubs know no offsets that are an array
+        maps: pa.MapArray[Any, Any] = from_arrays(
             pa.array(self._ends, pa.int32()),
             pa.array(self._keys, pa.string()),
             pa.array(self._values, pa.string()),
             METADATA,
         )
+        return maps
 
 
-class GrowingBytes:
-    """Of bytes, in memory of Arrow's pool: that of a new object of many megabytes is the
-    kernel's each time, and takes as long to get as the bytes to copy."""
+class BytesBuilder:
+    """Builds a column of bytes in memory of Arrow's pool. A new object of many megabytes would
+    take its memory from the kernel each time, which takes as long as to copy the bytes."""
 
     def __init__(self, room: int) -> None:
-        self._whole: list[pa.Array] = []
+        self._whole: list[pa.Array[Any]] = []
         self._begin(room)
 
     @property
@@ -75,7 +77,7 @@ class GrowingBytes:
         self._place[begin:end] = value
         self._ends.append(end)
 
-    def array(self) -> pa.Array | pa.ChunkedArray:
+    def array(self) -> pa.Array[Any] | pa.ChunkedArray[Any]:
         last = self._array()
         return pa.chunked_array([*self._whole, last]) if self._whole else last
 
@@ -90,10 +92,10 @@ class GrowingBytes:
         self._place = memoryview(self._room).cast("B")
         self._place[: len(used)] = used
 
-    def _array(self) -> pa.Array:
+    def _array(self) -> pa.Array[Any]:
         used = self._ends[-1]
         values = self._room.slice(0, used)
         if used < self._room.size // 2:
             values = pa.py_buffer(values.to_pybytes())  # an array keeps all of its room
-        buffers = [None, pa.py_buffer(np.array(self._ends, np.int32)), values]
+        buffers = [None, pa.py_buffer(np.array(self._ends, np.int32).data), values]
         return pa.Array.from_buffers(pa.binary(), len(self._ends) - 1, buffers)

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 _UNFINISHED = ".unfinished"
 _ATTEMPTS = 5
-"""Whoever cleans up may take a living writer's unfinished file for a dead one's."""
+"""How often a write is tried: a clean-up may take a living writer's file for a dead one's."""
 
 
 def is_unfinished(path: str) -> bool:

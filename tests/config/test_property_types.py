@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from crawl.config import Property, boolean, choice, file, text, words
+from crawl.config import Property, boolean, choice, file, string_list, text
 from crawl.errors import ConfigError
 
 FLAG = boolean("a.flag", False, "A flag.")
 TEXT = text("a.text", "x", "A text.")
 MODE = choice("a.mode", "host", ("host", "domain"), "A mode.")
-WORDS = words("a.words", ("a",), "Words.")
+WORDS = string_list("a.words", ("a",), "Words.")
 FILE = file("a.file", "rules.txt", "A file.")
 
 

@@ -16,7 +16,7 @@ T_co = TypeVar("T_co", covariant=True)
 _SEPARATORS = re.compile(r"[,\s]+")
 
 
-class Kind(Protocol[T_co]):
+class PropertyType(Protocol[T_co]):
     """One way to read a value."""
 
     @property
@@ -126,7 +126,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class StringList:
     name = "words"
     unit = ""
     limits = ""

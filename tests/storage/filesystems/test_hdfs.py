@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from crawl.errors import StorageError
-from crawl.storage import hdfs_faults
+from crawl.storage.filesystems import hdfs_errors
+from crawl.storage.filesystems.hdfs import HdfsFiles
 from crawl.storage.folder import Folder
-from crawl.storage.hdfs import HdfsFiles
 from crawl.storage.sealed_file import SealedFile
 from tests.storage import cutting_proxy
 from tests.storage.cutting_proxy import Cut, CuttingProxy
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=150), pytest.mark.ti
 @pytest.fixture
 def folder(hdfs: HdfsCluster, monkeypatch: pytest.MonkeyPatch) -> Folder:
     # a busy machine starts a node slowly
-    monkeypatch.setattr(hdfs_faults, "KNOWN_S", 600.0)
+    monkeypatch.setattr(hdfs_errors, "KNOWN_S", 600.0)
     return Folder(hdfs.new_folder()).child("place")
 
 
@@ -105,7 +105,7 @@ def test_a_large_file_of_many_blocks(folder: Folder) -> None:
 
 CREATOR = """
 import os, signal
-from crawl.storage.hdfs import HdfsFiles
+from crawl.storage.filesystems.hdfs import HdfsFiles
 folder = Folder(sys.argv[1])
 folder.write("LOCK.before", b"1")
 

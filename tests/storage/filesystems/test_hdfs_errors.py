@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl.storage import hdfs_faults
+from crawl.storage.filesystems import hdfs_errors
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from crawl.storage import hdfs_faults
     ],
 )
 def test_what_a_cluster_says_is_one_line(said: str, line: str) -> None:
-    told = hdfs_faults.told(RuntimeError(said), "nn:8020")
+    told = hdfs_errors.error_line(RuntimeError(said), "nn:8020")
     assert line in told
     assert "\n" not in told
     assert "\\n" not in told
@@ -36,8 +36,8 @@ def test_what_a_cluster_says_is_one_line(said: str, line: str) -> None:
 
 def test_a_broken_line_is_told_by_what_was_known() -> None:
     error = OSError("Broken pipe (os error 32)")
-    assert "cannot reach the name node at nn:8020" in hdfs_faults.told(error, "nn:8020")
-    gone = hdfs_faults.told(error, "nn:8020", known=True)
+    assert "cannot reach the name node at nn:8020" in hdfs_errors.error_line(error, "nn:8020")
+    gone = hdfs_errors.error_line(error, "nn:8020", known=True)
     assert "a node of the cluster at nn:8020 no longer answers (Broken pipe" in gone
 
 
@@ -49,5 +49,5 @@ def test_a_fault_of_the_user_is_not_tried_again() -> None:
         raise RuntimeError('RPCError("org.apache.hadoop.fs.InvalidPathException", "Invalid")')
 
     with pytest.raises(OSError, match="^Invalid$"):
-        hdfs_faults.Patience("service").of(refused)
+        hdfs_errors.HdfsRetries("service").of(refused)
     assert len(asked) == 1

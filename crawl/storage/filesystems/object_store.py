@@ -164,7 +164,7 @@ def require_bucket(error: BaseException) -> None:
         raise error
 
 
-def told(error: BaseException) -> str | None:
+def error_line(error: BaseException) -> str | None:
     """What a store's exception means to the user; None for any other exception."""
     is_the_librarys = type(error).__module__.partition(".")[0] in _LIBRARIES
     if not is_the_librarys and not isinstance(error, OSError):

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from crawl.storage import object_store
+from crawl.storage.filesystems import object_store
 
 
 def test_other_faults_are_not_ours_to_tell() -> None:
-    assert object_store.told(ValueError("x")) is None
-    assert object_store.told(FileNotFoundError("x")) is None
+    assert object_store.error_line(ValueError("x")) is None
+    assert object_store.error_line(FileNotFoundError("x")) is None
 
 
 class Busy:

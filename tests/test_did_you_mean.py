@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl.nearest import nearest
+from crawl.did_you_mean import did_you_mean
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,8 @@ from crawl.nearest import nearest
     ],
 )
 def test_nearest(name: str, known: list[str], said: str) -> None:
-    assert nearest(name, known) == said
+    assert did_you_mean(name, known) == said
 
 
 def test_any_iterable_will_do() -> None:
-    assert nearest("opci", iter({"opic": 1})) == " (did you mean 'opic'?)"
+    assert did_you_mean("opci", iter({"opic": 1})) == " (did you mean 'opic'?)"

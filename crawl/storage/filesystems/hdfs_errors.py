@@ -25,7 +25,7 @@ _PROBE_S = 10.0
 _pause = threading.Event()  # never set: a sleep
 
 
-class Patience:
+class HdfsRetries:
     """Makes calls of one cluster's client, again while a fault may pass."""
 
     def __init__(self, netloc: str) -> None:
@@ -57,7 +57,7 @@ class Patience:
             raise type(error)(_first_line(str(error))) from error
         except (OSError, RuntimeError) as error:
             kind = _Passing if _may_pass(error) else OSError
-            raise kind(told(error, self._netloc, known=self._answered)) from error
+            raise kind(error_line(error, self._netloc, known=self._answered)) from error
         self._answered = True
         return result
 
@@ -95,7 +95,7 @@ def _may_pass(error: Exception) -> bool:
     return not text.startswith(_STAYING)
 
 
-def told(error: Exception, netloc: str, *, known: bool = False) -> str:
+def error_line(error: Exception, netloc: str, *, known: bool = False) -> str:
     """What it means to the user, in one line; `known`: the name node has answered before."""
     text = str(error)
     denied = _DENIED.search(text)

@@ -1,0 +1,199 @@
+"""Which tables the format `nutria` reads, and in which files their rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from crawl.did_you_mean import did_you_mean
+from crawl.errors import UsageError
+from crawl.model.tables import CRAWLDB, HOSTS, Column, Table
+from crawl.spark.pushdown import conditions_of
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.layout import bucket_of
+from crawl.storage.scan import ROW, Condition, filter_rows, require_column, with_status_names
+from crawl.storage.segments import FETCH_HOSTS, SEGMENT_TABLES
+from crawl.urls.parse import host_of
+
+BUCKET = "_bucket"
+SEGMENT = "segment"
+
+CRAWLDB_COLUMNS = with_status_names(CRAWLDB)
+"""The columns of the CrawlDb as a condition sees them."""
+
+_CRAWLDB = Table(
+    "crawldb",
+    (
+        *CRAWLDB_COLUMNS.columns,
+        Column(BUCKET, pa.int32(), "the record's bucket"),
+        Column(ROW, pa.int32(), "its place in the bucket"),
+    ),
+)
+_SEGMENT_TABLES = {
+    part: Table(
+        part.removeprefix("crawl_"),
+        (
+            *with_status_names(table).columns,
+            Column(SEGMENT, pa.string(), "the segment that the row is from"),
+        ),
+    )
+    for part, table in SEGMENT_TABLES.items()
+}
+_PARTS = {table.name: part for part, table in _SEGMENT_TABLES.items()}
+TABLES = {table.name: table for table in (_CRAWLDB, HOSTS, *_SEGMENT_TABLES.values())}
+"""Every table that can be read, by the name that `option("table", …)` takes."""
+
+_OPTIONS = ("path", "table", "segment", "snapshot", "columns", "where")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """The options of one read."""
+
+    address: str
+    table: Table
+    chosen: Table
+    """The table with the wanted columns alone."""
+    segment: str | None
+    snapshot: int | None
+    conditions: tuple[Condition, ...] = ()
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> SourceOptions:
+        """Checks the options; raises UsageError for what cannot be meant."""
+        for name in options:
+            if name.lower() not in _OPTIONS:
+                near = did_you_mean(name.lower(), _OPTIONS)
+                raise UsageError(f"the format nutria has no option {name!r}{near}")
+        address = options.get("path")
+        if not address:
+            raise UsageError("give the crawl's folder: .load('mycrawl')")
+        table = _table_of(options.get("table", "crawldb"))
+        segment, snapshot = options.get("segment"), options.get("snapshot")
+        if segment is not None and table.name not in _PARTS:
+            raise UsageError(f"the table {table.name} belongs to no segment: leave `segment` out")
+        if snapshot is not None and table.name in _PARTS:
+            raise UsageError(f"segments have no snapshots: leave `snapshot` out for {table.name}")
+        return cls(
+            address,
+            table,
+            _choose_columns(table, options.get("columns")),
+            segment,
+            None if snapshot is None else _number_of(snapshot),
+            conditions_of(options.get("where", "[]"), table),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a table, and the values that all its rows have without storing them."""
+
+    folder: Folder
+    path: str
+    constants: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """The files of a table."""
+
+    table: Table
+    files: tuple[SourceFile, ...]
+    buckets: int = 0
+    """How many buckets they are sorted into by host; 0 where they are not."""
+
+    def matching(self, conditions: Sequence[Condition]) -> list[SourceFile]:
+        """The files that may have rows for which all conditions hold, by their buckets and
+        segments alone."""
+        wanted = _buckets_of(conditions, self.buckets) if self.buckets else None
+        found = []
+        for file in self.files:
+            if wanted is not None and file.constants[BUCKET] not in wanted:
+                continue
+            about = [each for each in conditions if each[0] in file.constants]
+            one_row = pa.table({name: [value] for name, value in file.constants.items()})
+            if not about or filter_rows(one_row, about).num_rows:
+                found.append(file)
+        return found
+
+
+def open_files(options: SourceOptions) -> SourceFiles:
+    """The files of the wanted table as they are now."""
+    directory = CrawlDir(options.address)
+    part = _PARTS.get(options.table.name)
+    if part is not None:
+        return SourceFiles(options.table, tuple(_segment_files(directory, part, options.segment)))
+    snapshot = directory.require_crawldb()
+    if options.snapshot is not None:
+        snapshot = directory.crawldb.snapshot(options.snapshot)
+    files = snapshot.hosts if options.table is HOSTS else snapshot.files
+    folder = directory.crawldb.folder
+    return SourceFiles(
+        options.table,
+        tuple(SourceFile(folder, file.path, {BUCKET: file.bucket}) for file in files),
+        snapshot.buckets,
+    )
+
+
+def _segment_files(
+    directory: CrawlDir, part: str, segment_name: str | None
+) -> Iterable[SourceFile]:
+    segments = directory.segments.generated()
+    if segment_name is None:
+        directory.require_crawldb()
+    else:
+        names = [segment.name for segment in segments]
+        if segment_name not in names:
+            near = did_you_mean(segment_name, names)
+            raise UsageError(f"{directory.address} has no segment {segment_name}{near}")
+        segments = [directory.segments.segment(segment_name)]
+        if part != FETCH_HOSTS:  # which is there only where hosts failed
+            segments[0].require(part)
+    for segment in segments:
+        manifest = segment.manifest(part)
+        for file in manifest.files if manifest else ():
+            yield SourceFile(segment.part_folder(part), file.path, {SEGMENT: segment.name})
+
+
+def _buckets_of(conditions: Iterable[Condition], buckets: int) -> set[int] | None:
+    """The buckets that rows with these URLs and hosts are in; None for all."""
+    wanted: set[int] | None = None
+    for column, sign, value in conditions:
+        if column not in ("url", "host") or sign not in ("=", "in"):
+            continue
+        values = [value] if sign == "=" else value
+        hosts = [host_of(url) or "" for url in values] if column == "url" else values
+        found = {bucket_of(host, buckets) for host in hosts}
+        wanted = found if wanted is None else wanted & found
+    return wanted
+
+
+def _table_of(name: str) -> Table:
+    table = TABLES.get(name) or _SEGMENT_TABLES.get(name)
+    if table is None:
+        near = did_you_mean(name, [*TABLES, *_SEGMENT_TABLES])
+        known = ", ".join(TABLES)
+        raise UsageError(f"a crawl has no table {name!r}{near}; tables: {known}")
+    return table
+
+
+def _choose_columns(table: Table, names: str | None) -> Table:
+    if names is None:
+        return table
+    known = {column.name: column for column in table.columns}
+    chosen = []
+    for name in (each.strip() for each in names.split(",")):
+        require_column(name, known, table.name)
+        chosen.append(known[name])
+    return Table(table.name, tuple(chosen))
+
+
+def _number_of(snapshot: str) -> int:
+    try:
+        return int(snapshot)
+    except ValueError:
+        raise UsageError(f"snapshot {snapshot!r} is no number") from None
