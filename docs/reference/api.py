@@ -69,7 +69,7 @@ def _functions() -> list[Any]:
 
 def _named_in(each: Any) -> Iterator[type]:
     """Classes of this package in the annotations of a function's result or a class's fields."""
-    if inspect.isclass(each):
+    if dataclasses.is_dataclass(each):
         public = [field for field in dataclasses.fields(each) if not field.name.startswith("_")]
         texts = [str(field.type) for field in public if field.repr]
     else:
@@ -158,7 +158,8 @@ def _own_doc(kind: type) -> str:
 
 def _short(each: Any) -> str:
     names = [p for p in inspect.signature(each).parameters.values() if p.name != "self"]
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    variadic = inspect.Parameter
+    stars: dict[Any, str] = {variadic.VAR_POSITIONAL: "*", variadic.VAR_KEYWORD: "**"}
     return "(" + ", ".join(stars.get(p.kind, "") + p.name for p in names) + ")"
 
 
