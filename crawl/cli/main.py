@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "normalizerchecker": ("crawl.cli.normalizerchecker", "normalize URLs, step by step"),
     "parsechecker": (
         "crawl.cli.parsechecker",
-        "fetch and parse pages, and show what a crawl makes of them",
+        "fetch and parse a page, and show the result",
     ),
     "robotsparser": ("crawl.cli.robotsparser", "which URLs a robots.txt allows"),
     "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
