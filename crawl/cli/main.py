@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "normalizerchecker": ("crawl.cli.normalizerchecker", "normalize URLs, step by step"),
     "parsechecker": (
         "crawl.cli.parsechecker",
-        "fetch and parse pages, and show what a crawl makes of them",
+        "fetch and parse a page, and show the result",
     ),
     "robotsparser": ("crawl.cli.robotsparser", "which URLs a robots.txt allows"),
     "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
@@ -108,11 +108,11 @@ def crawl() -> None:
 
     \b
     The same by hand:
-      crawl inject mycrawl seeds.txt                   put seeds into mycrawl/crawldb
+      crawl inject mycrawl seeds.txt                   add seeds to mycrawl/crawldb
       crawl generate mycrawl --top-n 1000              select what to fetch
       crawl fetch mycrawl -D http.agent.name=mybot     fetch it
-      crawl parse mycrawl                              find text and links
-      crawl updatedb mycrawl                           take it into the CrawlDb
+      crawl parse mycrawl                              extract text and links
+      crawl updatedb mycrawl                           merge it into the CrawlDb
       crawl readdb mycrawl --stats                     look at it
     """
 

@@ -59,8 +59,8 @@ def test_a_distribution_is_predicted_for_people(crawl: Caller) -> None:
         ([], "what to simulate?"),
         (["--hosts", "3"], "what to simulate?"),
         (["x", "--hosts", "3", "--urls", "9"], "not both"),
-        (["nowhere"], "nowhere has no segment"),
-        (["nowhere", "20260101000000"], "no finished crawl_generate"),
+        (["nowhere"], "nowhere has no CrawlDb yet"),
+        (["nowhere", "20260101000000"], "nowhere has no segment 20260101000000"),
         (["--hosts", "1", "--urls", "1", "-D", "fetcher.server.dalay=2"], "did you mean"),
     ],
 )

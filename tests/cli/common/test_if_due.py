@@ -124,7 +124,7 @@ def test_without_spark_what_is_not_due_is_one_line(
     for phase in PHASES:
         answer = crawl(phase, directory.address, "--if-due", "--conf", conf)
         assert (answer.code, answer.out) == (NOTHING_MORE, "")
-        assert answer.err == f"{phase}: there is a file {STOP_FILE}\n"
+        assert answer.err == f"{phase}: {STOP_FILE} exists\n"
 
 
 @pytest.mark.parametrize("phase", ["fetch", "parse", "updatedb"])
