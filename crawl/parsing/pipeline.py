@@ -31,7 +31,7 @@ from crawl.parsing.document import (
     ParsedBatch,
     join_batches,
 )
-from crawl.parsing.page_time import not_the_pages
+from crawl.parsing.main_content import main_text
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.settings import (
     DB_PARSEMETA_TO_CRAWLDB,
@@ -249,7 +249,7 @@ class Pipeline:
             counters["canonicals_dropped.too_long"] += 1  # a part of it would be another one
             parse = replace(parse, canonical="")
         if self._main_content and not inside and page.mime_type in _HTML:
-            parse = replace(parse, main_text=_main_text(page, counters))
+            parse = replace(parse, main_text=main_text(page, counters))
         signature = self._signature(source, parse, counters)
         parse = self._scoring.after_parse(parse.url, source, parse, counters)
         redirect = ""
@@ -392,18 +392,3 @@ def _failure(url: str, error: BaseException) -> Parse:
 
 def _one_line(text: str) -> str:
     return " ".join(text[: 4 * _LONGEST_MESSAGE].split())[:_LONGEST_MESSAGE]
-
-
-def _main_text(page: Page, counters: Counters) -> str | None:
-    """The page's text without menus and footers. trafilatura, because it is the best of its
-    kind in comparisons and in Python; an extra, for it brings much along."""
-    with not_the_pages():
-        import trafilatura
-    try:
-        found: str | None = trafilatura.extract(page.markup, url=page.url)
-        return found
-    except MemoryError:
-        raise
-    except _FAULTS:
-        counters["main_content_errors"] += 1
-        return None
