@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from crawl.parsing.page_time import not_the_pages
+from crawl.parsing.page_time import outside_page_time
 
 _TAG = re.compile(r"([a-z]{2,3}|[a-z]{5,8})(?:[-_][a-z0-9]{1,8}){0,6}", re.IGNORECASE)
 
@@ -126,7 +126,7 @@ def _is_dense(text: str) -> bool:
 def _model(languages: tuple[str, ...]) -> Any:
     """None where `parser.memory.limit` has no room for it: no page is to fail by that, nor to
     wait until it has been tried once more."""
-    with not_the_pages():
+    with outside_page_time():
         from crawl.parsing.language_model import load_model
 
         try:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def not_the_pages() -> Iterator[None]:
+def outside_page_time() -> Iterator[None]:
     """The alarm that ends a page's parse does not run on."""
     left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
     try:

@@ -4,10 +4,9 @@ import signal
 from typing import Any
 
 import pytest
-from py3langid.langid import LanguageIdentifier
 
-from crawl.parsing import language
-from crawl.parsing.page_time import not_the_pages
+from crawl.parsing import language, language_model
+from crawl.parsing.page_time import outside_page_time
 
 
 def left() -> float:
@@ -17,12 +16,12 @@ def left() -> float:
 def test_the_alarm_stands_still_and_goes_on() -> None:
     try:
         signal.setitimer(signal.ITIMER_REAL, 1000)
-        with not_the_pages():
+        with outside_page_time():
             assert left() == 0
         assert 0 < left() <= 1000
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    with not_the_pages():
+    with outside_page_time():
         pass
     assert left() == 0, "where there was none there is none"
 
@@ -34,7 +33,7 @@ def test_the_languages_are_loaded_in_nobodys_time(monkeypatch: pytest.MonkeyPatc
         seen.append(left())
         return object()
 
-    monkeypatch.setattr(LanguageIdentifier, "from_model_file", load)
+    monkeypatch.setattr(language_model, "load_model", load)
     language._model.cache_clear()
     try:
         signal.setitimer(signal.ITIMER_REAL, 1000)

@@ -90,8 +90,8 @@ HOLDER = """
 import sys, time
 from crawl.clock import SystemClock
 from crawl.storage.folder import Folder
-from crawl.storage.lock import held
-with held(Folder(sys.argv[1]), "inject", SystemClock(), stale_after_ms=1e9, heartbeat_s=0.01):
+from crawl.storage.lock import hold_lock
+with hold_lock(Folder(sys.argv[1]), "inject", SystemClock(), stale_after_ms=1e9, heartbeat_s=0.01):
     print("held", flush=True)
     time.sleep(600)
 """

@@ -71,7 +71,9 @@ def test_arguments_that_do_not_fit_are_told_all_the_same() -> None:
 
 def test_warnings_of_libraries_are_lines_too(capsys: pytest.CaptureFixture[str]) -> None:
     logs.use_json()
-    warnings.warn("old", UserWarning, stacklevel=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn("old", UserWarning, stacklevel=1)
     assert "old" in lines_of(capsys.readouterr().err)[0]["message"]
 
 

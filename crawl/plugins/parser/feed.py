@@ -19,7 +19,7 @@ from crawl.parsing.formats.feeds import bounded_feed, is_feed
 from crawl.parsing.formats.safe_xml import BadXml
 from crawl.parsing.html.scan import scan_markup
 from crawl.parsing.language import normalised
-from crawl.parsing.page_time import not_the_pages
+from crawl.parsing.page_time import outside_page_time
 from crawl.parsing.text.links import MAX_URL
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.domains import domain_of
@@ -150,7 +150,7 @@ def _feed(url: str, found: Any, entries: Sequence[_FeedEntry]) -> Parse:
 
 def _documents(url: str, entries: Sequence[_FeedEntry]) -> Iterator[Parse]:
     """A feed may speak for pages of its own domain only: else anybody could write anybody's."""
-    with not_the_pages():  # the first to ask loads the list of public suffixes
+    with outside_page_time():  # the first to ask loads the list of public suffixes
         domain = domain_of(url)
     seen = {url}
     for entry in entries:
