@@ -1,5 +1,5 @@
 """How far a running fetch is, by what its tasks last reported
-(crawl/fetcher/reporting/watch.py), so that another shell can ask too."""
+(crawl/fetcher/reporting/task_monitor.py), so that another shell can ask too."""
 
 from __future__ import annotations
 
