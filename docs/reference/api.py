@@ -30,7 +30,7 @@ def api_page() -> str:
     parts.extend(_callable(f"crawl.{each.__name__}", each) for each in _functions())
     parts.append("## A crawl\n")
     parts.append("What `crawl.open` returns.\n")
-    for base in crawl.Crawl.__mro__:
+    for base in _topics():
         parts.extend(_callable(f"Crawl.{name}", each) for name, each in _methods(base))
     parts.append("## Results\n")
     for kind in result_types():
@@ -42,9 +42,15 @@ def public_callables() -> Iterator[tuple[str, Any]]:
     """Every function and method of the page, by name."""
     for each in _functions():
         yield f"crawl.{each.__name__}", each
-    for base in crawl.Crawl.__mro__:
+    for base in _topics():
         for name, each in _methods(base):
             yield f"Crawl.{name}", each
+
+
+def _topics() -> list[type]:
+    """The classes that Crawl is made of, as a reader meets them: the phases before the rounds."""
+    bases = [each for base in crawl.Crawl.__bases__ for each in reversed(base.__mro__)]
+    return [crawl.Crawl, *dict.fromkeys(bases)]
 
 
 def result_types() -> list[type]:

@@ -302,7 +302,7 @@ class SilentWeb(HalfDeadWeb):
 def test_hosts_that_say_nothing_are_put_off_and_the_crawl_ends(tmp_path: Path) -> None:
     clock = SetClock(NOW)
     web = {"plugin.protocol": ["tests.phases.test_dead_hosts:SilentWeb"]}
-    config = half_dead(tmp_path, clock, fetcher__tail__silence=0.3).with_values(web)
+    config = half_dead(tmp_path, clock, fetcher__tail__silence=1.0).with_values(web)
     directory = CrawlDir(str(tmp_path / "crawl"))
     given = (seeds(tmp_path, 6),)
     try:

@@ -259,7 +259,7 @@ def test_requests_that_were_given_up_are_not_waited_for(driven: bool, blocking: 
     records, server, forever = list[FetchRecord](), LiveServer(), threading.Event()
     engine = FetchEngine(
         iter([(url, DUE) for url in urls]),
-        FetchSettings(threads=4, tail_wait_s=60.0, tail_silence_s=0.1),
+        FetchSettings(threads=4, tail_wait_s=60.0, tail_silence_s=1.5),
         Politeness(ServerPace(0.01)),
         EngineHooks(lambda host: host, CLOCK, random.Random(1)),
         CallbackOutput(records.append),
