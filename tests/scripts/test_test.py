@@ -41,6 +41,8 @@ def run(program: Path, *words: str) -> tuple[int, str]:
 
 
 CHECK = "check |"
+COVERED = "check --coverage|"
+"""Where all layers run, what the quick tests cover is counted too."""
 SPARK_AND_SLOW = (
     "-m|pytest|-q|-m|(spark or slow) and not cluster|"
     "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|"
@@ -53,7 +55,7 @@ CLUSTER = f"-m|pytest|-q|{TWO_AT_A_TIME}"
     ("words", "told"),
     [
         ([], CHECK + SPARK_AND_SLOW),
-        (["--all"], CHECK + SPARK_AND_SLOW + CLUSTER),
+        (["--all"], COVERED + SPARK_AND_SLOW + CLUSTER),
         (["--cluster"], f"-m|pytest|{TWO_AT_A_TIME}"),
         (["--cluster", "tests/spark", "-x"], "-m|pytest|-m|cluster|tests/spark|-x|"),
         (["--all", "tests/spark"], "-m|pytest|tests/spark|"),
@@ -83,7 +85,7 @@ def test_a_gate_that_fails_does_not_keep_the_tests_from_running(checkout: Path) 
 def test_tests_that_fail(checkout: Path) -> None:
     program(checkout / ".venv/bin/python", PYTHON.format(code=1))
     assert run(checkout / "scripts/test") == (1, CHECK + SPARK_AND_SLOW)
-    assert run(checkout / "scripts/test", "--all") == (1, CHECK + SPARK_AND_SLOW + CLUSTER)
+    assert run(checkout / "scripts/test", "--all") == (1, COVERED + SPARK_AND_SLOW + CLUSTER)
     assert run(checkout / "scripts/test", "--cluster")[0] == 1
     assert run(checkout / "scripts/test", "tests/spark")[0] == 1
 
@@ -101,7 +103,7 @@ def test_ctrl_c_ends_it_although_a_layer_ends_in_good_order(checkout: Path) -> N
         start_new_session=True,
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == f"{CHECK}begun\n"
+    assert process.stdout.readline() == f"{COVERED}begun\n"
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate(timeout=60)[0] == "interrupted\n"
     assert process.returncode == 130
