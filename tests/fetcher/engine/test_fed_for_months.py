@@ -21,7 +21,7 @@ from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.datum import FETCH_DELAY_KEY
 from tests.fetcher.small_web import DUE
 
-MOST = 50
+MOST = 25
 SETTINGS = FetchSettings(
     threads=10,
     leave_alone_s=300.0,
@@ -118,7 +118,7 @@ def test_its_collections_do_not_grow_with_the_hosts_it_meets(
     assert len(output.records) + returned == added + targets, "no URL is lost"
 
 
-def test_a_page_met_of_late_is_not_fetched_again_after_a_million_others() -> None:
+def test_a_page_met_of_late_is_not_fetched_again_after_many_others() -> None:
     engine, clock, _ = fed_engine()
     for number in range(5 * MOST):
         engine.add(f"http://good.org/{number}", DUE, clock.now)
@@ -208,3 +208,19 @@ def test_a_given_up_request_is_forgotten_with_its_answer() -> None:
     silent.give_up_all(now + 100_000)
     silent.give_up_all(now + 100_001)
     assert list(silent._given_up) == [late], "the driver that had them under way has ended"
+
+
+def test_idle_queues_are_forgotten_while_there_is_always_more_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("crawl.fetcher.frontier.queues._LOOK_ABOVE", MOST)
+    engine, clock, _ = fed_engine(replace(SETTINGS, threads=1, depth=1))
+    for number in range(20 * MOST):
+        engine.add(f"http://good.org/{number}", DUE, clock.now)
+    for number in range(10 * MOST):
+        engine.add(f"http://good-{number}.org/", DUE, clock.now)
+        while isinstance(work := engine.next_request(clock.now), ReadyRequest):
+            engine.handle(work, answer_by_host(work, clock.now)[0], clock.now)
+        clock.now += 1.5
+    assert engine.queues.waiting > 9 * MOST
+    assert len(engine.queues) < 4 * MOST
