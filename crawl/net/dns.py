@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -135,8 +136,8 @@ class HostResolver:
         self._negative_ttl = config[DNS_NEGATIVE_TTL]
         self._capacity = config[DNS_CACHE_SIZE]
         self._lock = threading.Lock()
-        self._known: dict[str, _CachedLookup] = {}
-        """In the order of the look-ups."""
+        self._known: OrderedDict[str, _CachedLookup] = OrderedDict()
+        """In the order of the look-ups; of a plain dict the first is found ever more slowly."""
         self._running: dict[str, Future[HostLookup]] = {}
 
     def locate(self, host: str) -> HostLookup:
@@ -190,7 +191,7 @@ class HostResolver:
                 self._known.pop(host, None)  # the newest is the last to be forgotten
                 self._known[host] = _CachedLookup(located, self._monotonic() + ttl)
                 while len(self._known) > self._capacity:
-                    del self._known[next(iter(self._known))]
+                    self._known.popitem(last=False)
                 del self._running[host]
             running.set_result(located)
 

@@ -43,8 +43,6 @@ from crawl.urls.servers import server_of
 
 CRASHED = "crashed"
 """Why a fetch ends of which a thread died."""
-_FORGET_ABOVE = 1000
-"""Queues that may stand about idle before they are looked through."""
 _PARSE_WAIT_S = 0.05
 """Until pages that are being parsed are looked for again."""
 
@@ -77,15 +75,14 @@ class FetchEngine:
         self._hooks = hooks
         self._output = output
         self._deadline = deadline
-        self.seen = SeenUrls()
-        self._forget_above = _FORGET_ABOVE
+        self.seen = SeenUrls(settings.max_seen_urls)
         self._max_waiting = settings.threads * settings.depth
         """How many URLs may wait in memory."""
         self._refill_below = self._max_waiting - self._max_waiting // 8 - 1
         """With so few waiting, more of the list are read."""
-        self.queues = HostQueues(politeness)
+        self.queues = HostQueues(politeness, max_past=settings.max_past_hosts)
         self.counters = output.counters
-        self.troubles = HostTroubles(hooks.clock)
+        self.troubles = HostTroubles(hooks.clock, settings.max_past_hosts)
         """Hosts that the rounds after this one leave alone for a while."""
         self.stopped = ""
         """Why nothing more is taken; empty while the fetch goes on."""
@@ -183,9 +180,7 @@ class FetchEngine:
         """Reads on in the list: many URLs at a time, which is cheaper than each by itself."""
         if self.queues.waiting > self._refill_below:
             return
-        if len(self.queues) > self._forget_above:
-            self.queues.forget_idle(now)
-            self._forget_above = 2 * len(self.queues) + _FORGET_ABOVE
+        self.queues.forget_idle_if_many(now)
         while not self._list_read and not self.stopped and self.queues.waiting < self._max_waiting:
             entry = next(self._urls, None)
             if entry is None:
@@ -196,16 +191,28 @@ class FetchEngine:
 
     def add(self, url: str, datum: CrawlDatum, now: float) -> None:
         """Queues a URL that is not on the list. One that this engine has met before is not
-        fetched again, but counted, until `forget_seen` is called."""
-        self.queues.reopen(now)
+        fetched again, but counted, until `forget_seen` is called, or so many others were met
+        since that it is forgotten (SeenUrls). For an engine that is fed for months the settings
+        say for how long a server in trouble is left alone: by default, to the end."""
+        self._forget_past(now)
         self._add(url, datum)
+
+    def _forget_past(self, now: float) -> None:
+        """Forgets what means nothing any more, where there is much of it; never what waits, a
+        pause that still runs, or a host that must still be left alone."""
+        self.troubles.reopen(self.queues.reopen(now))
+        self.queues.forget_idle_if_many(now)
+        self.queues.forget_past(now)
+        if past := self.troubles.take_past(now):
+            self._output.add_host_troubles(past)
+        self.seen.make_room(page.url for queue in self.queues for page in queue.pages)
 
     def forget_seen(self) -> None:
         """Lets URLs be fetched again that this engine has met, for a caller who asks for pages
         one by one. Only while nothing waits or is under way: that must not be asked twice."""
         if self.queues.waiting or self.queues.in_progress:
             raise RuntimeError("URLs that wait or are under way must not be forgotten")
-        self.seen = SeenUrls()
+        self.seen = SeenUrls(self._settings.max_seen_urls)
 
     def _add(self, url: str, datum: CrawlDatum) -> None:
         if self._hooks.accept_listed is not None:

@@ -17,15 +17,23 @@ class _Trouble:
     base_s: float
     gave_up: bool
 
+    @property
+    def left_alone_until(self) -> float:
+        """When it may be asked again, also by who comes after this engine."""
+        return max(self.until, self.at + self.base_s)
+
 
 @dataclass(slots=True)
 class HostTroubles:
     """By host; only those that failed are known. Moments are the engine's monotonic ones."""
 
     clock: Clock
+    max_hosts: int = 100_000
+    """With more than these, `take_past` looks for those that are over."""
+    _look_above: int = 0
     _hosts: dict[str, _Trouble] = field(default_factory=dict)
     _closed: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """Keys of queues that were closed: why, and until when."""
+    """Keys of queues that are closed: why, and until when."""
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
@@ -46,6 +54,11 @@ class HostTroubles:
         for host in hosts:
             self.give_up(host, reason, now, until, until - now)
 
+    def reopen(self, keys: Iterable[str]) -> None:
+        """Notes that queues are closed no longer."""
+        for key in keys:
+            self._closed.pop(key, None)
+
     def refuse(self, key: str, host: str, now: float) -> None:
         """Notes the host of a URL that came when its queue was closed already."""
         if key in self._closed and host not in self._hosts:
@@ -60,6 +73,20 @@ class HostTroubles:
 
     def all_hosts(self) -> list[HostTrouble]:
         """All of them, in times of the calendar."""
+        return self._in_calendar_times(self._hosts)
+
+    def take_past(self, now: float) -> list[HostTrouble]:
+        """Where there are many, forgets and returns those whose host need not be left alone any
+        longer. The others stay, however many they are."""
+        if len(self._hosts) <= max(self.max_hosts, self._look_above):
+            return []
+        past = {host: each for host, each in self._hosts.items() if each.left_alone_until <= now}
+        for host in past:
+            del self._hosts[host]
+        self._look_above = 2 * len(self._hosts)  # so that a look, which takes long, is rare
+        return self._in_calendar_times(past)
+
+    def _in_calendar_times(self, troubles: dict[str, _Trouble]) -> list[HostTrouble]:
         now, now_ms = self.clock.monotonic(), self.clock.now_ms()
 
         def moment(at: float) -> int:
@@ -74,7 +101,7 @@ class HostTroubles:
                 round(each.base_s * 1000),
                 each.gave_up,
             )
-            for host, each in sorted(self._hosts.items())
+            for host, each in sorted(troubles.items())
         ]
 
     def _add(self, host: str, new: _Trouble) -> None:

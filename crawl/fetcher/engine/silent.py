@@ -28,6 +28,8 @@ from crawl.urls.parse import host_of
 _TIMES_SLOWER = 4
 _LOOK_AGAIN_S = 0.1
 """Between two looks answers are read that have come: this process may have been held up."""
+_ANSWERED_WITHIN_S = 86_400.0
+"""A request that was given up has ended by then, or a driver that has ended had it under way."""
 
 
 @dataclass(slots=True)
@@ -38,12 +40,14 @@ class SilentServers:
     """How long each is waited for at the least; infinite: until its request ends."""
     is_slow_host: Callable[[str], bool]
     """Whether a host is known to need all of its time."""
-    _given_up: set[FetchItem] = field(default_factory=set)
+    _given_up: dict[FetchItem, float] = field(default_factory=dict)
+    """When they were given up, of those whose answer has not come."""
     _since: dict[FetchItem, float] = field(default_factory=dict)
     _slowest_s: float | None = None
     """Of the answers so far, refusals included."""
     _look_again: float = 0.0
     _slow_hosts: dict[str, bool] = field(default_factory=dict)
+    """Whether the hosts are slow that are being asked."""
 
     def __len__(self) -> int:
         return len(self._since)
@@ -54,6 +58,7 @@ class SilentServers:
     def answered(self, item: FetchItem, now: float) -> bool:
         """Takes note of an answer, or a failure; False where the request was given up."""
         if item in self._given_up:
+            del self._given_up[item]  # a request has one answer
             return False
         since = self._since.pop(item, now)
         self._slowest_s = max(self._slowest_s or 0.0, now - since)
@@ -71,20 +76,24 @@ class SilentServers:
 
     def give_up_all(self, now: float) -> list[FetchItem]:
         """Gives up all of them, unless one needs more time; at the second call."""
-        if any(self._is_slow(item) for item in self._since):
+        hosts = {host_of(f"{item.robots_for}/") or "" for item in self._since}
+        known = self._slow_hosts
+        self._slow_hosts = {
+            host: known[host] if host in known else self.is_slow_host(host) for host in hosts
+        }
+        if any(self._slow_hosts.values()):
             self.min_wait_s = math.inf  # as long as it takes, and so for all
             return []
         if not self._look_again:
             self._look_again = now + _LOOK_AGAIN_S
             return []
         items = list(self._since)
-        self._given_up.update(items)
+        self._given_up = {
+            item: since
+            for item, since in self._given_up.items()
+            if since > now - _ANSWERED_WITHIN_S
+        }
+        self._given_up.update(dict.fromkeys(items, now))
         self._since.clear()
         self._look_again = 0.0
         return items
-
-    def _is_slow(self, item: FetchItem) -> bool:
-        host = host_of(f"{item.robots_for}/") or ""
-        if host not in self._slow_hosts:
-            self._slow_hosts[host] = self.is_slow_host(host)
-        return self._slow_hosts[host]

@@ -24,6 +24,10 @@ from crawl.fetcher.values.politeness import Politeness
 _LONG_S = 5.0
 """A pause that people want to know of."""
 _MAX_LONG_WAITS = 3
+_LOOK_ABOVE = 1000
+"""Queues, or hosts with an address, that may stand about idle before they are looked through."""
+_OWN_PACE_KEPT_S = 86_400.0
+"""How long a queue is kept for the pace that a URL's record asked for, as a robots.txt is."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +40,16 @@ class _AddressGate:
     """Ready, but for the address."""
     called: HostQueue | None = None
     """The queue that may pass next: one at a time, however many hosts share the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PastFailures:
+    """What is remembered of a queue that was dropped."""
+
+    exceptions: int
+    closed_reason: str
+    count_until: float
+    """Until then another failure would be one more in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +102,14 @@ class QueueStats:
 class HostQueues:
     """The queues of all servers, by key."""
 
-    def __init__(self, politeness: Politeness, gates: bool | None = None) -> None:
+    def __init__(
+        self, politeness: Politeness, gates: bool | None = None, max_past: int = 100_000
+    ) -> None:
+        """With more than `max_past` queues that were dropped after failures, `forget_past` looks
+        for those that are long over."""
         self._politeness = politeness
+        self._max_past = self._look_at_past_above = max_past
+        self._look_above = _LOOK_ABOVE
         self._queues: dict[str, HostQueue] = {}
         self._heap: list[tuple[float, int, HostQueue]] = []
         self._numbers = itertools.count()
@@ -99,12 +119,14 @@ class HostQueues:
         """The gate that each item under way has closed behind it."""
         self._called_by: dict[HostQueue, _AddressGate] = {}
         """The gates that have called a queue, which has not come yet."""
-        self._forgotten: dict[str, tuple[int, str]] = {}
-        """Failures in a row of queues that were dropped, and why they are closed."""
+        self._past: dict[str, _PastFailures] = {}
+        """By key of queues that were dropped, where they have failed or are closed."""
         self._paused: dict[str, float] = {}
         """When the pauses end that another engine's requests ask for."""
         self._closed_until: dict[str, float] = {}
         """When queues that are closed for a time take in again."""
+        self._reopen_at = math.inf
+        """When the first of them does."""
         self._gated = politeness.ip_delay_s > 0 if gates is None else gates
         self.waiting = 0
         self.in_progress = 0
@@ -120,14 +142,19 @@ class HostQueues:
         found = self._queues.get(key)
         if found is None:
             found = HostQueue(key, self._politeness.pace_of(key))
-            found.exceptions, found.closed_reason = self._forgotten.pop(key, (0, ""))
+            past = self._past.pop(key, None)
+            if past is not None:
+                found.exceptions, found.closed_reason = past.exceptions, past.closed_reason
             found.ready_at = self._paused.pop(key, 0.0)
             self._queues[key] = found
         return found
 
     def server_states(self, now: float) -> list[ServerState]:
         """What the next engine that asks these servers has to know."""
-        past = [ServerState(key, 0.0, *state) for key, state in self._forgotten.items()]
+        past = [
+            ServerState(key, 0.0, each.exceptions, each.closed_reason)
+            for key, each in self._past.items()
+        ]
         past += [
             ServerState(key, until - now, 0, "")
             for key, until in self._paused.items()
@@ -147,7 +174,7 @@ class HostQueues:
             until = now + each.pause_s
             self._paused[each.key] = max(until, self._paused.get(each.key, until))
             if each.exceptions or each.closed_reason:
-                self._forgotten[each.key] = (each.exceptions, each.closed_reason)
+                self._remember(each.key, each.exceptions, each.closed_reason, until)
 
     def put(self, item: FetchItem, *, first: bool = False) -> str:
         """Puts the item in its queue; where that is closed, returns why and does not."""
@@ -162,7 +189,8 @@ class HostQueues:
 
     def set_address(self, host: str, address: str) -> None:
         """Which IP address a host is at, once it is known."""
-        self._address_of[host] = address
+        if self._gated:
+            self._address_of[host] = address
 
     def take(self, now: float) -> FetchItem | Idle:
         """The next item of a server that may be asked now."""
@@ -209,31 +237,64 @@ class HostQueues:
         queue.closed_reason = queue.closed_reason or reason
         if until < math.inf:
             self._closed_until[queue.key] = until
+            self._reopen_at = min(self._reopen_at, until)
         return items
 
-    def reopen(self, now: float) -> None:
-        """Opens the queues whose time is over."""
-        for key in [key for key, until in self._closed_until.items() if until <= now]:
+    def reopen(self, now: float) -> list[str]:
+        """Opens the queues whose time is over; returns their keys."""
+        if now < self._reopen_at:
+            return []
+        opened = [key for key, until in self._closed_until.items() if until <= now]
+        for key in opened:
             del self._closed_until[key]
             queue = self.queue(key)
             queue.closed_reason, queue.exceptions = "", 0
+        self._reopen_at = min(self._closed_until.values(), default=math.inf)
+        return opened
+
+    def forget_idle_if_many(self, now: float) -> None:
+        """Does what `forget_idle` does, as often as is worth the look at all of them."""
+        if len(self._queues) > self._look_above or len(self._address_of) > self._look_above:
+            self.forget_idle(now)
+            self._look_above = 2 * max(len(self._queues), len(self._address_of)) + _LOOK_ABOVE
 
     def forget_idle(self, now: float) -> None:
         """Drops queues that have nothing to do and no pause to keep; only their failures are
-        remembered. A pace that robots.txt asked for must be set anew."""
+        remembered. A pace that robots.txt asked for must be set anew, and one that the records of
+        URLs ask for, where the server was not asked for a day."""
         idle = [
             queue
             for queue in self._queues.values()
             if not (queue.waiting or queue.in_progress or queue.awaited_rules)
             and queue.ready_at <= now
-            and (queue.min_delay_s or queue.pace == self._politeness.pace_of(queue.key))
+            and (
+                queue.min_delay_s
+                or queue.ready_at <= now - _OWN_PACE_KEPT_S
+                or queue.pace == self._politeness.pace_of(queue.key)
+            )
         ]
         for queue in idle:
             del self._queues[queue.key]
             if queue.exceptions or queue.closed_reason:
-                self._forgotten[queue.key] = (queue.exceptions, queue.closed_reason)
+                self._remember(queue.key, queue.exceptions, queue.closed_reason, now)
         if self._gated:
             self._forget_gates(now)
+
+    def forget_past(self, now: float) -> None:
+        """Forgets failures of queues that were dropped, where there are many: of a server that
+        was since left alone for as long as its next failure would have it wait. Those that are
+        closed stay so: for good, they belong to a fetch that has an end; else see `reopen`."""
+        if len(self._past) > self._look_at_past_above:
+            self._past = {
+                key: each
+                for key, each in self._past.items()
+                if each.closed_reason or each.count_until > now
+            }
+            self._look_at_past_above = max(self._max_past, 2 * len(self._past))
+
+    def _remember(self, key: str, exceptions: int, closed_reason: str, idle_from: float) -> None:
+        count_until = idle_from + self._politeness.back_off(exceptions + 1, 1.0)
+        self._past[key] = _PastFailures(exceptions, closed_reason, count_until)
 
     def _forget_gates(self, now: float) -> None:
         hosts = {
@@ -242,6 +303,7 @@ class HostQueues:
             for line in (queue.pages, queue.robots)
             for item in line
         }
+        hosts.update(item.host for item in self._gate_of)  # they may have to be asked again
         self._address_of = {
             host: address for host, address in self._address_of.items() if host in hosts
         }

@@ -36,7 +36,9 @@ class OutputPort(Protocol):
         """Takes an answer that is nobody's record, such as a robots.txt."""
 
     def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
-        """Takes the hosts that failed, and how long they must be left alone."""
+        """Takes the hosts that failed, and how long they must be left alone: at the end, and from
+        an engine that is fed for long also before, when it forgets those that are over. A host
+        may come again."""
 
     def commit_point(self, now: float) -> None:
         """Marks a moment between two answers: what was added belongs together and may be

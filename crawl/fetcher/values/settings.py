@@ -276,7 +276,13 @@ class FetchSettings:
     another request, so there are as many as URLs that are remembered."""
     leave_alone_s: float = math.inf
     """How long a server is left alone whose rules cannot be had, or that failed too often: to the
-    end of a fetch, for the next round comes."""
+    end of a fetch, for the next round comes. An engine that is fed for months needs an end."""
+    max_seen_urls: int = 500_000
+    """URLs that are recognised when they are met again (crawl/fetcher/frontier/seen_urls.py): some
+    50 MB."""
+    max_past_hosts: int = 100_000
+    """Hosts whose past failures an engine that is fed remembers, beside those that must still be
+    left alone."""
     tail_wait_s: float = math.inf
     """How long servers in trouble are waited for where no others are left to be asked."""
     tail_silence_s: float = math.inf

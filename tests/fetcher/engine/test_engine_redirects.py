@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
-from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.item import FollowedUrl
 from crawl.fetcher.values.output_port import MemoryOutput
 from crawl.fetcher.values.record import FetchRecord
@@ -101,9 +98,7 @@ def test_when_memory_is_full_targets_are_left_for_later_instead_of_fetched_twice
     }
     done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
     assert done.statuses["http://a.org/there"] is Status.FETCH_SUCCESS
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("crawl.fetcher.engine.engine.SeenUrls", lambda: SeenUrls(1))
-        done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2)
+    done = fetch(SmallWeb(pages), ["http://a.org/0"], redirect_max=2, max_seen_urls=1)
     assert done.statuses["http://a.org/there"] is Status.LINKED
     assert done.engine.counters["redirects_left_for_later"] == 1
 

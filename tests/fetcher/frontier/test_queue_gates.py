@@ -113,3 +113,24 @@ def test_addresses_without_business_are_forgotten() -> None:
     assert len(queues._gates) == 1, "its pause still runs"
     queues.forget_idle(now + 1.0)
     assert (len(queues._gates), len(queues._address_of), len(queues)) == (0, 0, 0)
+
+
+def test_many_hosts_in_few_queues_are_forgotten_too() -> None:
+    queues = HostQueues(Politeness(ServerPace(0.0), ip_delay_s=1.0))
+    for number in range(5000):
+        queues.set_address(f"h{number}.org", f"address {number}")
+        queues.put(item(f"h{number}.org", "org"))
+        queues.release(taken(queues, float(number)), float(number), asked=True)
+        queues.forget_idle_if_many(float(number))
+    assert len(queues._address_of) <= 1001
+    assert len(queues._gates) <= 1001
+
+
+def test_a_request_that_is_repeated_still_waits_for_its_address() -> None:
+    """Its host's address must be known, though nothing waits while it is under way."""
+    queues = spaced(1)
+    under_way = taken(queues, 0.0)
+    queues.forget_idle(0.5)
+    queues.release(under_way, 1.0, asked=True)
+    queues.put(under_way, first=True)
+    assert queues.take(1.0) == Idle(2.0)

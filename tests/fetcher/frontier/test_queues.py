@@ -87,6 +87,55 @@ def test_a_queue_that_is_closed_for_a_time_is_opened_after_it() -> None:
     assert refused == ["", "too_many_failures"]
 
 
+def test_a_queue_that_is_closed_again_opens_at_the_later_moment() -> None:
+    queues = HostQueues(Politeness(ServerPace(0.0)))
+    for until in (30.0, 50.0):
+        queues.drain(queues.queue("a.org"), "too_many_failures", until)
+    queues.drain(queues.queue("b.org"), "too_many_failures", 40.0)
+    opened = [queues.reopen(now) for now in (29.9, 30.0, 40.0, 49.9, 50.0, 60.0)]
+    assert opened == [[], [], ["b.org"], [], ["a.org"], []]
+
+
+def test_past_failures_count_for_as_long_as_the_next_one_would_have_the_server_wait() -> None:
+    queues = HostQueues(Politeness(ServerPace(0.0), back_off_s=100.0), max_past=10)
+    for number in range(40):
+        queues.queue(f"once{number}").exceptions = 1
+        queues.queue(f"often{number}").exceptions = 3
+        queues.drain(queues.queue(f"closed{number}"), "too_many_failures")
+    queues.forget_idle(0.0)
+    for now, kept in ((249.9, {"once", "often", "closed"}), (1000.0, {"closed"})):
+        queues._look_at_past_above = 10
+        queues.forget_past(now)
+        states = queues.server_states(now)
+        assert {state.key.rstrip("0123456789") for state in states} == kept
+    queues.queue("again").exceptions = 3
+    queues.forget_idle(2000.0)
+    queues._look_at_past_above = 10
+    queues.forget_past(2000.0 + 8 * 100.0)
+    assert queues.queue("again").exceptions == 3, "up to a quarter more is waited"
+    assert queues.put(item("closed3")) == "too_many_failures"
+
+
+def test_a_few_past_failures_are_not_forgotten() -> None:
+    queues = HostQueues(Politeness(ServerPace(0.0)), max_past=10)
+    for number in range(10):
+        queues.queue(f"h{number}").exceptions = 1
+    queues.forget_idle(0.0)
+    queues.forget_past(1e9)
+    assert len(queues.server_states(1e9)) == 10
+
+
+def test_a_pace_that_a_record_asked_for_is_kept_for_a_day() -> None:
+    queues = HostQueues(Politeness(ServerPace(5.0)))
+    queue = queues.queue("own pace")
+    queue.pace = ServerPace(60.0)
+    queue.wait_until(100.0)
+    queues.forget_idle(100.0 + 86_399.0)
+    assert len(queues) == 1
+    queues.forget_idle(100.0 + 86_400.0)
+    assert len(queues) == 0
+
+
 def test_a_queue_made_anew_is_not_mistaken_for_the_forgotten_one() -> None:
     """The forgotten one may still stand in the heap, where its drained items put it."""
     queues = HostQueues(Politeness(ServerPace(0.0)))

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from crawl.fetcher.frontier.seen_urls import SeenUrls
 
 
 def test_a_url_is_new_once() -> None:
-    seen = SeenUrls()
+    seen = SeenUrls(100)
     assert [seen.is_new(url) for url in ("a", "b", "a", "b", "c")] == [
         True,
         True,
@@ -22,3 +24,39 @@ def test_a_full_one_forgets_nothing_and_takes_in_no_more() -> None:
     assert seen.is_new("c")
     assert seen.is_new("c")
     assert not seen.is_new("a")
+
+
+def test_with_room_made_the_latest_are_recognised_and_the_first_forgotten() -> None:
+    seen = SeenUrls(80)
+    urls = [f"http://a.org/{n}" for n in range(1000)]
+    for url in urls:
+        seen.make_room(())
+        assert seen.is_new(url)
+        assert len(seen) <= 80
+    assert not any(seen.is_new(url) for url in urls[-70:])
+    assert seen.is_new(urls[0])
+
+
+def test_what_waits_is_recognised_however_much_it_is() -> None:
+    seen = SeenUrls(80)
+    waiting = [f"http://a.org/{n}" for n in range(300)]
+    looks = 0
+    for number, url in enumerate(waiting):
+        seen.make_room(waiting[:number])
+        assert seen.is_new(url)
+    assert not any(seen.is_new(url) for url in waiting)
+    assert seen.is_full, "links are left for later"
+
+    def counted() -> Iterator[str]:
+        nonlocal looks
+        looks += 1
+        yield from waiting
+
+    for number in range(100):
+        seen.make_room(counted())
+        seen.is_new(f"http://b.org/{number}")
+    assert looks <= 100 / 4, "what waits is looked at now and then"
+    for number in range(100):
+        seen.make_room(())
+        seen.is_new(f"http://c.org/{number}")
+    assert len(seen) <= 80

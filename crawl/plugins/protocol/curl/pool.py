@@ -50,6 +50,8 @@ class CurlPool:
                 else:
                     same.append(handle)
                 return
+            if not self._by_key.get(handle.key):  # or the keys of all hosts would stay
+                self._by_key.pop(handle.key, None)
         handle.close()
 
     def close(self) -> None:
