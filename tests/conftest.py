@@ -58,14 +58,14 @@ def pytest_report_to_serializable() -> Generator[None, Any, Any]:
     return _encodable((yield))
 
 
-def _encodable(told: Any) -> Any:
-    if isinstance(told, str):
-        return told.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(told, dict):
-        return {_encodable(key): _encodable(value) for key, value in told.items()}
-    if isinstance(told, list | tuple):
-        return type(told)(map(_encodable, told))
-    return told
+def _encodable(data: Any) -> Any:
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(data, dict):
+        return {_encodable(key): _encodable(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return type(data)(map(_encodable, data))
+    return data
 
 
 @pytest.fixture(scope="session")

@@ -82,13 +82,13 @@ class Airflow:
 def doubtful(folder: Path) -> str:
     """A program that is `crawl`, but says of each phase's first time that it went wrong."""
     script = folder / "doubtful"
-    told = shlex.quote(f"{folder}/told-")
+    marker = shlex.quote(f"{folder}/failed-")
     script.write_text(
         "#!/bin/sh\n"
         f'{shlex.join([sys.executable, "-m", "crawl"])} "$@"\n'
         "code=$?\n"
-        f'[ -e {told}"$1" ] && exit $code\n'
-        f': >{told}"$1"\n'
+        f'[ -e {marker}"$1" ] && exit $code\n'
+        f': >{marker}"$1"\n'
         "exit 5\n"
     )
     script.chmod(0o755)

@@ -80,7 +80,7 @@ def test_pages_are_counted_as_the_tasks_end(
     assert not segment.folder.exists(PROGRESS)
 
 
-def test_its_words() -> None:
+def test_its_message() -> None:
     assert str(ParseProgress(1500, 4000, 250.0)) == (
         "1,500 of 4,000 pages, 250 pages/s, 0:00:10 to go"
     )
@@ -109,7 +109,7 @@ def test_nothing_is_done_at_the_start(segment: Segment, monkeypatch: pytest.Monk
     assert remarks.said[0] == "parse: 0 of 5 pages"
 
 
-def test_a_long_task_tells_how_far_it_is(
+def test_a_long_task_reports_how_far_it_is(
     directory: CrawlDir, segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both files are one task, and are told of one by one."""

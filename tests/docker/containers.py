@@ -37,9 +37,9 @@ class Container:
 
     def health(self) -> subprocess.CompletedProcess[str]:
         """What the engine would run every now and then."""
-        _, *words = self.service["healthcheck"]["test"]
+        _, *command = self.service["healthcheck"]["test"]
         return subprocess.run(
-            [here(word, self.built, self.ports) for word in words],
+            [here(argument, self.built, self.ports) for argument in command],
             env=self.environment,
             capture_output=True,
             text=True,
@@ -49,10 +49,10 @@ class Container:
 
     def becomes_healthy(self) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        while (told := self.health()).returncode:
+        while (result := self.health()).returncode:
             assert self.daemon.process.poll() is None, self.daemon.log.read_text()[-4000:]
             assert time.monotonic() < deadline, (
-                f"{told.stderr}{self.daemon.log.read_text()[-4000:]}"
+                f"{result.stderr}{self.daemon.log.read_text()[-4000:]}"
             )
             time.sleep(1)
 
@@ -109,5 +109,5 @@ def started(
 def _own_entry(stage: str) -> list[str]:
     """The image's, behind its init."""
     (entry,) = stages()[stage].values("ENTRYPOINT")
-    words = re.findall(r'"([^"]+)"', entry)
-    return words[words.index("--") + 1 :]
+    arguments = re.findall(r'"([^"]+)"', entry)
+    return arguments[arguments.index("--") + 1 :]

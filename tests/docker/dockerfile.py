@@ -45,10 +45,13 @@ class Stage:
     @property
     def variables(self) -> dict[str, str]:
         """ENV, and the defaults of ARG."""
-        words = [
-            word for name in ("ENV", "ARG") for text in self.values(name) for word in _words(text)
+        arguments = [
+            argument
+            for name in ("ENV", "ARG")
+            for text in self.values(name)
+            for argument in _words(text)
         ]
-        return dict(word.split("=", 1) for word in words if "=" in word)
+        return dict(argument.split("=", 1) for argument in arguments if "=" in argument)
 
 
 def _words(text: str) -> list[str]:
@@ -56,9 +59,9 @@ def _words(text: str) -> list[str]:
 
 
 def _copy(text: str) -> Copy:
-    words = _words(text)
-    stage = next((word[7:] for word in words if word.startswith("--from=")), None)
-    *sources, target = [word for word in words if not word.startswith("--")]
+    arguments = _words(text)
+    stage = next((argument[7:] for argument in arguments if argument.startswith("--from=")), None)
+    *sources, target = [argument for argument in arguments if not argument.startswith("--")]
     return Copy(tuple(sources), target, stage)
 
 
@@ -103,12 +106,12 @@ class Built:
 
     def environment(self, name: str) -> dict[str, str]:
         """Of a process in a container of this stage; nothing of whoever tests is left."""
-        told = {"PATH": f"{self.path('/usr/local/bin')}{os.pathsep}{_bare_path()}"}
+        variables = {"PATH": f"{self.path('/usr/local/bin')}{os.pathsep}{_bare_path()}"}
         for stage in chain(name):
             for key, value in stage.variables.items():
-                told[key] = self.moved(value).replace("$PATH", told["PATH"])
+                variables[key] = self.moved(value).replace("$PATH", variables["PATH"])
         keeps = {key: os.environ[key] for key in _NEEDED if key in os.environ}
-        return {**keeps, "HOME": str(self.folder), **told}
+        return {**keeps, "HOME": str(self.folder), **variables}
 
     def build(self, stage: Stage) -> None:
         folder = self.folder

@@ -40,8 +40,8 @@ def page_of(service: str) -> str:
 
 
 def test_prometheus_reads_the_file_that_is_mounted() -> None:
-    told = [source for source, _, _ in mounts(services()["prometheus"])]
-    assert (DOCKER / told[0]).resolve() == PROMETHEUS
+    sources = [source for source, _, _ in mounts(services()["prometheus"])]
+    assert (DOCKER / sources[0]).resolve() == PROMETHEUS
     assert (
         f"--config.file={mounts(services()['prometheus'])[0][1]}"
         in services()["prometheus"]["command"]
@@ -149,7 +149,7 @@ def promtool(tmp_path_factory: pytest.TempPathFactory) -> str:
         return found
     folder = tmp_path_factory.mktemp("promtool")
     assert shutil.which("apt-get"), "there is no promtool: install it (it is part of Prometheus)"
-    told = subprocess.run(
+    result = subprocess.run(
         "(apt-get download prometheus || (apt-get update -qq && apt-get download prometheus))"
         " && dpkg-deb --extract prometheus_*.deb .",
         shell=True,
@@ -160,7 +160,7 @@ def promtool(tmp_path_factory: pytest.TempPathFactory) -> str:
         check=False,
         env={**os.environ, "LC_ALL": "C"},
     )
-    assert told.returncode == 0, f"promtool could not be had: {told.stderr}"
+    assert result.returncode == 0, f"promtool could not be had: {result.stderr}"
     return str(folder / "usr" / "bin" / "promtool")
 
 
@@ -176,14 +176,14 @@ def judged(promtool: str, config: str, folder: Path) -> subprocess.CompletedProc
 
 @pytest.mark.cluster
 def test_promtool_accepts_it(promtool: str, tmp_path: Path) -> None:
-    told = judged(promtool, PROMETHEUS.read_text(), tmp_path)
-    assert told.returncode == 0, told.stderr
-    assert "rules found" in told.stdout
+    result = judged(promtool, PROMETHEUS.read_text(), tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "rules found" in result.stdout
 
 
 @pytest.mark.cluster
 def test_promtool_would_not_accept_a_slip(promtool: str, tmp_path: Path) -> None:
     broken = PROMETHEUS.read_text().replace("file_sd_configs", "files_sd_configs")
-    told = judged(promtool, broken, tmp_path)
-    assert told.returncode != 0
-    assert "files_sd_configs" in told.stderr
+    result = judged(promtool, broken, tmp_path)
+    assert result.returncode != 0
+    assert "files_sd_configs" in result.stderr

@@ -39,10 +39,10 @@ asked["name"] = os.path.basename(sys.argv[0])
 with socket.create_connection(("127.0.0.1", int(os.environ["DOCS_PORT"]))) as line:
     line.sendall(json.dumps(asked).encode() + b"\\n")
     with line.makefile("rb") as answer:
-        told = json.loads(answer.readline())
-sys.stdout.write(told["out"])
-sys.stderr.write(told["err"])
-sys.exit(told["code"])
+        result = json.loads(answer.readline())
+sys.stdout.write(result["out"])
+sys.stderr.write(result["err"])
+sys.exit(result["code"])
 """
 _PYTHON = "take-python-block"
 _EXPECTED = re.compile(r"#.*\bexit code (\d+)")

@@ -182,7 +182,7 @@ def test_a_plan_travels() -> None:
     assert there.crawl_parse.equals(here.crawl_parse)
 
 
-def test_what_cannot_be_is_told_when_the_plan_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_is_reported_when_the_plan_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PluginError, match="no signature plugin is called 'md6'"):
         plan(db__signature__class="md6")
     with pytest.raises(ConfigError, match="no charset"):

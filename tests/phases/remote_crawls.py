@@ -16,7 +16,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
 from tests.phases.round_jobs import HoursLater, rounds_by
-from tests.phases.round_loops import SetClock, turn
+from tests.phases.round_loops import SetClock, run_rounds
 from tests.phases.test_rounds import parses_of, timeless
 from tests.phases.test_rounds_kill import assert_each_page_once
 from tests.phases.test_rounds_kill import timeless as without_times
@@ -37,8 +37,8 @@ State = tuple[dict[str, CrawlDatum], dict[str, dict[str, object]]]
 
 LIFE = """
 import base64, pickle, sys
-from tests.phases.round_jobs import run_rounds
-run_rounds(*pickle.loads(base64.b64decode(sys.argv[1])))
+from tests.phases.round_jobs import run_all_rounds
+run_all_rounds(*pickle.loads(base64.b64decode(sys.argv[1])))
 """
 
 
@@ -55,10 +55,10 @@ def crawled(address: str, seeds: str, web: Web) -> CrawlDir:
     clock = SetClock(NOW)
     for number in range(2):
         clock.set(NOW + number * DAY)
-        walked = turn(
+        result = run_rounds(
             directory, config, clock, LoopOptions(1), seeds=(seeds,) if number == 0 else (), parts=2
         )
-        assert len(walked.rounds) == 1
+        assert len(result.rounds) == 1
     return directory
 
 
@@ -147,10 +147,10 @@ class RemoteCrawlsContract:
         life = subprocess.Popen([sys.executable, "-c", LIFE, given], stderr=subprocess.PIPE)
         line.kill(life.pid, deaths)
         try:
-            _, told = life.communicate(timeout=self.patience_s)
+            _, errors = life.communicate(timeout=self.patience_s)
         finally:
             line.calm()
             life.kill()
             life.wait()
-        assert life.returncode in (0, -signal.SIGKILL), told.decode()
+        assert life.returncode in (0, -signal.SIGKILL), errors.decode()
         return life.returncode != 0

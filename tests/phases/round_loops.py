@@ -53,7 +53,7 @@ class Diary:
         self.waited.append(seconds)
 
 
-def turn(
+def run_rounds(
     directory: CrawlDir,
     config: Config,
     clock: Clock,
@@ -66,7 +66,7 @@ def turn(
     threads: int = 2,
 ) -> LoopResult:
     """Rounds of all phases."""
-    walk = RoundLoop(
+    round_loop = RoundLoop(
         InProcess(threads),
         directory,
         config,
@@ -82,4 +82,4 @@ def turn(
         resolver=lambda host: None,
         sleep=lambda seconds: None,
     )
-    return walk.run(seeds)
+    return round_loop.run(seeds)

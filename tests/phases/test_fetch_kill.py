@@ -111,9 +111,9 @@ def test_signals_end_it_in_good_order_and_it_goes_on(
         return row
 
     command = in_the_middle()
-    told = status()
-    assert str(told["state"]).startswith("fetch on ")
-    assert f"of {len(urls):,} URLs" in str(told["progress"])
+    shown = status()
+    assert str(shown["state"]).startswith("fetch on ")
+    assert f"of {len(urls):,} URLs" in str(shown["progress"])
     command.interrupt_group()
     assert command.end() == 130, command.err
     assert "stopping gracefully; interrupt again to stop at once" in command.err

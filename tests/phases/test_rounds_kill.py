@@ -18,7 +18,7 @@ from crawl.synthetic.web import Settings, Web, running
 from tests.phases.fetch_commands import Command, assert_polite, pages_asked, write_conf
 from tests.phases.killed import run_killed
 from tests.phases.made import records_of, urls_of
-from tests.phases.round_jobs import HoursLater, rounds_by, run_rounds
+from tests.phases.round_jobs import HoursLater, rounds_by, run_all_rounds
 
 pytestmark = pytest.mark.slow(seconds=25)
 
@@ -56,7 +56,7 @@ def test_rounds_killed_again_and_again(tmp_path: Path) -> None:
         for writes in LIVES:
             wreck = CrawlDir(str(tmp_path / f"killed-{writes}"))
             hours = 0
-            while run_killed(run_rounds, hours, wreck.address, str(seeds), settings, at=writes):
+            while run_killed(run_all_rounds, hours, wreck.address, str(seeds), settings, at=writes):
                 due = next_step(segment_states(wreck), build_round(RoundOptions()))
                 died_in[due.step.name] += 1
                 hours += 1

@@ -95,10 +95,10 @@ def expected(
             links += [
                 each for name, each in [*fetch, *(parse or [])] if name == url and _link(each)
             ]
-            told = [each for name, each in fetch if name == url and not _link(each)]
+            answers = [each for name, each in fetch if name == url and not _link(each)]
             parsed = [each for name, each in parse or [] if name == url and not _link(each)]
-            told += [each for each in parsed if each.status is Status.FETCH_SUCCESS]
-            for each in told:
+            answers += [each for each in parsed if each.status is Status.FETCH_SUCCESS]
+            for each in answers:
                 if each.fetch_time >= latest:
                     heard, latest = _heard(each, parsed), each.fetch_time
         links.sort(key=lambda each: (-each.score, "\0".join(chain(*each.metadata.items()))))

@@ -28,7 +28,7 @@ def trouble(host: str, at: int = NOW, **changes: object) -> HostTrouble:
     return replace(usual, **changes)  # type: ignore[arg-type]
 
 
-def tell_troubles(
+def write_troubles(
     directory: CrawlDir, name: str, troubles: Sequence[HostTrouble], fetched: Sequence[str] = ()
 ) -> None:
     """A segment of which a fetch told this of hosts, and has pages."""

@@ -133,7 +133,7 @@ def test_links_and_silence_leave_a_known_url_as_it_is(was: Status) -> None:
     ],
 )
 @pytest.mark.parametrize("was", DB_STATUSES)
-def test_a_signature_tells_whether_the_page_changed(
+def test_a_signature_shows_whether_the_page_changed(
     was: Status, before: bytes | None, after: bytes | None, status: Status, event: Event
 ) -> None:
     old = known(status=was, signature=before)
@@ -145,10 +145,10 @@ def test_a_signature_tells_whether_the_page_changed(
 
 def test_unchanged_by_signature_is_as_not_modified_by_the_server() -> None:
     old = known()
-    told = new(old, UrlUpdate(fetched(Status.FETCH_NOTMODIFIED)))
+    by_server = new(old, UrlUpdate(fetched(Status.FETCH_NOTMODIFIED)))
     seen = new(old, UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"old"))
-    assert told == seen
-    assert told.modified_time == old.modified_time
+    assert by_server == seen
+    assert by_server.modified_time == old.modified_time
     changed = new(old, UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"new"))
     assert changed.modified_time == NOW - DAY
 
@@ -240,7 +240,7 @@ def test_a_forced_refetch_is_not_due_at_once(name: str) -> None:
     assert schedule.schedule.should_fetch(URL, result, NOW + 90 * DAY)
 
 
-def test_a_url_that_links_tell_of() -> None:
+def test_a_url_that_only_links_name() -> None:
     best = link(0.5, metadata={"depth": "2", GENERATE_TIME_KEY: "1"}, signature=b"x")
     result = new(None, UrlUpdate(inlinks=[best, link(0.25)]))
     assert result == CrawlDatum(
@@ -331,11 +331,11 @@ def test_laws(old: CrawlDatum | None, heard: UrlUpdate, retry_max: int) -> None:
     assert event is not None
     result = done.datum
     assert result.status.is_db
-    turn = TRANSITIONS[event]
-    if turn.status is not None:
-        assert result.status in (turn.status, Status.DB_UNFETCHED)
+    transition = TRANSITIONS[event]
+    if transition.status is not None:
+        assert result.status in (transition.status, Status.DB_UNFETCHED)
     assert 0 <= result.retries <= max(retry_max, 0 if old is None else old.retries, _retries(heard))
-    assert result.fetch_interval > 0 or turn.visit is NextVisit.SAME
+    assert result.fetch_interval > 0 or transition.visit is NextVisit.SAME
     if heard.fetch is not None:
         assert GENERATE_TIME_KEY not in result.metadata
         for key in ANSWER_KEYS - {"ETag"}:  # which a forced refetch forgets

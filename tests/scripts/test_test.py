@@ -33,9 +33,9 @@ def program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def run(program: Path, *words: str) -> tuple[int, str]:
+def run(program: Path, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
-        [program, *words], cwd="/", capture_output=True, text=True, timeout=60, check=False
+        [program, *arguments], cwd="/", capture_output=True, text=True, timeout=60, check=False
     )
     return done.returncode, done.stdout
 
@@ -52,7 +52,7 @@ CLUSTER = f"-m|pytest|-q|{TWO_AT_A_TIME}"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "expected"),
     [
         ([], CHECK + SPARK_AND_SLOW),
         (["--all"], COVERED + SPARK_AND_SLOW + CLUSTER),
@@ -62,8 +62,8 @@ CLUSTER = f"-m|pytest|-q|{TWO_AT_A_TIME}"
         (["tests/a b", "-k", "x"], "-m|pytest|tests/a b|-k|x|"),
     ],
 )
-def test_words(checkout: Path, words: list[str], told: str) -> None:
-    assert run(checkout / "scripts/test", *words) == (0, told)
+def test_arguments(checkout: Path, arguments: list[str], expected: str) -> None:
+    assert run(checkout / "scripts/test", *arguments) == (0, expected)
 
 
 def test_ci_runs_everything(checkout: Path) -> None:

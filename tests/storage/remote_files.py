@@ -32,7 +32,7 @@ def in_child(code: str, *arguments: str) -> str:
     return done.stdout
 
 
-def told(call: Callable[[], object]) -> str:
+def error_line(call: Callable[[], object]) -> str:
     """The one line that the call fails with."""
     with pytest.raises(StorageError) as found:
         call()

@@ -30,7 +30,7 @@ NOBODY = FetchItem("", "", "", "", DUE)
 
 
 @dataclass
-class Curious:
+class Visitor:
     """Somebody who looks at a small web."""
 
     pages: dict[str, Page]
@@ -78,7 +78,7 @@ class Curious:
 
 
 def test_robots_come_first_and_every_pause_is_kept() -> None:
-    who = Curious({"http://a.org/robots.txt": "", "http://a.org/x": "x", "http://a.org/y": "y"})
+    who = Visitor({"http://a.org/robots.txt": "", "http://a.org/x": "x", "http://a.org/y": "y"})
     x, y = who.visit("http://a.org/x", "http://a.org/y")
     assert who.asked == [
         (0.0, "http://a.org/robots.txt"),
@@ -96,7 +96,7 @@ def test_robots_come_first_and_every_pause_is_kept() -> None:
 
 def test_what_robots_forbid_is_not_asked_for() -> None:
     text = "User-agent: *\nDisallow: /x\nCrawl-delay: 7"
-    who = Curious({"http://a.org/robots.txt": text, "http://a.org/y": "y"})
+    who = Visitor({"http://a.org/robots.txt": text, "http://a.org/y": "y"})
     x, y = who.visit("http://a.org/x", "http://a.org/y")
     assert [url for _, url in who.asked] == ["http://a.org/robots.txt", "http://a.org/y"]
     assert who.pauses == [("http://a.org/y", 7.0)]
@@ -106,17 +106,17 @@ def test_what_robots_forbid_is_not_asked_for() -> None:
 
 
 def test_each_page_is_reported_before_the_next_is_looked_at() -> None:
-    who = Curious({"http://a.org/x": "x"})
-    told: list[str] = []
+    who = Visitor({"http://a.org/x": "x"})
+    urls: list[str] = []
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
-        assert told == ["http://a.org/x"]
+        assert urls == ["http://a.org/x"]
         yield "http://a.org/none"
-        assert told == ["http://a.org/x", "http://a.org/none"]
+        assert urls == ["http://a.org/x", "http://a.org/none"]
 
-    fetch_each(typed(), who.config(), who.environment(), lambda visit: told.append(visit.url))
-    assert len(told) == 2
+    fetch_each(typed(), who.config(), who.environment(), lambda visit: urls.append(visit.url))
+    assert len(urls) == 2
 
 
 def test_redirects_are_followed_if_asked_for_and_shown_if_not() -> None:
@@ -126,7 +126,7 @@ def test_redirects_are_followed_if_asked_for_and_shown_if_not() -> None:
         "http://b.org/z": "z",
         "http://b.org/robots.txt": "User-agent: *\nCrawl-delay: 2",
     }
-    (visit,) = Curious(pages).visit("http://a.org/x", redirects=5)
+    (visit,) = Visitor(pages).visit("http://a.org/x", redirects=5)
     assert [(record.url, record.datum.status) for record in visit.records] == [
         ("http://a.org/x", Status.FETCH_REDIR_PERM),
         ("http://b.org/y", Status.FETCH_REDIR_TEMP),
@@ -134,20 +134,20 @@ def test_redirects_are_followed_if_asked_for_and_shown_if_not() -> None:
     ]
     assert isinstance(visit.rules, RobotRules)
     assert visit.rules.crawl_delay_s == 2
-    (left,) = Curious(pages).visit("http://a.org/x")
+    (left,) = Visitor(pages).visit("http://a.org/x")
     assert [record.datum.status for record in left.records] == [
         Status.FETCH_REDIR_PERM,
         Status.LINKED,
     ]
     too_long: dict[str, object] = {"urlfilter.length.max": 14}
-    (dropped,) = Curious({"http://a.org/x": (301, {"location": "/longer"})}, too_long).visit(
+    (dropped,) = Visitor({"http://a.org/x": (301, {"location": "/longer"})}, too_long).visit(
         "http://a.org/x", redirects=5
     )
     assert dropped.reasons == ("redirects_dropped.filtered.length",)
 
 
 def test_why_a_url_was_not_fetched() -> None:
-    who = Curious({"http://a.org/robots.txt": REFUSED})
+    who = Visitor({"http://a.org/robots.txt": REFUSED})
     refused, again, nowhere, fine = who.visit(
         "http://a.org/x", "http://a.org/y", "nonsense", "http://b.org/"
     )
@@ -164,7 +164,7 @@ def test_why_a_url_was_not_fetched() -> None:
 
 
 def test_a_host_without_rules_is_asked_again_after_a_while() -> None:
-    who = Curious({"http://a.org/robots.txt": (503, {}), "http://a.org/x": "x"})
+    who = Visitor({"http://a.org/robots.txt": (503, {}), "http://a.org/x": "x"})
     reasons: list[tuple[str, ...]] = []
 
     def typed() -> Iterator[str]:
@@ -190,7 +190,7 @@ def test_a_host_without_rules_is_asked_again_after_a_while() -> None:
 
 
 def test_a_pause_that_a_host_asks_for_is_kept_and_delays_no_other() -> None:
-    who = Curious({"http://a.org/robots.txt": (503, {"retry-after": "7200"})})
+    who = Visitor({"http://a.org/robots.txt": (503, {"retry-after": "7200"})})
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
@@ -214,7 +214,7 @@ def test_a_pause_that_a_host_asks_for_is_kept_and_delays_no_other() -> None:
 
 def test_a_host_that_failed_too_often_is_asked_again_after_a_while() -> None:
     broken: dict[str, object] = {"fetcher.max.exceptions.per.queue": 2}
-    who = Curious({"http://a.org/x": (503, {})}, broken)
+    who = Visitor({"http://a.org/x": (503, {})}, broken)
 
     def typed() -> Iterator[str]:
         yield from ["http://a.org/x"] * 3
@@ -231,7 +231,7 @@ def test_a_host_that_failed_too_often_is_asked_again_after_a_while() -> None:
 
 def test_and_not_before_the_pause_is_over_that_it_asked_for_at_last() -> None:
     settings: dict[str, object] = {"fetcher.max.exceptions.per.queue": 1}
-    who = Curious({"http://a.org/x": (503, {"retry-after": "7200"})}, settings)
+    who = Visitor({"http://a.org/x": (503, {"retry-after": "7200"})}, settings)
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
@@ -248,7 +248,7 @@ def test_and_not_before_the_pause_is_over_that_it_asked_for_at_last() -> None:
 
 
 def test_rules_grow_old_while_nobody_asks() -> None:
-    who = Curious({"http://a.org/robots.txt": "", "http://a.org/x": "x"})
+    who = Visitor({"http://a.org/robots.txt": "", "http://a.org/x": "x"})
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
@@ -258,19 +258,19 @@ def test_rules_grow_old_while_nobody_asks() -> None:
         who.clock.now = 25 * 3600
         yield "http://a.org/x"
 
-    told: list[str] = []
+    statuses: list[str] = []
     fetch_each(
         typed(),
         who.config(),
         who.environment(),
-        lambda visit: told.append(visit.records[0].datum.metadata["_pst_"].partition("(")[0]),
+        lambda visit: statuses.append(visit.records[0].datum.metadata["_pst_"].partition("(")[0]),
     )
-    assert told == ["success", "success", "robots_denied"]
+    assert statuses == ["success", "success", "robots_denied"]
     assert [url[-1] for _, url in who.asked] == [*"txxt"]
 
 
 def test_a_page_may_be_wanted_again_after_its_servers_pause() -> None:
-    who = Curious({"http://a.org/x": (301, {"location": "/y"}), "http://a.org/y": "y"})
+    who = Visitor({"http://a.org/x": (301, {"location": "/y"}), "http://a.org/y": "y"})
     visits = who.visit("http://a.org/x", "http://a.org/x", "http://a.org/y", redirects=2)
     assert [visit.reasons for visit in visits] == [(), (), ()]
     assert [len(visit.records) for visit in visits] == [2, 2, 1]
@@ -281,7 +281,7 @@ def test_a_page_may_be_wanted_again_after_its_servers_pause() -> None:
 
 def test_who_asks_for_weeks_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(single, "MAX_ROBOTS_ANSWERS", 2)
-    who = Curious({})
+    who = Visitor({})
     hosts = ("a", "b", "c", "b", "a")
     visits = who.visit(*(f"http://{host}.org/{at}" for at, host in enumerate(hosts)))
     assert all(len(visit.records) == 1 for visit in visits)
@@ -290,13 +290,13 @@ def test_who_asks_for_weeks_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_host_that_is_nowhere_is_a_record() -> None:
     unknown = Failure("", FailureKind.UNKNOWN_HOST, "a.org: no such host")
-    (visit,) = Curious({"http://a.org/robots.txt": unknown}).visit("http://a.org/x")
+    (visit,) = Visitor({"http://a.org/robots.txt": unknown}).visit("http://a.org/x")
     assert "no such host" in visit.records[0].datum.metadata["_pst_"]
 
 
 def test_rules_alone() -> None:
     text = "User-agent: *\nDisallow: /x\nCrawl-delay: 9"
-    who = Curious({"http://a.org/robots.txt": text})
+    who = Visitor({"http://a.org/robots.txt": text})
     rules = who.rules("http://a.org/any")
     assert isinstance(rules, RobotRules)
     assert (rules.basis, rules.crawl_delay_s) == (Basis.FILE, 9)
@@ -310,7 +310,7 @@ def test_redirected_rules_wait_for_their_servers_pause() -> None:
         "http://a.org/robots.txt": (301, {"location": "/other.txt"}),
         "http://a.org/other.txt": "User-agent: curious\nDisallow: /",
     }
-    who = Curious(pages)
+    who = Visitor(pages)
     rules = who.rules("http://a.org/x")
     assert isinstance(rules, RobotRules)
     assert not rules.allows("http://a.org/x")
@@ -318,12 +318,12 @@ def test_redirected_rules_wait_for_their_servers_pause() -> None:
 
 
 def test_rules_that_are_not_asked_for_or_not_to_be_had() -> None:
-    exempt = Curious({}, {"http.robot.rules.allowlist": ["a.org"]})
+    exempt = Visitor({}, {"http.robot.rules.allowlist": ["a.org"]})
     found = exempt.rules("http://www.a.org/x")
     assert isinstance(found, RobotRules)
     assert found.basis is Basis.EXEMPT
     assert exempt.asked == []
-    broken = Curious({"http://a.org/robots.txt": (503, {})})
+    broken = Visitor({"http://a.org/robots.txt": (503, {})})
     assert broken.rules("http://a.org/x") == Deferred(
         DeferReason.SERVER_ERROR, "robots.txt: 503", None
     )
@@ -332,7 +332,7 @@ def test_rules_that_are_not_asked_for_or_not_to_be_had() -> None:
 
 def test_rules_for_somebody_else() -> None:
     text = "User-agent: other\nDisallow: /x\n\nUser-agent: *\nDisallow: /y"
-    who = Curious({"http://a.org/robots.txt": text})
+    who = Visitor({"http://a.org/robots.txt": text})
     rules = robots_rules_for("http://a.org/", who.config(), who.environment(), ("other",))
     assert isinstance(rules, RobotRules)
     assert (rules.allows("http://a.org/x"), rules.allows("http://a.org/y")) == (False, True)
@@ -344,7 +344,7 @@ def test_a_protocol_that_raises_costs_one_url() -> None:
             return Response(request.url, 404, sent=1.0)
         raise RuntimeError("lost")
 
-    who = Curious({})
+    who = Visitor({})
     visits: list[PageVisit] = []
     environment = replace(who.environment(), fetch=fetch)
     fetch_each(["http://a.org/x", "http://b.org/y"], who.config(), environment, visits.append)

@@ -108,7 +108,7 @@ def test_many_wicked_pages_in_one_batch() -> None:
     assert batch.counters["parser_restarts"] == 4
 
 
-def test_a_fault_that_no_page_was_told_of_is_found_by_halves() -> None:
+def test_a_fault_without_a_named_page_is_found_by_halves() -> None:
     chain = ["tests.parsing.process.test_sandbox:DeadlyNormalizer"]
     given = [*pages(5), content("http://a.org/bad", "link http://deadly.org/")]
     with Sandbox(plan(urlnormalizer__order__outlink=chain)) as sandbox:

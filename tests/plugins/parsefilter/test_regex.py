@@ -80,7 +80,7 @@ def test_any_text_can_be_searched() -> None:
         ("name text (", "^regex-parsefilter.txt:1: '\\(' is not a regular expression"),
     ],
 )
-def test_a_bad_line_is_told_with_its_number(rules: str, complaint: str) -> None:
+def test_a_bad_line_is_reported_with_its_number(rules: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         found(rules)
 

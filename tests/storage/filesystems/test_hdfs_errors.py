@@ -27,14 +27,14 @@ from crawl.storage.filesystems import hdfs_errors
     ],
 )
 def test_what_a_cluster_says_is_one_line(said: str, line: str) -> None:
-    told = hdfs_errors.error_line(RuntimeError(said), "nn:8020")
-    assert line in told
-    assert "\n" not in told
-    assert "\\n" not in told
-    assert "org.apache" not in told
+    message = hdfs_errors.error_line(RuntimeError(said), "nn:8020")
+    assert line in message
+    assert "\n" not in message
+    assert "\\n" not in message
+    assert "org.apache" not in message
 
 
-def test_a_broken_line_is_told_by_what_was_known() -> None:
+def test_a_broken_line_is_reported_by_what_was_known() -> None:
     error = OSError("Broken pipe (os error 32)")
     assert "cannot reach the name node at nn:8020" in hdfs_errors.error_line(error, "nn:8020")
     gone = hdfs_errors.error_line(error, "nn:8020", known=True)
