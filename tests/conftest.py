@@ -54,7 +54,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, Any, Any]:
-    """What goes from a worker to the one who tells it is UTF-8, whatever a test met with."""
+    """What a worker sends to the process that prints it is UTF-8, whatever a test met with."""
     return _encodable((yield))
 
 

@@ -1,4 +1,4 @@
-"""A port for a server that must be told one before it starts, or that starts again."""
+"""A port for a server that must be given one before it starts, or that starts again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import socket
 
 LOOPBACK = "127.0.0.1"
-# The system gives ports from 32768 on to connections, and to whoever asks for any: one of those
+# The system gives ports from 32768 on to connections, and to any program that asks: one of those
 # may be gone before our server has it, or while it is down.
 _OURS = range(15_000, 32_000)
 

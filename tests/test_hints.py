@@ -21,7 +21,7 @@ def test_a_command_on_the_path_goes_by_its_name(
     installed.write_text("")
     installed.chmod(0o755)
     called_as(monkeypatch, str(installed))
-    assert program() == str(installed), "whoever is to type it needs all of it"
+    assert program() == str(installed), "who is to type it needs all of it"
     monkeypatch.setenv("PATH", str(installed.parent))
     assert command("fetch", "mycrawl") == "crawl fetch mycrawl"
 

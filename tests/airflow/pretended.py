@@ -1,7 +1,7 @@
 """As much of Airflow as a DAG file meets when it is parsed: it writes down what is made.
 
 Airflow takes seconds to import and has a venv of its own; what the file makes of it can be
-told in milliseconds.
+checked in milliseconds.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Airflow:
 
 
 def doubtful(folder: Path) -> str:
-    """A program that is `crawl`, but says of each phase's first time that it went wrong."""
+    """A program that runs `crawl`, but ends each phase's first run with a failure."""
     script = folder / "doubtful"
     marker = shlex.quote(f"{folder}/failed-")
     script.write_text(
@@ -98,7 +98,7 @@ def doubtful(folder: Path) -> str:
 def run(command: list[str], environment: Mapping[str, str], limit_s: float) -> str:
     """Runs a command to its end, or ends it and all that it started."""
     with tempfile.TemporaryFile("w+") as said:
-        # not a pipe: whoever it leaves behind would keep that open
+        # not a pipe: a child that it leaves behind would keep that open
         started = subprocess.Popen(
             command, env=environment, stdout=said, stderr=said, start_new_session=True, cwd=ROOT
         )

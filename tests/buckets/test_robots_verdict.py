@@ -24,10 +24,10 @@ def test_what_segments_remember() -> None:
 
 
 def test_what_the_host_says_now() -> None:
-    who = Visitor({"http://a.org/robots.txt": "User-agent: *\nDisallow: /x\nCrawl-delay: 3"})
-    verdict = ask_verdict("http://a.org/x", who.config(), who.environment())
+    visitor = Visitor({"http://a.org/robots.txt": "User-agent: *\nDisallow: /x\nCrawl-delay: 3"})
+    verdict = ask_verdict("http://a.org/x", visitor.config(), visitor.environment())
     assert verdict == RobotsVerdict(False, "not allowed (robots_file)", 3.0)
-    assert ask_verdict("http://a.org/y", who.config(), who.environment()).allowed is True
+    assert ask_verdict("http://a.org/y", visitor.config(), visitor.environment()).allowed is True
     broken = Visitor({"http://a.org/robots.txt": REFUSED})
     verdict = ask_verdict("http://a.org/x", broken.config(), broken.environment())
     assert verdict.allowed is False

@@ -1,4 +1,4 @@
-"""What a running fetch shows, by what its parts have told."""
+"""What a running fetch shows, from what its parts have reported."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def assert_safe(text: str, *, besides: str = "\n") -> None:
 
 @pytest.fixture
 def crawled(tmp_path: Path) -> str:
-    """A crawl of which servers told the worst."""
+    """A crawl whose servers sent hostile text wherever they could."""
     metadata = {
         "_pst_": f"success(http_200): {WICKED}",
         "Content-Type": f"text/html{WICKED}",

@@ -112,7 +112,7 @@ def test_nothing_is_done_at_the_start(segment: Segment, monkeypatch: pytest.Monk
 def test_a_long_task_reports_how_far_it_is(
     directory: CrawlDir, segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both files are one task, and are told of one by one."""
+    """Both files are one task, and are reported one by one."""
     monkeypatch.setattr(parse, "_MARK_EVERY_S", 0.0)
     seen: list[str] = []
     write = Folder.write

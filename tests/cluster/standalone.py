@@ -188,7 +188,7 @@ class Submitted:
 
     @property
     def output(self) -> str:
-        """What it said, for people."""
+        """What it printed, on both streams."""
         return self.out.read_text() + self.err.read_text()
 
 

@@ -107,7 +107,7 @@ class Site:
     def submit(
         self, cluster: Cluster, job: str, *arguments: str, packed: bool = False, **conf: object
     ) -> Submitted:
-        """The line that scripts/package tells. Paths are relative, as people type them.
+        """The line that scripts/package prints. Paths are relative, as people type them.
 
         `packed`: the executors' Python comes as an archive, too.
         """

@@ -188,7 +188,7 @@ def test_a_job_submitted_twice_is_refused_or_has_nothing_to_do(rounds: Rounds) -
     assert rounds.codes["at once"] != 0
     assert "crawldb is locked: updatedb by" in rounds.outputs["at once"]
     assert rounds.codes["first"] == 0, rounds.outputs["first"]
-    assert rounds.codes["after"] != 0, "as spark-submit tells all that is not done"
+    assert rounds.codes["after"] != 0, "spark-submit ends with a failure where nothing was done"
     assert "crawl: nothing to apply" in rounds.outputs["after"]
 
 

@@ -105,7 +105,7 @@ class Built:
         return Path(self.moved(inside))
 
     def environment(self, name: str) -> dict[str, str]:
-        """Of a process in a container of this stage; nothing of whoever tests is left."""
+        """Of a process in a container of this stage, with nothing of the tester's own."""
         variables = {"PATH": f"{self.path('/usr/local/bin')}{os.pathsep}{_bare_path()}"}
         for stage in chain(name):
             for key, value in stage.variables.items():

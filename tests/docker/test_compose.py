@@ -214,7 +214,7 @@ def site() -> Config:
 
 
 def test_the_settings_of_its_crawls_are_valid() -> None:
-    assert site()[HTTP_AGENT_NAME] == "", "whoever crawls must say who it is"
+    assert site()[HTTP_AGENT_NAME] == "", "who crawls must say who they are"
 
 
 def test_crawls_go_to_its_master() -> None:

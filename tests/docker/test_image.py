@@ -43,7 +43,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Built:
 def ran(
     built: Built, environment: dict[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    """The image's entry point with these words behind it, as by `docker run`."""
+    """The image's entry point with these arguments, as `docker run` would call it."""
     return subprocess.run(
         ["nice", "-n", "19", built.path("/opt/nutria/bin/crawl"), *arguments],
         env=environment,

@@ -62,7 +62,7 @@ class Shell:
     faults: list[str] = field(default_factory=list)
 
     def run(self, blocks: Sequence[Block]) -> None:
-        """Runs them all; `faults` tells what did not go as the page says."""
+        """Runs them all; `faults` lists what did not go as the page says."""
         self._install()
         script = ["trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", "set -o pipefail"]
         script.append('trap \'echo "$BLOCK:$?:$BASH_COMMAND" >> "$DOCS_FAILED"\' ERR')

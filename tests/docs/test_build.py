@@ -62,7 +62,7 @@ def test_the_reference_has_everything(site: Path) -> None:
 
 
 def test_nothing_of_this_machine_is_in_it(site: Path) -> None:
-    """Defaults that name a folder of whoever builds it would be there."""
+    """A default that names a folder of the builder would be there."""
     home = str(Path.home())
     pages = [
         page.name

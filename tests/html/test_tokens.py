@@ -10,7 +10,7 @@ from crawl.html.tokens import MAX_DEPTH, VOID, Token, attributes_of, feed, token
 
 
 class Written:
-    """What a handler was told, as text; unbalanced ends are a fault."""
+    """What a handler was given, as text; unbalanced ends are a fault."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []

@@ -12,7 +12,7 @@ from tests.phases.webs import web_config
 
 
 class HoursLater(SystemClock):
-    """So much on that whoever died is long gone, and its servers have had their pause."""
+    """So much later that a process that died is long gone, and its servers have had their pause."""
 
     def __init__(self, hours: int) -> None:
         self._ms = hours * 3_600_000

@@ -15,7 +15,7 @@ from crawl.storage.crawl_dir import CrawlDir
 
 
 class SetClock(SystemClock):
-    """Stands at one moment for whoever asks for the date, and runs for whoever waits."""
+    """A clock whose date stands still, and whose monotonic time runs, so that waits end."""
 
     def __init__(self, now_ms: int) -> None:
         self._now_ms = now_ms
@@ -65,7 +65,7 @@ def run_rounds(
     diary: Diary | None = None,
     threads: int = 2,
 ) -> LoopResult:
-    """Rounds of all phases."""
+    """Runs rounds of all phases in this process."""
     round_loop = RoundLoop(
         InProcess(threads),
         directory,

@@ -36,7 +36,7 @@ LINKS = Settings.plain(SITES, 40, odd=0.3, kinds=(PageKind.MOVED,), fanout=3, li
 
 
 def outcome(directory: CrawlDir, name: str) -> dict[Status, set[str]]:
-    """What the segment tells of which URLs: a page once, whatever it led to at all."""
+    """What the segment says of which URLs: a page once, whatever it led to at all."""
     rows = fetched(directory, name)
     pages = Counter(url for url, datum in rows if datum.status is not Status.LINKED)
     assert set(pages.values()) == {1}

@@ -69,7 +69,7 @@ def test_rounds_killed_again_and_again(tmp_path: Path) -> None:
 def assert_each_page_once(directory: CrawlDir) -> None:
     names = [segment.name for segment in directory.segments.generated()]
     listed = Counter(urls_of(directory, names))
-    assert set(listed.values()) == {1}, "a page is selected once, whoever died"
+    assert set(listed.values()) == {1}, "a page is selected once, whichever process died"
 
 
 @pytest.mark.spark

@@ -85,7 +85,7 @@ def test_a_rollback_makes_it_applicable_again(tmp_path: Path) -> None:
         transaction.roll_back(1)
     assert updatedb.applied(crawl.directory) == frozenset()
     assert crawl.update().snapshot.applied == {S1: 3}
-    # and whoever writes the CrawlDb afterwards hands it on
+    # and what writes the CrawlDb afterwards hands it on
     rebucket.run(InProcess(), crawl.directory, config, 8, clock)
     assert updatedb.applied(crawl.directory) == {S1}
 

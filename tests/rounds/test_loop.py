@@ -1,4 +1,4 @@
-"""The walk over rounds, in this process, over a web that is played."""
+"""The loop over rounds, in this process, over a web without a network."""
 
 from __future__ import annotations
 

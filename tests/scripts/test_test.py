@@ -1,4 +1,4 @@
-"""What scripts/test runs for which words, with stand-ins for the gates and for pytest."""
+"""What scripts/test runs for which arguments, with stand-ins for the gates and for pytest."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_tests_that_fail(checkout: Path) -> None:
 
 
 def test_ctrl_c_ends_it_although_a_layer_ends_in_good_order(checkout: Path) -> None:
-    """As at a terminal, where all that runs is told; pytest then tells what it has, and exits."""
+    """As at a terminal, where every process gets it; pytest then prints its summary, and exits."""
     program(
         checkout / ".venv/bin/python",
         "trap 'echo interrupted; exit 2' INT\necho begun\nwhile :; do sleep 0.05; done\n",

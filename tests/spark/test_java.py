@@ -13,7 +13,7 @@ from crawl.spark.java import find_java, version_of
 
 
 def a_java(home: Path, *, version: str, release: bool = False, modules: str = "java.base") -> Path:
-    """A Java home with a `java` that only tells its version and repeats its arguments."""
+    """A Java home with a `java` that only prints its version and repeats its arguments."""
     (home / "bin").mkdir(parents=True)
     (home / "lib").mkdir()
     program = home / "bin" / "java"

@@ -154,7 +154,7 @@ class HdfsCluster:
 
 
 def unfinished(folder: Folder) -> list[str]:
-    """What is there beside the files, as the name node itself tells."""
+    """What is there beside the files, as the name node itself says."""
     from hdfs_native import Client
 
     netloc, _, path = folder.address.removeprefix("hdfs://").partition("/")

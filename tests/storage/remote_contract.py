@@ -1,4 +1,4 @@
-"""What every store behind a line promises, however bad the line is and whoever dies."""
+"""What every remote store promises, however bad the connection is and whichever process dies."""
 
 from __future__ import annotations
 

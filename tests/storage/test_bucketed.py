@@ -20,7 +20,7 @@ from crawl.storage.parquet import open_table, open_writer
 
 
 def rows_of(urls: list[tuple[str, str]]) -> pa.Table:
-    """A row a (host, path); the fetch time tells where it stood."""
+    """A row a (host, path); the fetch time says where it stood."""
     return to_table(
         (f"http://{host}/{path}", host, CrawlDatum(Status.LINKED, place, metadata={"k": host}))
         for place, (host, path) in enumerate(urls)

@@ -139,7 +139,7 @@ def test_the_marks_count_whatever_became_of_the_copy(segment: Folder, copy: byte
 
 
 def test_a_copy_that_is_behind_hides_no_mark(segment: Folder) -> None:
-    """Whoever wrote the last mark died before its copy."""
+    """The writer of the last mark died before its copy."""
     log = claimed(segment)
     log.commit(chunk(0))
     behind = segment.read(f"{MARKS}/{LAST}") or b""
@@ -222,7 +222,7 @@ def test_of_many_at_once_one_commits_each_chunk(segment: Folder) -> None:
 def test_a_crash_at_every_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:
-    """Whoever goes on finds what was committed, and one record a URL at the end."""
+    """A task that goes on finds what was committed, and one record a URL at the end."""
     urls = list(range(10))
 
     def fetch(segment: Folder) -> None:

@@ -1,4 +1,4 @@
-"""The table of metrics, and all that is written about it elsewhere."""
+"""The table of metrics, and all that other files write about it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "nutria.json"
 ALERTS = ROOT / "docker" / "prometheus-alerts.yml"
 
 OF_OTHERS = {"process_resident_memory_bytes"}
-"""What the library tells of every process."""
+"""What the library reports of every process."""
 
 SERIES = {name: metric for metric in ALL for name in metric.series}
 

@@ -59,7 +59,7 @@ def driver_of(
 
 
 class Records(list[FetchRecord]):
-    """Tells when there are so many of them."""
+    """Signals when there are so many of them."""
 
     def __init__(self, count: int) -> None:
         super().__init__()

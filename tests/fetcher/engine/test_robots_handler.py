@@ -1,4 +1,4 @@
-"""Rules before pages: whatever URLs look like, wherever the rules are, however they are told."""
+"""Rules before pages: whatever URLs look like, wherever the rules are, however they are sent."""
 
 from __future__ import annotations
 

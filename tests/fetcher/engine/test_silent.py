@@ -106,7 +106,7 @@ def test_so_is_one_that_is_no_slower_than_others_by_far() -> None:
 
 
 def test_pages_that_are_under_way_are_never_given_up() -> None:
-    """A server that has told its rules is not silent, however long a page takes."""
+    """A server that has sent its rules is not silent, however long a page takes."""
     pages: dict[str, Page] = {"http://long.org/": "text", "http://live.org/": "text"}
     web = SmallWeb(pages, lambda url: 60.0 if url == "http://long.org/" else 0.1)
     done = quick(silent_web(pages, *HOSTS), [*pages, *DEAD])

@@ -18,7 +18,7 @@ QUADRATIC = (
 )
 
 
-class Heard:
+class RecordingHandler:
     def __init__(self) -> None:
         self.starts: list[tuple[str, dict[str, str]]] = []
         self.pieces: list[str] = []
@@ -38,8 +38,8 @@ class Heard:
         return "".join(self.pieces)
 
 
-def parse_xml(text: str) -> Heard:
-    handler = Heard()
+def parse_xml(text: str) -> RecordingHandler:
+    handler = RecordingHandler()
     read_xml(text, handler)
     return handler
 
@@ -190,7 +190,7 @@ def test_local_names() -> None:
     )
 )
 def test_any_jumble_is_parsed_or_refused(pieces: list[str]) -> None:
-    handler = Heard()
+    handler = RecordingHandler()
     try:
         read_xml("".join(pieces), handler)
     except BadXml:

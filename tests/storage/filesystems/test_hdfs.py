@@ -48,7 +48,7 @@ def behind(proxy: CuttingProxy, folder: Folder) -> Folder:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder, and a proxy before the name node that loses messages when it is told to."""
+    """A folder, and a proxy before the name node that loses messages on request."""
 
     proxy: CuttingProxy
     folder: Folder
@@ -165,7 +165,7 @@ def test_any_message_may_be_lost(behind: Folder, proxy: CuttingProxy, cut: Cut) 
 def test_a_cleaner_may_take_an_unfinished_file(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, sweeps: int
 ) -> None:
-    """Whoever holds the lock sweeps while its own heart, or one who asks for it, writes."""
+    """The holder of the lock sweeps while its own heart, or one who asks for it, writes."""
     folder.write("beat", b"0")
     left = sweeps
     send = HdfsFiles._send
