@@ -62,7 +62,7 @@ class Airflow:
     ) -> dict[str, str]:
         """The states of a run's tasks at its end."""
         command = ("dags", "test", "nutria_crawl", "--conf", json.dumps(params))
-        said = self(*command, environment={"NUTRIA_FLAVOUR": flavour, **more})
+        output = self(*command, environment={"NUTRIA_FLAVOUR": flavour, **more})
         with sqlite3.connect(self._home / "airflow.db") as database:
             (newest,) = database.execute("select max(id) from dag_run").fetchone()
             (state,) = database.execute(
@@ -75,7 +75,7 @@ class Airflow:
                     (newest,),
                 ).fetchall()
             )
-        assert state == "success", f"{states}\n{said}"
+        assert state == "success", f"{states}\n{output}"
         return states
 
 
@@ -97,10 +97,10 @@ def doubtful(folder: Path) -> str:
 
 def run(command: list[str], environment: Mapping[str, str], limit_s: float) -> str:
     """Runs a command to its end, or ends it and all that it started."""
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as output:
         # not a pipe: a child that it leaves behind would keep that open
         started = subprocess.Popen(
-            command, env=environment, stdout=said, stderr=said, start_new_session=True, cwd=ROOT
+            command, env=environment, stdout=output, stderr=output, start_new_session=True, cwd=ROOT
         )
         try:
             code = started.wait(limit_s)
@@ -108,8 +108,8 @@ def run(command: list[str], environment: Mapping[str, str], limit_s: float) -> s
             if started.poll() is None:
                 os.killpg(started.pid, signal.SIGKILL)
                 started.wait()
-        said.seek(0)
-        text = said.read()
+        output.seek(0)
+        text = output.read()
     assert code == 0, text[-10_000:]
     return text
 

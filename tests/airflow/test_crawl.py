@@ -108,6 +108,6 @@ def test_it_is_parsed_where_there_is_no_spark(airflow: Airflow) -> None:
         "    dag.validate()\n"
         "    print(flavour, 'tasks:', len(dag.tasks))\n"
     )
-    said = run([str(AIRFLOW_PYTHON), "-c", script, str(DAG_FILE)], airflow.environment, RUN_S)
+    output = run([str(AIRFLOW_PYTHON), "-c", script, str(DAG_FILE)], airflow.environment, RUN_S)
     for flavour in ("command", "spark-submit"):
-        assert f"{flavour} tasks: {1 + MAX_ROUNDS * len(ROUND_TASKS)}" in said
+        assert f"{flavour} tasks: {1 + MAX_ROUNDS * len(ROUND_TASKS)}" in output

@@ -168,8 +168,8 @@ def test_lines_without_a_terminal_and_nothing_where_it_is_to_be_quiet(
     write_progress(segment, json.dumps(PART_PROGRESS).encode())
     with show_fetch(lambda phase: terminal_display(phase, io.StringIO()), segment):
         assert remarks.come(10)
-    assert remarks.said[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
+    assert remarks.messages[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
     remarks.forget()
     with terminal_displays(quiet=True).fetch(segment):
         assert not remarks.come(0.1)
-    assert remarks.said == []
+    assert remarks.messages == []

@@ -99,14 +99,14 @@ def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch)
         clock.advance(2)
         segment.folder.write(f"{PROGRESS}/00000-4", b"")
         remarks.until("4 of 5 pages", 10)
-    assert "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go" in remarks.said
+    assert "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go" in remarks.messages
 
 
 def test_nothing_is_done_at_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
     with show_parse(on_no_terminal, segment, ManualClock(0)):
         assert remarks.come(10)
-    assert remarks.said[0] == "parse: 0 of 5 pages"
+    assert remarks.messages[0] == "parse: 0 of 5 pages"
 
 
 def test_a_long_task_reports_how_far_it_is(

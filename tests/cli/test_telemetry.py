@@ -121,9 +121,9 @@ def test_driver_workers_and_jvm_write_json(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].split() == ["what", "URLs", "example"]
-    said = lines_of(done.stderr)
-    assert {line["role"] for line in said} == {"driver"}
-    assert [line["message"] for line in said if line["logger"] == "crawl.phases.observed"][:1] == [
+    lines = lines_of(done.stderr)
+    assert {line["role"] for line in lines} == {"driver"}
+    assert [line["message"] for line in lines if line["logger"] == "crawl.phases.observed"][:1] == [
         "inject begins"
     ]
     (log,) = (tmp_path / "logs").glob("*.log")

@@ -111,7 +111,7 @@ def crawl_fault(arguments: Sequence[str]) -> str:
     if not arguments or arguments[0].startswith("-"):
         return ""
     # what a reader fills in
-    completed = [word.replace("…", "1") for word in arguments]
+    completed = [argument.replace("…", "1") for argument in arguments]
     try:
         check_nutch_syntax(completed)
         context = click.Context(program, info_name="crawl")
@@ -134,12 +134,12 @@ def _settings_fault(overrides: Sequence[str]) -> str:
     if not overrides:
         return ""
     options = [option for given in overrides for option in ("-D", given)]
-    said = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
         try:
             main(["showproperties", *options])
         except SystemExit as ended:
-            return said.getvalue() if ended.code else ""
+            return errors.getvalue() if ended.code else ""
     return "showproperties does not end"
 
 

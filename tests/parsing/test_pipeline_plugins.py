@@ -100,8 +100,8 @@ def test_a_file_says_which_parser_reads_a_type() -> None:
     made = settings(plugin__parser=[line, other])
     plain = ParsePlan.from_config(Config.of(made, files))
     assert only_row(parse_batch(plain, [content(URL, "title T")]))["title"] == "any text"
-    for text, said in (("text/plain", "which parsers"), ("* nobody", "'nobody' is not among")):
-        with pytest.raises(ConfigError, match=f"parse-plugins.txt:1: .*{said}"):
+    for text, message in (("text/plain", "which parsers"), ("* nobody", "'nobody' is not among")):
+        with pytest.raises(ConfigError, match=f"parse-plugins.txt:1: .*{message}"):
             ParsePlan.from_config(Config.of(made, {"parse-plugins.txt": text}))
 
 

@@ -130,10 +130,10 @@ def test_redirects_killed_with_driver_jvm_and_workers(tmp_path: Path) -> None:
             command.wait_for(lambda: pages_asked(server) >= asked + pages)
             return command
 
-        for whom in ("driver", "jvm"):
+        for victim in ("driver", "jvm"):
             command = under_way(12)
             workers = command.workers
-            command.kill(command.pid if whom == "driver" else command.jvm)
+            command.kill(command.pid if victim == "driver" else command.jvm)
             assert command.end() != 0
             limit = time.monotonic() + 60
             while not gone(workers):  # they ask on until they notice

@@ -120,10 +120,10 @@ def _cuts(segment: Segment) -> dict[str, str]:
 
 
 def _ends_so(row: CrawlDatum, cut: str, ends: tuple[FetchEnd, ...]) -> bool:
-    said = row.metadata[PROTOCOL_STATUS_KEY]
+    status = row.metadata[PROTOCOL_STATUS_KEY]
     for end in ends:
         if isinstance(end, FailureKind):
-            is_so = f"({end.value}" in said
+            is_so = f"({end.value}" in status
         elif isinstance(end, Truncation):
             is_so = cut == end.value
         else:
@@ -131,4 +131,4 @@ def _ends_so(row: CrawlDatum, cut: str, ends: tuple[FetchEnd, ...]) -> bool:
         if is_so:
             return True
     # libcurl refuses two different Locations as such
-    return f"({FailureKind.MALFORMED_RESPONSE.value}" in said and 302 in ends
+    return f"({FailureKind.MALFORMED_RESPONSE.value}" in status and 302 in ends

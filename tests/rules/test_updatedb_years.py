@@ -33,9 +33,9 @@ def lived(answer: Callable[[int], Answer], **settings: object) -> list[tuple[int
         fetch = CrawlDatum(
             status, now, datum.modified_time, 1, datum.retries, datum.score, None, datum.metadata
         )
-        heard = UrlUpdate(fetch, signature)
+        url_update = UrlUpdate(fetch, signature)
         after = update_record(
-            "http://a/", datum, heard, UpdateRules.of(config, now), Counters()
+            "http://a/", datum, url_update, UpdateRules.of(config, now), Counters()
         ).datum
         assert after is not None and after.fetch_time > now
         datum = after

@@ -138,16 +138,16 @@ class TestOnSpark:
 
         assert not logging.getLogger().filter(record("site-packages/py4j/java_gateway.py"))
         assert logging.getLogger().filter(record("crawl/phases/inject.py"))
-        heard: list[str] = []
+        loggers: list[str] = []
         listener = logging.Handler()
-        listener.emit = lambda record: heard.append(record.name)  # type: ignore[method-assign]
+        listener.emit = lambda record: loggers.append(record.name)  # type: ignore[method-assign]
         logging.getLogger().addHandler(listener)
         try:
             logging.getLogger("py4j.clientserver").error("Exception while shutting down")
             logging.getLogger("crawl").error("ours")
         finally:
             logging.getLogger().removeHandler(listener)
-        assert heard == ["crawl"]
+        assert loggers == ["crawl"]
 
 
 JOB = """

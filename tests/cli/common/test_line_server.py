@@ -51,7 +51,7 @@ def connected(name: str) -> socket.socket:
     return socket.create_connection((address.strip("[]"), int(port)), timeout=PATIENCE_S)
 
 
-def heard(client: socket.socket) -> bytes:
+def received(client: socket.socket) -> bytes:
     """All until the server closes; one that closes on unread bytes may also reset."""
     parts = []
     try:
@@ -68,7 +68,7 @@ def asked(name: str, typed: bytes, *, ends: bool = True) -> bytes:
             client.sendall(typed)
             if ends:
                 client.shutdown(socket.SHUT_WR)
-        return heard(client)
+        return received(client)
 
 
 def test_one_line_one_answer_and_the_connection_is_closed() -> None:
@@ -153,7 +153,7 @@ def test_there_is_room_for_so_many() -> None:
             client.sendall(b"in\n")
             assert client.recv(10) == b"IN\n"
         with connected(server.name) as one_more:
-            assert heard(one_more) == b""
+            assert received(one_more) == b""
         clients[0].sendall(b"still\n")
         assert clients[0].recv(10) == b"STILL\n"
 
@@ -223,7 +223,7 @@ def test_filterchecker_answers_until_interrupted(how: int) -> None:
         assert empty.startswith("-\tregex: ")
         assert third.startswith("-http://a.org/\N{REPLACEMENT CHARACTER}.gif\tregex: ")
         assert server.end(how) == (0, "", "")
-        assert heard(idle) == b""
+        assert received(idle) == b""
 
 
 def test_answers_are_those_of_stdin(crawl: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

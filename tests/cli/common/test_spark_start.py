@@ -32,11 +32,11 @@ def test_without_a_terminal_it_is_a_line_if_it_takes_long(monkeypatch: pytest.Mo
     remarks = Remarks(monkeypatch, "crawl.cli.common.spark_start.remark")
     with spark_is_starting(quiet=False, stream=io.StringIO()):
         pass
-    assert remarks.said == []
+    assert remarks.messages == []
     monkeypatch.setattr(spark_start, "_PATIENCE_SECONDS", 0.0)
     with spark_is_starting(quiet=False, stream=io.StringIO()):
         assert remarks.come(10)
-    assert remarks.said == [MESSAGE]
+    assert remarks.messages == [MESSAGE]
 
 
 def test_quiet_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:

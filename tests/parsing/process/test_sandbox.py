@@ -51,7 +51,7 @@ def test_the_result_is_that_of_the_pipeline_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "status", "message"),
+    ("instruction", "status", "message"),
     [
         ("do die segfault", "failed_crashed", "SIGSEGV"),
         ("do die SIGABRT", "failed_crashed", "SIGABRT"),
@@ -66,9 +66,9 @@ def test_the_result_is_that_of_the_pipeline_alone() -> None:
         ("do fork die", "failed_crashed", "exit code 3"),
     ],
 )
-def test_a_wicked_page_costs_itself_alone(deed: str, status: str, message: str) -> None:
+def test_a_wicked_page_costs_itself_alone(instruction: str, status: str, message: str) -> None:
     good = pages(9)
-    given = [*good[:4], content("http://a.org/bad", deed), *good[4:]]
+    given = [*good[:4], content("http://a.org/bad", instruction), *good[4:]]
     with Sandbox(plan(parser__memory__limit="500MiB")) as sandbox:
         batch = sandbox.parse(given)
         again = sandbox.parse(good)

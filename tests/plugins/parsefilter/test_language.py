@@ -51,7 +51,7 @@ def test_what_is_declared_counts_first(parse: Parse, language: str) -> None:
     assert parsed.metadata == {**parse.metadata, "language": language}
 
 
-def test_words_tell_where_nothing_is_declared_unless_they_are_not_asked() -> None:
+def test_the_text_decides_where_nothing_is_declared_unless_the_policy_forbids_it() -> None:
     parse = Parse("u", title="Wetter", text=GERMAN)
     plain = LanguageParseFilter(Config.of()).filter(_page_without_header(), parse)
     assert (plain.language, plain.metadata) == ("de", {"language": "de"})

@@ -6,7 +6,7 @@ from crawl.storage.filesystems import hdfs_errors
 
 
 @pytest.mark.parametrize(
-    ("said", "line"),
+    ("text", "line"),
     [
         (
             'RPCError("org.apache.hadoop.hdfs.server.namenode.SafeModeException", "No\\n\\tat")',
@@ -26,8 +26,8 @@ from crawl.storage.filesystems import hdfs_errors
         ('OperationFailed("Failed to complete file in time")', "Failed to complete file in time"),
     ],
 )
-def test_what_a_cluster_says_is_one_line(said: str, line: str) -> None:
-    message = hdfs_errors.error_line(RuntimeError(said), "nn:8020")
+def test_what_a_cluster_says_is_one_line(text: str, line: str) -> None:
+    message = hdfs_errors.error_line(RuntimeError(text), "nn:8020")
     assert line in message
     assert "\n" not in message
     assert "\\n" not in message
