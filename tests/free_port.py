@@ -12,7 +12,7 @@ _OURS = range(15_000, 32_000)
 
 
 def free_port() -> int:
-    """One that nobody listens at, and that nobody is given by chance."""
+    """A port on which nothing listens, and which the system gives to no other program."""
     for port in random.Random().sample(_OURS, len(_OURS)):
         with socket.socket() as asked:
             try:

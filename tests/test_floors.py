@@ -1,4 +1,4 @@
-"""The floors below Spark stand without it: shown in a fresh interpreter."""
+"""The packages below Spark can be imported without it: shown in a fresh interpreter."""
 
 from __future__ import annotations
 

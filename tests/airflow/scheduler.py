@@ -27,7 +27,7 @@ RUN_S = 1800.0
 
 
 class Airflow:
-    """Is installed by the first command, if need be; its database is new."""
+    """Runs Airflow's commands on a new database; the first one installs Airflow if need be."""
 
     def __init__(self, home: Path, max_rounds: int) -> None:
         self._home = home
@@ -115,5 +115,5 @@ def run(command: list[str], environment: Mapping[str, str], limit_s: float) -> s
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a variable of the one who tests would change what is tested."""
+    """Whether this environment variable would change what is tested."""
     return name.startswith(("AIRFLOW", "NUTRIA_", "CRAWL_", "SPARK_", "PYSPARK_"))

@@ -119,7 +119,7 @@ def test_only_what_was_reported_is_known(segment: Segment) -> None:
 
 
 class Terminal(io.StringIO):
-    """Says when something was drawn."""
+    """A stream that is a terminal and signals when a bar was drawn."""
 
     def __init__(self) -> None:
         super().__init__()

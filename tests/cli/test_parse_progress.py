@@ -48,7 +48,7 @@ def segment(directory: CrawlDir) -> Segment:
 
 
 class Watching:
-    """A Runner that looks after every task."""
+    """A Runner that notes the progress after every task."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def wait_for(look: Callable[[], T | None], what: str) -> T:
-    """What `look` finds in the end."""
+    """Calls `look` until it finds something, and returns that."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         found = look()
@@ -42,7 +42,7 @@ def wait_for(look: Callable[[], T | None], what: str) -> T:
 
 
 def bare_environment(home: Path) -> dict[str, str]:
-    """As on a machine that has never heard of us."""
+    """The environment of a machine without this checkout."""
     return {
         # the Python of this test, wherever it comes from, is the machine's
         "PATH": f"{sys.base_prefix}/bin{os.pathsep}{os.environ['PATH']}",

@@ -58,7 +58,7 @@ class Container:
 
 
 def here(word: str, built: Built, ports: dict[str, int]) -> str:
-    """A word of the file, as it must be on this machine."""
+    """A word of the compose file, with the ports, hosts and paths of this machine."""
     for name in services():
         word = re.sub(rf"(?<=//){name}(?=:\d)|^{name}$", LOOPBACK, word)
     for inside, outside in ports.items():
@@ -107,7 +107,7 @@ def started(
 
 
 def _own_entry(stage: str) -> list[str]:
-    """The image's, behind its init."""
+    """The entry point of the image without its init."""
     (entry,) = stages()[stage].values("ENTRYPOINT")
     arguments = re.findall(r'"([^"]+)"', entry)
     return arguments[arguments.index("--") + 1 :]

@@ -66,7 +66,7 @@ def _copy(text: str) -> Copy:
 
 
 def stages() -> dict[str, Stage]:
-    """By name, in their order; the last one has none."""
+    """The stages of the Dockerfile by name, in their order; the last one's name is empty."""
     text = (DOCKER / "Dockerfile").read_text()
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     found: dict[str, Stage] = {}
@@ -105,7 +105,7 @@ class Built:
         return Path(self.moved(inside))
 
     def environment(self, name: str) -> dict[str, str]:
-        """Of a process in a container of this stage, with nothing of the tester's own."""
+        """The environment of a process in a container of this stage, without the tester's own."""
         variables = {"PATH": f"{self.path('/usr/local/bin')}{os.pathsep}{_bare_path()}"}
         for stage in chain(name):
             for key, value in stage.variables.items():
@@ -161,7 +161,7 @@ def _cached() -> dict[str, str]:
 
 
 def _bare_path() -> str:
-    """Without this checkout's environment."""
+    """PATH without this checkout's virtual environment."""
     ours = str(ROOT / ".venv")
     return os.pathsep.join(
         part for part in os.environ["PATH"].split(os.pathsep) if not part.startswith(ours)

@@ -33,7 +33,7 @@ OURS = [name for name, service in services().items() if "build" in service]
 
 
 def checked(*paths: Path) -> subprocess.CompletedProcess[str]:
-    """By the Compose specification's own schema."""
+    """Checks the files by the Compose specification's own schema."""
     return subprocess.run(
         [CHECKER, "--builtin-schema", "vendor.compose-spec", *paths],
         capture_output=True,

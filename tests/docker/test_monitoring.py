@@ -1,4 +1,4 @@
-"""Prometheus asks those who are there, and Grafana asks Prometheus."""
+"""Prometheus scrapes the services that exist, and Grafana queries Prometheus."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def provisioned(name: str) -> dict[str, Any]:
     return loaded
 
 
-def page_of(service: str) -> str:
-    """Its port, by its command."""
+def web_port_of(service: str) -> str:
+    """The port of the service's web page, from its command."""
     command = services()[service]["command"]
     return str(command[command.index("--webui-port") + 1])
 
@@ -68,11 +68,14 @@ def test_running_commands_are_found_by_their_files() -> None:
 def test_spark_is_asked_where_it_answers() -> None:
     sinks = dict(re.findall(r"^(\S+)\.sink\.prometheusServlet\.path=(\S+)$", spark_metrics(), re.M))
     assert jobs()["spark-master"]["static_configs"] == [
-        {"targets": [f"spark-master:{page_of('spark-master')}"]}
+        {"targets": [f"spark-master:{web_port_of('spark-master')}"]}
     ]
     assert jobs()["spark-master"]["metrics_path"] == f"{sinks['master']}/"
     (workers,) = jobs()["spark-worker"]["dns_sd_configs"]
-    assert (workers["names"], str(workers["port"])) == (["spark-worker"], page_of("spark-worker"))
+    assert (workers["names"], str(workers["port"])) == (
+        ["spark-worker"],
+        web_port_of("spark-worker"),
+    )
     assert jobs()["spark-worker"]["metrics_path"] == f"{sinks['*']}/"
     for name, variable in (
         ("spark-master", "SPARK_MASTER_OPTS"),
@@ -164,8 +167,8 @@ def promtool(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "usr" / "bin" / "promtool")
 
 
-def judged(promtool: str, config: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """With the alerts beside it, as they are in the container."""
+def check_config(promtool: str, config: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Has promtool check the configuration, with the alerts beside it as in the container."""
     (folder / "alerts.yml").write_text((DOCKER / "prometheus-alerts.yml").read_text())
     path = folder / "prometheus.yml"
     path.write_text(config.replace("/etc/prometheus/", f"{folder}/"))
@@ -176,7 +179,7 @@ def judged(promtool: str, config: str, folder: Path) -> subprocess.CompletedProc
 
 @pytest.mark.cluster
 def test_promtool_accepts_it(promtool: str, tmp_path: Path) -> None:
-    result = judged(promtool, PROMETHEUS.read_text(), tmp_path)
+    result = check_config(promtool, PROMETHEUS.read_text(), tmp_path)
     assert result.returncode == 0, result.stderr
     assert "rules found" in result.stdout
 
@@ -184,6 +187,6 @@ def test_promtool_accepts_it(promtool: str, tmp_path: Path) -> None:
 @pytest.mark.cluster
 def test_promtool_would_not_accept_a_slip(promtool: str, tmp_path: Path) -> None:
     broken = PROMETHEUS.read_text().replace("file_sd_configs", "files_sd_configs")
-    result = judged(promtool, broken, tmp_path)
+    result = check_config(promtool, broken, tmp_path)
     assert result.returncode != 0
     assert "files_sd_configs" in result.stderr

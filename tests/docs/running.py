@@ -214,7 +214,7 @@ class _Text(io.TextIOWrapper):
 
 @contextlib.contextmanager
 def _as(cwd: str, environment: Mapping[str, str], stdin: str) -> Iterator[tuple[_Text, _Text]]:
-    """This process in the place of one that was started in that folder."""
+    """Has this process run as one that was started in that folder."""
     before = dict(os.environ), sys.stdin, Path.cwd()
     out, err = _Text(), _Text()
     os.environ.clear()

@@ -26,7 +26,7 @@ TABLE = to_table(
 
 
 class ByRow(DefaultFetchSchedule):
-    """Asks the URL."""
+    """A schedule that decides row by row, and raises for some URLs."""
 
     should_fetch_batch: Any = FetchSchedule.should_fetch_batch
 

@@ -1,4 +1,4 @@
-"""Whole crawls on a store behind a line end as they do on a disk, whatever happens to either."""
+"""Whole crawls on a remote store end as on a disk, whatever happens to it or its connection."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class Line(Protocol):
         """Whether they were many, and of all kinds."""
 
     def calm(self) -> None:
-        """No more of it."""
+        """Ends the trouble: no message gets lost any more."""
 
     def kill(self, pid: int, death: int) -> None:
-        """Kills that process after a while with a message on its way, which arrives or does
-        not: a matter of the number of its death."""
+        """Kills that process after a while with a message on its way; the number of its death
+        decides whether that arrives."""
 
     def unfinished(self, crawl: CrawlDir) -> list[str]:
         """What the store itself knows of uploads that have not ended."""

@@ -29,7 +29,7 @@ class SetClock(SystemClock):
 
 @dataclass
 class Diary:
-    """An observer that remembers."""
+    """An observer that records steps, rounds, remarks and waits."""
 
     steps: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     rounds: list[RoundResult] = field(default_factory=list)

@@ -289,7 +289,7 @@ def test_all_live_urls_are_fetched_and_the_crawl_ends(tmp_path: Path) -> None:
 
 
 class SilentWeb(HalfDeadWeb):
-    """Of hosts that hang nothing is heard until the test is over."""
+    """A web whose hanging hosts answer nothing until the test is over."""
 
     over = Event()
 

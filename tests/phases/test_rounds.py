@@ -67,7 +67,7 @@ def predicted(web: Web) -> Model:
 
 @dataclass(frozen=True)
 class Crawled:
-    """What rounds came to."""
+    """The state after the rounds."""
 
     records: dict[str, CrawlDatum]
     parses: dict[str, dict[str, Any]]

@@ -28,7 +28,7 @@ they have nothing to do with the steps, death comes in the middle of any of them
 
 
 def timeless(records: dict[str, CrawlDatum]) -> dict[str, CrawlDatum]:
-    """Without what the clock says, and how long an answer took."""
+    """The records without times and response times."""
     return {
         url: replace(
             datum,

@@ -124,11 +124,11 @@ def test_two_years(tmp_path: Path) -> None:
         rounds += 1
         soonest = min(record.fetch_time for record in model.records.values())
         now += max(1, -(-(soonest - now) // (STRIDE * DAY))) * STRIDE * DAY
-    print_history(history)
+    assert_every_case_occurred(history)
 
 
-def print_history(history: dict[str, list[Status]]) -> None:
-    """The script was worth playing: what it is there for did happen."""
+def assert_every_case_occurred(history: dict[str, list[Status]]) -> None:
+    """Asserts that every case for which the script exists did occur."""
     fetched, same = Status.DB_FETCHED, Status.DB_NOTMODIFIED
     gone, again = Status.DB_GONE, Status.DB_UNFETCHED
     for name in ("steady", "dated", "same"):

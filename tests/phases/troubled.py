@@ -1,4 +1,4 @@
-"""What fetches report of hosts that failed, made for tests."""
+"""Segments with reports of hosts that failed, made for tests."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PYTHON = "#!/bin/bash\nprintf '%s|' \"$@\"\nexit {code}\n"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Our script, and nothing behind it."""
+    """A checkout with our script and stand-ins for all that it calls."""
     for folder in ("scripts", ".ci", ".venv/bin"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copy(ROOT / "scripts" / "test", tmp_path / "scripts")

@@ -54,7 +54,7 @@ def fail(piece: Piece) -> PieceResult:
 
 
 def descriptions(spark: SparkSession) -> list[str]:
-    """Of all jobs so far, as Spark's pages show them; newest first."""
+    """The descriptions of all jobs so far, as Spark's pages show them; newest first."""
     store: Any = spark.sparkContext._jsc.sc().statusStore()
     jobs = store.jobsList(None)
     found = [jobs.apply(number).description() for number in range(jobs.size())]

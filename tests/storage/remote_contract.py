@@ -65,13 +65,13 @@ class Remote(Protocol):
 
     @property
     def behind(self) -> Folder:
-        """The same, by the line on which messages get lost."""
+        """The same folder, by the connection on which messages get lost."""
 
     def trouble(self) -> None:
-        """From now on they do."""
+        """From now on messages get lost."""
 
     def troubles(self) -> int:
-        """How many did."""
+        """How many messages got lost."""
 
     def unfinished(self) -> list[str]:
         """What the store itself knows of uploads that have not ended."""

@@ -101,7 +101,7 @@ def test_a_crash_after_any_byte_leaves_the_old_or_the_new(before: int) -> None:
 
 
 def _write(pointer: SealedFile, content: Content) -> bool:
-    """Says whether the write was cut."""
+    """Writes, and returns whether the write was cut."""
     try:
         pointer.write(content)
     except Crash:

@@ -1,4 +1,4 @@
-"""What goes with a task, and what comes back."""
+"""The telemetry context that goes with a task, and the spans and counters that come back."""
 
 from __future__ import annotations
 

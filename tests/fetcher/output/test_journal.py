@@ -21,7 +21,7 @@ ROBOTS = Content("http://a.org/robots.txt", b"Disallow:")
 
 @pytest.fixture(params=["disk", "store"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
-    """Where a file can grow, and where none can."""
+    """A folder on a file system whose files can grow, and one on a store where they cannot."""
     return Folder(str(tmp_path) if request.param == "disk" else f"memory://{uuid.uuid4().hex}")
 
 

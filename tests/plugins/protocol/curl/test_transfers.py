@@ -19,7 +19,7 @@ from tests.plugins.protocol.test_wicked import BUSY_MS, EXPECTED, TIME_LIMIT_MS,
 
 
 class ByTransfers(HttpProtocol):
-    """Fetches as the driver of a crew does, once the host is known."""
+    """A protocol that fetches by transfers, as a driver does, once the host is resolved."""
 
     def __init__(self, config: Config, **others: Any) -> None:
         super().__init__(config, **others)
