@@ -54,18 +54,18 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, Any, Any]:
-    """What goes from a worker to the one who tells it is UTF-8, whatever a test met with."""
+    """What a worker sends to the process that prints it is UTF-8, whatever a test met with."""
     return _encodable((yield))
 
 
-def _encodable(told: Any) -> Any:
-    if isinstance(told, str):
-        return told.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(told, dict):
-        return {_encodable(key): _encodable(value) for key, value in told.items()}
-    if isinstance(told, list | tuple):
-        return type(told)(map(_encodable, told))
-    return told
+def _encodable(data: Any) -> Any:
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(data, dict):
+        return {_encodable(key): _encodable(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return type(data)(map(_encodable, data))
+    return data
 
 
 @pytest.fixture(scope="session")

@@ -9,5 +9,5 @@ _THOROUGH = 100
 
 
 def scaled(thorough: int) -> int:
-    """As many as the thorough profile shall try, or the same share of them as of all others."""
+    """The number of examples: `thorough` in the thorough profile, else the same share of it."""
     return max(1, thorough * settings().max_examples // _THOROUGH)

@@ -1,4 +1,4 @@
-"""A port for a server that must be told one before it starts, or that starts again."""
+"""A port for a server that must be given one before it starts, or that starts again."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import random
 import socket
 
 LOOPBACK = "127.0.0.1"
-# The system gives ports from 32768 on to connections, and to whoever asks for any: one of those
+# The system gives ports from 32768 on to connections, and to any program that asks: one of those
 # may be gone before our server has it, or while it is down.
 _OURS = range(15_000, 32_000)
 
 
 def free_port() -> int:
-    """One that nobody listens at, and that nobody is given by chance."""
+    """A port on which nothing listens, and which the system gives to no other program."""
     for port in random.Random().sample(_OURS, len(_OURS)):
         with socket.socket() as asked:
             try:

@@ -1,6 +1,7 @@
-"""No test cuts the power: whoever loads this module does not wait for the disk at every
-write, which would take longer than all that is tested. kill -9 is another matter: what was
-handed to the system outlives it. That files are settled is tested where they are written."""
+"""Replaces os.fsync: a process that loads this module does not wait for the disk at every
+write, which would take longer than all that is tested. No test cuts the power, and what was
+handed to the system outlives a kill -9. That files are settled is tested where they are
+written."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from crawl.did_you_mean import did_you_mean
 
 
 @pytest.mark.parametrize(
-    ("name", "known", "said"),
+    ("name", "known", "expected"),
     [
         ("opci", ["opic", "depth"], " (did you mean 'opic'?)"),
         ("injekt", ["inject", "generate"], " (did you mean 'inject'?)"),
@@ -15,8 +15,8 @@ from crawl.did_you_mean import did_you_mean
         ("", ["opic"], ""),
     ],
 )
-def test_nearest(name: str, known: list[str], said: str) -> None:
-    assert did_you_mean(name, known) == said
+def test_nearest(name: str, known: list[str], expected: str) -> None:
+    assert did_you_mean(name, known) == expected
 
 
 def test_any_iterable_will_do() -> None:

@@ -1,4 +1,4 @@
-"""The floors below Spark stand without it: shown in a fresh interpreter."""
+"""The packages below Spark can be imported without it: shown in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import crawl
 
 UPSTAIRS = ("crawl.spark", "crawl.cli", "crawl.__main__")
 
-IMPORT_AND_TELL = """
+IMPORT_AND_PRINT = """
 import importlib, json, sys
 for name in json.loads(sys.stdin.read()):
     importlib.import_module(name)
@@ -39,7 +39,7 @@ def test_the_lower_floors_import_without_spark() -> None:
         names
     )
     assert any(name.startswith("crawl.buckets.generate.") for name in names)
-    loaded = loaded_after(IMPORT_AND_TELL, json.dumps(names))
+    loaded = loaded_after(IMPORT_AND_PRINT, json.dumps(names))
     assert "pyarrow" in loaded
     assert loaded.isdisjoint({"pyspark", "py4j"})
 

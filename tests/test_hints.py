@@ -21,13 +21,13 @@ def test_a_command_on_the_path_goes_by_its_name(
     installed.write_text("")
     installed.chmod(0o755)
     called_as(monkeypatch, str(installed))
-    assert program() == str(installed), "whoever is to type it needs all of it"
+    assert program() == str(installed), "who is to type it needs all of it"
     monkeypatch.setenv("PATH", str(installed.parent))
     assert command("fetch", "mycrawl") == "crawl fetch mycrawl"
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("/somewhere/crawl/__main__.py", "python -m crawl"),
         ("/somewhere/bin/pytest", "crawl"),
@@ -36,10 +36,10 @@ def test_a_command_on_the_path_goes_by_its_name(
         ("my venv/bin/crawl", "'my venv/bin/crawl'"),
     ],
 )
-def test_other_ways_to_call_it(name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_ways_to_call_it(name: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     called_as(monkeypatch, name)
-    assert program() == told
-    assert command("status") == f"{told} status"
+    assert program() == expected
+    assert command("status") == f"{expected} status"
 
 
 def test_a_script_that_wraps_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

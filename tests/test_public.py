@@ -186,15 +186,15 @@ def test_a_folder_that_is_no_crawl_says_how_to_begin(
 
 
 @pytest.mark.parametrize(
-    ("urls", "told"),
+    ("urls", "message"),
     [
         (["seeds.txt"], "is no URL; seed files go by `files=`"),
         ([3], "a URL is a text"),
         (["http://a.test/\nhttp://b.test/"], "no line break"),
     ],
 )
-def test_seeds_are_urls(urls: list[str], told: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_seeds_are_urls(urls: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
         crawl.open(tmp_path).inject(urls)
 
 
@@ -206,7 +206,7 @@ def test_a_closed_crawl_says_so(tmp_path: Path) -> None:
         web.stats()
 
 
-def test_whoever_else_writes_is_named(tmp_path: Path) -> None:
+def test_another_writer_is_named(tmp_path: Path) -> None:
     directory = make_crawldb(str(tmp_path), {"http://a.test/": datum()})
     with (
         directory.writing_crawldb("inject", Config(), SystemClock()),
@@ -252,7 +252,7 @@ def test_one_page_is_parsed() -> None:
         crawl.parse_page("<p>", "https://example.org/")  # type: ignore[arg-type]
 
 
-def test_urls_robots_plans_and_plugins_are_told() -> None:
+def test_urls_robots_plans_and_plugins_are_shown() -> None:
     checked = crawl.check_url("HTTP://Example.org:80/a/../logo.gif")
     assert checked.normal == "http://example.org/logo.gif"
     assert (checked.accepted, checked.rejected_by) == (False, "regex")

@@ -1,7 +1,7 @@
 """As much of Airflow as a DAG file meets when it is parsed: it writes down what is made.
 
 Airflow takes seconds to import and has a venv of its own; what the file makes of it can be
-told in milliseconds.
+checked in milliseconds.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class AirflowSkipException(AirflowException):
 
 @dataclass
 class Parsed:
-    """What there is when the file was read."""
+    """What the DAG file has made: the DAG, its operators and their order."""
 
     dag: dict[str, Any] = field(default_factory=dict)
     operators: dict[str, Any] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
 
     def rendered(self, name: str, params: dict[str, Any]) -> Any:
-        """What the template of a task's command comes to."""
+        """The command of a task, with its template filled in."""
         operator = self.operators[name]
         template = operator.options.get("bash_command") or operator.options["application_args"]
         expression = template.removeprefix("{{ ").removesuffix(" }}")

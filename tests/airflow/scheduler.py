@@ -27,7 +27,7 @@ RUN_S = 1800.0
 
 
 class Airflow:
-    """Is installed by the first command, if need be; its database is new."""
+    """Runs Airflow's commands on a new database; the first one installs Airflow if need be."""
 
     def __init__(self, home: Path, max_rounds: int) -> None:
         self._home = home
@@ -62,7 +62,7 @@ class Airflow:
     ) -> dict[str, str]:
         """The states of a run's tasks at its end."""
         command = ("dags", "test", "nutria_crawl", "--conf", json.dumps(params))
-        said = self(*command, environment={"NUTRIA_FLAVOUR": flavour, **more})
+        output = self(*command, environment={"NUTRIA_FLAVOUR": flavour, **more})
         with sqlite3.connect(self._home / "airflow.db") as database:
             (newest,) = database.execute("select max(id) from dag_run").fetchone()
             (state,) = database.execute(
@@ -75,20 +75,20 @@ class Airflow:
                     (newest,),
                 ).fetchall()
             )
-        assert state == "success", f"{states}\n{said}"
+        assert state == "success", f"{states}\n{output}"
         return states
 
 
 def doubtful(folder: Path) -> str:
-    """A program that is `crawl`, but says of each phase's first time that it went wrong."""
+    """A program that runs `crawl`, but ends each phase's first run with a failure."""
     script = folder / "doubtful"
-    told = shlex.quote(f"{folder}/told-")
+    marker = shlex.quote(f"{folder}/failed-")
     script.write_text(
         "#!/bin/sh\n"
         f'{shlex.join([sys.executable, "-m", "crawl"])} "$@"\n'
         "code=$?\n"
-        f'[ -e {told}"$1" ] && exit $code\n'
-        f': >{told}"$1"\n'
+        f'[ -e {marker}"$1" ] && exit $code\n'
+        f': >{marker}"$1"\n'
         "exit 5\n"
     )
     script.chmod(0o755)
@@ -97,10 +97,10 @@ def doubtful(folder: Path) -> str:
 
 def run(command: list[str], environment: Mapping[str, str], limit_s: float) -> str:
     """Runs a command to its end, or ends it and all that it started."""
-    with tempfile.TemporaryFile("w+") as said:
-        # not a pipe: whoever it leaves behind would keep that open
+    with tempfile.TemporaryFile("w+") as output:
+        # not a pipe: a child that it leaves behind would keep that open
         started = subprocess.Popen(
-            command, env=environment, stdout=said, stderr=said, start_new_session=True, cwd=ROOT
+            command, env=environment, stdout=output, stderr=output, start_new_session=True, cwd=ROOT
         )
         try:
             code = started.wait(limit_s)
@@ -108,12 +108,12 @@ def run(command: list[str], environment: Mapping[str, str], limit_s: float) -> s
             if started.poll() is None:
                 os.killpg(started.pid, signal.SIGKILL)
                 started.wait()
-        said.seek(0)
-        text = said.read()
+        output.seek(0)
+        text = output.read()
     assert code == 0, text[-10_000:]
     return text
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a variable of the one who tests would change what is tested."""
+    """Whether this environment variable would change what is tested."""
     return name.startswith(("AIRFLOW", "NUTRIA_", "CRAWL_", "SPARK_", "PYSPARK_"))

@@ -53,19 +53,19 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
     seeds = tmp_path / "seeds.txt"
     seeds.write_text("\n".join(server.web.seeds()))
     by_airflow, by_run = tmp_path / "by airflow", tmp_path / "by run"
-    told = {"crawl_dir": str(by_airflow), "conf": conf, "num_fetchers": 1}
+    params = {"crawl_dir": str(by_airflow), "conf": conf, "num_fetchers": 1}
 
     # two rounds, the second of them not of all that is due; every phase is tried again
     # though it was done
     states = airflow.crawls(
-        {**told, "seeds": [str(seeds)], "rounds": 2, "top_n": 10, "master": "local[1]"},
+        {**params, "seeds": [str(seeds)], "rounds": 2, "top_n": 10, "master": "local[1]"},
         NUTRIA_COMMAND=doubtful(tmp_path),
         NUTRIA_RETRIES="1",
         NUTRIA_RETRY_DELAY="1",
     )
-    assert {path.name for path in tmp_path.glob("told-*")} == {
-        "told-inject",
-        *(f"told-{phase}" for phase in ROUND_TASKS),
+    assert {path.name for path in tmp_path.glob("failed-*")} == {
+        "failed-inject",
+        *(f"failed-{phase}" for phase in ROUND_TASKS),
     }
     assert states == {
         "inject": "success",
@@ -75,8 +75,8 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
     }
     assert not duplicates(server.requests())
     assert pages_asked(server) == 13
-    words = ["--seeds", str(seeds), "--rounds", "2", "--top-n", "10", "--num-fetchers", "1"]
-    command = [sys.executable, "-m", "crawl", "run", str(by_run), *words]
+    options = ["--seeds", str(seeds), "--rounds", "2", "--top-n", "10", "--num-fetchers", "1"]
+    command = [sys.executable, "-m", "crawl", "run", str(by_run), *options]
     run([*command, "--conf", conf, "--master", "local[1]"], airflow.environment, RUN_S)
     assert pages_asked(server) == 2 * 13
     ended = end_state(by_airflow)
@@ -85,7 +85,7 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
     assert fetched == {"db_fetched": 13, "db_unfetched": PAGES - 13}
 
     # it goes on without seeds, by spark-submit, and ends before the rounds do
-    states = airflow.crawls({**told, "rounds": MAX_ROUNDS}, "spark-submit")
+    states = airflow.crawls({**params, "rounds": MAX_ROUNDS}, "spark-submit")
     assert states == {
         "inject": "skipped",
         **round_of(1, "success"),
@@ -108,6 +108,6 @@ def test_it_is_parsed_where_there_is_no_spark(airflow: Airflow) -> None:
         "    dag.validate()\n"
         "    print(flavour, 'tasks:', len(dag.tasks))\n"
     )
-    said = run([str(AIRFLOW_PYTHON), "-c", script, str(DAG_FILE)], airflow.environment, RUN_S)
+    output = run([str(AIRFLOW_PYTHON), "-c", script, str(DAG_FILE)], airflow.environment, RUN_S)
     for flavour in ("command", "spark-submit"):
-        assert f"{flavour} tasks: {1 + MAX_ROUNDS * len(ROUND_TASKS)}" in said
+        assert f"{flavour} tasks: {1 + MAX_ROUNDS * len(ROUND_TASKS)}" in output

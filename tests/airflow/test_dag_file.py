@@ -21,7 +21,7 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"NUTRIA_{name}", raising=False)
 
 
-def asked(**told: Any) -> dict[str, Any]:
+def asked(**params: Any) -> dict[str, Any]:
     return {
         "crawl_dir": "my crawl",
         "seeds": ["a.txt", "it's; rm -rf b"],
@@ -33,7 +33,7 @@ def asked(**told: Any) -> dict[str, Any]:
         "master": "local[2]",
         "conf": "conf",
         "settings": ["http.agent.name=my bot"],
-        **told,
+        **params,
     }
 
 
@@ -84,14 +84,14 @@ def test_commands_are_quoted_for_the_shell(monkeypatch: pytest.MonkeyPatch) -> N
     for task in task_graph(10):
         line = found.rendered(task.name, asked())
         assert shlex.split(line)[:2] == ["nice", "/opt/crawl"]
-        words = task.command_line(asked())  # type: ignore[arg-type]
-        assert shlex.split(line)[2:] == words
+        arguments = task.command_line(asked())  # type: ignore[arg-type]
+        assert shlex.split(line)[2:] == arguments
         assert found.operators[task.name].options["skip_on_exit_code"] == NOTHING_MORE
     assert "'it'\"'\"'s; rm -rf b'" in found.rendered("inject", asked())
     assert not found.dag["render_template_as_native_obj"]
 
 
-def test_jobs_get_the_same_words_but_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_get_the_same_arguments_but_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
     found = parsed(monkeypatch, NUTRIA_FLAVOUR="spark-submit", NUTRIA_PY_FILES="nutria.zip")
     # a list, not its text
     assert found.dag["render_template_as_native_obj"]
@@ -101,16 +101,16 @@ def test_jobs_get_the_same_words_but_the_master(monkeypatch: pytest.MonkeyPatch)
         assert Path(options["application"]).is_file()
         assert options["conn_id"] == "spark_default"
         assert options["py_files"] == "nutria.zip"
-        words = task.command_line(asked(master=None))  # type: ignore[arg-type]
-        assert found.rendered(task.name, asked()) == words[1:]
+        arguments = task.command_line(asked(master=None))  # type: ignore[arg-type]
+        assert found.rendered(task.name, asked()) == arguments[1:]
 
 
 def test_what_nobody_asked_for_is_skipped_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     found = parsed(monkeypatch)
 
-    def skipped(name: str, **told: Any) -> bool:
+    def skipped(name: str, **params: Any) -> bool:
         try:
-            found.operators[name].options["pre_execute"]({"params": asked(**told)})
+            found.operators[name].options["pre_execute"]({"params": asked(**params)})
         except AirflowSkipException:
             return True
         return False

@@ -3,7 +3,7 @@ from __future__ import annotations
 from crawl.buckets.robots_verdict import RobotsVerdict, ask_verdict, last_verdict
 from crawl.buckets.segment_lookup import SegmentEntry
 from crawl.storage.segments import FETCH, GENERATE
-from tests.fetcher.drivers.test_single import Curious
+from tests.fetcher.drivers.test_single import Visitor
 from tests.fetcher.small_web import REFUSED
 from tests.phases.made import datum
 
@@ -24,11 +24,11 @@ def test_what_segments_remember() -> None:
 
 
 def test_what_the_host_says_now() -> None:
-    who = Curious({"http://a.org/robots.txt": "User-agent: *\nDisallow: /x\nCrawl-delay: 3"})
-    verdict = ask_verdict("http://a.org/x", who.config(), who.environment())
+    visitor = Visitor({"http://a.org/robots.txt": "User-agent: *\nDisallow: /x\nCrawl-delay: 3"})
+    verdict = ask_verdict("http://a.org/x", visitor.config(), visitor.environment())
     assert verdict == RobotsVerdict(False, "not allowed (robots_file)", 3.0)
-    assert ask_verdict("http://a.org/y", who.config(), who.environment()).allowed is True
-    broken = Curious({"http://a.org/robots.txt": REFUSED})
+    assert ask_verdict("http://a.org/y", visitor.config(), visitor.environment()).allowed is True
+    broken = Visitor({"http://a.org/robots.txt": REFUSED})
     verdict = ask_verdict("http://a.org/x", broken.config(), broken.environment())
     assert verdict.allowed is False
     assert verdict.detail == "cannot be had for now: robots_unreachable (connect_refused)"

@@ -1,4 +1,4 @@
-"""What a command remarks now and then while it runs, heard at once."""
+"""The lines that a command prints now and then while it runs, seen at once."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ class Remarks:
     """The lines so far, and whether there were any."""
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, told_by: str = "crawl.cli.common.progress.remark"
+        self, patch: pytest.MonkeyPatch, target: str = "crawl.cli.common.progress.remark"
     ) -> None:
-        self.said: list[str] = []
-        self._told = threading.Event()
-        patch.setattr(told_by, self._hear)
+        self.messages: list[str] = []
+        self._event = threading.Event()
+        patch.setattr(target, self._receive)
         for seconds in ("poll_seconds", "first_line_seconds", "line_seconds"):
             patch.setattr(LineDisplay, seconds, 0.01)
 
-    def _hear(self, message: str) -> None:
-        self.said.append(message)
-        self._told.set()
+    def _receive(self, message: str) -> None:
+        self.messages.append(message)
+        self._event.set()
 
     def come(self, within_s: float) -> bool:
-        """Whether one was heard by then, since the last time that all was forgotten."""
-        return self._told.wait(within_s)
+        """Whether one has come by then, since all were last forgotten."""
+        return self._event.wait(within_s)
 
     def until(self, text: str, within_s: float) -> None:
         """Waits for a line that has the text."""
         ends = SystemClock().monotonic() + within_s
-        while not any(text in line for line in list(self.said)):
-            assert SystemClock().monotonic() < ends, self.said
-            self._told.wait(0.01)
+        while not any(text in line for line in list(self.messages)):
+            assert SystemClock().monotonic() < ends, self.messages
+            self._event.wait(0.01)
 
     def forget(self) -> None:
-        self.said.clear()
-        self._told.clear()
+        self.messages.clear()
+        self._event.clear()

@@ -36,8 +36,8 @@ def test_a_whole_crawl(crawl: Caller, three: Path) -> None:
     answer = crawl("check", three)
     assert (answer.code, answer.out) == (0, "")
     assert "no damage in" in answer.err
-    told = crawl("check", three, "--deep", "--json", "--repair").json
-    assert told["faults"] == told["done"] == told["left"] == []
+    report = crawl("check", three, "--deep", "--json", "--repair").json
+    assert report["faults"] == report["done"] == report["left"] == []
     assert not (three / "quarantine").exists()
 
 

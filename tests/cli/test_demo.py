@@ -30,9 +30,9 @@ def test_two_rounds_and_what_to_try_next(crawl: Caller, tmp_path: Path) -> None:
     assert "nothing leaves this machine" in answer.err
     tries = [line.split("#")[0].split() for line in answer.err.splitlines() if "  # " in line]
     assert len(tries) >= 5
-    for _, *words in tries:
-        if words[0] == "readdb" and "--dump" not in words:
-            assert crawl(*words).code == 0
+    for _, *arguments in tries:
+        if arguments[0] == "readdb" and "--dump" not in arguments:
+            assert crawl(*arguments).code == 0
 
     again = crawl("demo", tmp_path / "demo")
     assert (again.code, again.out) == (2, "")

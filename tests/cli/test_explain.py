@@ -53,41 +53,41 @@ def test_for_people(crawl: Caller, crawled: str) -> None:
         in (lines)
     )
     assert f"  robots.txt      allowed when segment {SEGMENT} was fetched" in lines
-    told = {
+    details = {
         line.split()[1]: line.split(maxsplit=2)[2] for line in lines if line.startswith(SEGMENT)
     }
-    assert told["crawl_generate"] == "db_unfetched, score 1"
-    assert told["crawl_fetch"].endswith(", 2027-01-15 08:00:00 UTC, success(http_200)")
-    assert told["content"] == "200 text/html, 2027-01-15 08:00:00 UTC, truncated (length)"
-    assert told["parse_data"].startswith("success, text/html, en, 1 links, ")
-    assert told["crawl_parse"] == "linked from 3 pages, best score 1"
-    assert told[URL] == "see\\tthere"
+    assert details["crawl_generate"] == "db_unfetched, score 1"
+    assert details["crawl_fetch"].endswith(", 2027-01-15 08:00:00 UTC, success(http_200)")
+    assert details["content"] == "200 text/html, 2027-01-15 08:00:00 UTC, truncated (length)"
+    assert details["parse_data"].startswith("success, text/html, en, 1 links, ")
+    assert details["crawl_parse"] == "linked from 3 pages, best score 1"
+    assert details[URL] == "see\\tthere"
     assert "\x1b" not in answer.out
     assert any(line.split()[:2] == ["schedule_rejected", "NO"] for line in lines)
     assert any(line.split() == ["1", "basic", URL] for line in lines)
 
 
 def test_for_programs(crawl: Caller, crawled: str) -> None:
-    told = crawl("explain", crawled, URL, "--json").json
-    assert (told["url"], told["known"]) == (URL, True)
-    assert told["record"]["statusName"] == "db_unfetched"
-    assert told["record"]["metadata"] == {"lang": "en"}
-    assert [past["snapshot"] for past in told["history"]] == [1]
-    assert [part["part"] for part in told["segments"]] == [
+    explanation = crawl("explain", crawled, URL, "--json").json
+    assert (explanation["url"], explanation["known"]) == (URL, True)
+    assert explanation["record"]["statusName"] == "db_unfetched"
+    assert explanation["record"]["metadata"] == {"lang": "en"}
+    assert [past["snapshot"] for past in explanation["history"]] == [1]
+    assert [part["part"] for part in explanation["segments"]] == [
         "crawl_generate",
         "crawl_fetch",
         "content",
         "parse_data",
         "crawl_parse",
     ]
-    assert told["segments"][3]["facts"]["signature"] == "01"
-    assert told["segments"][4]["links"] == 3
-    assert told["inlinks"] == [{"segment": SEGMENT, "url": URL, "anchor": "see\tthere"}]
-    assert told["robots"]["allowed"] is True
-    steps = {step["reason"]: step["passes"] for step in told["generate"]}
+    assert explanation["segments"][3]["facts"]["signature"] == "01"
+    assert explanation["segments"][4]["links"] == 3
+    assert explanation["inlinks"] == [{"segment": SEGMENT, "url": URL, "anchor": "see\tthere"}]
+    assert explanation["robots"]["allowed"] is True
+    steps = {step["reason"]: step["passes"] for step in explanation["generate"]}
     assert steps["url_filters_rejected"] is True
     assert steps["below_top_n"] is None
-    assert [step["plugin"] for step in told["filters"]] == ["length", "regex", "trap"]
+    assert [step["plugin"] for step in explanation["filters"]] == ["length", "regex", "trap"]
 
 
 def test_a_stranger(crawl: Caller, made: str) -> None:
@@ -109,10 +109,10 @@ def test_wrong_input_is_one_line(crawl: Caller, made: str, tmp_path: Path) -> No
         ([made], "URL"),
         ([made, URL, "--inlinks", -1], "--inlinks"),
     ]
-    for arguments, told in wrong:
+    for arguments, expected in wrong:
         answer = crawl("explain", *arguments)
         assert (answer.code, answer.out) == (2, ""), arguments
-        assert told in answer.err
+        assert expected in answer.err
 
 
 @pytest.fixture(scope="module")

@@ -57,11 +57,11 @@ def test_a_segment_is_fetched_and_summed_up(
 
 def test_for_programs(crawl: Caller, tmp_path: Path, server: WebServer, conf: Path) -> None:
     directory, name = listed(str(tmp_path / "c"), server.web.urls())
-    told = crawl("fetch", directory.address, f"segments/{name}/", "--conf", conf, "--json").json
-    assert told["segment"] == name
-    assert told["complete"] is True
-    assert told["report"]["counters"]["fetch_success"] == 40
-    assert [part["finished"] for part in told["report"]["details"]["parts"]] == [True, True]
+    result = crawl("fetch", directory.address, f"segments/{name}/", "--conf", conf, "--json").json
+    assert result["segment"] == name
+    assert result["complete"] is True
+    assert result["report"]["counters"]["fetch_success"] == 40
+    assert [part["finished"] for part in result["report"]["details"]["parts"]] == [True, True]
     assert directory.segments.segment(name).report(FETCH)["counters"]["records"] == 40
 
 
@@ -140,8 +140,8 @@ def test_a_jvm_that_dies_is_one_line(
     monkeypatch.setattr("crawl.phases.fetch.run", dies)
     answer = crawl("fetch", directory.address, "--conf", conf)
     assert answer.code == code
-    told = "Spark's JVM died; fetched pages are kept, run the same command to resume"
-    assert told in answer.err
+    message = "Spark's JVM died; fetched pages are kept, run the same command to resume"
+    assert message in answer.err
     assert "internal error" not in answer.err
 
 

@@ -1,4 +1,4 @@
-"""What a running fetch shows, by what its parts have told."""
+"""What a running fetch shows, from what its parts have reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crawl.telemetry.progress import BarDisplay
 from tests.cli.remarks import Remarks
 from tests.phases.webs import listed
 
-TOLD: dict[str, Any] = {
+PART_PROGRESS: dict[str, Any] = {
     "told_ms": 10**14,  # never long ago
     "done": 30,
     "pages_per_s": 2.5,
@@ -32,8 +32,11 @@ TOLD: dict[str, Any] = {
 
 
 def test_the_parts_are_added_up() -> None:
-    other = TOLD | {"longest_queue_s": 3.0, "errors": {"http_503": 1, "low_speed": 1, "proxy": 1}}
-    progress = FetchProgress.of([TOLD, other], 110)
+    other = PART_PROGRESS | {
+        "longest_queue_s": 3.0,
+        "errors": {"http_503": 1, "low_speed": 1, "proxy": 1},
+    }
+    progress = FetchProgress.of([PART_PROGRESS, other], 110)
     assert str(progress) == (
         "60 of 110 URLs, 5 pages/s, 200 kB/s, 14 threads busy, 2 queues ready, 16 waiting,"
         " 6 errors (http_503 3 tls 1 low_speed 1 …), 0:00:12 to go"
@@ -41,7 +44,7 @@ def test_the_parts_are_added_up() -> None:
 
 
 def test_what_is_followed_is_counted_among_the_urls() -> None:
-    progress = FetchProgress.of([TOLD | {"done": 242, "followed": 9}], 239)
+    progress = FetchProgress.of([PART_PROGRESS | {"done": 242, "followed": 9}], 239)
     assert str(progress).startswith("242 of 248 URLs, ")
 
 
@@ -52,11 +55,11 @@ def test_what_is_followed_is_counted_among_the_urls() -> None:
 def test_the_time_that_is_left(
     done: int, pages_per_s: float, longest_s: float, left_s: float
 ) -> None:
-    told = TOLD | {"done": done, "pages_per_s": pages_per_s, "longest_queue_s": longest_s}
-    assert FetchProgress.of([told], 100).seconds_left == left_s
+    part = PART_PROGRESS | {"done": done, "pages_per_s": pages_per_s, "longest_queue_s": longest_s}
+    assert FetchProgress.of([part], 100).seconds_left == left_s
 
 
-def test_what_older_tasks_do_not_tell_is_nought() -> None:
+def test_what_older_tasks_do_not_report_is_zero() -> None:
     progress = FetchProgress.of([{"told_ms": 1, "done": 3}], 9)
     assert (progress.done, progress.ready, progress.errors.total()) == (3, 0, 0)
 
@@ -65,30 +68,32 @@ WAIT = {"host": "dead.org", "why": "robots.txt unavailable", "until_ms": 1_800_0
 
 
 def test_what_is_waited_for_comes_first_where_nobody_can_be_asked() -> None:
-    idle = TOLD | {"busy_threads": 0, "queues_ready": 0, "waits": [WAIT]}
-    told = "waits for dead.org (robots.txt unavailable) until 08:00:00 UTC"
-    assert FetchProgress.of([idle], 99).pace.startswith(f"{told}, 2 pages/s")
-    assert FetchProgress.of([TOLD | {"waits": [WAIT]}], 99).pace.endswith(
-        f"(http_503 2 tls 1), {told}"
+    idle = PART_PROGRESS | {"busy_threads": 0, "queues_ready": 0, "waits": [WAIT]}
+    message = "waits for dead.org (robots.txt unavailable) until 08:00:00 UTC"
+    assert FetchProgress.of([idle], 99).pace.startswith(f"{message}, 2 pages/s")
+    assert FetchProgress.of([PART_PROGRESS | {"waits": [WAIT]}], 99).pace.endswith(
+        f"(http_503 2 tls 1), {message}"
     )
 
 
 def test_of_several_waits_the_first_to_end_is_named() -> None:
     sooner = WAIT | {"host": "busy.org", "why": "Retry-After", "until_ms": 1_799_999_999_000}
-    progress = FetchProgress.of([TOLD | {"waits": [WAIT]}, TOLD | {"waits": [sooner]}], 99)
+    progress = FetchProgress.of(
+        [PART_PROGRESS | {"waits": [WAIT]}, PART_PROGRESS | {"waits": [sooner]}], 99
+    )
     assert "waits for busy.org and 1 more (Retry-After) until 07:59:59 UTC" in str(progress)
 
 
 def test_a_hosts_name_moves_no_cursor() -> None:
     assert "\x1b" not in str(
-        FetchProgress.of([TOLD | {"waits": [WAIT | {"host": "a\x1b[2J.org"}]}], 99)
+        FetchProgress.of([PART_PROGRESS | {"waits": [WAIT | {"host": "a\x1b[2J.org"}]}], 99)
     )
 
 
 def test_the_pace_is_that_of_tasks_that_still_fetch() -> None:
-    fresh, now = TOLD | {"told_ms": 100_000}, 101_000
-    ended = TOLD | {"told_ms": 100_000, "ended": True, "pages_per_s": 129.0}
-    silent = TOLD | {"told_ms": 1, "pages_per_s": 129.0}
+    fresh, now = PART_PROGRESS | {"told_ms": 100_000}, 101_000
+    ended = PART_PROGRESS | {"told_ms": 100_000, "ended": True, "pages_per_s": 129.0}
+    silent = PART_PROGRESS | {"told_ms": 1, "pages_per_s": 129.0}
     progress = FetchProgress.of([fresh, ended, silent], 99, now)
     assert (progress.pages_per_s, progress.kb_per_s) == (2.5, 100.0)
     assert progress.done == 90
@@ -100,21 +105,21 @@ def segment(tmp_path: Path) -> Segment:
     return directory.segments.segment(name)
 
 
-def tell(segment: Segment, raw: bytes) -> None:
+def write_progress(segment: Segment, raw: bytes) -> None:
     segment.folder.write("crawl_fetch/progress/part-00000.json", raw)
 
 
-def test_only_what_was_told_is_known(segment: Segment) -> None:
+def test_only_what_was_reported_is_known(segment: Segment) -> None:
     assert progress_of(segment) == FetchProgress.of([], 2)
     for torn in (b"", b"{", b"[]", b"{}"):
-        tell(segment, torn)
+        write_progress(segment, torn)
         assert progress_of(segment) == FetchProgress.of([], 2)
-    tell(segment, json.dumps(TOLD).encode())
-    assert progress_of(segment) == FetchProgress.of([TOLD], 2)
+    write_progress(segment, json.dumps(PART_PROGRESS).encode())
+    assert progress_of(segment) == FetchProgress.of([PART_PROGRESS], 2)
 
 
 class Terminal(io.StringIO):
-    """Says when something was drawn."""
+    """A stream that is a terminal and signals when a bar was drawn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,7 +138,7 @@ def drawn(segment: Segment, columns: int, patch: pytest.MonkeyPatch) -> str:
     """What is seen on a terminal of that width."""
     patch.setattr(BarDisplay, "poll_seconds", 0.01)
     patch.setenv("COLUMNS", str(columns))
-    tell(segment, json.dumps(TOLD | {"done": 1}).encode())
+    write_progress(segment, json.dumps(PART_PROGRESS | {"done": 1}).encode())
     stream = Terminal()
     with show_fetch(lambda phase: terminal_display(phase, stream), segment):
         assert stream.drawn.wait(10)
@@ -156,15 +161,15 @@ def test_a_narrow_terminal_cuts_the_details_alone(
     assert "http_503" not in shown
 
 
-def test_lines_elsewhere_and_nothing_where_it_is_to_be_quiet(
+def test_lines_without_a_terminal_and_nothing_where_it_is_to_be_quiet(
     segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remarks = Remarks(monkeypatch)
-    tell(segment, json.dumps(TOLD).encode())
+    write_progress(segment, json.dumps(PART_PROGRESS).encode())
     with show_fetch(lambda phase: terminal_display(phase, io.StringIO()), segment):
         assert remarks.come(10)
-    assert remarks.said[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
+    assert remarks.messages[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
     remarks.forget()
     with terminal_displays(quiet=True).fetch(segment):
         assert not remarks.come(0.1)
-    assert remarks.said == []
+    assert remarks.messages == []

@@ -59,10 +59,10 @@ def test_wrong_input_is_one_line(crawl: Caller, tmp_path: Path) -> None:
         (["http://a.org/", "-D", "urlfilter.regex.rules=oops"], "urlfilter.regex.rules:1"),
         (["http://a.org/", "--conf", tmp_path / "none"], "none"),
     ]
-    for arguments, told in wrong:
+    for arguments, expected in wrong:
         answer = crawl("filterchecker", *arguments)
         assert (answer.code, answer.out) == (2, ""), arguments
-        assert told in answer.err
+        assert expected in answer.err
         assert answer.err.count("\n") == 1
 
 

@@ -37,8 +37,8 @@ def assert_safe(text: str, *, besides: str = "\n") -> None:
 
 @pytest.fixture
 def crawled(tmp_path: Path) -> str:
-    """A crawl of which servers told the worst."""
-    told = {
+    """A crawl whose servers sent hostile text wherever they could."""
+    metadata = {
         "_pst_": f"success(http_200): {WICKED}",
         "Content-Type": f"text/html{WICKED}",
         "ETag": f"{WICKED}\nforged",
@@ -47,7 +47,7 @@ def crawled(tmp_path: Path) -> str:
     }
     address = str(tmp_path / "crawl")
     records = {
-        URL: datum(status=Status.DB_FETCHED, metadata=told),
+        URL: datum(status=Status.DB_FETCHED, metadata=metadata),
         ODD_URL: datum(score=-2.5),
         "http://h1.org/formula": datum(metadata={"=1+1": "x"}),
     }
@@ -56,9 +56,9 @@ def crawled(tmp_path: Path) -> str:
         CrawlDir(address),
         SEGMENT,
         generate=[(URL, datum())],
-        fetch=[(URL, datum(status=Status.FETCH_SUCCESS, fetch_time=NOW, metadata=told))],
+        fetch=[(URL, datum(status=Status.FETCH_SUCCESS, fetch_time=NOW, metadata=metadata))],
         contents=[Content(URL, b"x", f"text/html{WICKED}", 200, NOW, truncated=WICKED)],
-        parse=[(URL, datum(status=Status.LINKED, metadata=told))],
+        parse=[(URL, datum(status=Status.LINKED, metadata=metadata))],
         pages=[
             {
                 "url": URL,
@@ -161,9 +161,9 @@ def test_a_fault_is_one_line(crawl: Caller, monkeypatch: pytest.MonkeyPatch, cra
         raise UsageError(f"the server said {WICKED}\nforged")
 
     monkeypatch.setattr("crawl.cli.readdb.find_datum", fails)
-    told = crawl("readdb", crawled, "--url", URL).err
-    assert_safe(told)
-    assert len(told.splitlines()) == 1
+    message = crawl("readdb", crawled, "--url", URL).err
+    assert_safe(message)
+    assert len(message.splitlines()) == 1
 
 
 def test_bars(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def test_a_typo_suggests_the_command(crawl: Caller) -> None:
     assert "did you mean 'inject'?" in answer.err
 
 
-def test_a_missing_argument_is_told(crawl: Caller) -> None:
+def test_a_missing_argument_is_reported(crawl: Caller) -> None:
     answer = crawl("inject", "somewhere")
     assert answer.code == 2
     assert answer.err == "crawl: Missing argument 'SEEDS...'; see `crawl inject --help`\n"
@@ -73,7 +73,7 @@ def test_an_unknown_property_suggests_the_nearest(crawl: Caller, made: str) -> N
     assert "did you mean 'generate.max.count'?" in answer.err
 
 
-def test_an_unknown_file_system_is_told(crawl: Caller) -> None:
+def test_an_unknown_file_system_is_reported(crawl: Caller) -> None:
     answer = crawl("readdb", "nosuch://bucket/crawl", "--stats")
     assert answer.code == 2
     assert answer.err.startswith("crawl: nosuch://bucket/crawl/crawldb")

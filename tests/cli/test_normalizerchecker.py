@@ -65,7 +65,7 @@ def test_wrong_input_is_one_line(crawl: Caller) -> None:
         (["--scope", "nowhere", "http://a.org/"], "--scope"),
         (["http://a.org/", "-D", "urlnormalizer.loop.count=x"], "urlnormalizer.loop.count"),
     ]
-    for arguments, told in wrong:
+    for arguments, expected in wrong:
         answer = crawl("normalizerchecker", *arguments)
         assert (answer.code, answer.out) == (2, ""), arguments
-        assert told in answer.err
+        assert expected in answer.err

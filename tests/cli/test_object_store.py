@@ -21,10 +21,10 @@ def s3() -> Iterator[S3Server]:
         yield server
 
 
-def told(words: list[str], variables: dict[str, str]) -> str:
+def error_line(arguments: list[str], variables: dict[str, str]) -> str:
     """The one line of a command that fails."""
     done = subprocess.run(
-        [sys.executable, "-m", "crawl", *words],
+        [sys.executable, "-m", "crawl", *arguments],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -39,11 +39,11 @@ def told(words: list[str], variables: dict[str, str]) -> str:
 def test_each_fault_is_one_line(s3: S3Server) -> None:
     usual = s3.variables()
     crawl = f"{s3.new_bucket()}/crawl"
-    assert "has no CrawlDb yet" in told(["readdb", crawl, "--stats"], usual)
+    assert "has no CrawlDb yet" in error_line(["readdb", crawl, "--stats"], usual)
     wrong = ["readdb", "s3://there-is-none/crawl", "--stats"]
-    assert "there is no such bucket" in told(wrong, usual)
+    assert "there is no such bucket" in error_line(wrong, usual)
     nobody = {**usual, "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
-    assert "no credentials" in told(["readdb", crawl, "--stats"], nobody)
+    assert "no credentials" in error_line(["readdb", crawl, "--stats"], nobody)
     nowhere = {**usual, "AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_MAX_ATTEMPTS": "2"}
-    line = told(["readdb", crawl, "--stats"], nowhere)
+    line = error_line(["readdb", crawl, "--stats"], nowhere)
     assert "cannot reach the store at http://127.0.0.1:1" in line

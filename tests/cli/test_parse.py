@@ -49,7 +49,7 @@ def test_a_segment_is_parsed_and_parsed_again(crawl: Caller, tmp_path: Path) -> 
     assert parse_rows(segment, PARSE_TEXT) == []
 
 
-def test_what_is_wrong_is_told_in_one_line(crawl: Caller, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_in_one_line(crawl: Caller, tmp_path: Path) -> None:
     _fetched(tmp_path)
     answer = crawl("parse", tmp_path, "-D", "plugin.parser=htlm")
     assert answer.code == 2

@@ -48,7 +48,7 @@ def segment(directory: CrawlDir) -> Segment:
 
 
 class Watching:
-    """A Runner that looks after every task."""
+    """A Runner that notes the progress after every task."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
@@ -80,7 +80,7 @@ def test_pages_are_counted_as_the_tasks_end(
     assert not segment.folder.exists(PROGRESS)
 
 
-def test_its_words() -> None:
+def test_its_message() -> None:
     assert str(ParseProgress(1500, 4000, 250.0)) == (
         "1,500 of 4,000 pages, 250 pages/s, 0:00:10 to go"
     )
@@ -99,20 +99,20 @@ def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch)
         clock.advance(2)
         segment.folder.write(f"{PROGRESS}/00000-4", b"")
         remarks.until("4 of 5 pages", 10)
-    assert "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go" in remarks.said
+    assert "parse: 4 of 5 pages, 2 pages/s, 0:00:00 to go" in remarks.messages
 
 
 def test_nothing_is_done_at_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
     with show_parse(on_no_terminal, segment, ManualClock(0)):
         assert remarks.come(10)
-    assert remarks.said[0] == "parse: 0 of 5 pages"
+    assert remarks.messages[0] == "parse: 0 of 5 pages"
 
 
-def test_a_long_task_tells_how_far_it_is(
+def test_a_long_task_reports_how_far_it_is(
     directory: CrawlDir, segment: Segment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both files are one task, and are told of one by one."""
+    """Both files are one task, and are reported one by one."""
     monkeypatch.setattr(parse, "_MARK_EVERY_S", 0.0)
     seen: list[str] = []
     write = Folder.write

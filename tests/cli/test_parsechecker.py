@@ -76,10 +76,10 @@ def test_a_file_is_parsed_and_nothing_is_sent(crawl: Caller, page: Path) -> None
 
 
 def test_a_file_for_programs(crawl: Caller, page: Path) -> None:
-    told = crawl("parsechecker", "--file", page, "--json").json
-    assert told["url"] == page.as_uri()
-    assert (told["parsed"], told["fetch"]) == (True, None)
-    (document,) = told["documents"]
+    result = crawl("parsechecker", "--file", page, "--json").json
+    assert result["url"] == page.as_uri()
+    assert (result["parsed"], result["fetch"]) == (True, None)
+    (document,) = result["documents"]
     assert (document["title"], document["type"]) == ("A \x1b[2J page", "text/html")
     assert document["directives"] == ["noarchive"]
     assert document["textLength"] > 0
@@ -119,10 +119,10 @@ def test_wrong_input_is_one_line(crawl: Caller, page: Path, tmp_path: Path) -> N
         (["--file", page, "-D", "scoring.filter.order=opicc"], "did you mean 'opic'"),
         (["http://a.org/"], "http.agent.name"),
     ]
-    for arguments, told in wrong:
+    for arguments, expected in wrong:
         answer = crawl("parsechecker", *arguments)
         assert (answer.code, answer.out) == (2, ""), arguments
-        assert told in answer.err
+        assert expected in answer.err
         assert answer.err.count("\n") == 1
 
 
@@ -159,16 +159,16 @@ def test_a_page_is_fetched_as_a_crawl_would(crawl: Caller, server: WebServer, co
     before = len(server.requests())
     answer = crawl("parsechecker", url, "--conf", conf, "--json")
     assert answer.code == 0, answer.err
-    told = answer.json
+    result = answer.json
     expected = server.web.expected(url)
-    (document,) = told["documents"]
+    (document,) = result["documents"]
     assert document["title"] == expected.title
     assert document["signature"] == expected.digest
     assert {link["url"] for link in document["links"]} == set(expected.links) - {url}
-    (record,) = told["fetch"]["records"]
+    (record,) = result["fetch"]["records"]
     assert (record["status"], record["code"]) == ("fetch_success", "200")
-    assert told["fetch"]["robots"] == {"basis": "robots_file", "crawlDelay": None}
-    assert told["headers"]["content-type"] == told["contentType"]
+    assert result["fetch"]["robots"] == {"basis": "robots_file", "crawlDelay": None}
+    assert result["headers"]["content-type"] == result["contentType"]
     asked = server.requests()[before:]
     assert asked[0].path == "/robots.txt"
     assert len(asked) == 2
@@ -223,9 +223,9 @@ def test_redirects_are_followed_only_if_asked_for(
     assert _lines(left, "fetch")[-1] == f"redirected to {target}"
     followed = crawl("parsechecker", url, "--follow-redirects", "--conf", conf, "--json")
     assert followed.code == 0, followed.out
-    told = followed.json
-    assert [record["url"] for record in told["fetch"]["records"]] == [url, target]
-    assert told["documents"][0]["title"] == server.web.expected(target).title
+    result = followed.json
+    assert [record["url"] for record in result["fetch"]["records"]] == [url, target]
+    assert result["documents"][0]["title"] == server.web.expected(target).title
 
 
 def test_errors_and_urls_that_are_none(crawl: Caller, server: WebServer, conf: Path) -> None:
@@ -243,7 +243,7 @@ def test_errors_and_urls_that_are_none(crawl: Caller, server: WebServer, conf: P
     assert upper.out.startswith(url)
 
 
-def test_a_url_that_the_filters_reject_is_told_so(
+def test_a_url_that_the_filters_reject_is_reported_as_such(
     crawl: Caller, server: WebServer, conf: Path
 ) -> None:
     url = _first(server, PageKind.PAGE)
@@ -265,11 +265,11 @@ def test_wicked_servers_are_survived(crawl: Caller, wicked: WickedServer, tmp_pa
     urls = [wicked.url(name) for name in names]
     answer = crawl("parsechecker", *urls, "--conf", tmp_path, "--json", "--follow-redirects")
     assert answer.code == 1, answer.err
-    told = dict(zip(names, map(json.loads, answer.out.splitlines()), strict=True))
-    assert [told[name]["url"] for name in names] == urls
-    assert told["fine"]["documents"][0]["title"] == "Fine"
-    assert told["lie-charset"]["parsed"] is True
-    assert told["bomb-gzip"]["parsed"] is False
-    assert told["close"]["fetch"]["records"][0]["status"] == "fetch_retry"
-    assert not told["status-garbage"]["parsed"]
-    assert not told["redirect-loop"]["parsed"]
+    results = dict(zip(names, map(json.loads, answer.out.splitlines()), strict=True))
+    assert [results[name]["url"] for name in names] == urls
+    assert results["fine"]["documents"][0]["title"] == "Fine"
+    assert results["lie-charset"]["parsed"] is True
+    assert results["bomb-gzip"]["parsed"] is False
+    assert results["close"]["fetch"]["records"][0]["status"] == "fetch_retry"
+    assert not results["status-garbage"]["parsed"]
+    assert not results["redirect-loop"]["parsed"]

@@ -26,11 +26,11 @@ def test_a_crawl_from_seeds_to_segments(crawl: Caller, tmp_path: Path) -> None:
     assert any(row[:2] == ["urls_filtered", "1"] for row in rows)
     assert "snapshot 1 with 40 URLs" in answer.err
 
-    told = crawl("inject", tmp_path / "c", seeds, "--json").json
-    assert told["report"]["counters"]["urls_merged"] == 40
+    result = crawl("inject", tmp_path / "c", seeds, "--json").json
+    assert result["report"]["counters"]["urls_merged"] == 40
 
     directory = CrawlDir(str(tmp_path / "c"))
-    told = crawl(
+    result = crawl(
         "generate",
         tmp_path / "c",
         "--top-n",
@@ -41,8 +41,8 @@ def test_a_crawl_from_seeds_to_segments(crawl: Caller, tmp_path: Path) -> None:
         "-D",
         "generate.max.count=2",
     ).json
-    assert told["report"]["counters"]["urls_generated"] == 8
-    assert len(urls_of(directory, told["segments"])) == 8
+    assert result["report"]["counters"]["urls_generated"] == 8
+    assert len(urls_of(directory, result["segments"])) == 8
 
     marking = ["-D", "generate.update.crawldb=true"]
     answer = crawl("generate", tmp_path / "c", "--expr", "url LIKE '%p3_'", *marking)

@@ -22,23 +22,23 @@ def costs(tmp_path: Path) -> str:
 
 
 def test_a_billion_pages_a_day_by_the_shipped_figures(crawl: Caller) -> None:
-    told = crawl("plan", *BILLION, "--json").json
-    assert told["fits"]
-    assert told["pages_per_day"] == told["most_pages_per_day"] == 1e9
-    assert 20 < told["hours_per_day"] <= 24
-    assert [phase["phase"] for phase in told["phases"]] == [
+    plan = crawl("plan", *BILLION, "--json").json
+    assert plan["fits"]
+    assert plan["pages_per_day"] == plan["most_pages_per_day"] == 1e9
+    assert 20 < plan["hours_per_day"] <= 24
+    assert [phase["phase"] for phase in plan["phases"]] == [
         *("inject", "generate", "fetch", "parse", "updatedb")
     ]
-    fetch = told["phases"][2]
-    assert fetch["seconds"] >= told["polite_s"] > 0
+    fetch = plan["phases"][2]
+    assert fetch["seconds"] >= plan["polite_s"] > 0
     assert fetch["http_requests"] == 250e6 + 50e6
-    assert told["settings"]["generate.top_n"] == 250e6
-    assert told["cost"]["per_day"] == pytest.approx(
-        sum(phase["cost"] for phase in told["phases"] if phase["runs_per_day"]), abs=0.01
+    assert plan["settings"]["generate.top_n"] == 250e6
+    assert plan["cost"]["per_day"] == pytest.approx(
+        sum(phase["cost"] for phase in plan["phases"] if phase["runs_per_day"]), abs=0.01
     )
-    assert all(phase["cost"] > 0 for phase in told["phases"])
-    assert sum(phase["kept_bytes"] for phase in told["phases"]) == pytest.approx(
-        sum(told["storage_bytes"].values()), rel=1e-9
+    assert all(phase["cost"] > 0 for phase in plan["phases"])
+    assert sum(phase["kept_bytes"] for phase in plan["phases"]) == pytest.approx(
+        sum(plan["storage_bytes"].values()), rel=1e-9
     )
 
 
@@ -85,12 +85,12 @@ def test_units_are_those_of_people(crawl: Caller, costs: str) -> None:
 
 def test_a_web_of_ones_own_needs_no_pause(crawl: Caller, costs: str) -> None:
     asked = ("plan", "--urls", "1e6", "--hosts", "1", "--delay", "0", "--latency", "0")
-    told = crawl(*asked, "--costs", costs, "--json").json
-    assert told["polite_s"] == told["left_behind"] == 0
-    assert told["settings"]["generate.max.count"] == 1e6
+    plan = crawl(*asked, "--costs", costs, "--json").json
+    assert plan["polite_s"] == plan["left_behind"] == 0
+    assert plan["settings"]["generate.max.count"] == 1e6
 
 
-def test_what_politeness_forbids_is_told(crawl: Caller, costs: str) -> None:
+def test_what_politeness_forbids_is_reported(crawl: Caller, costs: str) -> None:
     asked = ("plan", "--urls", "1e9", "--hosts", "100", "--skew", "0", "--costs", costs)
     answer = crawl(*asked, "--pages-per-day", "1e7")
     assert answer.code == 1
@@ -99,7 +99,7 @@ def test_what_politeness_forbids_is_told(crawl: Caller, costs: str) -> None:
     assert "100 hosts are too large to be visited wholly in 30 days: 95% of the" in answer.err
 
 
-def test_too_few_nodes_are_told(crawl: Caller, costs: str) -> None:
+def test_too_few_nodes_are_reported(crawl: Caller, costs: str) -> None:
     answer = crawl("plan", *BILLION, "--nodes", 1, "--costs", costs)
     assert answer.code == 1
     assert "--nodes 1 is not enough" in answer.err
@@ -126,7 +126,7 @@ def test_wrong_input_is_one_line(crawl: Caller, arguments: list[str], complaint:
     assert answer.err.count("\n") == 1
 
 
-def test_a_costs_file_that_lacks_a_figure_is_told(crawl: Caller, costs: str) -> None:
+def test_a_costs_file_that_lacks_a_figure_is_reported(crawl: Caller, costs: str) -> None:
     path = Path(costs)
     path.write_text(path.read_text().replace("seed_us", "# seed_us"))
     answer = crawl("plan", "--urls", "1000", "--hosts", "10", "--costs", costs)

@@ -33,7 +33,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused(crawl: Caller, locked: Folder, *line: object) -> None:
-    """While the folder is locked; and not when it is free, or forced."""
+    """Asserts that the command is refused while the folder is locked, and only then."""
     with hold_lock(locked, "gc", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
         answer = crawl(*line)
         assert (answer.code, answer.out) == (3, "")

@@ -22,22 +22,22 @@ def test_stats_for_people(crawl: Caller, made: str) -> None:
 
 
 def test_stats_for_programs(crawl: Caller, made: str) -> None:
-    told = crawl("readdb", made, "--stats", "--sort", "--json").json
-    assert told["urls"] == 10
-    assert told["status"] == {"db_unfetched": 5, "db_fetched": 5}
-    assert told["retries"] == {"0": 4, "1": 3, "2": 3}
-    assert told["score"] == {"min": 0.0, "avg": 1.125, "max": 2.25}
-    assert told["scoreQuantiles"]["0.5"] == 1.0
-    assert told["fetchInterval"]["avg"] == 2_592_000
-    assert told["fetchTime"]["max"] == "2027-01-15 08:00:00 UTC"
-    assert told["hosts"]["h1.org"] == {"db_unfetched": 1, "db_fetched": 2}
+    stats = crawl("readdb", made, "--stats", "--sort", "--json").json
+    assert stats["urls"] == 10
+    assert stats["status"] == {"db_unfetched": 5, "db_fetched": 5}
+    assert stats["retries"] == {"0": 4, "1": 3, "2": 3}
+    assert stats["score"] == {"min": 0.0, "avg": 1.125, "max": 2.25}
+    assert stats["scoreQuantiles"]["0.5"] == 1.0
+    assert stats["fetchInterval"]["avg"] == 2_592_000
+    assert stats["fetchTime"]["max"] == "2027-01-15 08:00:00 UTC"
+    assert stats["hosts"]["h1.org"] == {"db_unfetched": 1, "db_fetched": 2}
     assert "hosts" not in crawl("readdb", made, "--stats", "--json").json
 
 
 def test_one_url(crawl: Caller, made: str) -> None:
-    told = crawl("readdb", made, "--url", "http://h1.org/p4", "--json").json
-    assert told["statusName"] == "db_unfetched"
-    assert told["metadata"] == {"lang": "en"}
+    record = crawl("readdb", made, "--url", "http://h1.org/p4", "--json").json
+    assert record["statusName"] == "db_unfetched"
+    assert record["metadata"] == {"lang": "en"}
     answer = crawl("readdb", made, "--url", "HTTP://h1.org:80/p4")
     assert answer.code == 0
     assert "lang = en" in answer.out
@@ -47,8 +47,8 @@ def test_one_url(crawl: Caller, made: str) -> None:
 
 
 def test_top(crawl: Caller, made: str) -> None:
-    told = crawl("readdb", made, "--top", 3, "--json").json
-    assert told == [
+    rows = crawl("readdb", made, "--top", 3, "--json").json
+    assert rows == [
         {"score": 2.25, "url": "http://h0.org/p9"},
         {"score": 2.0, "url": "http://h2.org/p8"},
         {"score": 1.75, "url": "http://h1.org/p7"},
@@ -91,8 +91,8 @@ def test_dump_as_parquet_and_text(crawl: Caller, made: str, tmp_path: Path) -> N
 def test_a_sample_is_a_share(crawl: Caller, made: str, tmp_path: Path) -> None:
     for share, expected in ((0, 0), (1, 10)):
         out = tmp_path / f"{share}"
-        told = crawl("readdb", made, "--dump", out, "--sample", share, "--json").json
-        assert told["records"] == expected
+        result = crawl("readdb", made, "--dump", out, "--sample", share, "--json").json
+        assert result["records"] == expected
 
 
 def test_a_dump_never_deletes_other_files(crawl: Caller, made: str, tmp_path: Path) -> None:

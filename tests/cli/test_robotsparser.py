@@ -107,10 +107,10 @@ def test_wrong_input_is_one_line(crawl: Caller, robots: Path, tmp_path: Path) ->
         (["http://a.org/other.txt"], "at /robots.txt and nowhere else"),
         (["http://a.org/robots.txt"], "http.agent.name"),
     ]
-    for arguments, told in wrong:
+    for arguments, expected in wrong:
         answer = crawl("robotsparser", *arguments)
         assert (answer.code, answer.out) == (2, ""), arguments
-        assert told in answer.err
+        assert expected in answer.err
         assert answer.err.count("\n") == 1
 
 

@@ -89,9 +89,9 @@ class TestOnSpark:
 
     def test_for_programs(self, crawl: Caller, tmp_path: Path, conf: Path, seeds: Path) -> None:
         options = ["--seeds", seeds, "--conf", conf, "--rounds", 2, "--json", "--quiet"]
-        told = crawl("run", tmp_path / "c", *options).json
-        assert told["ending"] == "rounds_done"
-        first, second = told["rounds"]
+        result = crawl("run", tmp_path / "c", *options).json
+        assert result["ending"] == "rounds_done"
+        first, second = result["rounds"]
         assert first["fetched"] == 3
         assert second["number"] == 2
         assert second["db_urls"] == first["db_urls"] + second["new"]
@@ -104,8 +104,8 @@ class TestOnSpark:
         assert crawl("fetch", directory.address, "--conf", conf).code == 0
         answer = crawl("run", directory.address, "--conf", conf)
         assert answer.code == 0, answer.err
-        told = [line for line in answer.err.splitlines() if name in line or "generate" in line]
-        assert told == [f"run: parse {name}", f"run: updatedb {name}"]
+        lines = [line for line in answer.err.splitlines() if name in line or "generate" in line]
+        assert lines == [f"run: parse {name}", f"run: updatedb {name}"]
         assert not duplicates(server.requests())
 
     def test_a_signal_ends_a_fetch_in_good_order(
@@ -130,8 +130,8 @@ class TestOnSpark:
             answer = crawl("run", directory, "--seeds", seeds, "--conf", conf, *slow)
         assert answer.code == 130, answer.err
         assert "run: stopping gracefully; interrupt again to stop at once" in answer.err
-        told = "run: interrupted, 0 rounds done; run the same command to resume"
-        assert answer.err.splitlines()[-1] == told
+        message = "run: interrupted, 0 rounds done; run the same command to resume"
+        assert answer.err.splitlines()[-1] == message
         again = crawl("run", directory, "--conf", conf)
         assert again.code == 0, again.err
         assert rows_of(again.out)["fetched"] == 3
@@ -206,8 +206,8 @@ class TestOnSpark:
         monkeypatch.setattr(fetch, "run", stopped)
         answer = crawl("run", tmp_path / "c", "--seeds", seeds, "--conf", conf)
         assert answer.code == 0, answer.err
-        told = f"run: {tmp_path}/c/{STOP_FILE} exists, 0 rounds done; delete it to continue"
-        assert answer.err.splitlines()[-1] == told
+        message = f"run: {tmp_path}/c/{STOP_FILE} exists, 0 rounds done; delete it to continue"
+        assert answer.err.splitlines()[-1] == message
 
 
 @pytest.mark.usefixtures("no_spark")
@@ -248,13 +248,13 @@ class TestWithoutSpark:
                 *("run", tmp_path / "c", "--seeds", seeds, "--conf", conf, "--dry-run", "--json"),
                 *options,
             ).json
-            (words,) = [step["command"] for step in plan if step["step"] == "fetch"]
-            return [word for word in words if "=" in word]
+            (command,) = [step["command"] for step in plan if step["step"] == "fetch"]
+            return [word for word in command if "=" in word]
 
         configured = ["-D", "fetcher.threads.fetch=3", "-D", "fetcher.timelimit.mins=7"]
         assert settings(*configured) == ["fetcher.threads.fetch=3", "fetcher.timelimit.mins=7"]
-        told = ["--num-threads", 4, "--time-limit-fetch", -1]
-        assert settings(*configured, *told) == [
+        arguments = ["--num-threads", 4, "--time-limit-fetch", -1]
+        assert settings(*configured, *arguments) == [
             *("fetcher.threads.fetch=4", "fetcher.timelimit.mins=-1"),
         ]
 
@@ -265,7 +265,7 @@ class TestWithoutSpark:
         assert f"{made}/{STOP_FILE} exists: delete it" in answer.err
 
     @pytest.mark.parametrize(
-        ("options", "told"),
+        ("options", "expected"),
         [
             (["--wait", "5x"], "'5x' is no time to wait"),
             (["--until-empty", "--rounds", "3"], "--until-empty"),
@@ -277,12 +277,12 @@ class TestWithoutSpark:
             (["-D", "fetcher.thread.fetch=3"], "fetcher.threads.fetch"),
         ],
     )
-    def test_what_cannot_be_meant_is_told_first(
-        self, crawl: Caller, made: str, conf: Path, options: list[str], told: str
+    def test_what_cannot_be_meant_is_reported_first(
+        self, crawl: Caller, made: str, conf: Path, options: list[str], expected: str
     ) -> None:
         answer = crawl("run", made, "--conf", conf, *options)
         assert (answer.code, answer.out) == (2, "")
-        assert told in answer.err
+        assert expected in answer.err
 
     def test_neither_seeds_nor_a_crawldb(self, crawl: Caller, tmp_path: Path, conf: Path) -> None:
         answer = crawl("run", tmp_path / "none", "--conf", conf)

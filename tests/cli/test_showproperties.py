@@ -67,10 +67,10 @@ def test_secrets_are_masked(more: list[str]) -> None:
         assert "X-Colour: red" in result.stdout
 
 
-def test_secrets_for_whoever_asks() -> None:
-    told = {line["key"]: line for line in as_json(*SECRETS, "--show-secrets")}
-    assert told["http.proxy.password"]["value"] == "s4711"
-    assert not told["http.proxy.password"]["masked"]
+def test_secrets_are_shown_on_request() -> None:
+    properties = {line["key"]: line for line in as_json(*SECRETS, "--show-secrets")}
+    assert properties["http.proxy.password"]["value"] == "s4711"
+    assert not properties["http.proxy.password"]["masked"]
     masked = {line["key"]: line for line in as_json(*SECRETS)}
     assert (masked["http.proxy.password"]["value"], masked["http.proxy.password"]["masked"]) == (
         "***",

@@ -34,13 +34,13 @@ STEADY = ("--latency", 0.5, "--spread", 0, "-D", "fetcher.server.delay=2")
 def test_a_fetch_list_is_predicted_part_by_part(
     crawl: Caller, listed: str, segment: list[str]
 ) -> None:
-    told = crawl("simulate", listed, *segment, *STEADY, "--json").json
-    assert told["seconds"] == 31 * 0.5 + 30 * 2
-    assert told["ideal_s"] == told["seconds"]
-    assert told["urls"] == 35
-    assert [part["urls"] for part in told["parts"]] == [30, 5]
-    assert [part["seconds"] for part in told["parts"]] == [75.5, 13.0]
-    assert told["parts"][0]["longest"][0]["host"] == "a.org"
+    prediction = crawl("simulate", listed, *segment, *STEADY, "--json").json
+    assert prediction["seconds"] == 31 * 0.5 + 30 * 2
+    assert prediction["ideal_s"] == prediction["seconds"]
+    assert prediction["urls"] == 35
+    assert [part["urls"] for part in prediction["parts"]] == [30, 5]
+    assert [part["seconds"] for part in prediction["parts"]] == [75.5, 13.0]
+    assert prediction["parts"][0]["longest"][0]["host"] == "a.org"
     one_by_one = crawl("simulate", listed, *STEADY, "--tasks", 1, "--json").json
     assert one_by_one["seconds"] == 75.5 + 13.0
 

@@ -30,8 +30,8 @@ def three(tmp_path: Path) -> str:
 
 
 def test_snapshots_are_listed_and_their_files_are_open(crawl: Caller, three: str) -> None:
-    told = crawl("snapshots", three, "--json").json
-    assert [(row["snapshot"], row["urls"], row["current"]) for row in told] == [
+    rows = crawl("snapshots", three, "--json").json
+    assert [(row["snapshot"], row["urls"], row["current"]) for row in rows] == [
         (1, 1, False),
         (2, 2, False),
         (3, 3, True),

@@ -15,7 +15,7 @@ from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE, PartFile, Pa
 from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
 from tests.phases.made import NOW, datum, make_crawldb
-from tests.phases.troubled import tell_troubles, trouble, update
+from tests.phases.troubled import trouble, update, write_troubles
 from tests.phases.webs import listed
 
 URLS = [f"http://h{n % 4}.org/{n}" for n in range(20)]
@@ -72,12 +72,12 @@ def test_a_segment_is_parsed_then_updated(
     assert row(crawl, directory)["state"] == "updated"
 
 
-def tell(directory: CrawlDir, name: str, part: int, content: bytes) -> None:
+def write_progress(directory: CrawlDir, name: str, part: int, content: bytes) -> None:
     folder = directory.segments.segment(name).folder
     folder.write(f"{PROGRESS}/part-{part:05d}.json", content)
 
 
-def told(part: int, done: int) -> bytes:
+def progress_json(part: int, done: int) -> bytes:
     content = {
         "part": part,
         "urls": 10,
@@ -106,8 +106,8 @@ def test_during_a_fetch(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
         state = row(crawl, directory)
         assert state["state"] == f"fetch on {lock.owner.host}"
         assert str(state["progress"]).startswith("0 of 20 URLs")
-        tell(directory, name, 0, told(0, 3))
-        tell(directory, name, 1, told(1, 4))
+        write_progress(directory, name, 0, progress_json(0, 3))
+        write_progress(directory, name, 1, progress_json(1, 4))
         assert row(crawl, directory)["progress"] == (
             "7 of 20 URLs, 5 pages/s, 200 kB/s, 6 threads busy, 2 queues ready, 6 waiting,"
             " 0:00:10 to go"
@@ -119,14 +119,14 @@ def test_during_a_fetch(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"part": 1, "ur', b"[]", b"{}", b"\xff"])
-def test_what_is_being_told_at_this_moment_is_left_out(
+def test_a_progress_file_that_is_not_whole_yet_is_left_out(
     crawl: Caller, made: tuple[CrawlDir, str], torn: bytes
 ) -> None:
     directory, name = made
     folder = directory.segments.segment(name).folder
     with hold_lock(folder, "fetch", SystemClock(), stale_after_ms=1e9, heartbeat_s=60):
-        tell(directory, name, 0, told(0, 3))
-        tell(directory, name, 1, torn)
+        write_progress(directory, name, 0, progress_json(0, 3))
+        write_progress(directory, name, 1, torn)
         assert str(row(crawl, directory)["progress"]).startswith("3 of 20 URLs")
 
 
@@ -137,7 +137,7 @@ def test_the_lock_of_the_dead_is_no_fetch(crawl: Caller, made: tuple[CrawlDir, s
         left = json.loads(folder.read("LOCK") or b"")
         assert left["token"] == lock.owner.token
     folder.write("LOCK", json.dumps({**left, "process_started": "0"}).encode())
-    tell(directory, name, 0, told(0, 3))
+    write_progress(directory, name, 0, progress_json(0, 3))
     ChunkLog(folder, 0).claim(0)
     state = row(crawl, directory)
     assert state["state"] == "interrupted"
@@ -154,7 +154,7 @@ def test_status_lists_them(crawl: Caller, tmp_path: Path, monkeypatch: pytest.Mo
     directory = make_crawldb(
         str(tmp_path / "c"), {f"http://dead{n}.org/": datum() for n in range(3)}
     )
-    tell_troubles(directory, "20270101000000", [trouble(f"dead{n}.org") for n in range(3)])
+    write_troubles(directory, "20270101000000", [trouble(f"dead{n}.org") for n in range(3)])
     update(directory)
     monkeypatch.setattr("crawl.cli.status.SystemClock", lambda: ManualClock(NOW + 60_000))
     answer = crawl("status", directory.address, "--hosts", "--json")

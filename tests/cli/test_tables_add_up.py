@@ -27,7 +27,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from tests.examples import scaled
 from tests.phases.made import NOW, datum, make_crawldb, make_segment
-from tests.phases.round_loops import SetClock, turn
+from tests.phases.round_loops import SetClock, run_rounds
 from tests.phases.scripted_web import PLAYED, Scene, Script
 from tests.phases.webs import fetched
 
@@ -73,12 +73,12 @@ def crawled(
     seeds.write_text("\n".join(_URLS[::5]))
     directory = CrawlDir(str(folder / "crawl"))
     try:
-        walked = turn(
+        result = run_rounds(
             directory, config, clock, LoopOptions(rounds), seeds=(str(seeds),), parts=1, threads=1
         )
     finally:
         del PLAYED[str(folder)]
-    return directory, walked.rounds
+    return directory, result.rounds
 
 
 @settings(max_examples=scaled(8), deadline=None, suppress_health_check=list(HealthCheck))
@@ -104,15 +104,15 @@ def test_the_rounds_of_many_crawls_add_up(pages: dict[str, Scene], redirect_max:
             listed = sum(segment.require(GENERATE).rows for segment in segments)
             assert became + done.left_for_later == listed + followed
         if len(rounds) > 1:
-            told = {str(what): figure for what, figure in total_rows(rounds)}
+            totals = {str(what): figure for what, figure in total_rows(rounds)}
             for name in ("fetched", "new", "gone", "retried", "redirects"):
-                assert told[name] == sum(getattr(done, name) for done in rounds)
+                assert totals[name] == sum(getattr(done, name) for done in rounds)
             left = rounds[-1].left_for_later
-            assert told["left for later by the last round"] == left
-            assert told["URLs in the db"] == db
+            assert totals["left for later by the last round"] == left
+            assert totals["URLs in the db"] == db
 
 
-def test_what_limits_took_away_is_told_with_their_settings(tmp_path: Path) -> None:
+def test_what_limits_took_away_is_shown_with_their_settings(tmp_path: Path) -> None:
     pages = {_URLS[0]: Scene(links=tuple(_URLS))}
     _, (done,) = crawled(tmp_path, pages, 1, **{"db.max.outlinks.per.page": 10})
     assert done.links_over_limit == 4, "15 links, one of them to the page itself"
@@ -129,7 +129,9 @@ def test_what_limits_took_away_is_told_with_their_settings(tmp_path: Path) -> No
     )
 
 
-def test_updatedb_tells_of_every_url(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_updatedb_accounts_for_every_url(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     known = {f"http://h{n % 3}.org/p{n}": datum() for n in range(20)}
     directory = make_crawldb(str(tmp_path / "c"), known)
     urls = list(known)

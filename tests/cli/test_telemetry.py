@@ -37,7 +37,7 @@ def test_the_answer_stays_on_stdout_as_it_was(crawl: Caller, made: str, asking: 
 
 @pytest.mark.parametrize("asking", ASKING, ids=["option", "property"])
 @pytest.mark.parametrize(
-    ("words", "code", "says"),
+    ("arguments", "code", "says"),
     [
         (["readdb", "NOWHERE", "--stats"], 2, "has no CrawlDb"),
         (["readdb"], 2, "Missing argument"),
@@ -46,10 +46,10 @@ def test_the_answer_stays_on_stdout_as_it_was(crawl: Caller, made: str, asking: 
     ],
 )
 def test_a_fault_is_one_line_of_json(
-    crawl: Caller, tmp_path: Path, asking: list[str], words: list[str], code: int, says: str
+    crawl: Caller, tmp_path: Path, asking: list[str], arguments: list[str], code: int, says: str
 ) -> None:
-    words = [str(tmp_path / "none") if word == "NOWHERE" else word for word in words]
-    answer = crawl(*words, *asking)
+    arguments = [str(tmp_path / "none") if word == "NOWHERE" else word for word in arguments]
+    answer = crawl(*arguments, *asking)
     assert answer.code == code
     assert answer.out == ""
     (line,) = lines_of(answer.err)
@@ -70,7 +70,7 @@ def test_the_last_word_counts(crawl: Caller, tmp_path: Path) -> None:
     assert answer.err.startswith("crawl: ")
 
 
-def test_a_wrong_format_is_told(crawl: Caller, made: str) -> None:
+def test_a_wrong_format_is_reported(crawl: Caller, made: str) -> None:
     answer = crawl("readdb", made, "--stats", "-D", "log.format=xml")
     assert answer.code == 2
     assert "log.format: expected" in answer.err
@@ -79,10 +79,10 @@ def test_a_wrong_format_is_told(crawl: Caller, made: str) -> None:
 def test_a_command_says_where_it_can_be_scraped(crawl: Caller, made: str) -> None:
     answer = crawl("readdb", made, "--stats", "-D", "metrics.prometheus.port=0")
     assert answer.code == 0
-    (told,) = [line for line in answer.err.splitlines() if "metrics at" in line]
-    assert told.startswith("readdb: metrics at http://127.0.0.1:")
+    (metrics_line,) = [line for line in answer.err.splitlines() if "metrics at" in line]
+    assert metrics_line.startswith("readdb: metrics at http://127.0.0.1:")
     with pytest.raises(OSError):
-        urllib.request.urlopen(told.rpartition(" ")[2], timeout=5)
+        urllib.request.urlopen(metrics_line.rpartition(" ")[2], timeout=5)
 
 
 def test_a_command_is_a_span_with_its_tasks_below(crawl: Caller, made: str) -> None:
@@ -109,9 +109,9 @@ def test_a_collector_that_is_not_there_harms_nobody(crawl: Caller, made: str) ->
 def test_driver_workers_and_jvm_write_json(tmp_path: Path) -> None:
     """In a process of its own: it starts a JVM, which takes its log's layout at its start."""
     (tmp_path / "seeds.txt").write_text("http://a.example/\nno url\n")
-    words = ["inject", "mycrawl", "seeds.txt", "--log-format", "json", "--master", "local[1]"]
+    arguments = ["inject", "mycrawl", "seeds.txt", "--log-format", "json", "--master", "local[1]"]
     done = subprocess.run(
-        [sys.executable, "-m", "crawl", *words, "-D", "crawldb.buckets=2"],
+        [sys.executable, "-m", "crawl", *arguments, "-D", "crawldb.buckets=2"],
         cwd=tmp_path,
         env={**os.environ, "CRAWL_LOG_DIR": str(tmp_path / "logs")},
         capture_output=True,
@@ -121,9 +121,9 @@ def test_driver_workers_and_jvm_write_json(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].split() == ["what", "URLs", "example"]
-    said = lines_of(done.stderr)
-    assert {line["role"] for line in said} == {"driver"}
-    assert [line["message"] for line in said if line["logger"] == "crawl.phases.observed"][:1] == [
+    lines = lines_of(done.stderr)
+    assert {line["role"] for line in lines} == {"driver"}
+    assert [line["message"] for line in lines if line["logger"] == "crawl.phases.observed"][:1] == [
         "inject begins"
     ]
     (log,) = (tmp_path / "logs").glob("*.log")

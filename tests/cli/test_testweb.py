@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_interrupted_and_tells_who_came(tmp_path: Path, how: int) -> None:
+def test_it_serves_until_interrupted_and_shows_who_came(tmp_path: Path, how: int) -> None:
     hosts = tmp_path / "hosts.txt"
     arguments = ["--sites", "3", "--pages", "30", "--wicked", "--hosts", str(hosts)]
     running = subprocess.Popen(
@@ -52,10 +52,10 @@ def test_it_serves_until_interrupted_and_tells_who_came(tmp_path: Path, how: int
         running.wait()
     assert running.returncode == 0
     assert out == ""  # stdout is seeds alone, to the end
-    told = [line.split() for line in err.splitlines()]
-    assert ["what", "badbot"] in told
-    assert ["requests", "1"] in told
-    assert ["hosts", "1"] in told
+    rows = [line.split() for line in err.splitlines()]
+    assert ["what", "badbot"] in rows
+    assert ["requests", "1"] in rows
+    assert ["hosts", "1"] in rows
     assert "Traceback" not in err
 
 

@@ -31,9 +31,9 @@ def test_segments_become_a_snapshot(crawl: Caller, tmp_path: Path) -> None:
     assert f"passed over: {SECOND} is not parsed yet" in answer.err
     assert len(records_of(directory)) == 13
 
-    told = crawl("updatedb", tmp_path / "c", SECOND, "--no-additions", "--json").json
-    assert (told["snapshot"], told["segments"]) == (3, [SECOND])
-    assert told["report"]["details"]["contains"] == [FIRST, SECOND]
+    result = crawl("updatedb", tmp_path / "c", SECOND, "--no-additions", "--json").json
+    assert (result["snapshot"], result["segments"]) == (3, [SECOND])
+    assert result["report"]["details"]["contains"] == [FIRST, SECOND]
 
     again = crawl("updatedb", tmp_path / "c", FIRST)
     assert again.code == 2
@@ -41,7 +41,7 @@ def test_segments_become_a_snapshot(crawl: Caller, tmp_path: Path) -> None:
     assert again.err.count("\n") == 1
 
 
-def test_what_cannot_be_applied_is_told_at_once(crawl: Caller, tmp_path: Path) -> None:
+def test_what_cannot_be_applied_is_reported_at_once(crawl: Caller, tmp_path: Path) -> None:
     directory = make_crawldb(str(tmp_path / "c"), KNOWN)
     nothing = crawl("updatedb", tmp_path / "c")
     assert nothing.code == 2 and "has no segment: make one with" in nothing.err

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def wait_for(look: Callable[[], T | None], what: str) -> T:
-    """What `look` finds in the end."""
+    """Calls `look` until it finds something, and returns that."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         found = look()
@@ -42,7 +42,7 @@ def wait_for(look: Callable[[], T | None], what: str) -> T:
 
 
 def bare_environment(home: Path) -> dict[str, str]:
-    """As on a machine that has never heard of us."""
+    """The environment of a machine without this checkout."""
     return {
         # the Python of this test, wherever it comes from, is the machine's
         "PATH": f"{sys.base_prefix}/bin{os.pathsep}{os.environ['PATH']}",
@@ -144,11 +144,11 @@ class Cluster:
         for daemon in reversed(self._daemons):
             daemon.kill()
 
-    def _daemon(self, *words: str) -> Daemon:
+    def _daemon(self, *arguments: str) -> Daemon:
         log = self.folder / f"daemon{len(self._daemons)}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [SPARK / "bin" / "spark-class", *words],
+                [SPARK / "bin" / "spark-class", *arguments],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
@@ -187,17 +187,17 @@ class Submitted:
         Daemon(self.process, self.err).kill()
 
     @property
-    def told(self) -> str:
-        """What it said, for people."""
+    def output(self) -> str:
+        """What it printed, on both streams."""
         return self.out.read_text() + self.err.read_text()
 
 
-def started(words: Sequence[str | Path], folder: Path, environment: dict[str, str]) -> Submitted:
+def started(command: Sequence[str | Path], folder: Path, environment: dict[str, str]) -> Submitted:
     number = len(list(folder.glob("*.out")))
     out, err = folder / f"{number}.out", folder / f"{number}.err"
     with out.open("w") as output, err.open("w") as errors:
         process = subprocess.Popen(
-            [str(word) for word in words],
+            [str(argument) for argument in command],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,

@@ -38,7 +38,7 @@ class Package:
     """What scripts/package made."""
 
     folder: Path
-    told: str
+    output: str
 
     @property
     def code(self) -> Path:
@@ -105,9 +105,9 @@ class Site:
         return CrawlDir(str(self.folder / "crawl"))
 
     def submit(
-        self, cluster: Cluster, job: str, *words: str, packed: bool = False, **conf: object
+        self, cluster: Cluster, job: str, *arguments: str, packed: bool = False, **conf: object
     ) -> Submitted:
-        """The line that scripts/package tells. Paths are relative, as people type them.
+        """The line that scripts/package prints. Paths are relative, as people type them.
 
         `packed`: the executors' Python comes as an archive, too.
         """
@@ -135,17 +135,17 @@ class Site:
                 *("--py-files", f"{self.package.code},{self.plugins}", *archives, *options),
                 ROOT / "jobs" / f"{job}.py",
                 "crawl",
-                *words,
+                *arguments,
                 *("--conf", "conf"),
             ],
             self.folder,
             bare_environment(self.folder),
         )
 
-    def command(self, *words: str) -> Submitted:
+    def command(self, *arguments: str) -> Submitted:
         """The command `crawl` of this checkout, with their plugins beside it."""
         return started(
-            [sys.executable, "-m", "crawl", *words, "--conf", "conf"],
+            [sys.executable, "-m", "crawl", *arguments, "--conf", "conf"],
             self.folder,
             {
                 **os.environ,

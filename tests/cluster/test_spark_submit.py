@@ -65,9 +65,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def local(tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package) -> State:
     """Two rounds in local mode."""
     site = Site(tmp_path_factory.mktemp("local") / "c", server.web, package)
-    words = ("crawl", "--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
-    done = site.command("run", *words, "--master", "local[2]")
-    assert done.finish() == 0, done.told
+    arguments = ("crawl", "--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
+    done = site.command("run", *arguments, "--master", "local[2]")
+    assert done.finish() == 0, done.output
     return site.state()
 
 
@@ -77,12 +77,12 @@ class Rounds:
 
     site: Site
     state: State
-    told: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
     codes: dict[str, int] = field(default_factory=dict)
 
 
 def finished(job: Submitted) -> str:
-    assert job.finish() == 0, job.told[-4000:]
+    assert job.finish() == 0, job.output[-4000:]
     return job.out.read_text()
 
 
@@ -94,7 +94,7 @@ def rounds(
     worker dies in the middle of its fetch and one in the middle of its updatedb, which is
     submitted thrice."""
     site = Site(tmp_path_factory.mktemp("submitted") / "c", server.web, package)
-    told: dict[str, str] = {}
+    outputs: dict[str, str] = {}
     codes: dict[str, int] = {}
     finished(site.submit(cluster, "inject", "seeds.txt", spark__cores__max=1))
     finished(site.submit(cluster, "run", "--rounds", "1", "--num-fetchers", "2", packed=True))
@@ -107,13 +107,13 @@ def rounds(
     with held(site, cluster, "updatedb") as first:
         dying = cluster.worker_of(site.gate.first_waiting("updatedb"))
         second = site.submit(cluster, "updatedb")
-        codes["at once"], told["at once"] = second.finish(), second.told
+        codes["at once"], outputs["at once"] = second.finish(), second.output
         cluster.lose(dying)
-    codes["first"], told["first"] = first.finish(), first.told
+    codes["first"], outputs["first"] = first.finish(), first.output
     cluster.add_worker()
     third = site.submit(cluster, "updatedb")
-    codes["after"], told["after"] = third.finish(), third.told
-    return Rounds(site, site.state(), told, codes)
+    codes["after"], outputs["after"] = third.finish(), third.output
+    return Rounds(site, site.state(), outputs, codes)
 
 
 @contextmanager
@@ -130,13 +130,13 @@ def held(site: Site, cluster: Cluster, job: str) -> Iterator[Submitted]:
         site.gate.open(job)
 
 
-def test_the_lines_to_type_are_told(package: Package) -> None:
-    lines = [line for line in package.told.splitlines() if line.startswith("spark-submit")]
+def test_the_lines_to_type_are_printed(package: Package) -> None:
+    lines = [line for line in package.output.splitlines() if line.startswith("spark-submit")]
     assert [line.split()[2].partition(":")[0] for line in lines] == ["spark", "yarn", "k8s"]
     for line in lines:
-        words = line.split()
-        assert words[words.index("--py-files") + 1] == str(package.code)
-        assert words[words.index("--archives") + 1] == package.archive
+        arguments = line.split()
+        assert arguments[arguments.index("--py-files") + 1] == str(package.code)
+        assert arguments[arguments.index("--archives") + 1] == package.archive
     assert package.code.is_file() and Path(package.archive.partition("#")[0]).is_file()
 
 
@@ -165,31 +165,31 @@ def test_code_configuration_and_rule_files_travel(rounds: Rounds, package: Packa
         check=False,
     )
     assert "No module named 'crawl'" in alone.stderr
-    workers = [told for told in rounds.site.gate.told("schedule") if told["spark"]]
+    workers = [report for report in rounds.site.gate.reports("schedule") if report["spark"]]
     assert workers
-    for told in workers:
-        assert "/nutria.zip/" in told["code"]
-        assert not told["code"].startswith(str(package.folder)), "a copy that Spark has sent"
-        assert told["note"] == NOTE
+    for report in workers:
+        assert "/nutria.zip/" in report["code"]
+        assert not report["code"].startswith(str(package.folder)), "a copy that Spark has sent"
+        assert report["note"] == NOTE
 
 
 def test_pages_are_parsed_in_a_child_of_the_executor(rounds: Rounds, package: Package) -> None:
-    seen = rounds.site.gate.told("parsefilter")
-    assert seen
-    for told in seen:
-        assert not told["spark"]
-        assert told["code"].endswith("/nutria.zip/crawl/__init__.py")
-        assert not told["code"].startswith(str(package.folder)), "not on the driver"
+    reports = rounds.site.gate.reports("parsefilter")
+    assert reports
+    for report in reports:
+        assert not report["spark"]
+        assert report["code"].endswith("/nutria.zip/crawl/__init__.py")
+        assert not report["code"].startswith(str(package.folder)), "not on the driver"
     _, parses = rounds.state
     assert {dict(parse["metadata"])["witness"] for parse in parses.values()} == {NOTE.strip()}
 
 
 def test_a_job_submitted_twice_is_refused_or_has_nothing_to_do(rounds: Rounds) -> None:
     assert rounds.codes["at once"] != 0
-    assert "crawldb is locked: updatedb by" in rounds.told["at once"]
-    assert rounds.codes["first"] == 0, rounds.told["first"]
-    assert rounds.codes["after"] != 0, "as spark-submit tells all that is not done"
-    assert "crawl: nothing to apply" in rounds.told["after"]
+    assert "crawldb is locked: updatedb by" in rounds.outputs["at once"]
+    assert rounds.codes["first"] == 0, rounds.outputs["first"]
+    assert rounds.codes["after"] != 0, "spark-submit ends with a failure where nothing was done"
+    assert "crawl: nothing to apply" in rounds.outputs["after"]
 
 
 def test_spark_s_pages_name_phase_and_step(rounds: Rounds) -> None:
@@ -203,8 +203,8 @@ def test_spark_s_pages_name_phase_and_step(rounds: Rounds) -> None:
 def test_the_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
     site = rounds.site
     finished(site.submit(cluster, "rebucket", "--buckets", "8", spark__cores__max=1))
-    told = finished(site.submit(cluster, "readdb", "--stats", spark__cores__max=1))
-    assert "TOTAL urls" in told and str(len(rounds.state[0])) in told
+    output = finished(site.submit(cluster, "readdb", "--stats", spark__cores__max=1))
+    assert "TOTAL urls" in output and str(len(rounds.state[0])) in output
     assert site.state() == rounds.state
     assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == {
         *("inject", "run", "generate", "fetch", "parse", "updatedb", "rebucket", "readdb")
@@ -216,7 +216,7 @@ def test_two_crawls_at_once_do_not_disturb_each_other(
 ) -> None:
     """One by spark-submit, one by the command, which sends its own code and plugins."""
     submitting, commanding = (Site(tmp_path / name, server.web, package) for name in "ab")
-    words = ("--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
+    arguments = ("--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
     settings = {
         "spark.archives": package.archive,
         "spark.pyspark.python": "./environment/bin/python",
@@ -225,8 +225,8 @@ def test_two_crawls_at_once_do_not_disturb_each_other(
     }
     options = [word for item in settings.items() for word in ("-D", "=".join(item))]
     jobs = [
-        submitting.submit(cluster, "run", *words, spark__cores__max=1),
-        commanding.command("run", "crawl", *words, "--master", cluster.master, *options),
+        submitting.submit(cluster, "run", *arguments, spark__cores__max=1),
+        commanding.command("run", "crawl", *arguments, "--master", cluster.master, *options),
     ]
     try:
         for job in jobs:
@@ -236,8 +236,8 @@ def test_two_crawls_at_once_do_not_disturb_each_other(
             job.kill()
     assert submitting.state() == local
     assert commanding.state() == local
-    workers = [told for told in commanding.gate.told("schedule") if told["spark"]]
-    assert workers and all("/nutria-code.zip/" in told["code"] for told in workers)
+    workers = [report for report in commanding.gate.reports("schedule") if report["spark"]]
+    assert workers and all("/nutria-code.zip/" in report["code"] for report in workers)
 
 
 class TestFaults:
@@ -249,26 +249,26 @@ class TestFaults:
 
     def last_line(self, job: Submitted) -> str:
         assert job.finish() != 0
-        told = [line for line in job.told.splitlines() if line.startswith("crawl: ")]
-        assert "Traceback" not in job.told
-        return told[-1]
+        lines = [line for line in job.output.splitlines() if line.startswith("crawl: ")]
+        assert "Traceback" not in job.output
+        return lines[-1]
 
     def test_no_master_answers(self, site: Site, tmp_path: Path) -> None:
         nowhere = Cluster(tmp_path, "spark://127.0.0.1:1")
-        told = self.last_line(site.submit(nowhere, "inject", "seeds.txt"))
-        assert told == "crawl: no Spark master answers at 127.0.0.1:1"
+        message = self.last_line(site.submit(nowhere, "inject", "seeds.txt"))
+        assert message == "crawl: no Spark master answers at 127.0.0.1:1"
 
     def test_the_code_was_not_sent(self, site: Site, cluster: Cluster, tmp_path: Path) -> None:
         python = site.package.python
         site.package = Package(tmp_path, "")
         site.package.python.parent.mkdir(parents=True)
         site.package.python.symlink_to(python)
-        told = self.last_line(site.submit(cluster, "inject", "seeds.txt"))
-        assert told.startswith("crawl: this Python has no ")
-        assert "scripts/package" in told
+        message = self.last_line(site.submit(cluster, "inject", "seeds.txt"))
+        assert message.startswith("crawl: this Python has no ")
+        assert "scripts/package" in message
 
     def test_there_is_no_such_archive(self, site: Site, cluster: Cluster) -> None:
         job = site.submit(cluster, "inject", "seeds.txt", spark__archives="no.tar.gz#environment")
-        told = self.last_line(job)
-        assert told.startswith("crawl: Spark did not start: there is no ")
-        assert "/no.tar.gz;" in told
+        message = self.last_line(job)
+        assert message.startswith("crawl: Spark did not start: there is no ")
+        assert "/no.tar.gz;" in message

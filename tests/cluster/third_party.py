@@ -1,6 +1,6 @@
 """Plugins of somebody else, as an archive for --py-files, like a wheel renamed .zip.
 
-They change nothing about a crawl. They tell where they run and on which configuration, and
+They change nothing about a crawl. They report where they run and on which configuration, and
 hold a fetch or an updatedb in its middle until a test has done what it wants to do meanwhile.
 """
 
@@ -57,15 +57,15 @@ class Gated(DefaultFetchSchedule):
     def __init__(self, config):
         super().__init__(config)
         self.folder = Path(config[FOLDER])
-        self.tell("schedule", config.read(NOTE))
+        self.report("schedule", config.read(NOTE))
 
-    def tell(self, who, note):
-        told = {"code": crawl.__file__, "note": note, "spark": "pyspark.worker" in sys.modules}
-        (self.folder / f"{who}-{os.getpid()}.json").write_text(json.dumps(told))
+    def report(self, who, note):
+        report = {"code": crawl.__file__, "note": note, "spark": "pyspark.worker" in sys.modules}
+        (self.folder / f"{who}-{os.getpid()}.json").write_text(json.dumps(report))
 
-    def after_fetch(self, url, datum, **told):
+    def after_fetch(self, url, datum, **arguments):
         pass_gate(self.folder, "updatedb")
-        return super().after_fetch(url, datum, **told)
+        return super().after_fetch(url, datum, **arguments)
 
 
 class Witness:
@@ -75,7 +75,7 @@ class Witness:
         self.folder, self.note = Path(config[FOLDER]), config.read(NOTE)
 
     def filter(self, page, parse):
-        Gated.tell(self, "parsefilter", self.note)
+        Gated.report(self, "parsefilter", self.note)
         return replace(parse, metadata={**parse.metadata, "witness": self.note.strip()})
 """
 _ENTRY_POINTS = """
@@ -120,5 +120,5 @@ class Gate:
 
         return int(wait_for(look, f"a {name} at work").name.split(".")[1])
 
-    def told(self, who: str) -> list[dict[str, Any]]:
+    def reports(self, who: str) -> list[dict[str, Any]]:
         return [json.loads(path.read_text()) for path in self.folder.glob(f"{who}-*.json")]

@@ -130,7 +130,7 @@ class TestPlace:
         assert config[GENERATE_MAX_COUNT] == 1
         assert config[FETCHER_SERVER_DELAY] == 5.0
 
-    def test_a_process_elsewhere_finds_the_same_folders(
+    def test_a_process_in_another_folder_finds_the_same_folders(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         site(tmp_path / "conf", "")

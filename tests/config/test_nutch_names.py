@@ -26,7 +26,7 @@ def test_what_is_a_property_here_is_not_in_the_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("plugin.includes", "`urlfilter.order`"),
         ("fetcher.threads.per.host", "use `fetcher.threads.per.queue`"),
@@ -36,12 +36,12 @@ def test_what_is_a_property_here_is_not_in_the_list() -> None:
         ("selenium.driver", "no built-in protocol runs a browser"),
     ],
 )
-def test_the_answer_is_told_instead_of_the_nearest_spelling(name: str, told: str) -> None:
+def test_the_answer_is_given_instead_of_the_nearest_spelling(name: str, expected: str) -> None:
     with pytest.raises(ConfigError) as refused:
         load([f"{name}=1"], environ={}, extra=declared_properties)
     text = str(refused.value)
     assert text.startswith(f"{name!r} in -D is a property of Nutch's and not of this crawler: ")
-    assert told in text
+    assert expected in text
     assert "did you mean" not in text
 
 

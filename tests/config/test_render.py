@@ -49,7 +49,7 @@ def test_an_entry() -> None:
     )
 
 
-def test_a_default_that_is_another_property_is_told_but_not_set() -> None:
+def test_a_default_that_is_another_property_is_shown_but_not_set() -> None:
     rendered = render([DELAY, LEAST])
     assert '# "fetcher.min.crawl.delay" = the value of fetcher.server.delay\n' in rendered
     assert tomllib.loads(rendered) == {"fetcher.server.delay": 5}

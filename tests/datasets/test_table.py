@@ -120,7 +120,7 @@ def test_nothing_found_is_a_table_without_rows(crawldb: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "expected"),
     [
         (lambda table: table.select("urll"), "has no column 'urll' (did you mean 'url'?)"),
         (lambda table: table.where(("score", "~", 1)), "no operator '~'"),
@@ -132,10 +132,10 @@ def test_nothing_found_is_a_table_without_rows(crawldb: Table) -> None:
         (lambda table: table.where(("score", ">", "much")).count(), "score > 'much'"),
     ],
 )
-def test_misuse_is_one_line(crawldb: Table, ask: Any, told: str) -> None:
+def test_misuse_is_one_line(crawldb: Table, ask: Any, expected: str) -> None:
     with pytest.raises(UsageError) as raised:
         ask(crawldb)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

@@ -37,9 +37,9 @@ class Container:
 
     def health(self) -> subprocess.CompletedProcess[str]:
         """What the engine would run every now and then."""
-        _, *words = self.service["healthcheck"]["test"]
+        _, *command = self.service["healthcheck"]["test"]
         return subprocess.run(
-            [here(word, self.built, self.ports) for word in words],
+            [here(argument, self.built, self.ports) for argument in command],
             env=self.environment,
             capture_output=True,
             text=True,
@@ -49,16 +49,16 @@ class Container:
 
     def becomes_healthy(self) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        while (told := self.health()).returncode:
+        while (result := self.health()).returncode:
             assert self.daemon.process.poll() is None, self.daemon.log.read_text()[-4000:]
             assert time.monotonic() < deadline, (
-                f"{told.stderr}{self.daemon.log.read_text()[-4000:]}"
+                f"{result.stderr}{self.daemon.log.read_text()[-4000:]}"
             )
             time.sleep(1)
 
 
 def here(word: str, built: Built, ports: dict[str, int]) -> str:
-    """A word of the file, as it must be on this machine."""
+    """A word of the compose file, with the ports, hosts and paths of this machine."""
     for name in services():
         word = re.sub(rf"(?<=//){name}(?=:\d)|^{name}$", LOOPBACK, word)
     for inside, outside in ports.items():
@@ -107,7 +107,7 @@ def started(
 
 
 def _own_entry(stage: str) -> list[str]:
-    """The image's, behind its init."""
+    """The entry point of the image without its init."""
     (entry,) = stages()[stage].values("ENTRYPOINT")
-    words = re.findall(r'"([^"]+)"', entry)
-    return words[words.index("--") + 1 :]
+    arguments = re.findall(r'"([^"]+)"', entry)
+    return arguments[arguments.index("--") + 1 :]

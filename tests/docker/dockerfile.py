@@ -45,10 +45,13 @@ class Stage:
     @property
     def variables(self) -> dict[str, str]:
         """ENV, and the defaults of ARG."""
-        words = [
-            word for name in ("ENV", "ARG") for text in self.values(name) for word in _words(text)
+        arguments = [
+            argument
+            for name in ("ENV", "ARG")
+            for text in self.values(name)
+            for argument in _words(text)
         ]
-        return dict(word.split("=", 1) for word in words if "=" in word)
+        return dict(argument.split("=", 1) for argument in arguments if "=" in argument)
 
 
 def _words(text: str) -> list[str]:
@@ -56,14 +59,14 @@ def _words(text: str) -> list[str]:
 
 
 def _copy(text: str) -> Copy:
-    words = _words(text)
-    stage = next((word[7:] for word in words if word.startswith("--from=")), None)
-    *sources, target = [word for word in words if not word.startswith("--")]
+    arguments = _words(text)
+    stage = next((argument[7:] for argument in arguments if argument.startswith("--from=")), None)
+    *sources, target = [argument for argument in arguments if not argument.startswith("--")]
     return Copy(tuple(sources), target, stage)
 
 
 def stages() -> dict[str, Stage]:
-    """By name, in their order; the last one has none."""
+    """The stages of the Dockerfile by name, in their order; the last one's name is empty."""
     text = (DOCKER / "Dockerfile").read_text()
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     found: dict[str, Stage] = {}
@@ -102,13 +105,13 @@ class Built:
         return Path(self.moved(inside))
 
     def environment(self, name: str) -> dict[str, str]:
-        """Of a process in a container of this stage; nothing of whoever tests is left."""
-        told = {"PATH": f"{self.path('/usr/local/bin')}{os.pathsep}{_bare_path()}"}
+        """The environment of a process in a container of this stage, without the tester's own."""
+        variables = {"PATH": f"{self.path('/usr/local/bin')}{os.pathsep}{_bare_path()}"}
         for stage in chain(name):
             for key, value in stage.variables.items():
-                told[key] = self.moved(value).replace("$PATH", told["PATH"])
+                variables[key] = self.moved(value).replace("$PATH", variables["PATH"])
         keeps = {key: os.environ[key] for key in _NEEDED if key in os.environ}
-        return {**keeps, "HOME": str(self.folder), **told}
+        return {**keeps, "HOME": str(self.folder), **variables}
 
     def build(self, stage: Stage) -> None:
         folder = self.folder
@@ -158,7 +161,7 @@ def _cached() -> dict[str, str]:
 
 
 def _bare_path() -> str:
-    """Without this checkout's environment."""
+    """PATH without this checkout's virtual environment."""
     ours = str(ROOT / ".venv")
     return os.pathsep.join(
         part for part in os.environ["PATH"].split(os.pathsep) if not part.startswith(ours)

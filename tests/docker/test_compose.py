@@ -33,7 +33,7 @@ OURS = [name for name, service in services().items() if "build" in service]
 
 
 def checked(*paths: Path) -> subprocess.CompletedProcess[str]:
-    """By the Compose specification's own schema."""
+    """Checks the files by the Compose specification's own schema."""
     return subprocess.run(
         [CHECKER, "--builtin-schema", "vendor.compose-spec", *paths],
         capture_output=True,
@@ -45,8 +45,8 @@ def checked(*paths: Path) -> subprocess.CompletedProcess[str]:
 def test_it_is_a_compose_file(tmp_path: Path) -> None:
     filled_in = tmp_path / "compose.yaml"
     filled_in.write_text(yaml.safe_dump(composed()))
-    told = checked(COMPOSE, filled_in)
-    assert told.returncode == 0, told.stdout
+    result = checked(COMPOSE, filled_in)
+    assert result.returncode == 0, result.stdout
 
 
 def test_one_with_a_slip_is_not(tmp_path: Path) -> None:
@@ -54,9 +54,9 @@ def test_one_with_a_slip_is_not(tmp_path: Path) -> None:
     broken["services"]["s3"]["healtcheck"] = broken["services"]["s3"].pop("healthcheck")
     path = tmp_path / "compose.yaml"
     path.write_text(yaml.safe_dump(broken))
-    told = checked(path)
-    assert told.returncode == 1
-    assert "healtcheck" in told.stdout
+    result = checked(path)
+    assert result.returncode == 1
+    assert "healtcheck" in result.stdout
 
 
 def test_all_that_was_asked_for_is_there() -> None:
@@ -176,10 +176,10 @@ def test_no_secret_has_a_default_or_is_written_down() -> None:
     assert ".env" in (DOCKER / ".gitignore").read_text().splitlines()
 
 
-def test_the_example_tells_every_default() -> None:
+def test_the_example_names_every_default() -> None:
     defaults = {name: text for name, (kind, text) in variables().items() if kind == "-"}
-    told = dict(re.findall(r"^#(\w+)=(.*)$", EXAMPLE.read_text(), re.MULTILINE))
-    assert told == defaults
+    example = dict(re.findall(r"^#(\w+)=(.*)$", EXAMPLE.read_text(), re.MULTILINE))
+    assert example == defaults
     assert {kind for kind, _ in variables().values()} == {"?", "-"}
 
 
@@ -214,7 +214,7 @@ def site() -> Config:
 
 
 def test_the_settings_of_its_crawls_are_valid() -> None:
-    assert site()[HTTP_AGENT_NAME] == "", "whoever crawls must say who it is"
+    assert site()[HTTP_AGENT_NAME] == "", "who crawls must say who they are"
 
 
 def test_crawls_go_to_its_master() -> None:
@@ -227,7 +227,7 @@ def test_crawls_go_to_its_master() -> None:
 
 
 @pytest.mark.parametrize("name", ["airflow", "crawl"])
-def test_whoever_runs_commands_has_the_settings(name: str) -> None:
+def test_services_that_run_commands_have_the_settings(name: str) -> None:
     folder = services()[name]["environment"]["CRAWL_CONF_DIR"]
     assert ("./site", folder, True) in mounts(services()[name])
 

@@ -27,8 +27,8 @@ def linted(path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_hadolint_has_nothing_to_say() -> None:
-    told = linted(DOCKER / "Dockerfile")
-    assert (told.returncode, told.stdout) == (0, "")
+    result = linted(DOCKER / "Dockerfile")
+    assert (result.returncode, result.stdout) == (0, "")
 
 
 def test_hadolint_would_say_it(tmp_path: Path) -> None:
@@ -130,12 +130,12 @@ def test_its_extras_are_in_setup_cfg() -> None:
 
 
 def test_an_extra_that_there_is_not_is_refused(tmp_path: Path) -> None:
-    told = subprocess.run(
+    result = subprocess.run(
         [DOCKER / "install", tmp_path / "there", "s3,s4"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert told.returncode == 2
-    assert told.stderr == "install: there is no extra 's4' in setup.cfg\n"
+    assert result.returncode == 2
+    assert result.stderr == "install: there is no extra 's4' in setup.cfg\n"
     assert not (tmp_path / "there").exists()

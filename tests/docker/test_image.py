@@ -40,10 +40,12 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return built
 
 
-def ran(built: Built, environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    """The image's entry point with these words behind it, as by `docker run`."""
+def ran(
+    built: Built, environment: dict[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """The image's entry point with these arguments, as `docker run` would call it."""
     return subprocess.run(
-        ["nice", "-n", "19", built.path("/opt/nutria/bin/crawl"), *words],
+        ["nice", "-n", "19", built.path("/opt/nutria/bin/crawl"), *arguments],
         env=environment,
         cwd=built.folder,
         stdin=subprocess.DEVNULL,
@@ -56,14 +58,14 @@ def ran(built: Built, environment: dict[str, str], *words: str) -> subprocess.Co
 
 def test_the_command_runs_without_the_checkout(image: Built, tmp_path: Path) -> None:
     environment = image.environment("nutria")
-    told = ran(image, environment, "--version")
-    assert (told.returncode, told.stdout) == (0, f"crawl, version {crawl.__version__}\n")
+    result = ran(image, environment, "--version")
+    assert (result.returncode, result.stdout) == (0, f"crawl, version {crawl.__version__}\n")
     seeds = tmp_path / "seeds.txt"
     seeds.write_text("https://www.example.org/\nhttps://www.example.com/\n")
-    told = ran(image, environment, "inject", str(tmp_path / "crawl"), str(seeds))
-    assert told.returncode == 0, told.stderr
-    told = ran(image, environment, "readdb", str(tmp_path / "crawl"), "--stats", "--json")
-    assert json.loads(told.stdout)["urls"] == 2
+    result = ran(image, environment, "inject", str(tmp_path / "crawl"), str(seeds))
+    assert result.returncode == 0, result.stderr
+    result = ran(image, environment, "readdb", str(tmp_path / "crawl"), "--stats", "--json")
+    assert json.loads(result.stdout)["urls"] == 2
     # what is imported is what was installed
     python = [
         str(image.path("/opt/nutria/bin/python")),
@@ -148,10 +150,10 @@ def test_the_services_of_spark_and_a_crawl_on_s3(image: Built, tmp_path: Path) -
             .replace("0.0.0.0", "127.0.0.1")
         )
         seeds = str(image.path("/site/seeds.txt"))
-        told = ran(image, environment, "inject", f"{bucket}/web", seeds)
-        assert told.returncode == 0, told.stderr
-        told = ran(image, environment, "readdb", f"{bucket}/web", "--stats", "--json")
-        assert json.loads(told.stdout)["urls"] == 1
+        result = ran(image, environment, "inject", f"{bucket}/web", seeds)
+        assert result.returncode == 0, result.stderr
+        result = ran(image, environment, "readdb", f"{bucket}/web", "--stats", "--json")
+        assert json.loads(result.stdout)["urls"] == 1
         # by the workers, not beside them
         logs = "".join(worker.daemon.log.read_text() for worker in workers)
         assert "Asked to launch executor" in logs
@@ -179,12 +181,12 @@ def test_airflow_becomes_healthy_and_knows_the_dag(scheduler: Built, tmp_path: P
     with started("airflow", "airflow", scheduler, ports, tmp_path / "airflow") as airflow:
         assert airflow.health().returncode == 1, "it cannot be healthy yet"
         airflow.becomes_healthy()
-        told = wait_for(lambda: dags(airflow.environment, scheduler), "the DAG")
-    assert "example_" not in told
+        listing = wait_for(lambda: dags(airflow.environment, scheduler), "the DAG")
+    assert "example_" not in listing
 
 
 def dags(environment: dict[str, str], built: Built) -> str | None:
-    told = subprocess.run(
+    result = subprocess.run(
         [built.path("/opt/airflow/scripts/airflow"), "dags", "list", "--output", "plain"],
         env=environment,
         capture_output=True,
@@ -192,5 +194,5 @@ def dags(environment: dict[str, str], built: Built) -> str | None:
         timeout=RUN_S,
         check=False,
     )
-    assert told.returncode == 0, told.stderr
-    return told.stdout if "nutria_crawl" in told.stdout else None
+    assert result.returncode == 0, result.stderr
+    return result.stdout if "nutria_crawl" in result.stdout else None

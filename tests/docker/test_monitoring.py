@@ -1,4 +1,4 @@
-"""Prometheus asks those who are there, and Grafana asks Prometheus."""
+"""Prometheus scrapes the services that exist, and Grafana queries Prometheus."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def provisioned(name: str) -> dict[str, Any]:
     return loaded
 
 
-def page_of(service: str) -> str:
-    """Its port, by its command."""
+def web_port_of(service: str) -> str:
+    """The port of the service's web page, from its command."""
     command = services()[service]["command"]
     return str(command[command.index("--webui-port") + 1])
 
 
 def test_prometheus_reads_the_file_that_is_mounted() -> None:
-    told = [source for source, _, _ in mounts(services()["prometheus"])]
-    assert (DOCKER / told[0]).resolve() == PROMETHEUS
+    sources = [source for source, _, _ in mounts(services()["prometheus"])]
+    assert (DOCKER / sources[0]).resolve() == PROMETHEUS
     assert (
         f"--config.file={mounts(services()['prometheus'])[0][1]}"
         in services()["prometheus"]["command"]
@@ -68,11 +68,14 @@ def test_running_commands_are_found_by_their_files() -> None:
 def test_spark_is_asked_where_it_answers() -> None:
     sinks = dict(re.findall(r"^(\S+)\.sink\.prometheusServlet\.path=(\S+)$", spark_metrics(), re.M))
     assert jobs()["spark-master"]["static_configs"] == [
-        {"targets": [f"spark-master:{page_of('spark-master')}"]}
+        {"targets": [f"spark-master:{web_port_of('spark-master')}"]}
     ]
     assert jobs()["spark-master"]["metrics_path"] == f"{sinks['master']}/"
     (workers,) = jobs()["spark-worker"]["dns_sd_configs"]
-    assert (workers["names"], str(workers["port"])) == (["spark-worker"], page_of("spark-worker"))
+    assert (workers["names"], str(workers["port"])) == (
+        ["spark-worker"],
+        web_port_of("spark-worker"),
+    )
     assert jobs()["spark-worker"]["metrics_path"] == f"{sinks['*']}/"
     for name, variable in (
         ("spark-master", "SPARK_MASTER_OPTS"),
@@ -149,7 +152,7 @@ def promtool(tmp_path_factory: pytest.TempPathFactory) -> str:
         return found
     folder = tmp_path_factory.mktemp("promtool")
     assert shutil.which("apt-get"), "there is no promtool: install it (it is part of Prometheus)"
-    told = subprocess.run(
+    result = subprocess.run(
         "(apt-get download prometheus || (apt-get update -qq && apt-get download prometheus))"
         " && dpkg-deb --extract prometheus_*.deb .",
         shell=True,
@@ -160,12 +163,12 @@ def promtool(tmp_path_factory: pytest.TempPathFactory) -> str:
         check=False,
         env={**os.environ, "LC_ALL": "C"},
     )
-    assert told.returncode == 0, f"promtool could not be had: {told.stderr}"
+    assert result.returncode == 0, f"promtool could not be had: {result.stderr}"
     return str(folder / "usr" / "bin" / "promtool")
 
 
-def judged(promtool: str, config: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """With the alerts beside it, as they are in the container."""
+def check_config(promtool: str, config: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Has promtool check the configuration, with the alerts beside it as in the container."""
     (folder / "alerts.yml").write_text((DOCKER / "prometheus-alerts.yml").read_text())
     path = folder / "prometheus.yml"
     path.write_text(config.replace("/etc/prometheus/", f"{folder}/"))
@@ -176,14 +179,14 @@ def judged(promtool: str, config: str, folder: Path) -> subprocess.CompletedProc
 
 @pytest.mark.cluster
 def test_promtool_accepts_it(promtool: str, tmp_path: Path) -> None:
-    told = judged(promtool, PROMETHEUS.read_text(), tmp_path)
-    assert told.returncode == 0, told.stderr
-    assert "rules found" in told.stdout
+    result = check_config(promtool, PROMETHEUS.read_text(), tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "rules found" in result.stdout
 
 
 @pytest.mark.cluster
 def test_promtool_would_not_accept_a_slip(promtool: str, tmp_path: Path) -> None:
     broken = PROMETHEUS.read_text().replace("file_sd_configs", "files_sd_configs")
-    told = judged(promtool, broken, tmp_path)
-    assert told.returncode != 0
-    assert "files_sd_configs" in told.stderr
+    result = check_config(promtool, broken, tmp_path)
+    assert result.returncode != 0
+    assert "files_sd_configs" in result.stderr

@@ -43,10 +43,10 @@ def check_commands(text: str) -> list[str]:
     lines = list(command_lines(text))
     if not lines:
         faults.append("no command in it")
-    for words in lines:
-        fault = _fault(words)
+    for command in lines:
+        fault = _fault(command)
         if fault:
-            faults.append(f"{shlex.join(words)}: {fault}")
+            faults.append(f"{shlex.join(command)}: {fault}")
     return faults
 
 
@@ -55,21 +55,21 @@ def command_lines(text: str) -> Iterator[list[str]]:
     quotes of another program, the command alone."""
     text = re.sub(r'(?m)^duckdb .*?\$\((crawl [^|)]*).*?\)"? .*$', r"\1", text, flags=re.DOTALL)
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
-        words: list[str] = []
+        command: list[str] = []
         is_target = False
         for word in _words(line):
             if word in _OPERATORS:
                 is_target = word in (">", ">>", "<", "2>", "2>>")
                 if not is_target:
-                    if words:
-                        yield words
-                    words = []
+                    if command:
+                        yield command
+                    command = []
             elif is_target:
                 is_target = False
             else:
-                words.append(word)
-        if words:
-            yield words
+                command.append(word)
+        if command:
+            yield command
 
 
 def _words(line: str) -> list[str]:
@@ -89,8 +89,8 @@ def without_comment(line: str) -> str:
     return line
 
 
-def _fault(words: Sequence[str]) -> str:
-    name, rest = words[0], list(words[1:])
+def _fault(command: Sequence[str]) -> str:
+    name, rest = command[0], list(command[1:])
     if name in ("crawl", "./scripts/crawl"):
         return crawl_fault(rest)
     if name == "spark-submit":
@@ -111,11 +111,11 @@ def crawl_fault(arguments: Sequence[str]) -> str:
     if not arguments or arguments[0].startswith("-"):
         return ""
     # what a reader fills in
-    words = [word.replace("…", "1") for word in arguments]
+    completed = [argument.replace("…", "1") for argument in arguments]
     try:
-        check_nutch_syntax(words)
+        check_nutch_syntax(completed)
         context = click.Context(program, info_name="crawl")
-        name, command, rest = program.resolve_command(context, words)
+        name, command, rest = program.resolve_command(context, completed)
         assert command is not None
         if isinstance(command, click.Group):
             inner = command.get_command(context, rest[0]) if rest else None
@@ -133,42 +133,42 @@ def crawl_fault(arguments: Sequence[str]) -> str:
 def _settings_fault(overrides: Sequence[str]) -> str:
     if not overrides:
         return ""
-    words = [word for given in overrides for word in ("-D", given)]
-    said = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+    options = [option for given in overrides for option in ("-D", given)]
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
         try:
-            main(["showproperties", *words])
+            main(["showproperties", *options])
         except SystemExit as ended:
-            return said.getvalue() if ended.code else ""
+            return errors.getvalue() if ended.code else ""
     return "showproperties does not end"
 
 
-def _job_fault(words: Sequence[str]) -> str:
-    for number, word in enumerate(words):
-        if re.fullmatch(r"jobs/\w+\.py", word):
-            name = Path(word).stem
-            if name not in COMMANDS or not (ROOT / word).is_file():
-                return f"there is no {word}"
-            return crawl_fault([name, *words[number + 1 :]])
+def _job_fault(arguments: Sequence[str]) -> str:
+    for number, argument in enumerate(arguments):
+        if re.fullmatch(r"jobs/\w+\.py", argument):
+            name = Path(argument).stem
+            if name not in COMMANDS or not (ROOT / argument).is_file():
+                return f"there is no {argument}"
+            return crawl_fault([name, *arguments[number + 1 :]])
     return "it names no job"
 
 
-def _extras_fault(words: Sequence[str]) -> str:
+def _extras_fault(arguments: Sequence[str]) -> str:
     parser = ConfigParser()
     parser.read(ROOT / "setup.cfg", encoding="utf-8")
     known = set(parser["options.extras_require"])
     named = {
         extra
-        for found in re.findall(r"\[([^\]]+)\]", " ".join(words))
+        for found in re.findall(r"\[([^\]]+)\]", " ".join(arguments))
         for extra in found.split(",")
     }
     return f"no extras {sorted(named - known)}" if named - known else ""
 
 
-def _docker_fault(words: Sequence[str]) -> str:
-    for word in words:
-        if word.startswith("docker/") and not (ROOT / word).exists():
-            return f"there is no {word}"
-    if "crawl" in words:
-        return crawl_fault(words[words.index("crawl") + 1 :])
+def _docker_fault(arguments: Sequence[str]) -> str:
+    for argument in arguments:
+        if argument.startswith("docker/") and not (ROOT / argument).exists():
+            return f"there is no {argument}"
+    if "crawl" in arguments:
+        return crawl_fault(arguments[arguments.index("crawl") + 1 :])
     return ""

@@ -39,10 +39,10 @@ asked["name"] = os.path.basename(sys.argv[0])
 with socket.create_connection(("127.0.0.1", int(os.environ["DOCS_PORT"]))) as line:
     line.sendall(json.dumps(asked).encode() + b"\\n")
     with line.makefile("rb") as answer:
-        told = json.loads(answer.readline())
-sys.stdout.write(told["out"])
-sys.stderr.write(told["err"])
-sys.exit(told["code"])
+        result = json.loads(answer.readline())
+sys.stdout.write(result["out"])
+sys.stderr.write(result["err"])
+sys.exit(result["code"])
 """
 _PYTHON = "take-python-block"
 _EXPECTED = re.compile(r"#.*\bexit code (\d+)")
@@ -62,7 +62,7 @@ class Shell:
     faults: list[str] = field(default_factory=list)
 
     def run(self, blocks: Sequence[Block]) -> None:
-        """Runs them all; `faults` tells what did not go as the page says."""
+        """Runs them all; `faults` lists what did not go as the page says."""
         self._install()
         script = ["trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", "set -o pipefail"]
         script.append('trap \'echo "$BLOCK:$?:$BASH_COMMAND" >> "$DOCS_FAILED"\' ERR')
@@ -214,7 +214,7 @@ class _Text(io.TextIOWrapper):
 
 @contextlib.contextmanager
 def _as(cwd: str, environment: Mapping[str, str], stdin: str) -> Iterator[tuple[_Text, _Text]]:
-    """This process in the place of one that was started in that folder."""
+    """Has this process run as one that was started in that folder."""
     before = dict(os.environ), sys.stdin, Path.cwd()
     out, err = _Text(), _Text()
     os.environ.clear()

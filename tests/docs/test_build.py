@@ -62,17 +62,17 @@ def test_the_reference_has_everything(site: Path) -> None:
 
 
 def test_nothing_of_this_machine_is_in_it(site: Path) -> None:
-    """Defaults that name a folder of whoever builds it would be there."""
+    """A default that names a folder of the builder would be there."""
     home = str(Path.home())
-    told = [
+    pages = [
         page.name
         for page in site.rglob("*.html")
         if any(place in page.read_text(encoding="utf-8") for place in (str(ROOT), f"{home}/"))
     ]
-    assert told == []
+    assert pages == []
 
 
-def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+def test_nothing_is_loaded_from_other_sites(site: Path) -> None:
     """The site can be read without a network."""
     page = (site / "index.html").read_text(encoding="utf-8")
     assert 'src="http' not in page and 'rel="stylesheet" href="http' not in page

@@ -56,7 +56,7 @@ def test_the_examples_of_the_api_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def _run_examples(name: str, namespace: dict[str, object], web: SyntheticWeb) -> bool:
-    """Runs the examples of one function or method; tells whether it has any."""
+    """Runs the examples of one function or method; returns whether it has any."""
     function = dict(public_callables())[name]
     lines = [line.strip() for line in (function.__doc__ or "").splitlines()]
     typed = [line.removeprefix(">>> ") for line in lines if line.startswith(">>> ")]

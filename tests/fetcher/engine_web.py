@@ -10,7 +10,7 @@ from tests.fetcher.small_web import Page
 
 
 def host(name: str, pages: int, robots: Page | None = None) -> dict[str, Page]:
-    """A site; without robots it has none."""
+    """The pages of a host, with a robots.txt if one is given."""
     made: dict[str, Page] = {f"http://{name}/p{n}": f"page {n}" for n in range(pages)}
     if robots is not None:
         made[f"http://{name}/robots.txt"] = robots

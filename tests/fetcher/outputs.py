@@ -1,4 +1,4 @@
-"""An output that a test owns all of."""
+"""A segment output whose clock, counters and log belong to the test."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Made:
         ]
 
     def settle(self) -> None:
-        """Until the threads have nothing to do."""
+        """Waits until the threads have nothing to do."""
         for each in (
             self.output._journal_writer._work,
             *self.output._batches,
@@ -85,7 +85,7 @@ class Made:
         return [[each.url for each in note.records] for notes in left.values() for note in notes]
 
     def files(self) -> list[str]:
-        """Those of the journal."""
+        """The files of the journal."""
         self.settle()
         return self.segment.names("crawl_fetch/journal/part-00002")
 

@@ -1,4 +1,4 @@
-"""Items to be lined up, and taken."""
+"""Fetch items for tests of the queues, and how they are taken from them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ PLUGIN = ResolvedPlugin("protocol", "scripted", "tests.fetcher.scripted_task:Scr
 
 
 class Death(BaseException):
-    """No fault of a protocol: nobody survives it."""
+    """The death of the task: no fault of a protocol, and nothing catches it."""
 
 
 class ScriptedProtocol:
@@ -108,7 +108,7 @@ class Part:
         return fetch_part(self.spec, self.file)
 
     def resume(self) -> FetchTaskResult:
-        """As somebody does who comes an hour later."""
+        """Runs the part again as a task that takes over an hour later."""
         return fetch_part(replace(self.spec, clock=_Later()), self.file)
 
     def chunks(self) -> list[list[tuple[str, Status]]]:
@@ -119,7 +119,7 @@ class Part:
         return found
 
     def records(self) -> Counter[str]:
-        """Of pages: how often each URL has one."""
+        """How many records of pages each URL has."""
         rows = [row for chunk in self.chunks() for row in chunk]
         return Counter(url for url, status in rows if status is not Status.LINKED)
 

@@ -156,6 +156,8 @@ def test_a_resumed_task_reports_no_more_done_than_there_is(tmp_path: Path, scrip
     script[URLS[8]] = page
     part.resume()
     raw = part.spec.segment.read(f"{PROGRESS}/part-{part.file.part:05d}.json")
-    told = json.loads(raw or b"{}")
-    assert before and told["urls"] == len(URLS)
-    assert told["done"] == sum(part.records().values()) == told["urls"] + told["followed"]
+    progress = json.loads(raw or b"{}")
+    assert before and progress["urls"] == len(URLS)
+    assert (
+        progress["done"] == sum(part.records().values()) == progress["urls"] + progress["followed"]
+    )

@@ -10,7 +10,7 @@ from crawl.html.tokens import MAX_DEPTH, VOID, Token, attributes_of, feed, token
 
 
 class Written:
-    """What a handler was told, as text; unbalanced ends are a fault."""
+    """What a handler was given, as text; unbalanced ends are a fault."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -94,9 +94,9 @@ def test_what_is_too_deep_lies_beside_each_other() -> None:
     feed("<div>" * 1000 + "text<script>code</script>" + "</div>" * 1000 + "end", handler)
     assert handler.open == []
     assert handler.deepest == MAX_DEPTH + 1
-    told = "".join(handler.parts)
-    assert "text<script>code</script>" in told and told.endswith("end")
-    assert told.count("<div>") == told.count("</div>") == 1000
+    text = "".join(handler.parts)
+    assert "text<script>code</script>" in text and text.endswith("end")
+    assert text.count("<div>") == text.count("</div>") == 1000
 
 
 @given(st.text(alphabet="<>/!-=\"'& abpscript\n\0&#;tl", max_size=200))
@@ -106,6 +106,8 @@ def test_any_text_comes_well_nested(markup: str) -> None:
 
 @given(st.text(alphabet="<>/!?-=\"' ab\n", max_size=100))
 def test_no_character_is_read_twice(markup: str) -> None:
-    told = sum(len(value) + len(rest) for what, value, rest in tokens(markup) if what is not None)
-    assert told <= len(markup)
+    read_count = sum(
+        len(value) + len(rest) for what, value, rest in tokens(markup) if what is not None
+    )
+    assert read_count <= len(markup)
     assert all(what is Token.TEXT for what, _, _ in tokens(markup.replace("<", "")))

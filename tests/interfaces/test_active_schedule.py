@@ -26,7 +26,7 @@ TABLE = to_table(
 
 
 class ByRow(DefaultFetchSchedule):
-    """Asks the URL."""
+    """A schedule that decides row by row, and raises for some URLs."""
 
     should_fetch_batch: Any = FetchSchedule.should_fetch_batch
 
@@ -109,6 +109,6 @@ def test_it_travels_by_name() -> None:
     assert "schedule" not in there.__getstate__()
 
 
-def test_what_cannot_be_built_is_told_on_the_driver() -> None:
+def test_what_cannot_be_built_is_reported_on_the_driver() -> None:
     with pytest.raises(PluginError, match=r"did you mean 'default'.*db.fetch.schedule.class"):
         ActiveSchedule.from_config(Config.of({"db.fetch.schedule.class": "defualt"}))

@@ -36,7 +36,7 @@ def _filters(*names: str, **settings: object) -> FilterChain:
     return FilterChain(resolve("urlfilter", names), config)
 
 
-def test_filters_are_told_up_to_the_one_that_decides() -> None:
+def test_filters_are_shown_up_to_the_one_that_decides() -> None:
     chain = _filters("length", "regex", "trap", urlfilter_regex_rules="-logo\n+.")
     assert filter_steps(chain, "http://a.org/") == (
         FilterStep("length"),
@@ -48,7 +48,7 @@ def test_filters_are_told_up_to_the_one_that_decides() -> None:
     assert rejected[-1].reason == "urlfilter.regex.rules:1: -logo"
 
 
-def test_a_filter_that_raises_is_told_and_has_no_say() -> None:
+def test_a_filter_that_raises_is_shown_and_has_no_say() -> None:
     chain = _filters(f"{HERE}:Broken", "length", urlfilter_length_max=10)
     first, second = filter_steps(chain, "http://a.org/too-long")
     assert (first.reason, first.fault) == (None, "RuntimeError: no opinion")
@@ -56,7 +56,7 @@ def test_a_filter_that_raises_is_told_and_has_no_say() -> None:
     assert chain.rejection("http://a.org/too-long") == ("length", second.reason)
 
 
-def test_normalizers_are_told_round_by_round() -> None:
+def test_normalizers_are_shown_round_by_round() -> None:
     chain = NormalizerChain.from_config(Config())
     steps = normalizer_steps(chain, "HTTP://A.org/b/../c;jsessionid=0123456789#x", 3)
     assert [(step.round, step.plugin, step.changed) for step in steps] == [
@@ -74,7 +74,7 @@ def test_a_text_that_is_no_url_ends_the_steps() -> None:
     assert normal_form("mailto:a@b.org", normalizer_steps(chain, "mailto:a@b.org", 3)) is None
 
 
-def test_a_normalizer_that_raises_is_told_and_changes_nothing() -> None:
+def test_a_normalizer_that_raises_is_shown_and_changes_nothing() -> None:
     chain = NormalizerChain(
         resolve("urlnormalizer", [f"{HERE}:Broken", "basic"]), Config(), Scope.DEFAULT
     )

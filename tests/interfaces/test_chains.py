@@ -257,7 +257,7 @@ def test_chains_travel_with_their_rule_files() -> None:
     assert accept.rejection("a?b") is None
 
 
-def test_a_bad_rule_or_plugin_is_told_when_the_chain_is_made() -> None:
+def test_a_bad_rule_or_plugin_is_reported_when_the_chain_is_made() -> None:
     bad = Config.of({"urlfilter.order": [REGEX_FILTER], "urlfilter.regex.rules": "x"})
     with pytest.raises(ConfigError, match="urlfilter.regex.rules:1"):
         FilterChain.from_config(bad)
@@ -265,7 +265,7 @@ def test_a_bad_rule_or_plugin_is_told_when_the_chain_is_made() -> None:
         NormalizerChain.from_config(Config.of({"urlnormalizer.order": ["nonesuch"]}))
 
 
-def test_describe_tells_order_and_origin() -> None:
+def test_describe_shows_order_and_origin() -> None:
     config = Config.of({**DEFAULTS, "urlnormalizer.order.linkdb": [BASIC]})
     found = [
         (each.interface, each.scope, each.position, each.name, each.property, each.origin)

@@ -108,9 +108,9 @@ def test_an_installed_name_loads_its_class() -> None:
 
 
 def test_a_typo_names_the_nearest_and_where_it_was_set() -> None:
-    with pytest.raises(PluginError) as told:
+    with pytest.raises(PluginError) as raised:
         resolve("scoring", ["opci"])
-    assert str(told.value) == (
+    assert str(raised.value) == (
         "no scoring plugin is called 'opci' (did you mean 'opic'?); set in scoring.filter.order"
     )
     with pytest.raises(PluginError, match=r"called 'x' \(there is ignoreexempt\); set in"):
@@ -118,7 +118,7 @@ def test_a_typo_names_the_nearest_and_where_it_was_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "expected"),
     [
         ("no.such.module:Attr", "No module named"),
         (f"{HERE}:Missing", "has no attribute 'Missing'"),
@@ -127,12 +127,12 @@ def test_a_typo_names_the_nearest_and_where_it_was_set() -> None:
         (".relative:Attr", "cannot be loaded"),
     ],
 )
-def test_what_cannot_be_loaded_is_one_line(target: str, told: str) -> None:
+def test_what_cannot_be_loaded_is_one_line(target: str, expected: str) -> None:
     (plugin,) = resolve("scoring", [target])
     with pytest.raises(PluginError) as error:
         plugin.build(Config.of())
     line = str(error.value)
-    assert told in line
+    assert expected in line
     assert f"scoring plugin {target!r} cannot be loaded from {target}" in line
     assert "\n" not in line
 
@@ -144,18 +144,18 @@ def test_what_cannot_be_loaded_is_one_line(target: str, told: str) -> None:
 def test_a_broken_module_is_one_line(module_folder: Path, source: str) -> None:
     (module_folder / "broken_plugin.py").write_text(source)
     (plugin,) = resolve("scoring", ["broken_plugin:Scoring"])
-    with pytest.raises(PluginError, match=r"cannot be loaded from broken_plugin:Scoring") as told:
+    with pytest.raises(PluginError, match=r"cannot be loaded from broken_plugin:Scoring") as raised:
         plugin.load()
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("attribute", "told"),
+    ("attribute", "expected"),
     [("Faulty", "KeyError: 'first line"), ("not_callable", "TypeError: 'int' object")],
 )
-def test_what_cannot_be_built_is_one_line(attribute: str, told: str) -> None:
+def test_what_cannot_be_built_is_one_line(attribute: str, expected: str) -> None:
     (plugin,) = resolve("scoring", [f"{HERE}:{attribute}"])
-    with pytest.raises(PluginError, match=f"cannot be built: {told}") as error:
+    with pytest.raises(PluginError, match=f"cannot be built: {expected}") as error:
         plugin.build(Config.of())
     assert "\n" not in str(error.value)
 

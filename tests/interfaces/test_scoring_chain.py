@@ -178,7 +178,7 @@ def test_a_chain_travels_by_name() -> None:
     assert "_filters" not in there.__getstate__()
 
 
-def test_what_cannot_be_built_is_told_on_the_driver() -> None:
+def test_what_cannot_be_built_is_reported_on_the_driver() -> None:
     with pytest.raises(PluginError, match="did you mean 'opic'"):
         ScoringChain.from_config(Config.of({"scoring.filter.order": ["opik"]}))
     with pytest.raises(PluginError, match="cannot be loaded"):

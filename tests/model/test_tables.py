@@ -30,8 +30,8 @@ def test_schema_and_ddl_say_the_same_of_each_column(table: Table) -> None:
     ddl = table.spark_ddl.replace("MAP<STRING, STRING>", "MAP<STRING; STRING>").split(", ")
     assert table.names == table.schema.names
     assert len(ddl) == len(table.columns)
-    for said, field, column in zip(ddl, table.schema, table.columns, strict=True):
-        name, _, rest = said.replace(";", ",").partition(" ")
+    for line, field, column in zip(ddl, table.schema, table.columns, strict=True):
+        name, _, rest = line.replace(";", ",").partition(" ")
         assert name == field.name == column.name
         assert rest.removesuffix(" NOT NULL") == arrow[field.type]
         assert rest.endswith(" NOT NULL") == (not field.nullable) == column.required

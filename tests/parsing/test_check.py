@@ -91,7 +91,7 @@ def _content(body: bytes, content_type: str = "text/plain", **more: Any) -> Cont
     return Content(PAGE, body, content_type, 200, 1, status=int(Status.FETCH_SUCCESS), **more)
 
 
-def test_a_page_is_parsed_and_its_links_are_told() -> None:
+def test_a_page_is_parsed_and_its_links_are_shown() -> None:
     with ParseChecker(Config.of(PLAIN)) as checker:
         checked = checker.check(_content(b"see http://b.org/x and http://b.org/x.gif"))
         (document,) = checked.documents
@@ -139,7 +139,7 @@ class Dying(Parser):
         return None
 
 
-def test_a_parser_that_dies_is_told() -> None:
+def test_a_parser_that_dies_is_reported() -> None:
     dying = "tests.parsing.test_check:Dying"
     with ParseChecker(Config.of({**PLAIN, "plugin.parser": [dying]})) as checker:
         (document,) = checker.check(_content(b"x")).documents

@@ -15,7 +15,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Whenever the package's own file is unpacked from now on."""
+    """A list that grows whenever the package's own file is unpacked."""
     from py3langid.langid import LanguageIdentifier
 
     unpack, seen = LanguageIdentifier.from_model_file, list[str]()

@@ -54,7 +54,7 @@ def test_what_is_not_whole_is_recorded_and_parsed_only_if_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "status", "message"),
+    ("instruction", "status", "message"),
     [
         ("do raise value", "failed_exception", "ValueError: value then"),
         ("do raise exit", "failed_exception", "SystemExit: exit then"),
@@ -63,8 +63,10 @@ def test_what_is_not_whole_is_recorded_and_parsed_only_if_wanted() -> None:
         ("fail failed_invalid_format no such thing", "failed_invalid_format", "no such thing"),
     ],
 )
-def test_a_page_that_cannot_be_parsed_is_recorded(deed: str, status: str, message: str) -> None:
-    batch = parsed("title T", "link http://b.org/", deed)
+def test_a_page_that_cannot_be_parsed_is_recorded(
+    instruction: str, status: str, message: str
+) -> None:
+    batch = parsed("title T", "link http://b.org/", instruction)
     row = only_row(batch)
     assert row["status"] == status
     assert row["message"].startswith(message)
@@ -195,8 +197,10 @@ def test_texts_need_not_be_stored() -> None:
 
 def test_a_batch_is_as_its_pages_one_by_one() -> None:
     pages = [
-        content(f"http://h{n % 3}.org/{n}", f"title {n}", f"links {n} http://x.org/{n}/", deed)
-        for n, deed in enumerate(["", "do raise value", "robots noindex", "text a", ""] * 3)
+        content(
+            f"http://h{n % 3}.org/{n}", f"title {n}", f"links {n} http://x.org/{n}/", instruction
+        )
+        for n, instruction in enumerate(["", "do raise value", "robots noindex", "text a", ""] * 3)
     ]
     made = plan()
     together = parse_batch(made, pages)

@@ -100,8 +100,8 @@ def test_a_file_says_which_parser_reads_a_type() -> None:
     made = settings(plugin__parser=[line, other])
     plain = ParsePlan.from_config(Config.of(made, files))
     assert only_row(parse_batch(plain, [content(URL, "title T")]))["title"] == "any text"
-    for text, said in (("text/plain", "which parsers"), ("* nobody", "'nobody' is not among")):
-        with pytest.raises(ConfigError, match=f"parse-plugins.txt:1: .*{said}"):
+    for text, message in (("text/plain", "which parsers"), ("* nobody", "'nobody' is not among")):
+        with pytest.raises(ConfigError, match=f"parse-plugins.txt:1: .*{message}"):
             ParsePlan.from_config(Config.of(made, {"parse-plugins.txt": text}))
 
 
@@ -182,7 +182,7 @@ def test_a_plan_travels() -> None:
     assert there.crawl_parse.equals(here.crawl_parse)
 
 
-def test_what_cannot_be_is_told_when_the_plan_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_is_reported_when_the_plan_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PluginError, match="no signature plugin is called 'md6'"):
         plan(db__signature__class="md6")
     with pytest.raises(ConfigError, match="no charset"):

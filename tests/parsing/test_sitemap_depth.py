@@ -60,6 +60,6 @@ def test_an_index_that_is_too_deep_leads_nowhere_and_is_counted() -> None:
     assert len(links) == 1
 
 
-@pytest.mark.parametrize("told", ["", "-1", "x", "²", "9999999999", "1.5"])
-def test_what_is_no_depth_is_none(told: str) -> None:
-    assert depth_of({SITEMAP_DEPTH_KEY: told}) == 0
+@pytest.mark.parametrize("value", ["", "-1", "x", "²", "9999999999", "1.5"])
+def test_what_is_no_depth_is_none(value: str) -> None:
+    assert depth_of({SITEMAP_DEPTH_KEY: value}) == 0

@@ -61,10 +61,10 @@ def test_every_wicked_page_is_parsed_or_recorded() -> None:
         batch = sandbox.parse(_pages())
     rows = {row["url"].rpartition("/")[2]: row for row in batch.parse_data.to_pylist()}
     assert list(rows) == list(PAGES)
-    told = {name: row["status"] for name, row in rows.items()}
-    for name, status in told.items():
+    statuses = {name: row["status"] for name, row in rows.items()}
+    for name, status in statuses.items():
         assert status.startswith(("success", "failed_")), name
-    assert "failed_crashed" not in told.values(), told
+    assert "failed_crashed" not in statuses.values(), statuses
     # what a browser shows without complaint is parsed
     for name in (
         "links",
@@ -76,6 +76,6 @@ def test_every_wicked_page_is_parsed_or_recorded() -> None:
         "random",
         "empty",
     ):
-        assert told[name] == "success", (name, rows[name]["message"])
+        assert statuses[name] == "success", (name, rows[name]["message"])
     assert len(rows["links"]["outlinks"]) == 100
     assert batch.counters["pages"] == len(PAGES)

@@ -1,4 +1,4 @@
-"""A synthetic web and what a crawl of it on a disk comes to, for crawls elsewhere."""
+"""A synthetic web and what a crawl of it on a local disk gives, for crawls on other stores."""
 
 from __future__ import annotations
 

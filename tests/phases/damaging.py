@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[0-9a-f]{8}|[0-9]+")
 
 
 def config_of(web: Web) -> Config:
-    """Nothing is forgotten, so that whatever is missing was deleted without a right."""
+    """A configuration that keeps all snapshots, so that a missing file was deleted by mistake."""
     return web_config(
         web,
         fetcher__server__delay=0,
@@ -39,7 +39,7 @@ def config_of(web: Web) -> Config:
 
 
 def commands(config: Config, seeds: str) -> dict[str, Callable[[CrawlDir], object]]:
-    """What writes, by name."""
+    """The commands that write, by name."""
     clock = SystemClock()
 
     def generated(directory: CrawlDir) -> object:
@@ -75,7 +75,7 @@ def make_crawl(address: str, config: Config, seeds: str) -> CrawlDir:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One thing done to one file."""
+    """One kind of damage to one file."""
 
     path: str
     kind: str

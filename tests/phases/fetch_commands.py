@@ -59,7 +59,7 @@ class Command:
         self.out = self.err = ""
 
     def wait_for(self, reached: Callable[[], bool]) -> None:
-        """Until it is so far; fails where the command ends before."""
+        """Waits until the condition holds; fails if the command ends before."""
         limit = time.monotonic() + PATIENCE_S
         while not reached():
             assert self._process.poll() is None, self._process.communicate()[1]
@@ -92,14 +92,14 @@ class Command:
         os.killpg(self.pid, signal.SIGKILL)
 
     def interrupt_group(self) -> None:
-        """What a terminal does at Ctrl-C."""
+        """Interrupts the whole process group, as a terminal does at Ctrl-C."""
         os.killpg(self.pid, signal.SIGINT)
 
     def terminate(self) -> None:
         os.kill(self.pid, signal.SIGTERM)
 
     def end(self) -> int:
-        """Waits for its end; its exit code."""
+        """Waits for its end and returns its exit code."""
         self.out, self.err = self._process.communicate(timeout=PATIENCE_S)
         return self._process.returncode
 

@@ -55,7 +55,7 @@ def fetch_at_full_speed(address: str, settings: Settings) -> None:
 
 
 class LaterClock(SystemClock):
-    """An hour on: whoever died is long gone, and its servers have had their pause."""
+    """An hour on: a task that died is long gone, and its servers have had their pause."""
 
     def now_ms(self) -> int:
         return super().now_ms() + 3_600_000

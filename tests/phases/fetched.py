@@ -72,7 +72,7 @@ def parse_rows(segment: Segment, table: str) -> list[dict[str, Any]]:
     return sorted(rows, key=str)
 
 
-def told_to_crawldb(segment: Segment) -> list[tuple[str, CrawlDatum]]:
+def rows_for_crawldb(segment: Segment) -> list[tuple[str, CrawlDatum]]:
     """The records of crawl_parse, sorted."""
     records: list[tuple[str, CrawlDatum]] = []
     for file in segment.require(PARSE).files:

@@ -52,7 +52,7 @@ _COMMAND_S = (4.0, 14.0)
 """A JVM takes some seconds to start."""
 
 WRITE, MOMENT, WORKER, JVM, DRIVER, GROUP = "write", "moment", "worker", "jvm", "driver", "group"
-_TOLD: dict[int, tuple[Status, ...]] = {
+_EXPECTED_STATUSES: dict[int, tuple[Status, ...]] = {
     200: (Status.DB_FETCHED, Status.DB_NOTMODIFIED),
     **dict.fromkeys((301, 308), (Status.DB_REDIR_PERM,)),
     **dict.fromkeys((302, 303, 307), (Status.DB_REDIR_TEMP,)),
@@ -194,7 +194,7 @@ def _audit(tally: Tally, directory: CrawlDir, server: WebServer, kills: int) -> 
     known = records_of(directory)
     codes = reachable(server.web, AGENT).codes
     for url, code in codes.items():
-        if url not in known or known[url].status not in _TOLD[code]:
+        if url not in known or known[url].status not in _EXPECTED_STATUSES[code]:
             tally.lost.append(f"{url}: {code}, {known[url].status.label if url in known else '-'}")
     tally.doubled += [f"CrawlDb: {url}" for url in known.keys() - codes.keys()]
     answers = 0

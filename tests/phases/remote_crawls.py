@@ -1,4 +1,4 @@
-"""Whole crawls on a store behind a line end as they do on a disk, whatever happens to either."""
+"""Whole crawls on a remote store end as on a disk, whatever happens to it or its connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
 from tests.phases.round_jobs import HoursLater, rounds_by
-from tests.phases.round_loops import SetClock, turn
+from tests.phases.round_loops import SetClock, run_rounds
 from tests.phases.test_rounds import parses_of, timeless
 from tests.phases.test_rounds_kill import assert_each_page_once
 from tests.phases.test_rounds_kill import timeless as without_times
@@ -37,8 +37,8 @@ State = tuple[dict[str, CrawlDatum], dict[str, dict[str, object]]]
 
 LIFE = """
 import base64, pickle, sys
-from tests.phases.round_jobs import run_rounds
-run_rounds(*pickle.loads(base64.b64decode(sys.argv[1])))
+from tests.phases.round_jobs import run_all_rounds
+run_all_rounds(*pickle.loads(base64.b64decode(sys.argv[1])))
 """
 
 
@@ -55,10 +55,10 @@ def crawled(address: str, seeds: str, web: Web) -> CrawlDir:
     clock = SetClock(NOW)
     for number in range(2):
         clock.set(NOW + number * DAY)
-        walked = turn(
+        result = run_rounds(
             directory, config, clock, LoopOptions(1), seeds=(seeds,) if number == 0 else (), parts=2
         )
-        assert len(walked.rounds) == 1
+        assert len(result.rounds) == 1
     return directory
 
 
@@ -79,11 +79,11 @@ class Line(Protocol):
         """Whether they were many, and of all kinds."""
 
     def calm(self) -> None:
-        """No more of it."""
+        """Ends the trouble: no message gets lost any more."""
 
     def kill(self, pid: int, death: int) -> None:
-        """Kills that process after a while with a message on its way, which arrives or does
-        not: a matter of the number of its death."""
+        """Kills that process after a while with a message on its way; the number of its death
+        decides whether that arrives."""
 
     def unfinished(self, crawl: CrawlDir) -> list[str]:
         """What the store itself knows of uploads that have not ended."""
@@ -147,10 +147,10 @@ class RemoteCrawlsContract:
         life = subprocess.Popen([sys.executable, "-c", LIFE, given], stderr=subprocess.PIPE)
         line.kill(life.pid, deaths)
         try:
-            _, told = life.communicate(timeout=self.patience_s)
+            _, errors = life.communicate(timeout=self.patience_s)
         finally:
             line.calm()
             life.kill()
             life.wait()
-        assert life.returncode in (0, -signal.SIGKILL), told.decode()
+        assert life.returncode in (0, -signal.SIGKILL), errors.decode()
         return life.returncode != 0

@@ -7,12 +7,12 @@ from crawl.rounds import UNBOUNDED, LoopOptions
 from crawl.rounds.results import LoopResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
-from tests.phases.round_loops import turn
+from tests.phases.round_loops import run_rounds
 from tests.phases.webs import web_config
 
 
 class HoursLater(SystemClock):
-    """So much on that whoever died is long gone, and its servers have had their pause."""
+    """So much later that a process that died is long gone, and its servers have had their pause."""
 
     def __init__(self, hours: int) -> None:
         self._ms = hours * 3_600_000
@@ -21,7 +21,7 @@ class HoursLater(SystemClock):
         return super().now_ms() + self._ms
 
 
-def run_rounds(hours: int, address: str, seeds: str, settings: Settings) -> None:
+def run_all_rounds(hours: int, address: str, seeds: str, settings: Settings) -> None:
     rounds_by(HoursLater(hours), address, seeds, settings)
 
 
@@ -41,7 +41,7 @@ def run_following_rounds(
     )
     clock = HoursLater(hours)
     loop = LoopOptions(UNBOUNDED)
-    turn(CrawlDir(address), config, clock, loop, seeds=(seeds,), parts=2, top_n=12)
+    run_rounds(CrawlDir(address), config, clock, loop, seeds=(seeds,), parts=2, top_n=12)
 
 
 def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> LoopResult:
@@ -55,7 +55,7 @@ def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> Loo
         fetcher__journal__seconds=0 if directory.folder.is_local() else 0.001,
         crawldb__buckets=2,
     )
-    return turn(
+    return run_rounds(
         directory,
         config,
         clock,

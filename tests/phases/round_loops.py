@@ -15,7 +15,7 @@ from crawl.storage.crawl_dir import CrawlDir
 
 
 class SetClock(SystemClock):
-    """Stands at one moment for whoever asks for the date, and runs for whoever waits."""
+    """A clock whose date stands still, and whose monotonic time runs, so that waits end."""
 
     def __init__(self, now_ms: int) -> None:
         self._now_ms = now_ms
@@ -29,7 +29,7 @@ class SetClock(SystemClock):
 
 @dataclass
 class Diary:
-    """An observer that remembers."""
+    """An observer that records steps, rounds, remarks and waits."""
 
     steps: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     rounds: list[RoundResult] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Diary:
         self.waited.append(seconds)
 
 
-def turn(
+def run_rounds(
     directory: CrawlDir,
     config: Config,
     clock: Clock,
@@ -65,8 +65,8 @@ def turn(
     diary: Diary | None = None,
     threads: int = 2,
 ) -> LoopResult:
-    """Rounds of all phases."""
-    walk = RoundLoop(
+    """Runs rounds of all phases in this process."""
+    round_loop = RoundLoop(
         InProcess(threads),
         directory,
         config,
@@ -82,4 +82,4 @@ def turn(
         resolver=lambda host: None,
         sleep=lambda seconds: None,
     )
-    return walk.run(seeds)
+    return round_loop.run(seeds)

@@ -62,7 +62,7 @@ class Model:
     def due(self, now: int) -> list[str]:
         return [url for url, record in self.records.items() if record.fetch_time <= now]
 
-    def turn(self, now: int, visit: Visit) -> dict[str, Answer]:
+    def run_round(self, now: int, visit: Visit) -> dict[str, Answer]:
         """One round, all of whose steps happen at one moment; what was visited."""
         visits = {url: visit(url, self.records[url]) for url in self.due(now)}
         answers = {url: answer for url, answer in visits.items() if answer is not None}

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow(seconds=60)
 
 PARTS = ("crawl_generate", "crawl_fetch", "content")
 NO_STATE = ("OWNER.json", "/progress/", "report.json")
-"""Files whose loss changes no state; of reports a check tells all the same."""
+"""Files whose loss changes no state; a check names damaged reports all the same."""
 
 
 class Shop:
@@ -128,7 +128,7 @@ def read_damaged(shop: Shop, crawl: Caller, place: Path) -> None:
             assert shop.answers[key].code == 0
         answer, expected = crawl(command, place, *options), shop.answers[key]
         if answer.code == 0:
-            if command != "explain":  # which tells the time
+            if command != "explain":  # which prints the time
                 assert answer.out.replace(str(place), str(shop.root)) == expected.out, key
         else:
             assert answer.code == 2, (key, answer)
@@ -154,8 +154,8 @@ def find_and_repair(shop: Shop, directory: CrawlDir, damage: Damage) -> None:
 
 
 def is_harmless(damage: Damage) -> bool:
-    """Beside what is no state: marks of a fetch that is complete, and its end, which whoever
-    goes on says again; and a lost report, of which nobody knows that there was one."""
+    """Whether it changes no state: also marks of a complete fetch, and its end, which the next
+    run writes again; and a lost report, since nothing says that there was one."""
     return any(part in damage.path for part in (*NO_STATE, "/chunks/"))
 
 

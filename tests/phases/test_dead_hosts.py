@@ -24,9 +24,9 @@ from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from tests.phases.made import DAY, NOW, datum, make_crawldb, make_segment, records_of, urls_of
-from tests.phases.round_loops import Diary, SetClock, turn
+from tests.phases.round_loops import Diary, SetClock, run_rounds
 from tests.phases.scripted_web import PLAYED, Scene, Script, ScriptedProtocol
-from tests.phases.troubled import MINUTE, tell_troubles, trouble, update
+from tests.phases.troubled import MINUTE, trouble, update, write_troubles
 
 DEAD = [f"http://dead{n % 3}.org/{n}" for n in range(30)]
 LIVE = [f"http://live{n}.org/" for n in range(4)]
@@ -57,7 +57,7 @@ def directory(tmp_path: Path) -> CrawlDir:
 
 @pytest.fixture
 def troubled(directory: CrawlDir) -> CrawlDir:
-    tell_troubles(directory, "20270101000000", [trouble(f"dead{n}.org") for n in range(3)])
+    write_troubles(directory, "20270101000000", [trouble(f"dead{n}.org") for n in range(3)])
     assert update(directory)["hosts_put_off"] == 3
     return directory
 
@@ -84,7 +84,7 @@ def test_nothing_is_left_out_where_that_is_asked_for(troubled: CrawlDir) -> None
 
 
 def test_a_second_round_in_vain_doubles_the_wait_and_an_answer_ends_it(troubled: CrawlDir) -> None:
-    tell_troubles(
+    write_troubles(
         troubled,
         "20270102000000",
         [trouble("dead0.org", NOW + DAY), trouble("dead1.org", NOW + DAY)],
@@ -111,7 +111,7 @@ def test_several_segments_at_once_are_the_same_as_one_after_the_other(tmp_path: 
         names = [f"2027010{day}000000" for day in (1, 2, 3)]
         for day, name in enumerate(names):
             hosts = ["dead0.org", "dead1.org"] if day != 1 else ["dead0.org"]
-            tell_troubles(
+            write_troubles(
                 directory,
                 name,
                 [trouble(host, NOW + day * DAY) for host in hosts],
@@ -274,22 +274,22 @@ def test_all_live_urls_are_fetched_and_the_crawl_ends(tmp_path: Path) -> None:
     clock = SetClock(NOW)
     config = half_dead(tmp_path, clock)
     directory, diary = CrawlDir(str(tmp_path / "crawl")), Diary()
-    walked = turn(
+    result = run_rounds(
         directory, config, clock, LoopOptions(UNBOUNDED),
         seeds=(seeds(tmp_path, 12),), top_n=10, diary=diary,
     )  # fmt: skip
-    assert walked.ending is StopReason.NOTHING_DUE
+    assert result.ending is StopReason.NOTHING_DUE
     found = records_of(directory)
     live = {url: record for url, record in found.items() if "live" in url}
     fetched = [url for url, record in live.items() if record.status is Status.DB_FETCHED]
     assert len(fetched) == 45
-    assert walked.hosts_waiting == 12
-    asked = sum(bool(done.left_for_later) and not done.fetched for done in walked.rounds)
+    assert result.hosts_waiting == 12
+    asked = sum(bool(done.left_for_later) and not done.fetched for done in result.rounds)
     assert asked <= 12, "a host that answers nothing has at most one round of its own"
 
 
 class SilentWeb(HalfDeadWeb):
-    """Of hosts that hang nothing is heard until the test is over."""
+    """A web whose hanging hosts answer nothing until the test is over."""
 
     over = Event()
 
@@ -306,11 +306,11 @@ def test_hosts_that_say_nothing_are_put_off_and_the_crawl_ends(tmp_path: Path) -
     directory = CrawlDir(str(tmp_path / "crawl"))
     given = (seeds(tmp_path, 6),)
     try:
-        walked = turn(directory, config, clock, LoopOptions(UNBOUNDED), seeds=given, top_n=10)
+        result = run_rounds(directory, config, clock, LoopOptions(UNBOUNDED), seeds=given, top_n=10)
     finally:
         SilentWeb.over.set()
-    assert walked.ending is StopReason.NOTHING_DUE
-    assert walked.hosts_waiting == 6
+    assert result.ending is StopReason.NOTHING_DUE
+    assert result.hosts_waiting == 6
     silent = {host: state for host, state in states(directory).items() if "hangs" in host}
     assert [state.reason for state in silent.values()] == [UNANSWERED] * 2
     assert {state.wait_until - state.last for state in silent.values()} == {5 * MINUTE}
@@ -332,7 +332,7 @@ def test_waiting_ends_with_the_first_host_that_may_be_asked(tmp_path: Path) -> N
     pauses = {"http.robots.503.defer.visits.delay": 2000, "fetcher.tail.wait": 0}
     config = half_dead(tmp_path, clock).with_values(pauses)
     directory = CrawlDir(str(tmp_path / "crawl"))
-    turn(directory, config, clock, LoopOptions(UNBOUNDED), seeds=(seeds(tmp_path, 1),))
+    run_rounds(directory, config, clock, LoopOptions(UNBOUNDED), seeds=(seeds(tmp_path, 1),))
     clock.set(NOW + 1000)
 
     class Later(Diary):
@@ -341,7 +341,7 @@ def test_waiting_ends_with_the_first_host_that_may_be_asked(tmp_path: Path) -> N
             clock.set(clock.now_ms() + round(seconds * 1000))
 
     later = Later()
-    turn(directory, config, clock, LoopOptions(2, wait_s=3600.0), diary=later)
+    run_rounds(directory, config, clock, LoopOptions(2, wait_s=3600.0), diary=later)
     assert later.waited == [pytest.approx(1, abs=0.5)]
     assert later.names == ["generate", "generate", "fetch", "parse", "updatedb"]
     assert states(directory)["refuses0.test"].failures == 2

@@ -152,7 +152,9 @@ def test_the_time_limit_ends_the_fetch_and_leaves_the_rest_due(
     assert done.report.counters["handed_back.time_limit"] > 0
 
 
-def test_what_is_wrong_is_told_before_anything_is_sent(tmp_path: Path, server: WebServer) -> None:
+def test_what_is_wrong_is_reported_before_anything_is_sent(
+    tmp_path: Path, server: WebServer
+) -> None:
     with pytest.raises(ConfigError, match=r"-D http\.agent\.name=mybot"):
         fetch.check(Config())
     directory, name = listed(str(tmp_path / "c"), ["http://a.org/"])

@@ -46,21 +46,21 @@ def test_kill_9_of_a_worker_the_jvm_the_driver_and_all(tmp_path: Path, server: W
     conf = write_conf(tmp_path / "conf", server)
     line = ("fetch", directory.address, "--conf", conf, "--master", "local[2]")
 
-    def killed_after(pages: int, whom: str) -> None:
+    def killed_after(pages: int, target: str) -> None:
         asked, again = pages_asked(server), repeated(server)
         command = Command(*line)
         command.wait_for(lambda: pages_asked(server) >= asked + pages)
         workers = command.workers
         assert len(workers) >= 2
-        if whom == "jvm":
+        if target == "jvm":
             command.kill(command.jvm)
-        elif whom == "driver":
+        elif target == "driver":
             command.kill(command.pid)
         else:
             command.kill_group()
         code = command.end()
         assert code != 0
-        if whom == "jvm":
+        if target == "jvm":
             assert code == 2, command.err
             assert "Traceback" not in command.err
         assert segment.manifest(FETCH) is None
@@ -111,9 +111,9 @@ def test_signals_end_it_in_good_order_and_it_goes_on(
         return row
 
     command = in_the_middle()
-    told = status()
-    assert str(told["state"]).startswith("fetch on ")
-    assert f"of {len(urls):,} URLs" in str(told["progress"])
+    status_row = status()
+    assert str(status_row["state"]).startswith("fetch on ")
+    assert f"of {len(urls):,} URLs" in str(status_row["progress"])
     command.interrupt_group()
     assert command.end() == 130, command.err
     assert "stopping gracefully; interrupt again to stop at once" in command.err

@@ -36,7 +36,7 @@ LINKS = Settings.plain(SITES, 40, odd=0.3, kinds=(PageKind.MOVED,), fanout=3, li
 
 
 def outcome(directory: CrawlDir, name: str) -> dict[Status, set[str]]:
-    """What the segment tells of which URLs: a page once, whatever it led to at all."""
+    """What the segment says of which URLs: a page once, whatever it led to at all."""
     rows = fetched(directory, name)
     pages = Counter(url for url, datum in rows if datum.status is not Status.LINKED)
     assert set(pages.values()) == {1}
@@ -130,10 +130,10 @@ def test_redirects_killed_with_driver_jvm_and_workers(tmp_path: Path) -> None:
             command.wait_for(lambda: pages_asked(server) >= asked + pages)
             return command
 
-        for whom in ("driver", "jvm"):
+        for victim in ("driver", "jvm"):
             command = under_way(12)
             workers = command.workers
-            command.kill(command.pid if whom == "driver" else command.jvm)
+            command.kill(command.pid if victim == "driver" else command.jvm)
             assert command.end() != 0
             limit = time.monotonic() + 60
             while not gone(workers):  # they ask on until they notice

@@ -33,8 +33,8 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import fetch
 from crawl.storage.crawl_dir import CrawlDir
-told = json.loads(sys.argv[2])
-config = Config.of(told["values"], told["files"])
+settings = json.loads(sys.argv[2])
+config = Config.of(settings["values"], settings["files"])
 fetch.run(InProcess(), CrawlDir(sys.argv[1]), config, fetch.FetchOptions(), SystemClock())
 status = Path("/proc/self/status").read_text()
 print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
@@ -83,7 +83,7 @@ def test_every_wicked_page_has_a_record_and_honest_ones_are_fetched(
 def _fetch(address: str, plugin: str, server: WickedServer, urls: list[str]) -> int:
     """Fetches in a process of its own; its largest memory in kB."""
     names = {url.split("/")[2].partition(":")[0] for url in urls}
-    told = {
+    settings = {
         "values": {
             "http.agent.name": "testbot",
             "http.filter.ipaddress.allow.private": True,
@@ -100,7 +100,7 @@ def _fetch(address: str, plugin: str, server: WickedServer, urls: list[str]) -> 
         "files": {"hosts.txt": "".join(f"{server.resolve(host)} {host}\n" for host in names)},
     }
     done = subprocess.run(
-        [sys.executable, "-c", FETCH, address, json.dumps(told)],
+        [sys.executable, "-c", FETCH, address, json.dumps(settings)],
         capture_output=True,
         text=True,
         timeout=240,
@@ -120,10 +120,10 @@ def _cuts(segment: Segment) -> dict[str, str]:
 
 
 def _ends_so(row: CrawlDatum, cut: str, ends: tuple[FetchEnd, ...]) -> bool:
-    said = row.metadata[PROTOCOL_STATUS_KEY]
+    status = row.metadata[PROTOCOL_STATUS_KEY]
     for end in ends:
         if isinstance(end, FailureKind):
-            is_so = f"({end.value}" in said
+            is_so = f"({end.value}" in status
         elif isinstance(end, Truncation):
             is_so = cut == end.value
         else:
@@ -131,4 +131,4 @@ def _ends_so(row: CrawlDatum, cut: str, ends: tuple[FetchEnd, ...]) -> bool:
         if is_so:
             return True
     # libcurl refuses two different Locations as such
-    return f"({FailureKind.MALFORMED_RESPONSE.value}" in said and 302 in ends
+    return f"({FailureKind.MALFORMED_RESPONSE.value}" in status and 302 in ends

@@ -15,7 +15,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
 from tests.cli.calling import Caller
 from tests.phases.made import records_of
-from tests.phases.round_loops import Diary, turn
+from tests.phases.round_loops import Diary, run_rounds
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +67,7 @@ def crawl_all(
     listed = folder / "seeds.txt"
     listed.write_text("\n".join(seeds))
     directory = CrawlDir(str(folder / "crawl"))
-    turn(
+    run_rounds(
         directory, config, SystemClock(), LoopOptions(UNBOUNDED), seeds=(str(listed),), diary=diary
     )
     return directory, {url: datum.status for url, datum in records_of(directory).items()}
@@ -91,8 +91,8 @@ def test_a_folder_is_crawled_and_nothing_beside_it(
     for outside in (f"{root.parent.as_uri()}/{SECRET}", "file:///etc/passwd"):
         assert found[outside] is Status.DB_GONE
     crawl, url = Caller(capsys), f"{base}/page.html"
-    told = crawl("readdb", directory.address, "--url", url, "--json").json
-    assert told["statusName"] == "db_fetched"
+    record = crawl("readdb", directory.address, "--url", url, "--json").json
+    assert record["statusName"] == "db_fetched"
     explained = crawl("explain", directory.address, url, "-D", "urlfilter.order=length").out
     assert "db_fetched" in explained and "robots.txt" in explained
 

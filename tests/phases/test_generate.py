@@ -144,7 +144,7 @@ def test_partition_by_domain_and_by_address(address: str) -> None:
     assert "c.co.uk" in shared
 
 
-def test_giants_are_apart_and_the_makespan_is_told(address: str) -> None:
+def test_giants_are_apart_and_the_makespan_is_reported(address: str) -> None:
     giants = {f"http://giant{g}.org/p{n}": datum() for g in range(2) for n in range(100)}
     dwarfs = {f"http://dwarf{d}.org/p{n}": datum() for d in range(60) for n in range(2)}
     directory = make_crawldb(address, {**giants, **dwarfs}, buckets=8)
@@ -153,10 +153,10 @@ def test_giants_are_apart_and_the_makespan_is_told(address: str) -> None:
     parts = fetch_lists(directory, done.segments[0])
     for part in parts:
         assert len({host(url) for url, _ in part if "giant" in url}) == 1
-    (told,) = done.report.details["segments"]
-    assert told["predicted_makespan_s"] == 100 * 1 + 99 * 2
-    assert told["longest_chain"].startswith("giant")
-    assert [part["longest_chain_s"] for part in told["parts"]] == [298.0, 298.0]
+    (summary,) = done.report.details["segments"]
+    assert summary["predicted_makespan_s"] == 100 * 1 + 99 * 2
+    assert summary["longest_chain"].startswith("giant")
+    assert [part["longest_chain_s"] for part in summary["parts"]] == [298.0, 298.0]
     on_disk = directory.segments.segment(done.segments[0]).report("crawl_generate")
     assert on_disk["details"]["segments"][0]["predicted_makespan_s"] == 298.0
 
@@ -166,9 +166,9 @@ def test_a_hosts_own_delay_makes_its_chain_longer(address: str) -> None:
     fast = {f"http://fast.org/p{n}": datum() for n in range(5)}
     directory = make_crawldb(address, {**slow, **fast})
     done = run(directory, {"fetcher.server.delay": 1}, num_fetchers=1)
-    (told,) = done.report.details["segments"]
-    assert told["longest_chain"] == "slow.org"
-    assert told["longest_chain_s"] == 5 * 0.5 + 4 * 60
+    (summary,) = done.report.details["segments"]
+    assert summary["longest_chain"] == "slow.org"
+    assert summary["longest_chain_s"] == 5 * 0.5 + 4 * 60
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ class BrokenSchedule:
         return None
 
 
-def test_no_crawldb_and_no_such_plugin_are_told_at_once(address: str) -> None:
+def test_no_crawldb_and_no_such_plugin_are_reported_at_once(address: str) -> None:
     with pytest.raises(NoSnapshot, match=r"crawl inject .* SEEDS"):
         run(CrawlDir(address))
     with pytest.raises(PluginError, match="did you mean 'opic'"):
@@ -333,8 +333,8 @@ def test_no_crawldb_and_no_such_plugin_are_told_at_once(address: str) -> None:
 def test_the_report_is_json(address: str) -> None:
     directory = make_crawldb(address, {"http://a.org/": datum()})
     done = run(directory, top_n=5)
-    told = json.loads(done.report.as_json())
-    assert told["phase"] == "generate"
-    assert told["options"]["top_n"] == 5
-    assert told["counters"]["urls_generated"] == 1
-    assert set(told["durations_s"]) >= {"scan", "cut", "assign", "collect", "deal", "list"}
+    report = json.loads(done.report.as_json())
+    assert report["phase"] == "generate"
+    assert report["options"]["top_n"] == 5
+    assert report["counters"]["urls_generated"] == 1
+    assert set(report["durations_s"]) >= {"scan", "cut", "assign", "collect", "deal", "list"}

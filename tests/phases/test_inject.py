@@ -303,7 +303,7 @@ def test_folders_gzip_and_several_files(crawl: Crawl, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "expected"),
     [
         ((), "no seeds: {seeds}; nothing was injected"),
         (("# nothing", ""), "no seeds: {seeds}; nothing was injected"),
@@ -316,14 +316,14 @@ def test_folders_gzip_and_several_files(crawl: Crawl, tmp_path: Path) -> None:
     ],
 )
 def test_without_one_usable_seed_nothing_is_published(
-    crawl: Crawl, lines: tuple[str, ...], told: str
+    crawl: Crawl, lines: tuple[str, ...], expected: str
 ) -> None:
     def refused() -> str:
         with pytest.raises(NothingToDo) as caught:
             crawl.inject(*lines, files={"open.txt": "-gif\n+."})
         return str(caught.value)
 
-    assert refused() == told.format(seeds=crawl.folder / "seeds.txt")
+    assert refused() == expected.format(seeds=crawl.folder / "seeds.txt")
     assert crawl.directory.crawldb.current() is None
     crawl.inject("http://a.org/")
     refused()
@@ -361,7 +361,7 @@ def _damaged(path: Path) -> str:
     return str(path)
 
 
-def test_wrong_settings_are_told_before_anything_starts() -> None:
+def test_wrong_settings_are_reported_before_anything_starts() -> None:
     options = InjectOptions(("seeds",))
     with pytest.raises(PluginError, match="did you mean 'regex'"):
         inject.check(Config.of({"urlfilter.order": "regx"}), options)

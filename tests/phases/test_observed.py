@@ -79,7 +79,7 @@ def scrape(url: str) -> Scrape:
     }
 
 
-def told(seen: Scrape, name: str, **labels: str) -> float:
+def value_of(seen: Scrape, name: str, **labels: str) -> float:
     return seen[(name, frozenset({"crawl": "mycrawl", **labels}.items()))]
 
 
@@ -114,7 +114,7 @@ def test_a_fetch_is_scraped_while_it_runs(crawl: tuple[CrawlDir, str], server: W
     ]
     assert middle, "the figures move while the fetch runs"
     assert any(total(each, "nutria_fetch_queues") for each in middle)
-    assert any(told(each, "nutria_fetch_urls_left") < PAGES for each in middle)
+    assert any(value_of(each, "nutria_fetch_urls_left") < PAGES for each in middle)
     requests = [total(each, "nutria_fetch_requests_total") for each in at_work]
     assert requests == sorted(requests), "a counter never falls"
 
@@ -122,9 +122,9 @@ def test_a_fetch_is_scraped_while_it_runs(crawl: tuple[CrawlDir, str], server: W
     assert total(last, "nutria_fetch_bytes_total") == counters["bytes"]
     assert total(last, "nutria_fetch_robots_denied_total") == counters["robots_denied"] > 0
     for status in ("fetch_success", "fetch_gone", "fetch_redir_temp"):
-        assert told(last, "nutria_fetch_pages_total", status=status) == counters[status]
+        assert value_of(last, "nutria_fetch_pages_total", status=status) == counters[status]
     assert (
-        told(last, "nutria_fetch_answers_total", answer="http_200", protocol_status="success")
+        value_of(last, "nutria_fetch_answers_total", answer="http_200", protocol_status="success")
         == counters["answers.http_200"]
         > 0
     )
@@ -134,12 +134,12 @@ def test_a_fetch_is_scraped_while_it_runs(crawl: tuple[CrawlDir, str], server: W
     assert total(last, "nutria_fetch_handed_back_total") == sum(
         count for name, count in counters.items() if name.startswith("handed_back.")
     )
-    assert told(last, "nutria_fetch_urls_left") == 0
-    assert told(last, "nutria_fetch_threads_busy") == 0
-    assert told(last, "nutria_fetch_parts", state="ended") == 2
-    assert told(last, "nutria_phase_running", phase="fetch") == 0
-    assert told(last, "nutria_phase_runs_total", phase="fetch", outcome="success") == 1
-    finished = told(last, "nutria_phase_last_success_timestamp_seconds", phase="fetch")
+    assert value_of(last, "nutria_fetch_urls_left") == 0
+    assert value_of(last, "nutria_fetch_threads_busy") == 0
+    assert value_of(last, "nutria_fetch_parts", state="ended") == 2
+    assert value_of(last, "nutria_phase_running", phase="fetch") == 0
+    assert value_of(last, "nutria_phase_runs_total", phase="fetch", outcome="success") == 1
+    finished = value_of(last, "nutria_phase_last_success_timestamp_seconds", phase="fetch")
     assert finished * 1000 >= result.report.started_ms
     labels = {label for _, pairs in last for label, _ in pairs}
     assert labels <= {"crawl", "le", *(each for metric in metrics.ALL for each in metric.labels)}
@@ -161,7 +161,7 @@ def test_hosts_that_have_their_turn_at_the_end_are_counted_too(tmp_path: Path) -
         progress = progress_of(directory.segments.segment(name))
     assert counters["robots_elsewhere"] > 0
     assert (
-        told(last, "nutria_fetch_pages_total", status="fetch_success")
+        value_of(last, "nutria_fetch_pages_total", status="fetch_success")
         == (counters["fetch_success"])
     )
     assert total(last, "nutria_fetch_requests_total") == counters["requests"]
@@ -224,7 +224,7 @@ def value(meter: Meter | None, metric: metrics.Metric, **labels: str) -> float |
     return meter.value(metric, **labels)
 
 
-def test_a_round_tells_what_it_parsed_and_what_the_crawldb_holds(
+def test_a_round_reports_what_it_parsed_and_what_the_crawldb_holds(
     crawl: tuple[CrawlDir, str], server: WebServer, tmp_path: Path
 ) -> None:
     directory, name = crawl
@@ -259,7 +259,7 @@ def test_a_round_tells_what_it_parsed_and_what_the_crawldb_holds(
         assert value(meter, metrics.PHASE_EVENTS, phase="updatedb", event="urls_new") == new
 
 
-def test_how_a_phase_failed_is_told(crawl: tuple[CrawlDir, str], tmp_path: Path) -> None:
+def test_how_a_phase_failed_is_reported(crawl: tuple[CrawlDir, str], tmp_path: Path) -> None:
     directory, _ = crawl
     config = Config.of({"metrics.textfile": str(tmp_path / "node")})
 

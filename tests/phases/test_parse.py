@@ -27,7 +27,7 @@ from crawl.storage.segments import (
     PartManifest,
 )
 from tests.parsing.small_parsers import HERE, content, settings
-from tests.phases.fetched import NAME, fetched_segment, parse_rows, stray_files, told_to_crawldb
+from tests.phases.fetched import NAME, fetched_segment, parse_rows, rows_for_crawldb, stray_files
 from tests.phases.made import datum, make_crawldb
 
 
@@ -71,7 +71,7 @@ def test_a_segment_is_parsed_and_published(tmp_path: Path) -> None:
         f"T{number}" for number in (0, 3, 6, 1, 4, 7, 2, 5, 8)
     ]
     assert len(parse_rows(segment, PARSE_TEXT)) == 9
-    statuses = [record.status for _, record in told_to_crawldb(segment)]
+    statuses = [record.status for _, record in rows_for_crawldb(segment)]
     assert statuses.count(Status.LINKED) == 36
     assert statuses.count(Status.SIGNATURE) == 9
     assert segment.report(PARSE)["counters"]["outlinks_kept"] == 36
@@ -90,11 +90,11 @@ def test_rows_for_the_crawldb_lie_by_its_buckets(tmp_path: Path) -> None:
         for bucket in range(4)
         for url in strings(read_bucket(segment.part_folder(PARSE), file.path, bucket, 4)["url"])
     ]
-    assert sorted(found) == [url for url, _ in told_to_crawldb(segment)]
+    assert sorted(found) == [url for url, _ in rows_for_crawldb(segment)]
 
 
 def test_the_result_is_the_same_however_the_pages_are_split(tmp_path: Path) -> None:
-    told = []
+    results = []
     for split, threads in ((1, 1), (2, 1), (4, 3)):
         directory = CrawlDir(str(tmp_path / f"split-{split}"))
         all_pages = pages(12)
@@ -102,8 +102,8 @@ def test_the_result_is_the_same_however_the_pages_are_split(tmp_path: Path) -> N
         segment = fetched_segment(directory, files)
         done = run(directory, InProcess(threads))
         tables = [parse_rows(segment, table) for table in (PARSE, PARSE_DATA, PARSE_TEXT)]
-        told.append((tables, done.report.counters))
-    assert told[0] == told[1] == told[2]
+        results.append((tables, done.report.counters))
+    assert results[0] == results[1] == results[2]
 
 
 def test_what_is_parsed_is_not_parsed_again_unless_asked(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_segment_that_somebody_works_on_is_left_alone(tmp_path: Path) -> None:
     assert run(directory, force=True).report.counters["parse.success"] == 1
 
 
-def test_settings_that_cannot_be_are_told_before_anything_starts() -> None:
+def test_settings_that_cannot_be_are_reported_before_anything_starts() -> None:
     with pytest.raises(PluginError, match="no parser plugin is called 'htlm'"):
         parse.check(Config.of({"plugin.parser": ["htlm"]}))
     parse.check(Config.of(settings()))
@@ -201,8 +201,8 @@ def test_small_files_share_a_task_and_the_largest_task_is_first() -> None:
     mega = 1 << 20
     sizes = [1 * mega, 2 * mega, 3 * mega, 20 * mega, 4 * mega, 5 * mega]
     files = [PartFile(number, f"f{number}", 1, size) for number, size in enumerate(sizes)]
-    told = [[file.part for file in group] for group in grouped(files)]
-    assert told == [[3], [0, 1, 2], [5], [4]]
+    groups = [[file.part for file in group] for group in grouped(files)]
+    assert groups == [[3], [0, 1, 2], [5], [4]]
     assert grouped([]) == []
 
 
@@ -213,6 +213,6 @@ def test_a_parser_that_ends_its_process_costs_its_page_alone(tmp_path: Path) -> 
     done = run(directory, plugin__parser=[f"{HERE}:LineParser"])
     assert done.report.counters["parse.success"] == 8
     assert done.report.counters["parse.failed_crashed"] == 1
-    failed = [record for url, record in told_to_crawldb(segment) if url == "http://h9.org/bad"]
+    failed = [record for url, record in rows_for_crawldb(segment) if url == "http://h9.org/bad"]
     assert [record.status for record in failed] == [Status.PARSE_FAILED]
     assert failed[0].metadata["_parse_status_"] == "failed_crashed"

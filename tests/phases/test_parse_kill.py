@@ -10,7 +10,7 @@ import pytest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import PARSE_DATA, PARSED
 from tests.parsing.small_parsers import content
-from tests.phases.fetched import NAME, fetched_segment, parse_rows, stray_files, told_to_crawldb
+from tests.phases.fetched import NAME, fetched_segment, parse_rows, rows_for_crawldb, stray_files
 from tests.phases.killed import run_killed
 from tests.phases.parse_jobs import parse_again, parse_once, parse_with
 
@@ -38,7 +38,7 @@ def _links(directory: CrawlDir) -> int | None:
         return None
     assert set(parsed) == set(PARSED)
     (kept,) = {len(row["outlinks"]) for row in parse_rows(segment, PARSE_DATA)}
-    assert len(told_to_crawldb(segment)) == PAGES * (1 + kept)
+    assert len(rows_for_crawldb(segment)) == PAGES * (1 + kept)
     assert len(parse_rows(segment, "parse_text")) == PAGES
     return kept
 

@@ -94,7 +94,7 @@ def test_an_interrupted_fetch_keeps_its_list(directory: CrawlDir) -> None:
 
 
 def test_buckets_without_a_reservation_are_not_written_anew(directory: CrawlDir) -> None:
-    """Nothing is told of them, and none of their records is on the list."""
+    """No segment has news of them, and none of their records is on the list."""
     (name,) = generated(directory, top_n=1)
     (mine,) = urls_of(directory, [name])
     segment = directory.segments.segment(name)

@@ -18,7 +18,7 @@ from crawl.storage.parquet import open_table
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
 from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of
-from tests.phases.round_loops import Diary, SetClock, turn
+from tests.phases.round_loops import Diary, SetClock, run_rounds
 from tests.phases.round_model import DAY, ROBOTS_SAY_NO, Answer, Model, Record
 from tests.phases.webs import AGENT, web_config
 
@@ -61,13 +61,13 @@ def predicted(web: Web) -> Model:
     model = Model()
     model.inject(web.seeds(), NOW)
     for number in range(ROUNDS):
-        model.turn(NOW + number * DAY, lambda url, record: truth(web, url, record))
+        model.run_round(NOW + number * DAY, lambda url, record: truth(web, url, record))
     return model
 
 
 @dataclass(frozen=True)
 class Crawled:
-    """What rounds came to."""
+    """The state after the rounds."""
 
     records: dict[str, CrawlDatum]
     parses: dict[str, dict[str, Any]]
@@ -90,7 +90,7 @@ def crawled(
     clock = SetClock(NOW)
     for number in range(ROUNDS):
         clock.set(NOW + number * DAY)
-        walked = turn(
+        result = run_rounds(
             directory,
             config,
             clock,
@@ -99,7 +99,7 @@ def crawled(
             parts=parts,
             diary=diary,
         )
-        assert len(walked.rounds) == 1
+        assert len(result.rounds) == 1
     return Crawled(records_of(directory), parses_of(directory))
 
 

@@ -18,7 +18,7 @@ from crawl.synthetic.web import Settings, Web, running
 from tests.phases.fetch_commands import Command, assert_polite, pages_asked, write_conf
 from tests.phases.killed import run_killed
 from tests.phases.made import records_of, urls_of
-from tests.phases.round_jobs import HoursLater, rounds_by, run_rounds
+from tests.phases.round_jobs import HoursLater, rounds_by, run_all_rounds
 
 pytestmark = pytest.mark.slow(seconds=25)
 
@@ -28,7 +28,7 @@ they have nothing to do with the steps, death comes in the middle of any of them
 
 
 def timeless(records: dict[str, CrawlDatum]) -> dict[str, CrawlDatum]:
-    """Without what the clock says, and how long an answer took."""
+    """The records without times and response times."""
     return {
         url: replace(
             datum,
@@ -56,7 +56,7 @@ def test_rounds_killed_again_and_again(tmp_path: Path) -> None:
         for writes in LIVES:
             wreck = CrawlDir(str(tmp_path / f"killed-{writes}"))
             hours = 0
-            while run_killed(run_rounds, hours, wreck.address, str(seeds), settings, at=writes):
+            while run_killed(run_all_rounds, hours, wreck.address, str(seeds), settings, at=writes):
                 due = next_step(segment_states(wreck), build_round(RoundOptions()))
                 died_in[due.step.name] += 1
                 hours += 1
@@ -69,7 +69,7 @@ def test_rounds_killed_again_and_again(tmp_path: Path) -> None:
 def assert_each_page_once(directory: CrawlDir) -> None:
     names = [segment.name for segment in directory.segments.generated()]
     listed = Counter(urls_of(directory, names))
-    assert set(listed.values()) == {1}, "a page is selected once, whoever died"
+    assert set(listed.values()) == {1}, "a page is selected once, whichever process died"
 
 
 @pytest.mark.spark

@@ -15,7 +15,7 @@ from crawl.model.status import Status
 from crawl.rounds import LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.made import NOW, records_of
-from tests.phases.round_loops import SetClock, turn
+from tests.phases.round_loops import SetClock, run_rounds
 from tests.phases.round_model import DAY, Answer, Model, Record
 from tests.phases.scripted_web import PLAYED, Scene, Script, answers_unchanged
 from tests.phases.test_rounds import as_record
@@ -106,11 +106,11 @@ def test_two_years(tmp_path: Path) -> None:
     while day_of(now) <= YEARS:
         clock.set(now)
         before = len(played.asked)
-        answers = model.turn(now, seen.visit)
-        walked = turn(
+        answers = model.run_round(now, seen.visit)
+        result = run_rounds(
             directory, config, clock, LoopOptions(1), seeds=() if rounds else (str(seeds),), parts=1
         )
-        assert len(walked.rounds) == 1
+        assert len(result.rounds) == 1
         asked = {url: code for _, url, code in played.asked[before:]}
         assert asked == {url: answer.code for url, answer in answers.items()}
         found = records_of(directory)
@@ -124,11 +124,11 @@ def test_two_years(tmp_path: Path) -> None:
         rounds += 1
         soonest = min(record.fetch_time for record in model.records.values())
         now += max(1, -(-(soonest - now) // (STRIDE * DAY))) * STRIDE * DAY
-    tell(history)
+    assert_every_case_occurred(history)
 
 
-def tell(history: dict[str, list[Status]]) -> None:
-    """The script was worth playing: what it is there for did happen."""
+def assert_every_case_occurred(history: dict[str, list[Status]]) -> None:
+    """Asserts that every case for which the script exists did occur."""
     fetched, same = Status.DB_FETCHED, Status.DB_NOTMODIFIED
     gone, again = Status.DB_GONE, Status.DB_UNFETCHED
     for name in ("steady", "dated", "same"):

@@ -85,7 +85,7 @@ def test_a_rollback_makes_it_applicable_again(tmp_path: Path) -> None:
         transaction.roll_back(1)
     assert updatedb.applied(crawl.directory) == frozenset()
     assert crawl.update().snapshot.applied == {S1: 3}
-    # and whoever writes the CrawlDb afterwards hands it on
+    # and what writes the CrawlDb afterwards hands it on
     rebucket.run(InProcess(), crawl.directory, config, 8, clock)
     assert updatedb.applied(crawl.directory) == {S1}
 
@@ -186,9 +186,9 @@ def test_documents_inside_pages_and_failed_parses(tmp_path: Path) -> None:
 
 def test_no_additions(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, {A: datum()})
-    told = [(A, fetched())], [(A, link()), (B, link()), ("http://a.org/1", link())]
-    crawl.segment(S1, *told)
-    crawl.segment(S2, *told)
+    rows = [(A, fetched())], [(A, link()), (B, link()), ("http://a.org/1", link())]
+    crawl.segment(S1, *rows)
+    crawl.segment(S2, *rows)
     done = crawl.update(S1, additions=False)
     assert crawl.records.keys() == {A}
     assert done.report.counters["dropped.additions_not_allowed"] == 2
@@ -208,9 +208,9 @@ def test_the_best_links_count(tmp_path: Path) -> None:
 def test_of_equal_links_the_same_one_is_best_in_any_order(tmp_path: Path) -> None:
     links = [(A, link(0.5, metadata={"from": str(n), "x": ""})) for n in range(5)]
     seen = []
-    for place, (told, files) in enumerate(((links, 1), (links[::-1], 1), (links, 3))):
+    for place, (ordered_links, files) in enumerate(((links, 1), (links[::-1], 1), (links, 3))):
         crawl = Crawl(tmp_path / str(place), {B: datum()})
-        crawl.segment(S1, [], told, files=files)
+        crawl.segment(S1, [], ordered_links, files=files)
         crawl.update()
         seen.append(crawl.records[A].metadata)
     assert seen == [{"from": "0", "x": ""}] * 3
@@ -251,13 +251,13 @@ def test_filter_and_normalize(tmp_path: Path) -> None:
         },
         buckets=5,
     )
-    told: SegmentRows = [
+    links: SegmentRows = [
         ("http://a.org/new.gif", link()),
         ("http://A.org/./keep", link(0.5)),
         ("http://other.org/y", link(0.5)),
         ("http://THIRD.org/z", link(0.5)),
     ]
-    crawl.segment(S1, [("http://a.org/old.gif", fetched())], told, buckets=5)
+    crawl.segment(S1, [("http://a.org/old.gif", fetched())], links, buckets=5)
     settings: dict[str, object] = {"urlfilter.regex.file": "f.txt", "urlfilter.order": "regex"}
     files = {"f.txt": "-\\.gif$\n+."}
     done = crawl.update(settings=settings, files=files, filter=True, normalize=True)
@@ -297,7 +297,7 @@ def test_the_first_state_of_a_crawl(tmp_path: Path) -> None:
     assert records_of(directory).keys() == {A, B}
 
 
-def test_wrong_settings_are_told_before_anything_starts() -> None:
+def test_wrong_settings_are_reported_before_anything_starts() -> None:
     with pytest.raises(PluginError, match="did you mean 'opic'"):
         updatedb.check(Config.of({"scoring.filter.order": "opik"}))
     with pytest.raises(PluginError, match="did you mean 'regex'"):

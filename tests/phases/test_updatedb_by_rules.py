@@ -89,21 +89,21 @@ def expected(
     result = {}
     urls = {url for fetch, parse in segments for url, _ in [*fetch, *(parse or [])]}
     for url in urls | records.keys():
-        heard, latest = UrlUpdate(), -1
+        update, latest = UrlUpdate(), -1
         links: list[CrawlDatum] = []
         for fetch, parse in segments:
             links += [
                 each for name, each in [*fetch, *(parse or [])] if name == url and _link(each)
             ]
-            told = [each for name, each in fetch if name == url and not _link(each)]
+            answers = [each for name, each in fetch if name == url and not _link(each)]
             parsed = [each for name, each in parse or [] if name == url and not _link(each)]
-            told += [each for each in parsed if each.status is Status.FETCH_SUCCESS]
-            for each in told:
+            answers += [each for each in parsed if each.status is Status.FETCH_SUCCESS]
+            for each in answers:
                 if each.fetch_time >= latest:
-                    heard, latest = _heard(each, parsed), each.fetch_time
+                    update, latest = _url_update(each, parsed), each.fetch_time
         links.sort(key=lambda each: (-each.score, "\0".join(chain(*each.metadata.items()))))
         outcome = update_record(
-            url, records.get(url), replace(heard, inlinks=links), updating, Counters()
+            url, records.get(url), replace(update, inlinks=links), updating, Counters()
         )
         if outcome.datum is not None:
             result[url] = outcome.datum
@@ -114,18 +114,18 @@ def _link(each: CrawlDatum) -> bool:
     return each.status is Status.LINKED
 
 
-def _heard(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> UrlUpdate:
-    heard = UrlUpdate(fetch)
-    said = [each for each in parsed if each.status is not Status.FETCH_SUCCESS]
-    of_the_answer = [each for each in said if each.fetch_time == fetch.fetch_time]
-    for each in sorted(of_the_answer or said, key=lambda each: each.fetch_time):
+def _url_update(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> UrlUpdate:
+    update = UrlUpdate(fetch)
+    parse_records = [each for each in parsed if each.status is not Status.FETCH_SUCCESS]
+    of_the_answer = [each for each in parse_records if each.fetch_time == fetch.fetch_time]
+    for each in sorted(of_the_answer or parse_records, key=lambda each: each.fetch_time):
         if each.status is Status.SIGNATURE:
-            heard = replace(heard, signature=each.signature)
-        elif each.status is Status.PARSE_METADATA and not heard.parse_failed:
-            heard = replace(heard, parse_metadata=each.metadata)
+            update = replace(update, signature=each.signature)
+        elif each.status is Status.PARSE_METADATA and not update.parse_failed:
+            update = replace(update, parse_metadata=each.metadata)
         elif each.status is Status.PARSE_FAILED:
-            heard = replace(heard, parse_failed=True, parse_metadata=each.metadata)
-    return heard
+            update = replace(update, parse_failed=True, parse_metadata=each.metadata)
+    return update
 
 
 @settings(max_examples=scaled(60), deadline=None)

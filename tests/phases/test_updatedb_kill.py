@@ -76,6 +76,6 @@ def test_killed_on_spark(tmp_path: Path) -> None:
         finish(*command)
     assert len(records_of(directory)) == 5000
     assert {record.score for record in records_of(directory).values()} == {1.0}
-    update_db(directory.address, again=False, force=True)  # whoever writes next tidies up
+    update_db(directory.address, again=False, force=True)  # the next writer tidies up
     assert not directory.crawldb.folder.exists("scratch")
     assert killed > 0

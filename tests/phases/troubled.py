@@ -1,4 +1,4 @@
-"""What fetches tell of hosts that failed, made for tests."""
+"""Segments with reports of hosts that failed, made for tests."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def trouble(host: str, at: int = NOW, **changes: object) -> HostTrouble:
     return replace(usual, **changes)  # type: ignore[arg-type]
 
 
-def tell_troubles(
+def write_troubles(
     directory: CrawlDir, name: str, troubles: Sequence[HostTrouble], fetched: Sequence[str] = ()
 ) -> None:
-    """A segment of which a fetch told this of hosts, and has pages."""
+    """Writes a segment whose fetch reports these troubles, and has fetched these pages."""
     pages = [(url, datum(status=Status.FETCH_SUCCESS, fetch_time=NOW + 1)) for url in fetched]
     segment = make_segment(directory, name, pages, [])
     folder, path = segment.part_folder(FETCH_HOSTS), attempt_name("part-00000")

@@ -38,7 +38,7 @@ def test_the_shipped_figures_say_where_they_were_measured() -> None:
         ("seed_us", "# seed_us", "x: inject.seed_us is missing"),
     ],
 )
-def test_a_wrong_file_is_told_in_one_line(old: str, new: str, complaint: str) -> None:
+def test_a_wrong_file_is_reported_in_one_line(old: str, new: str, complaint: str) -> None:
     text = write_costs(FIGURES, "heading").replace(old, new, 1)
     with pytest.raises(ConfigError) as raised:
         read_costs(text, "x")

@@ -28,11 +28,11 @@ def test_the_first_signal_asks_and_the_second_ends(
         assert asked.wait(10)
         signal.raise_signal(number)
     assert times == [1]
-    told = "fetch: stopping gracefully; interrupt again to stop at once\n"
-    assert capsys.readouterr().err == told
+    message = "fetch: stopping gracefully; interrupt again to stop at once\n"
+    assert capsys.readouterr().err == message
 
 
-def test_whoever_holds_what_asking_needs_may_be_interrupted() -> None:
+def test_the_holder_of_a_lock_that_asking_needs_may_be_interrupted() -> None:
     held, asked = threading.Lock(), threading.Event()
 
     def ask() -> None:
@@ -45,7 +45,7 @@ def test_whoever_holds_what_asking_needs_may_be_interrupted() -> None:
         assert asked.wait(10)
 
 
-def test_who_cannot_ask_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_to_stop_that_fails_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     tried = threading.Event()
 
     def ask() -> None:
@@ -77,13 +77,13 @@ def test_a_termination_is_an_interruption() -> None:
 def test_another_thread_is_left_alone() -> None:
     handlers: list[object] = []
 
-    def elsewhere() -> None:
+    def in_thread() -> None:
         with stop_on_signal(lambda: None, "fetch", remark) as interrupted:
             handlers.append(signal.getsignal(signal.SIGINT))
             assert not interrupted()
 
     before = signal.getsignal(signal.SIGINT)
-    thread = threading.Thread(target=elsewhere)
+    thread = threading.Thread(target=in_thread)
     thread.start()
     thread.join()
     assert handlers == [before]

@@ -1,4 +1,4 @@
-"""The walk over rounds, in this process, over a web that is played."""
+"""The loop over rounds, in this process, over a web without a network."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Played:
             }
         )
 
-    def walk(
+    def run_rounds(
         self, loop: LoopOptions, *, seeded: bool = False, diary: Diary | None = None, **more: Any
     ) -> LoopResult:
         usual: dict[str, Any] = {
@@ -67,7 +67,7 @@ class Played:
             "resolver": lambda host: None,
             "sleep": self._sleep,
         }
-        walk = RoundLoop(
+        round_loop = RoundLoop(
             InProcess(),
             self.directory,
             self.config,
@@ -76,7 +76,7 @@ class Played:
             observer=diary or Diary(),
             **{**usual, **more},
         )
-        return walk.run((str(self.seeds),) if seeded else ())
+        return round_loop.run((str(self.seeds),) if seeded else ())
 
     def _sleep(self, seconds: float) -> None:
         self.waited.append(seconds)
@@ -94,12 +94,12 @@ def played(tmp_path: Path) -> Iterator[Played]:
 
 def test_rounds_until_nothing_is_due(played: Played) -> None:
     diary = Diary()
-    walked = played.walk(LoopOptions(UNBOUNDED), seeded=True, diary=diary)
-    assert walked.ending is StopReason.NOTHING_DUE
+    result = played.run_rounds(LoopOptions(UNBOUNDED), seeded=True, diary=diary)
+    assert result.ending is StopReason.NOTHING_DUE
     assert diary.names == ["inject", *ROUND, *ROUND, "generate"]
     assert played.stages == [Stage.UPDATED, Stage.UPDATED]
-    assert walked.rounds == tuple(diary.rounds)
-    first, second = walked.rounds
+    assert result.rounds == tuple(diary.rounds)
+    first, second = result.rounds
     assert (first.number, first.fetched, first.new, first.db_urls) == (1, 1, 3, 4)
     assert (second.number, second.fetched, second.new, second.db_urls) == (2, 3, 0, 4)
     assert (second.gone, second.retried, second.redirects, second.not_modified) == (0, 0, 0, 0)
@@ -114,31 +114,31 @@ def test_a_fetch_that_parses_needs_no_parse(played: Played) -> None:
     played.config = played.config.with_values({"fetcher.parse": True})
     diary = Diary()
     options = RoundOptions(num_fetchers=1, threads=2, parses_in_fetch=True)
-    walked = played.walk(LoopOptions(1), seeded=True, diary=diary, options=options)
+    result = played.run_rounds(LoopOptions(1), seeded=True, diary=diary, options=options)
     assert diary.names == ["inject", "generate", "fetch", "updatedb"]
-    assert walked.rounds[0].new == 3
+    assert result.rounds[0].new == 3
 
 
 def test_seeds_of_no_use_matter_only_to_a_crawl_that_has_nothing_else(played: Played) -> None:
     played.seeds.write_text("javascript:x\n")
     with pytest.raises(NothingToDo, match="none of the 1 seed lines is usable"):
-        played.walk(LoopOptions(1), seeded=True)
+        played.run_rounds(LoopOptions(1), seeded=True)
     assert played.directory.crawldb.current() is None
     played.seeds.write_text(FRONT)
-    played.walk(LoopOptions(1), seeded=True)
+    played.run_rounds(LoopOptions(1), seeded=True)
     played.seeds.write_text("javascript:x\n")
     diary = Diary()
-    assert len(played.walk(LoopOptions(1), seeded=True, diary=diary).rounds) == 1
+    assert len(played.run_rounds(LoopOptions(1), seeded=True, diary=diary).rounds) == 1
     assert "none of the 1 seed lines is usable" in diary.remarked[0]
 
 
 def test_as_many_rounds_as_asked_for(played: Played) -> None:
-    assert played.walk(LoopOptions(1), seeded=True).ending is StopReason.ROUNDS_DONE
+    assert played.run_rounds(LoopOptions(1), seeded=True).ending is StopReason.ROUNDS_DONE
     assert played.stages == [Stage.UPDATED]
-    walked = played.walk(LoopOptions(5))
-    assert walked.ending is StopReason.NOTHING_DUE
-    assert len(walked.rounds) == 1
-    assert played.walk(LoopOptions(5)) == LoopResult(StopReason.NOTHING_DUE, ())
+    result = played.run_rounds(LoopOptions(5))
+    assert result.ending is StopReason.NOTHING_DUE
+    assert len(result.rounds) == 1
+    assert played.run_rounds(LoopOptions(5)) == LoopResult(StopReason.NOTHING_DUE, ())
 
 
 class _Dies(Exception):
@@ -155,15 +155,15 @@ def test_a_death_before_any_step_is_gone_on_from(
     with monkeypatch.context() as patched:
         patched.setattr(f"crawl.phases.{step}.run", dies)
         with pytest.raises(_Dies):
-            played.walk(LoopOptions(1), seeded=True)
+            played.run_rounds(LoopOptions(1), seeded=True)
     diary = Diary()
-    walked = played.walk(LoopOptions(1), diary=diary)
-    assert walked.ending is StopReason.ROUNDS_DONE
+    result = played.run_rounds(LoopOptions(1), diary=diary)
+    assert result.ending is StopReason.ROUNDS_DONE
     assert diary.names == ROUND[ROUND.index(step) :]
-    assert walked.rounds[0].fetched == 1
+    assert result.rounds[0].fetched == 1
 
 
-def test_a_fault_of_a_phase_is_told_as_it_is(
+def test_a_fault_of_a_phase_is_raised_as_it_is(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*arguments: Any) -> None:
@@ -172,9 +172,9 @@ def test_a_fault_of_a_phase_is_told_as_it_is(
     with monkeypatch.context() as patched:
         patched.setattr(parse, "run", full)
         with pytest.raises(StorageError, match="^the disk is full$"):
-            played.walk(LoopOptions(1), seeded=True)
+            played.run_rounds(LoopOptions(1), seeded=True)
     assert played.stages == [Stage.FETCHED]
-    assert len(played.walk(LoopOptions(1)).rounds) == 1
+    assert len(played.run_rounds(LoopOptions(1)).rounds) == 1
 
 
 def test_a_step_that_changes_nothing_is_not_done_for_ever(
@@ -182,7 +182,7 @@ def test_a_step_that_changes_nothing_is_not_done_for_ever(
 ) -> None:
     monkeypatch.setattr(parse, "run", lambda *arguments: type("", (), {"took_over": None}))
     with pytest.raises(EnvironmentFault, match=r"parse of \d{14} left it as it was"):
-        played.walk(LoopOptions(1), seeded=True)
+        played.run_rounds(LoopOptions(1), seeded=True)
 
 
 def test_a_stop_file_ends_it_after_the_step_under_way(
@@ -196,13 +196,17 @@ def test_a_stop_file_ends_it_after_the_step_under_way(
 
     with monkeypatch.context() as patched:
         patched.setattr(fetch, "run", stopped)
-        assert played.walk(LoopOptions(3), seeded=True) == LoopResult(StopReason.STOP_FILE, ())
+        assert played.run_rounds(LoopOptions(3), seeded=True) == LoopResult(
+            StopReason.STOP_FILE, ()
+        )
     assert played.stages == [Stage.FETCHED]
     diary = Diary()
-    assert played.walk(LoopOptions(3), seeded=True, diary=diary).ending is StopReason.STOP_FILE
+    assert (
+        played.run_rounds(LoopOptions(3), seeded=True, diary=diary).ending is StopReason.STOP_FILE
+    )
     assert diary.names == []
     played.directory.folder.delete(STOP_FILE)
-    assert played.walk(LoopOptions(1), diary=diary).ending is StopReason.ROUNDS_DONE
+    assert played.run_rounds(LoopOptions(1), diary=diary).ending is StopReason.ROUNDS_DONE
     assert diary.names == ["parse", "updatedb"]
 
 
@@ -216,22 +220,22 @@ def test_a_fetch_that_is_asked_to_end_ends_it(played: Played) -> None:
         yield
         assert not segment.folder.exists(STOP)
 
-    walked = played.walk(
+    result = played.run_rounds(
         LoopOptions(2), seeded=True, fetching=fetching, interrupted=lambda: signalled
     )
-    assert walked == LoopResult(StopReason.INTERRUPTED, ())
+    assert result == LoopResult(StopReason.INTERRUPTED, ())
     (segment,) = played.directory.segments.generated()
     manifest = segment.manifest(FETCH)
     assert manifest is not None
     assert played.stages == [Stage.FETCHED if manifest.complete else Stage.FETCHING]
-    assert len(played.walk(LoopOptions(1)).rounds) == 1
+    assert len(played.run_rounds(LoopOptions(1)).rounds) == 1
     assert records_of(played.directory)[FRONT].signature is not None
 
 
 def test_waiting_for_something_to_be_due(played: Played) -> None:
-    played.walk(LoopOptions(2), seeded=True)
+    played.run_rounds(LoopOptions(2), seeded=True)
     diary = Diary()
-    assert played.walk(LoopOptions(3, wait_s=0.0), diary=diary) == LoopResult(
+    assert played.run_rounds(LoopOptions(3, wait_s=0.0), diary=diary) == LoopResult(
         StopReason.ROUNDS_DONE, ()
     )
     assert diary.names == ["generate"] * 3
@@ -243,21 +247,21 @@ def test_waiting_for_something_to_be_due(played: Played) -> None:
             played.clock.set(played.clock.now_ms() + 31 * DAY)
 
     later = Later()
-    walked = played.walk(LoopOptions(2, wait_s=0.0), diary=later)
-    assert walked.ending is StopReason.ROUNDS_DONE
+    result = played.run_rounds(LoopOptions(2, wait_s=0.0), diary=later)
+    assert result.ending is StopReason.ROUNDS_DONE
     assert later.names == ["generate", *ROUND]
-    assert walked.rounds[0].not_modified + walked.rounds[0].fetched == 4
+    assert result.rounds[0].not_modified + result.rounds[0].fetched == 4
 
 
 def test_a_stop_file_ends_the_waiting(played: Played) -> None:
-    played.walk(LoopOptions(2), seeded=True)
+    played.run_rounds(LoopOptions(2), seeded=True)
 
     def stop(seconds: float) -> None:
         assert 0 < seconds <= 5
         played.directory.folder.write(STOP_FILE, b"")
 
-    walked = played.walk(LoopOptions(UNBOUNDED, wait_s=3600.0), sleep=stop)
-    assert walked.ending is StopReason.STOP_FILE
+    result = played.run_rounds(LoopOptions(UNBOUNDED, wait_s=3600.0), sleep=stop)
+    assert result.ending is StopReason.STOP_FILE
 
 
 def test_servers_have_their_pause_between_two_rounds_too(
@@ -279,7 +283,7 @@ def test_servers_have_their_pause_between_two_rounds_too(
     played.config = played.config.with_values({"fetcher.server.delay": 3})
     played.config = played.config.with_values({"http.robot.rules.allowlist": ["a.test"]})
     PLAYED[str(played.seeds.parent)].pages[FRONT] = lambda now: Scene(links=BELOW[:1])
-    assert len(played.walk(LoopOptions(2), seeded=True, sleep=time.sleep).rounds) == 2
+    assert len(played.run_rounds(LoopOptions(2), seeded=True, sleep=time.sleep).rounds) == 2
     assert begun[1] - ended[0] >= 3
 
 
@@ -288,17 +292,17 @@ def test_what_nobody_lets_us_fetch_does_not_keep_us_busy(played: Played) -> None
     script = PLAYED[str(played.seeds.parent)]
     script.robots_code = 503
     played.config = played.config.with_values({"http.robots.503.defer.visits.retries": 0})
-    walked = played.walk(LoopOptions(UNBOUNDED), seeded=True)
-    assert (walked.ending, walked.hosts_waiting) == (StopReason.NOTHING_DUE, 1)
-    assert walked.rounds[0].left_for_later == 1
-    (only,) = walked.rounds
+    result = played.run_rounds(LoopOptions(UNBOUNDED), seeded=True)
+    assert (result.ending, result.hosts_waiting) == (StopReason.NOTHING_DUE, 1)
+    assert result.rounds[0].left_for_later == 1
+    (only,) = result.rounds
     assert (only.fetched, only.records, only.db_urls) == (0, 0, 1)
     diary = Diary()
-    assert played.walk(LoopOptions(2, wait_s=0.0), diary=diary).rounds == ()
+    assert played.run_rounds(LoopOptions(2, wait_s=0.0), diary=diary).rounds == ()
     assert diary.waited == [0.0]
     script.robots_code = 404
     played.clock.set(NOW + DAY)
-    assert played.walk(LoopOptions(UNBOUNDED)).ending is StopReason.NOTHING_DUE
+    assert played.run_rounds(LoopOptions(UNBOUNDED)).ending is StopReason.NOTHING_DUE
     assert len(records_of(played.directory)) == 4
 
 
@@ -307,15 +311,15 @@ def test_where_no_host_is_left_alone_a_round_in_vain_is_the_last(played: Played)
     script.robots_code = 503
     settings = {"http.robots.503.defer.visits.retries": 0, "db.host.wait.max": 0}
     played.config = played.config.with_values(settings)
-    walked = played.walk(LoopOptions(UNBOUNDED), seeded=True)
-    assert (walked.ending, len(walked.rounds)) == (StopReason.NOTHING_FETCHED, 1)
+    result = played.run_rounds(LoopOptions(UNBOUNDED), seeded=True)
+    assert (result.ending, len(result.rounds)) == (StopReason.NOTHING_FETCHED, 1)
 
 
 def test_segments_by_their_stage(played: Played) -> None:
     directory, clock, config = played.directory, played.clock, played.config
     assert segment_states(directory) == []
     with pytest.raises(_Dies):
-        played.walk(LoopOptions(1), seeded=True, fetching=_never)
+        played.run_rounds(LoopOptions(1), seeded=True, fetching=_never)
     assert played.stages == [Stage.GENERATED]
     (segment,) = directory.segments.generated()
     fetch.run(InProcess(), directory, config, fetch.FetchOptions(), clock, lambda: True)

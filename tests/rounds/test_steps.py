@@ -83,12 +83,12 @@ def test_from_every_state_the_round_closes(some: list[Stage], wanted: RoundOptio
 def test_a_new_round_is_its_steps_in_order(some: list[Stage], wanted: RoundOptions) -> None:
     a_round = build_round(wanted)
     segments = [replace(segment, stage=Stage.UPDATED) for segment in found(some)]
-    walked = []
+    steps = []
     for _ in a_round.steps:
         due = next_step(segments, a_round)
-        walked.append(due.step)
+        steps.append(due.step)
         segments = done(due, segments)
-    assert tuple(walked) == a_round.steps
+    assert tuple(steps) == a_round.steps
     assert not open_segments(segments)
     assert (a_round.parse in a_round.steps) is not wanted.parses_in_fetch
 
@@ -137,9 +137,9 @@ def test_every_step_is_a_command(wanted: RoundOptions) -> None:
     a_round = build_round(wanted)
     for step in (inject_step(["seeds.txt"]), *a_round.steps):
         assert step.name in COMMANDS
-        words = step.command_line("here", ["20261115093000"])
-        assert words[:3] == [step.name, "here", "20261115093000"]
-        assert all(isinstance(word, str) and word for word in words)
+        command = step.command_line("here", ["20261115093000"])
+        assert command[:3] == [step.name, "here", "20261115093000"]
+        assert all(isinstance(argument, str) and argument for argument in command)
 
 
 def test_the_command_lines_of_a_round() -> None:
@@ -172,20 +172,20 @@ def test_what_ends_the_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"),
+    ("text", "seconds"),
     [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86_400), (" 5m ", 300)],
 )
-def test_a_time_to_wait(told: str, seconds: int) -> None:
-    assert parse_wait(told) == seconds
+def test_a_time_to_wait(text: str, seconds: int) -> None:
+    assert parse_wait(text) == seconds
 
 
-@pytest.mark.parametrize("told", ["", "m", "-1", "1.5h", "10 m", "10min", "٣s", "1w"])
-def test_no_time_to_wait(told: str) -> None:
+@pytest.mark.parametrize("text", ["", "m", "-1", "1.5h", "10 m", "10min", "٣s", "1w"])
+def test_no_time_to_wait(text: str) -> None:
     with pytest.raises(UsageError, match="no time to wait"):
-        parse_wait(told)
+        parse_wait(text)
 
 
-def params(**told: Any) -> CrawlParams:
+def params(**values: Any) -> CrawlParams:
     found: CrawlParams = {
         "crawl_dir": "c",
         "seeds": ["a.txt", "b"],
@@ -198,7 +198,7 @@ def params(**told: Any) -> CrawlParams:
         "conf": None,
         "settings": [],
     }
-    return cast("CrawlParams", {**found, **told})
+    return cast("CrawlParams", {**found, **values})
 
 
 def test_the_graph_of_a_crawl() -> None:
@@ -213,11 +213,11 @@ def test_the_graph_of_a_crawl() -> None:
 
 def test_what_the_tasks_of_a_graph_run() -> None:
     inject, *a_round = task_graph(1)
-    told = params(master="yarn", conf="my conf", settings=["a=b", "c=d e"])
+    crawl_params = params(master="yarn", conf="my conf", settings=["a=b", "c=d e"])
     shared = ["--master", "yarn", "--conf", "my conf", "-D", "a=b", "-D", "c=d e"]
     fetching = ["-D", "fetcher.threads.fetch=7", "-D", "fetcher.timelimit.mins=1.5"]
-    assert inject.command_line(told) == ["inject", "c", "a.txt", "b", *shared]
-    assert [task.command_line(told) for task in a_round] == [
+    assert inject.command_line(crawl_params) == ["inject", "c", "a.txt", "b", *shared]
+    assert [task.command_line(crawl_params) for task in a_round] == [
         ["generate", "c", "--top-n", "100", "--if-due", *shared],
         ["fetch", "c", *fetching, "--if-due", *shared],
         ["parse", "c", "--if-due", *shared],

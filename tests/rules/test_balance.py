@@ -34,11 +34,11 @@ def test_within_four_thirds_of_the_true_optimum(seconds: list[int], parts: int) 
     busy = [0] * parts
     for part, length in zip(deal(np.array(seconds, dtype=float), parts), seconds, strict=True):
         busy[part] += length
-    assert max(busy) <= (4 / 3 - 1 / (3 * parts)) * _optimum(seconds, parts) + 1e-9
+    assert max(busy) <= (4 / 3 - 1 / (3 * parts)) * _best_makespan(seconds, parts) + 1e-9
 
 
-def _optimum(seconds: list[int], parts: int) -> int:
-    """By trying every way."""
+def _best_makespan(seconds: list[int], parts: int) -> int:
+    """The smallest possible makespan, by trying every distribution."""
     states = {(0,) * parts}
     for length in seconds:
         states = {

@@ -92,7 +92,7 @@ def test_every_wait_is_bounded_and_nothing_old_undoes_it(
 
 
 @given(st.lists(TROUBLES, min_size=1, max_size=6), st.randoms())
-def test_what_several_tasks_tell_is_one_whatever_their_order(
+def test_what_several_tasks_report_is_one_whatever_their_order(
     troubles: list[HostTrouble], chance: Random
 ) -> None:
     (one,) = merged_troubles(troubles)

@@ -1,4 +1,4 @@
-"""Section 2.4 of the reference: every (old, heard) pair, and laws that hold for all."""
+"""Section 2.4 of the reference: every (old record, update) pair, and laws that hold for all."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def link(score: float = 0.25, **changes: Any) -> CrawlDatum:
     return CrawlDatum(Status.LINKED, NOW - DAY, fetch_interval=7, score=score, **changes)
 
 
-def update(old: CrawlDatum | None, heard: UrlUpdate, **changes: Any) -> UpdateOutcome:
+def update(old: CrawlDatum | None, url_update: UrlUpdate, **changes: Any) -> UpdateOutcome:
     counters = Counters()
-    done = update_record(URL, old, heard, replace(updating(), **changes), counters)
+    done = update_record(URL, old, url_update, replace(updating(), **changes), counters)
     assert not [name for name in counters if name.startswith("plugin_errors")]
     return done
 
 
-def new(old: CrawlDatum | None, heard: UrlUpdate, **changes: Any) -> CrawlDatum:
-    datum = update(old, heard, **changes).datum
+def new(old: CrawlDatum | None, url_update: UrlUpdate, **changes: Any) -> CrawlDatum:
+    datum = update(old, url_update, **changes).datum
     assert datum is not None
     return datum
 
@@ -133,22 +133,22 @@ def test_links_and_silence_leave_a_known_url_as_it_is(was: Status) -> None:
     ],
 )
 @pytest.mark.parametrize("was", DB_STATUSES)
-def test_a_signature_tells_whether_the_page_changed(
+def test_a_signature_shows_whether_the_page_changed(
     was: Status, before: bytes | None, after: bytes | None, status: Status, event: Event
 ) -> None:
     old = known(status=was, signature=before)
-    heard = UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=after)
-    assert event_of(old, heard, 3) is event
-    result = new(old, heard)
+    url_update = UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=after)
+    assert event_of(old, url_update, 3) is event
+    result = new(old, url_update)
     assert (result.status, result.signature) == (status, after or before)
 
 
 def test_unchanged_by_signature_is_as_not_modified_by_the_server() -> None:
     old = known()
-    told = new(old, UrlUpdate(fetched(Status.FETCH_NOTMODIFIED)))
+    by_server = new(old, UrlUpdate(fetched(Status.FETCH_NOTMODIFIED)))
     seen = new(old, UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"old"))
-    assert told == seen
-    assert told.modified_time == old.modified_time
+    assert by_server == seen
+    assert by_server.modified_time == old.modified_time
     changed = new(old, UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"new"))
     assert changed.modified_time == NOW - DAY
 
@@ -233,14 +233,14 @@ def test_a_forced_refetch_is_not_due_at_once(name: str) -> None:
     config = Config.of({"db.fetch.schedule.class": name, "scoring.filter.order": []})
     schedule = UpdateRules.of(config, NOW).schedule
     fixed = {FIXED_INTERVAL_KEY: "34560000"}
-    heard = UrlUpdate(fetched(Status.FETCH_SUCCESS, metadata=fixed))
-    result = new(known(fetch_interval=34_560_000, metadata=fixed), heard, schedule=schedule)
+    url_update = UrlUpdate(fetched(Status.FETCH_SUCCESS, metadata=fixed))
+    result = new(known(fetch_interval=34_560_000, metadata=fixed), url_update, schedule=schedule)
     assert result.status is Status.DB_UNFETCHED
     assert not schedule.schedule.should_fetch(URL, result, NOW)
     assert schedule.schedule.should_fetch(URL, result, NOW + 90 * DAY)
 
 
-def test_a_url_that_links_tell_of() -> None:
+def test_a_url_that_only_links_name() -> None:
     best = link(0.5, metadata={"depth": "2", GENERATE_TIME_KEY: "1"}, signature=b"x")
     result = new(None, UrlUpdate(inlinks=[best, link(0.25)]))
     assert result == CrawlDatum(
@@ -251,20 +251,20 @@ def test_a_url_that_links_tell_of() -> None:
 def test_what_is_dropped() -> None:
     assert update(None, UrlUpdate()) is NEVER_FETCHED
     assert update(None, UrlUpdate(signature=b"x", parse_failed=True)) is NEVER_FETCHED
-    for heard in (UrlUpdate(inlinks=[link()]), UrlUpdate(fetched(Status.FETCH_SUCCESS))):
-        assert update(None, heard, additions=False) is NOT_ALLOWED
-        assert update(known(), heard, additions=False).datum is not None
+    for url_update in (UrlUpdate(inlinks=[link()]), UrlUpdate(fetched(Status.FETCH_SUCCESS))):
+        assert update(None, url_update, additions=False) is NOT_ALLOWED
+        assert update(known(), url_update, additions=False).datum is not None
 
 
 def test_metadata_is_merged() -> None:
     old = known(metadata={"a": "old", "b": "old", "ETag": "1", "Content-Type": "text/html"})
-    heard = UrlUpdate(
+    url_update = UrlUpdate(
         fetched(Status.FETCH_SUCCESS, metadata={"b": "fetch", "ETag": "2"}),
         parse_metadata={"lang": "en"},
     )
     expected = {"a": "old", "b": "fetch", "ETag": "2", "lang": "en"}
-    assert new(old, heard).metadata == expected
-    gone = replace(heard, fetch=fetched(Status.FETCH_GONE, metadata={}))
+    assert new(old, url_update).metadata == expected
+    gone = replace(url_update, fetch=fetched(Status.FETCH_GONE, metadata={}))
     assert new(old, gone).metadata == {"a": "old", "b": "old"}
 
 
@@ -309,7 +309,7 @@ def datums(statuses: list[Status]) -> st.SearchStrategy[CrawlDatum]:
     )
 
 
-HEARD = st.builds(
+URL_UPDATES = st.builds(
     UrlUpdate,
     fetch=st.none() | datums(list(FETCHES)),
     signature=SIGNATURES,
@@ -321,38 +321,46 @@ HEARD = st.builds(
 )
 
 
-@given(old=st.none() | datums(list(DB_STATUSES)), heard=HEARD, retry_max=st.integers(1, 5))
-def test_laws(old: CrawlDatum | None, heard: UrlUpdate, retry_max: int) -> None:
-    done = update(old, heard, retry_max=retry_max)
-    event = event_of(old, heard, retry_max)
+@given(
+    old=st.none() | datums(list(DB_STATUSES)), url_update=URL_UPDATES, retry_max=st.integers(1, 5)
+)
+def test_laws(old: CrawlDatum | None, url_update: UrlUpdate, retry_max: int) -> None:
+    done = update(old, url_update, retry_max=retry_max)
+    event = event_of(old, url_update, retry_max)
     if done.datum is None:
-        assert old is None and heard.fetch is None and not heard.inlinks
+        assert old is None and url_update.fetch is None and not url_update.inlinks
         return
     assert event is not None
     result = done.datum
     assert result.status.is_db
-    turn = TRANSITIONS[event]
-    if turn.status is not None:
-        assert result.status in (turn.status, Status.DB_UNFETCHED)
-    assert 0 <= result.retries <= max(retry_max, 0 if old is None else old.retries, _retries(heard))
-    assert result.fetch_interval > 0 or turn.visit is NextVisit.SAME
-    if heard.fetch is not None:
+    transition = TRANSITIONS[event]
+    if transition.status is not None:
+        assert result.status in (transition.status, Status.DB_UNFETCHED)
+    assert (
+        0
+        <= result.retries
+        <= max(retry_max, 0 if old is None else old.retries, _retries(url_update))
+    )
+    assert result.fetch_interval > 0 or transition.visit is NextVisit.SAME
+    if url_update.fetch is not None:
         assert GENERATE_TIME_KEY not in result.metadata
         for key in ANSWER_KEYS - {"ETag"}:  # which a forced refetch forgets
-            assert result.metadata.get(key) == heard.fetch.metadata.get(key)
+            assert result.metadata.get(key) == url_update.fetch.metadata.get(key)
     elif old is not None:
         assert replace(result, score=old.score) == old  # links: the score and nothing else
     # a function of its arguments, and of nothing else
-    assert update(old, heard, retry_max=retry_max) == done
+    assert update(old, url_update, retry_max=retry_max) == done
 
 
-def _retries(heard: UrlUpdate) -> int:
-    return 0 if heard.fetch is None else heard.fetch.retries
+def _retries(url_update: UrlUpdate) -> int:
+    return 0 if url_update.fetch is None else url_update.fetch.retries
 
 
-@given(old=st.none() | datums(list(DB_STATUSES)), heard=HEARD)
-def test_the_same_page_again_is_unchanged(old: CrawlDatum | None, heard: UrlUpdate) -> None:
-    again = replace(heard, fetch=fetched(Status.FETCH_SUCCESS), signature=b"1", parse_failed=False)
+@given(old=st.none() | datums(list(DB_STATUSES)), url_update=URL_UPDATES)
+def test_the_same_page_again_is_unchanged(old: CrawlDatum | None, url_update: UrlUpdate) -> None:
+    again = replace(
+        url_update, fetch=fetched(Status.FETCH_SUCCESS), signature=b"1", parse_failed=False
+    )
     first = new(old, again)
     if first.signature is not None:  # not forgotten by a forced refetch
         second = new(first, again)

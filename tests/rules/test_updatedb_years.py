@@ -33,9 +33,9 @@ def lived(answer: Callable[[int], Answer], **settings: object) -> list[tuple[int
         fetch = CrawlDatum(
             status, now, datum.modified_time, 1, datum.retries, datum.score, None, datum.metadata
         )
-        heard = UrlUpdate(fetch, signature)
+        url_update = UrlUpdate(fetch, signature)
         after = update_record(
-            "http://a/", datum, heard, UpdateRules.of(config, now), Counters()
+            "http://a/", datum, url_update, UpdateRules.of(config, now), Counters()
         ).datum
         assert after is not None and after.fetch_time > now
         datum = after
@@ -47,9 +47,9 @@ def statuses(visits: list[tuple[int, CrawlDatum]]) -> list[Status]:
     return [datum.status for _, datum in visits]
 
 
-def test_a_page_that_changes_at_times_and_a_server_that_tells() -> None:
+def test_a_page_that_changes_at_times_and_a_server_that_says_so() -> None:
     version = [b"1", b"2", b"3"]
-    told = lived(
+    history = lived(
         lambda day: (
             (Status.FETCH_SUCCESS, version[day // 300])
             if day % 300 < 10
@@ -57,10 +57,10 @@ def test_a_page_that_changes_at_times_and_a_server_that_tells() -> None:
         )
     )
     compared = lived(lambda day: (Status.FETCH_SUCCESS, version[day // 300]))
-    assert told == compared  # a 304 and an equal signature are the same news
-    assert len(told) == 73
-    assert Counter(statuses(told)) == {Status.DB_FETCHED: 3, Status.DB_NOTMODIFIED: 70}
-    changes = sorted({datum.modified_time for _, datum in told})
+    assert history == compared  # a 304 and an equal signature are the same news
+    assert len(history) == 73
+    assert Counter(statuses(history)) == {Status.DB_FETCHED: 3, Status.DB_NOTMODIFIED: 70}
+    changes = sorted({datum.modified_time for _, datum in history})
     assert changes == [START + day * DAY for day in (0, 300, 600)]
 
 

@@ -1,4 +1,4 @@
-"""What scripts/test runs for which words, with stand-ins for the gates and for pytest."""
+"""What scripts/test runs for which arguments, with stand-ins for the gates and for pytest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PYTHON = "#!/bin/bash\nprintf '%s|' \"$@\"\nexit {code}\n"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Our script, and nothing behind it."""
+    """A checkout with our script and stand-ins for all that it calls."""
     for folder in ("scripts", ".ci", ".venv/bin"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copy(ROOT / "scripts" / "test", tmp_path / "scripts")
@@ -33,9 +33,9 @@ def program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def run(program: Path, *words: str) -> tuple[int, str]:
+def run(program: Path, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
-        [program, *words], cwd="/", capture_output=True, text=True, timeout=60, check=False
+        [program, *arguments], cwd="/", capture_output=True, text=True, timeout=60, check=False
     )
     return done.returncode, done.stdout
 
@@ -52,7 +52,7 @@ CLUSTER = f"-m|pytest|-q|{TWO_AT_A_TIME}"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "expected"),
     [
         ([], CHECK + SPARK_AND_SLOW),
         (["--all"], COVERED + SPARK_AND_SLOW + CLUSTER),
@@ -62,8 +62,8 @@ CLUSTER = f"-m|pytest|-q|{TWO_AT_A_TIME}"
         (["tests/a b", "-k", "x"], "-m|pytest|tests/a b|-k|x|"),
     ],
 )
-def test_words(checkout: Path, words: list[str], told: str) -> None:
-    assert run(checkout / "scripts/test", *words) == (0, told)
+def test_arguments(checkout: Path, arguments: list[str], expected: str) -> None:
+    assert run(checkout / "scripts/test", *arguments) == (0, expected)
 
 
 def test_ci_runs_everything(checkout: Path) -> None:
@@ -91,7 +91,7 @@ def test_tests_that_fail(checkout: Path) -> None:
 
 
 def test_ctrl_c_ends_it_although_a_layer_ends_in_good_order(checkout: Path) -> None:
-    """As at a terminal, where all that runs is told; pytest then tells what it has, and exits."""
+    """As at a terminal, where every process gets it; pytest then prints its summary, and exits."""
     program(
         checkout / ".venv/bin/python",
         "trap 'echo interrupted; exit 2' INT\necho begun\nwhile :; do sleep 0.05; done\n",

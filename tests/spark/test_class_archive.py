@@ -36,12 +36,12 @@ def options(cache: Path, *, version: int = 17, clock: SystemClock | None = None)
     return archive_options(java, cache.parent / "jars", [], clock or SystemClock(), environment)
 
 
-def draft_of(told: list[str]) -> Path:
-    return Path(told[0].removeprefix("-XX:ArchiveClassesAtExit="))
+def draft_of(options: list[str]) -> Path:
+    return Path(options[0].removeprefix("-XX:ArchiveClassesAtExit="))
 
 
-def archive_of(told: list[str]) -> Path:
-    return Path(told[0].removeprefix("-XX:SharedArchiveFile="))
+def archive_of(options: list[str]) -> Path:
+    return Path(options[0].removeprefix("-XX:SharedArchiveFile="))
 
 
 def make_archive(cache: Path, *, version: int = 17) -> Path:

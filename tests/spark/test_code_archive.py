@@ -16,7 +16,7 @@ from crawl.spark.code_archive import NAME, code_archives, named_archives
 def test_all_of_it_can_be_used_from_the_archive(tmp_path: Path) -> None:
     (archive,) = code_archives(Config.of({}))
     assert archive.name == NAME
-    told = subprocess.run(
+    result = subprocess.run(
         [
             *(sys.executable, "-I", "-c"),
             f"import sys; sys.path.insert(0, {str(archive)!r})\n"
@@ -31,7 +31,7 @@ def test_all_of_it_can_be_used_from_the_archive(tmp_path: Path) -> None:
         cwd=tmp_path,
         check=True,
     )
-    assert told.stdout.strip() == f"{archive}/crawl/__init__.py"
+    assert result.stdout.strip() == f"{archive}/crawl/__init__.py"
 
 
 def test_nothing_but_source_and_rules(tmp_path: Path) -> None:

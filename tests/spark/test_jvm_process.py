@@ -137,7 +137,7 @@ def test_it_ends_with_its_command(log: Path, number: signal.Signals) -> None:
 
 @pytest.mark.slow(seconds=15)
 def test_a_jvm_whose_start_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when the disk is full: the JVM cannot tell its port."""
+    """As when the disk is full: the JVM cannot write down its port."""
     from crawl.spark.java import find_java
 
     monkeypatch.setattr("pyspark.SparkContext._gateway", None)

@@ -9,7 +9,7 @@ from crawl.spark.master import check_master, is_local, is_submitted
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "expected"),
     [
         ("local", "local[1,4]"),
         ("local[3]", "local[3,4]"),
@@ -20,15 +20,15 @@ from crawl.spark.master import check_master, is_local, is_submitted
         ("k8s://https://127.0.0.1:6443", "k8s://https://127.0.0.1:6443"),
     ],
 )
-def test_a_local_master_gets_spark_s_four_attempts(named: str, told: str) -> None:
-    assert check_master(named, {}) == told
+def test_a_local_master_gets_spark_s_four_attempts(named: str, expected: str) -> None:
+    assert check_master(named, {}) == expected
 
 
 @pytest.mark.parametrize(
     "named",
     ["sparky", "", "local[0]", "local[-1]", "local[x]", "spark://", "spark://host", "SC://x"],
 )
-def test_an_unknown_master_is_told_the_accepted_forms(named: str) -> None:
+def test_an_unknown_master_is_answered_with_the_accepted_forms(named: str) -> None:
     with pytest.raises(UsageError, match=r"use local, local\[N\], local\[\*\], spark://host:port"):
         check_master(named, {})
 

@@ -16,7 +16,7 @@ def test_an_unknown_total_is_not_claimed() -> None:
 
 
 @pytest.mark.spark
-def test_spark_is_told_phase_and_step_and_forgets_them(spark: SparkSession) -> None:
+def test_spark_is_given_phase_and_step_and_forgets_them(spark: SparkSession) -> None:
     context = spark.sparkContext
     with progress(spark, "generate: scan", quiet=True):
         group = context.getLocalProperty("spark.jobGroup.id")

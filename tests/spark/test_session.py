@@ -57,11 +57,11 @@ class TestBeforeAnyJVM:
     ) -> None:
         archive = tmp_path / "bad.jsa"
         archive.touch()
-        told: list[str] = []
+        options: list[str] = []
 
         def jvm(settings: dict[str, str], log: Path) -> str:
-            told.append(settings["spark.driver.extraJavaOptions"])
-            if "bad.jsa" in told[-1]:
+            options.append(settings["spark.driver.extraJavaOptions"])
+            if "bad.jsa" in options[-1]:
                 raise EnvironmentFault("the JVM did not start")
             return "gateway"
 
@@ -71,23 +71,23 @@ class TestBeforeAnyJVM:
         monkeypatch.setattr(session, "archive_options", lambda *_: use_it)
         opened: object = open_session("test", Config.of({}), master="local")
         assert opened == "gateway"
-        assert len(told) == 2
+        assert len(options) == 2
         assert not archive.exists()
 
     def test_options_of_the_user_replace_ours(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        told: dict[str, str] = {}
+        spark_settings: dict[str, str] = {}
 
         def jvm(settings: dict[str, str], log: Path) -> str:
-            told.update(settings)
+            spark_settings.update(settings)
             return "gateway"
 
         monkeypatch.setattr(session, "_jvm", jvm)
         monkeypatch.setattr(session, "_session", lambda gateway, settings, log: gateway)
         given = {"spark.driver.extraJavaOptions": "-XX:+UseG1GC", "spark.driver.memory": "5g"}
         open_session("test", Config.of(given), master="local[2]")
-        assert told["spark.driver.extraJavaOptions"] == "-XX:+UseG1GC"
-        assert told["spark.driver.memory"] == "5g"
-        assert told["spark.master"] == "local[2,4]"
+        assert spark_settings["spark.driver.extraJavaOptions"] == "-XX:+UseG1GC"
+        assert spark_settings["spark.driver.memory"] == "5g"
+        assert spark_settings["spark.master"] == "local[2,4]"
 
 
 @pytest.mark.spark
@@ -138,16 +138,16 @@ class TestOnSpark:
 
         assert not logging.getLogger().filter(record("site-packages/py4j/java_gateway.py"))
         assert logging.getLogger().filter(record("crawl/phases/inject.py"))
-        heard: list[str] = []
+        loggers: list[str] = []
         listener = logging.Handler()
-        listener.emit = lambda record: heard.append(record.name)  # type: ignore[method-assign]
+        listener.emit = lambda record: loggers.append(record.name)  # type: ignore[method-assign]
         logging.getLogger().addHandler(listener)
         try:
             logging.getLogger("py4j.clientserver").error("Exception while shutting down")
             logging.getLogger("crawl").error("ours")
         finally:
             logging.getLogger().removeHandler(listener)
-        assert heard == ["crawl"]
+        assert loggers == ["crawl"]
 
 
 JOB = """
@@ -156,10 +156,10 @@ from crawl.spark.java import find_java
 from crawl.spark.session import log_file_of, open_session
 
 with open_session("ours", Config.of({"spark.sql.shuffle.partitions": "3"})) as spark:
-    told = spark.conf
-    print("TOLD", spark.sparkContext.master, spark.sparkContext.appName, log_file_of(spark),
-          told.get("spark.sql.session.timeZone"), told.get("spark.speculation"),
-          told.get("spark.sql.shuffle.partitions"))
+    settings = spark.conf
+    print("SESSION", spark.sparkContext.master, spark.sparkContext.appName, log_file_of(spark),
+          settings.get("spark.sql.session.timeZone"), settings.get("spark.speculation"),
+          settings.get("spark.sql.shuffle.partitions"))
 """
 
 
@@ -185,4 +185,4 @@ def test_under_spark_submit_its_options_stand(tmp_path: Path) -> None:
         timeout=120,
         check=True,
     )
-    assert "TOLD local[1] theirs None UTC true 3" in ran.stdout.splitlines()
+    assert "SESSION local[1] theirs None UTC true 3" in ran.stdout.splitlines()

@@ -48,11 +48,13 @@ def test_the_last_words_of_a_worker_are_found() -> None:
     assert _last_words(trace) == "ZeroDivisionError: division by zero"
 
 
-def test_code_that_an_executor_lacks_is_told_with_what_to_do() -> None:
+def test_code_that_an_executor_lacks_is_reported_with_what_to_do() -> None:
     trace = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'theirs'\n"
-    told = _last_words(trace)
-    assert told.startswith("ModuleNotFoundError: No module named 'theirs' on an executor: send it")
-    assert "scripts/package" in told
+    message = _last_words(trace)
+    assert message.startswith(
+        "ModuleNotFoundError: No module named 'theirs' on an executor: send it"
+    )
+    assert "scripts/package" in message
 
 
 def test_a_dead_worker_is_called_dead() -> None:

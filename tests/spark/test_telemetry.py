@@ -39,26 +39,26 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Told:
+class PieceResult:
     counters: Counters
     pid: int
 
 
-def work(piece: Piece) -> Told:
+def work(piece: Piece) -> PieceResult:
     logging.getLogger("crawl.test").info("at work")
-    return Told(Counters({"records": piece.part}), os.getpid())
+    return PieceResult(Counters({"records": piece.part}), os.getpid())
 
 
-def fail(piece: Piece) -> Told:
+def fail(piece: Piece) -> PieceResult:
     raise StorageError(f"part {piece.part} is gone")
 
 
 def descriptions(spark: SparkSession) -> list[str]:
-    """Of all jobs so far, as Spark's pages show them; newest first."""
+    """The descriptions of all jobs so far, as Spark's pages show them; newest first."""
     store: Any = spark.sparkContext._jsc.sc().statusStore()
     jobs = store.jobsList(None)
     found = [jobs.apply(number).description() for number in range(jobs.size())]
-    return [told.get() if told.isDefined() else "" for told in found]
+    return [option.get() if option.isDefined() else "" for option in found]
 
 
 def test_every_job_names_its_phase_step_crawl_and_segment(
@@ -109,17 +109,17 @@ def test_spans_of_workers_are_below_the_drivers(spark: SparkSession) -> None:
             in_context(phase="parse", segment="20261115093000"),
             span("parse"),
         ):
-            told = runner.run(work, [Piece(0), Piece(1), Piece(2)], "parse")
+            results = runner.run(work, [Piece(0), Piece(1), Piece(2)], "parse")
             with pytest.raises(StorageError, match="part 9 is gone"):
                 runner.run(fail, [Piece(9)], "parse")
         (phase,) = collector.named("parse")
         tasks = collector.named("parse task")
-    assert [each.counters["records"] for each in told] == [0, 1, 2]
+    assert [each.counters["records"] for each in results] == [0, 1, 2]
     assert {task.parent for task in tasks} == {phase.id}
     assert {task.trace for task in tasks} == {phase.trace}
     assert sorted(task.attributes["nutria.part"] for task in tasks) == [0, 1, 2, 9]
     assert {task.resource["nutria.role"] for task in tasks} == {"worker"}
-    assert {task.resource["process.pid"] for task in tasks} >= {each.pid for each in told}
+    assert {task.resource["process.pid"] for task in tasks} >= {each.pid for each in results}
     assert os.getpid() not in {task.resource["process.pid"] for task in tasks}
     assert [task.attributes["nutria.part"] for task in tasks if task.failed] == [9]
 
@@ -148,5 +148,5 @@ def test_lines_of_workers_are_json_in_sparks_log(spark: SparkSession) -> None:
 
 
 def test_nothing_stays_with_the_workers_when_it_is_off_again(spark: SparkSession) -> None:
-    told = SparkRunner(spark, quiet=True).run(work, [Piece(3)], "parse")
-    assert [each.counters["records"] for each in told] == [3]
+    results = SparkRunner(spark, quiet=True).run(work, [Piece(3)], "parse")
+    assert [each.counters["records"] for each in results] == [3]

@@ -59,7 +59,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A torn lock is believed at once."""
+    """Has a torn lock be believed at once, without a pause."""
     monkeypatch.setattr(lock_module, "_TORN_PAUSE_S", 0.0)
 
 

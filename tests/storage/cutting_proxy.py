@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Cut(Enum):
-    """What becomes of a message of the client."""
+    """What the proxy does with a message of the client."""
 
     LOST_REQUEST = "the line is cut before it"
     LOST_ANSWER = "the line is cut after it: it is obeyed, and nobody learns"

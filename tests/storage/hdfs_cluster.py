@@ -94,12 +94,12 @@ class HdfsCluster:
                 probe.write("x", b"x")
                 probe.delete("")
             except StorageError as error:
-                told = str(error)
+                reason = str(error)
                 self._require_life()
                 _pause.wait(0.5)
             else:
                 return
-        raise AssertionError(f"the HDFS cluster does not get ready: {told}")
+        raise AssertionError(f"the HDFS cluster does not get ready: {reason}")
 
     def _require_life(self) -> None:
         for name, process in self._processes.items():
@@ -154,7 +154,7 @@ class HdfsCluster:
 
 
 def unfinished(folder: Folder) -> list[str]:
-    """What is there beside the files, as the name node itself tells."""
+    """What is there beside the files, as the name node itself says."""
     from hdfs_native import Client
 
     netloc, _, path = folder.address.removeprefix("hdfs://").partition("/")

@@ -1,4 +1,4 @@
-"""Locks that are taken, and those that are found."""
+"""Helpers of the tests of locks: they take locks, and plant those of other owners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every store behind a line promises, however bad the line is and whoever dies."""
+"""What every remote store promises, however bad the connection is and whichever process dies."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class Remote(Protocol):
 
     @property
     def behind(self) -> Folder:
-        """The same, by the line on which messages get lost."""
+        """The same folder, by the connection on which messages get lost."""
 
     def trouble(self) -> None:
-        """From now on they do."""
+        """From now on messages get lost."""
 
     def troubles(self) -> int:
-        """How many did."""
+        """How many messages got lost."""
 
     def unfinished(self) -> list[str]:
         """What the store itself knows of uploads that have not ended."""
@@ -150,8 +150,8 @@ class RemoteFilesContract:
             won: list[int] = []
 
             def run(racer: int, number: int, won: list[int]) -> None:
-                said = b"the same bytes" if alike else str(racer).encode()
-                if folder.create(f"lock-{number}", said):
+                content = b"the same bytes" if alike else str(racer).encode()
+                if folder.create(f"lock-{number}", content):
                     won.append(racer)
 
             racers = [threading.Thread(target=run, args=(n, number, won)) for n in range(6)]
@@ -160,8 +160,8 @@ class RemoteFilesContract:
             for racer in racers:
                 racer.join()
             assert len(won) == 1
-            said = b"the same bytes" if alike else str(won[0]).encode()
-            assert folder.read(f"lock-{number}") == said
+            content = b"the same bytes" if alike else str(won[0]).encode()
+            assert folder.read(f"lock-{number}") == content
         assert remote.troubles() >= self.races
 
     def test_marks_locks_and_pointers_through_faults(self, remote: Remote) -> None:
@@ -186,7 +186,7 @@ class RemoteFilesContract:
 
     def test_a_missing_connector_is_one_line(self) -> None:
         address = f"{self.scheme}://127.0.0.1:1/crawl"
-        said = in_child(WITHOUT_CONNECTOR, self.connector, address)
+        output = in_child(WITHOUT_CONNECTOR, self.connector, address)
         install = f"pip install '.[{self.scheme}]'"
         expected = f"the connector for {self.scheme}:// is not installed: {install}"
-        assert said == f"{address}/x: {expected}\n"
+        assert output == f"{address}/x: {expected}\n"

@@ -1,4 +1,4 @@
-"""What tests of stores do to them: from other processes, as a writer of snapshots, all calls."""
+"""Helpers of the tests of stores: child processes, writers of snapshots, every call of a folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def in_child(code: str, *arguments: str) -> str:
     return done.stdout
 
 
-def told(call: Callable[[], object]) -> str:
+def error_line(call: Callable[[], object]) -> str:
     """The one line that the call fails with."""
     with pytest.raises(StorageError) as found:
         call()
@@ -61,7 +61,7 @@ def each_call(folder: Folder) -> list[Callable[[], object]]:
 
 
 def publish(dataset: Dataset, data: bytes) -> str | None:
-    """A snapshot of one file; says whom the lock was taken from."""
+    """Publishes a snapshot of one file; returns from whom the lock was taken over."""
     clock = SystemClock()
     with dataset.writing("test", clock, stale_after_ms=1e9, heartbeat_s=3600) as writing:
         path = f"{writing.place}/part-00000-{data.decode()}.parquet"
@@ -73,6 +73,6 @@ def publish(dataset: Dataset, data: bytes) -> str | None:
 
 
 def content(dataset: Dataset) -> bytes | None:
-    """Of the file of the last snapshot."""
+    """The content of the file of the last snapshot."""
     (file,) = dataset.require_current().files
     return dataset.folder.read(file.path)

@@ -84,9 +84,9 @@ class S3Server:
 
     def uploads(self, bucket: str) -> list[str]:
         """The names of the uploads that were begun and not ended."""
-        told = self._ask("GET", f"/{bucket.removeprefix('s3://')}?uploads")
+        listing = self._ask("GET", f"/{bucket.removeprefix('s3://')}?uploads")
         space = "{http://s3.amazonaws.com/doc/2006-03-01/}"
-        found = ElementTree.fromstring(told).iterfind(f"{space}Upload/{space}Key")
+        found = ElementTree.fromstring(listing).iterfind(f"{space}Upload/{space}Key")
         return [key.text or "" for key in found]
 
     def _ask(self, method: str, path: str) -> bytes:

@@ -20,7 +20,7 @@ from crawl.storage.parquet import open_table, open_writer
 
 
 def rows_of(urls: list[tuple[str, str]]) -> pa.Table:
-    """A row a (host, path); the fetch time tells where it stood."""
+    """A row a (host, path); the fetch time says where it stood."""
     return to_table(
         (f"http://{host}/{path}", host, CrawlDatum(Status.LINKED, place, metadata={"k": host}))
         for place, (host, path) in enumerate(urls)
@@ -82,7 +82,7 @@ def test_some_columns_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("note", [None, b"{", b'{"buckets": 4, "rows": [[0, 99]]}', b"[]"])
-def test_a_file_that_tells_no_buckets_is_read_whole(tmp_path: Path, note: bytes | None) -> None:
+def test_a_file_that_names_no_buckets_is_read_whole(tmp_path: Path, note: bytes | None) -> None:
     folder = Folder(str(tmp_path))
     table = rows_of([(f"h{n % 7}.example", str(n)) for n in range(50)])
     schema = (

@@ -69,7 +69,7 @@ def test_a_torn_end_is_no_end(segment: Folder, torn: bytes) -> None:
         b"\xff",
     ],
 )
-def test_a_damaged_mark_is_told_and_never_written_over(segment: Folder, torn: bytes) -> None:
+def test_a_damaged_mark_is_reported_and_never_written_over(segment: Folder, torn: bytes) -> None:
     """Marks appear whole: to take this for one that was never finished would be to fetch
     again and to delete what was fetched."""
     log = claimed(segment)
@@ -98,7 +98,7 @@ def test_a_mark_of_a_former_release_is_read(segment: Folder) -> None:
     assert claimed(segment).committed() == [chunk(3)]
 
 
-def test_a_mark_that_is_missing_before_others_is_told(segment: Folder) -> None:
+def test_a_mark_that_is_missing_before_others_is_reported(segment: Folder) -> None:
     log = claimed(segment)
     for number in range(3):
         log.commit(chunk(number))
@@ -139,7 +139,7 @@ def test_the_marks_count_whatever_became_of_the_copy(segment: Folder, copy: byte
 
 
 def test_a_copy_that_is_behind_hides_no_mark(segment: Folder) -> None:
-    """Whoever wrote the last mark died before its copy."""
+    """The writer of the last mark died before its copy."""
     log = claimed(segment)
     log.commit(chunk(0))
     behind = segment.read(f"{MARKS}/{LAST}") or b""
@@ -208,11 +208,11 @@ def test_of_many_at_once_one_commits_each_chunk(segment: Folder) -> None:
         kept = list(pool.map(work, range(8)))
     kept.append(work(8))  # the last of them may have met a mark of one before and given up
     chunks = claimed(segment).committed()
-    told = [(each.counters["number"], each.counters["worker"]) for each in chunks]
-    assert [number for number, _ in told] == list(range(len(chunks)))
+    commits = [(each.counters["number"], each.counters["worker"]) for each in chunks]
+    assert [number for number, _ in commits] == list(range(len(chunks)))
     # a mark that its writer was about to finish when another claimed the part may be gone:
     # what it stood for is fetched again, not lost
-    assert set(told) <= {
+    assert set(commits) <= {
         (number, worker) for worker, numbers in enumerate(kept) for number in numbers
     }
     assert len(chunks) == 30
@@ -222,7 +222,7 @@ def test_of_many_at_once_one_commits_each_chunk(segment: Folder) -> None:
 def test_a_crash_at_every_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:
-    """Whoever goes on finds what was committed, and one record a URL at the end."""
+    """A task that goes on finds what was committed, and one record a URL at the end."""
     urls = list(range(10))
 
     def fetch(segment: Folder) -> None:

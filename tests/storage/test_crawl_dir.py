@@ -113,7 +113,7 @@ def test_a_generate_killed_at_any_change_is_whole_or_nothing(
     assert outcomes == {False, True}
 
 
-def test_a_folder_that_may_not_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written_is_reported_in_one_line(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir()
     closed.chmod(0o555)

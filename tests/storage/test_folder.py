@@ -177,13 +177,13 @@ def test_a_file_in_the_way_is_one_line(tmp_path: Path) -> None:
         lambda: inside.size("x"),
     )
     for call in calls:
-        with pytest.raises(StorageError) as told:
+        with pytest.raises(StorageError) as raised:
             call()
-        assert str(tmp_path / "file") in str(told.value)
-        assert "\n" not in str(told.value)
+        assert str(tmp_path / "file") in str(raised.value)
+        assert "\n" not in str(raised.value)
 
 
-def test_a_fault_within_keeps_its_own_words(place: Folder) -> None:
+def test_a_fault_within_keeps_its_own_message(place: Folder) -> None:
     """A block that reads or writes a file may fail for another one's sake."""
     place.write("here", b"1")
     with (

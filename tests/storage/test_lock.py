@@ -51,14 +51,14 @@ def test_one_holds_it_and_the_next_learns_who(place: Folder, clock: ManualClock)
     lock = take(place, clock)
     assert lock.took_over is None
     clock.advance(125)
-    with pytest.raises(Locked) as told:
+    with pytest.raises(Locked) as raised:
         take(place, clock)
-    line = str(told.value)
+    line = str(raised.value)
     assert f"inject by {lock.owner.user} on {platform.node()} (process {os.getpid()})" in line
     assert "2 min ago" in line
     assert "--force" in line
     assert "\n" not in line
-    assert told.value.exit_code == 3
+    assert raised.value.exit_code == 3
     lock.release()
     assert take(place, clock).took_over is None
 
@@ -68,7 +68,7 @@ def test_release_leaves_nothing_behind(place: Folder, clock: ManualClock) -> Non
     assert place.files() == {}
 
 
-def test_a_living_owner_elsewhere_is_respected(place: Folder, clock: ManualClock) -> None:
+def test_a_living_owner_on_another_host_is_respected(place: Folder, clock: ManualClock) -> None:
     plant(place, stranger())
     with pytest.raises(Locked, match="updatedb by ada on elsewhere .*2 h ago"):
         take(place, clock)
@@ -77,7 +77,7 @@ def test_a_living_owner_elsewhere_is_respected(place: Folder, clock: ManualClock
         take(place, clock)
 
 
-def test_an_owner_elsewhere_that_is_silent_for_long_is_replaced(
+def test_an_owner_on_another_host_that_is_silent_for_long_is_replaced(
     place: Folder, clock: ManualClock
 ) -> None:
     plant(place, stranger(seen_ms=NOW - STALE_MS - 1))

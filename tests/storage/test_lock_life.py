@@ -1,4 +1,4 @@
-"""Whoever holds a lock lives: its heart beats, and of many who run for it one has it."""
+"""The holder of a lock renews it, and of many that try for it one gets it."""
 
 from __future__ import annotations
 

@@ -134,11 +134,11 @@ def test_a_torn_file_is_one_line(place: Folder) -> None:
     for end in (0, 3, len(data) // 2, len(data) - 1):
         place.write("torn", data[:end])
         with (
-            pytest.raises(StorageError, match=r"place/torn is no whole Parquet file") as told,
+            pytest.raises(StorageError, match=r"place/torn is no whole Parquet file") as raised,
             open_table(place, "torn"),
         ):
             pass
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(raised.value)
 
 
 def test_what_a_reader_may_skip_by(place: Folder) -> None:

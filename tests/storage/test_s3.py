@@ -11,7 +11,7 @@ from crawl.storage.folder import Folder
 from crawl.testing.servers import faulty_proxy
 from crawl.testing.servers.faulty_proxy import Fault, FaultyProxy, ProxiedRequest, SeededFaults
 from tests.storage.remote_contract import RemoteFilesContract
-from tests.storage.remote_files import MIB, each_call, told
+from tests.storage.remote_files import MIB, each_call, error_line
 from tests.storage.s3_server import S3Server, proxied
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=60)]
@@ -147,14 +147,14 @@ def test_a_folder_marked_by_an_empty_object_is_no_file(folder: Folder) -> None:
 def test_a_wrong_bucket_is_one_line_and_is_not_created(proxy: FaultyProxy) -> None:
     folder = Folder("s3://no-such-bucket-here/crawl")
     for call in each_call(folder):
-        assert "there is no such bucket" in told(call)
-    assert "there is no such bucket" in told(lambda: folder.read("x"))
+        assert "there is no such bucket" in error_line(call)
+    assert "there is no such bucket" in error_line(lambda: folder.read("x"))
 
 
 def test_no_permission_is_one_line(folder: Folder, proxy: FaultyProxy) -> None:
     proxy.plan = lambda request: Fault.DENIED
     for call in each_call(folder):
-        assert "permission denied" in told(call)
+        assert "permission denied" in error_line(call)
     assert folder.drop_uploads() == 0
 
 
@@ -164,12 +164,12 @@ def test_no_credentials_is_one_line(
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     for call in each_call(folder):
-        assert "no credentials: set AWS_ACCESS_KEY_ID" in told(call)
+        assert "no credentials: set AWS_ACCESS_KEY_ID" in error_line(call)
 
 
 def test_an_overloaded_store_is_one_line(folder: Folder, proxy: FaultyProxy) -> None:
     proxy.plan = lambda request: Fault.SLOW_DOWN
-    assert "too busy" in told(lambda: folder.read("x"))
+    assert "too busy" in error_line(lambda: folder.read("x"))
 
 
 def test_an_unreachable_store_is_one_line(
@@ -180,4 +180,4 @@ def test_an_unreachable_store_is_one_line(
         pass
     monkeypatch.setenv("AWS_ENDPOINT_URL", gone.address)
     for call in each_call(folder):
-        assert f"cannot reach the store at {gone.address}" in told(call)
+        assert f"cannot reach the store at {gone.address}" in error_line(call)

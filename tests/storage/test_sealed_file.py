@@ -101,7 +101,7 @@ def test_a_crash_after_any_byte_leaves_the_old_or_the_new(before: int) -> None:
 
 
 def _write(pointer: SealedFile, content: Content) -> bool:
-    """Says whether the write was cut."""
+    """Writes, and returns whether the write was cut."""
     try:
         pointer.write(content)
     except Crash:
@@ -162,7 +162,7 @@ def test_a_writer_that_goes_on_between_a_readers_two_looks() -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\x00", b'{"number": 2}\n0123456789abcdef\n'])
-def test_damage_of_both_is_told_and_never_taken_for_a_fresh_start(damage: bytes) -> None:
+def test_damage_of_both_is_reported_and_never_taken_for_a_fresh_start(damage: bytes) -> None:
     folder = CuttingFolder()
     pointer = pointer_in(folder)
     pointer.write({"number": 1})

@@ -147,9 +147,9 @@ def test_a_damaged_gzip_is_one_line(place: Folder) -> None:
         gzip.compress(b"a\n") + b"no gzip",
     ):
         place.write("seeds.gz", damaged)
-        with pytest.raises(StorageError, match=r"place/seeds.gz: damaged gzip file") as told:
+        with pytest.raises(StorageError, match=r"place/seeds.gz: damaged gzip file") as raised:
             read_all(plan_seeds([place.path("seeds.gz")]))
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(raised.value)
 
 
 def test_folders_are_read_flat_and_in_order(place: Folder) -> None:

@@ -62,7 +62,7 @@ def test_a_manifest_that_is_cut_or_flipped_is_read_from_its_copy(place: Folder) 
     assert segment.manifest(GENERATE) == manifest
 
 
-def test_a_manifest_without_a_whole_copy_is_told_and_nothing_is_swept(place: Folder) -> None:
+def test_a_manifest_without_a_whole_copy_is_reported_and_nothing_is_swept(place: Folder) -> None:
     segments = Segments(place)
     segments.segment("s").publish(GENERATE, write_list(segments, "s"))
     for name in ("manifest.json", "manifest.json.copy"):

@@ -114,11 +114,16 @@ def test_what_a_state_contains_goes_on_to_the_next_and_back_with_a_rollback(
 
     def apply(*names: str) -> Snapshot:
         with writing(dataset) as transaction:
-            told = report()
+            phase_report = report()
             snapshot = transaction.publish(
-                [], told, buckets=BUCKETS, keep=9, notes={"own": list(names)}, applying=names
+                [],
+                phase_report,
+                buckets=BUCKETS,
+                keep=9,
+                notes={"own": list(names)},
+                applying=names,
             )
-        assert told.details.get("contains", []) == sorted(snapshot.applied)
+        assert phase_report.details.get("contains", []) == sorted(snapshot.applied)
         assert snapshot.notes["own"] == list(names)
         return snapshot
 

@@ -44,9 +44,9 @@ def test_one_pointer_file_costs_nothing(
     with caplog.at_level(logging.WARNING):
         assert content_of(dataset, dataset.current()) == {0: b"3", 1: b"shared"}
         dataset.current()
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == (1 if name == "CURRENT" else 0), "once, and only of the file itself"
-    assert all("read from its copy" in line and "--repair" in line for line in told)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == (1 if name == "CURRENT" else 0), "once, and only of the file itself"
+    assert all("read from its copy" in line and "--repair" in line for line in messages)
     publish(dataset, {0: b"4"})
     assert content_of(dataset, dataset.current()) == {0: b"4", 1: b"shared"}
     assert dataset.timeline().numbers == (2, 3, 4)

@@ -69,7 +69,7 @@ def _plain(attributes: Any) -> dict[str, Any]:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """One that takes all it gets, or answers as it is told."""
+    """A collector that takes all it gets, or gives the answer that a test has set."""
     seen = Collector()
 
     class Handler(BaseHTTPRequestHandler):

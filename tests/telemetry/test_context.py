@@ -34,10 +34,10 @@ def test_what_is_found_out_later_is_forgotten_with_the_rest() -> None:
 
 
 def test_threads_of_a_process_with_one_task_know_where_they_are() -> None:
-    heard: list[CrawlContext] = []
+    contexts: list[CrawlContext] = []
 
     def listen() -> None:
-        thread = threading.Thread(target=lambda: heard.append(current_context()))
+        thread = threading.Thread(target=lambda: contexts.append(current_context()))
         thread.start()
         thread.join()
 
@@ -46,7 +46,7 @@ def test_threads_of_a_process_with_one_task_know_where_they_are() -> None:
     with process_context(CrawlContext(phase="fetch", part=0)):
         listen()
     listen()
-    assert heard == [CrawlContext(), CrawlContext(phase="fetch", part=0), CrawlContext()]
+    assert contexts == [CrawlContext(), CrawlContext(phase="fetch", part=0), CrawlContext()]
 
 
 def test_part_zero_is_a_part() -> None:

@@ -64,7 +64,7 @@ def test_no_text_can_break_out_of_its_line(odd: str, capsys: pytest.CaptureFixtu
     assert json.loads(written)["message"] == odd
 
 
-def test_arguments_that_do_not_fit_are_told_all_the_same() -> None:
+def test_arguments_that_do_not_fit_are_logged_all_the_same() -> None:
     record = logging.LogRecord("x", logging.INFO, "x.py", 1, "%d pages", ("none",), None)
     assert json.loads(logs.JsonLines().format(record))["message"] == "%d pages ('none',)"
 
@@ -97,7 +97,7 @@ def test_twice_is_once_and_text_is_as_before(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    ("words", "asked"),
+    ("arguments", "asked"),
     [
         (["fetch", "c", "--log-format", "json"], True),
         (["fetch", "--log-format=json", "c"], True),
@@ -108,5 +108,5 @@ def test_twice_is_once_and_text_is_as_before(capsys: pytest.CaptureFixture[str])
         ([], False),
     ],
 )
-def test_a_wrong_command_line_too_is_told_as_asked(words: list[str], asked: bool) -> None:
-    assert logs.json_requested(words) is asked
+def test_a_wrong_command_line_too_is_logged_as_asked(arguments: list[str], asked: bool) -> None:
+    assert logs.json_requested(arguments) is asked

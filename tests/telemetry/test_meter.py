@@ -24,7 +24,7 @@ def test_counters_add_up_and_gauges_are_replaced() -> None:
     assert meter.value(FETCH_URLS_LEFT) == 5
 
 
-def test_what_nobody_told_is_not_there() -> None:
+def test_what_nobody_reported_is_not_there() -> None:
     assert Meter().value(FETCH_REQUESTS) is None
     assert Meter().samples() == []
 

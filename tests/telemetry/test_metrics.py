@@ -1,4 +1,4 @@
-"""The table of metrics, and all that is written about it elsewhere."""
+"""The table of metrics, and all that other files write about it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "nutria.json"
 ALERTS = ROOT / "docker" / "prometheus-alerts.yml"
 
 OF_OTHERS = {"process_resident_memory_bytes"}
-"""What the library tells of every process."""
+"""What the library reports of every process."""
 
 SERIES = {name: metric for metric in ALL for name in metric.series}
 
@@ -90,8 +90,8 @@ def test_every_query_groups_by_labels_that_there_are(where: str, query: str) -> 
 def test_the_dashboard_shows_every_figure_of_a_crawl() -> None:
     asked = {name for _, query in QUERIES for name, _ in selectors(query)}
     shown = {SERIES[name].name for name in asked if name in SERIES}
-    elsewhere = {"nutria_build_info", "nutria_command_running"}
-    assert {metric.name for metric in ALL} - elsewhere <= shown
+    not_shown = {"nutria_build_info", "nutria_command_running"}
+    assert {metric.name for metric in ALL} - not_shown <= shown
 
 
 def test_the_dashboard_is_one_that_grafana_can_provision() -> None:

@@ -87,7 +87,7 @@ def test_a_taken_port_gives_way_to_the_next(meter: Meter) -> None:
             assert scraped(second)
 
 
-def test_an_address_that_is_not_ours_is_told_in_a_line(meter: Meter) -> None:
+def test_an_address_that_is_not_ours_is_reported_in_a_line(meter: Meter) -> None:
     settings = Settings(port=0, address="192.0.2.1")
     with (
         pytest.raises(EnvironmentFault, match=r"metrics\.prometheus\.port: cannot listen on"),
@@ -164,11 +164,13 @@ def test_a_textfile_stays_when_the_command_has_ended(meter: Meter, tmp_path: Pat
         path = tmp_path / "node" / "nutria-my_crawl-updatedb.prom"
         assert path.exists()
         meter.set(FETCH_URLS_LEFT, 1)
-    told = figures(path.read_text())
-    assert told[("nutria_fetch_urls_left", (("crawl", "my crawl"),))] == 1
+    samples = figures(path.read_text())
+    assert samples[("nutria_fetch_urls_left", (("crawl", "my crawl"),))] == 1
 
 
-def test_a_folder_that_cannot_be_written_is_told_in_a_line(meter: Meter, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_in_a_line(
+    meter: Meter, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     settings = Settings(textfile=str(tmp_path / "file"))
     with (

@@ -1,4 +1,4 @@
-"""What goes with a task, and what comes back."""
+"""The telemetry context that goes with a task, and the spans and counters that come back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Told:
+class PieceResult:
     counters: Counters
 
 
@@ -35,8 +35,8 @@ def place_of(task: object) -> dict[str, object]:
     return current_context().as_dict()
 
 
-def count(piece: Piece) -> Told:
-    return Told(Counters({"records": piece.part + 1}))
+def count(piece: Piece) -> PieceResult:
+    return PieceResult(Counters({"records": piece.part + 1}))
 
 
 def fail(piece: Piece) -> None:
@@ -62,11 +62,11 @@ def test_tasks_are_spans_below_their_step_and_know_their_part(threads: int) -> N
         ):
             runner = InProcess(threads)
             places = runner.run(place_of, [Piece(0), (Piece(1), Piece(2)), "none"], "parse")
-            told = runner.run(count, [Piece(4), Piece(5)], "parse")
+            results = runner.run(count, [Piece(4), Piece(5)], "parse")
         (step,) = collector.named("parse: parse")
         tasks = collector.named("parse task")
     assert [place.get("part") for place in places] == [0, 1, None]
-    assert [each.counters["records"] for each in told] == [5, 6]
+    assert [each.counters["records"] for each in results] == [5, 6]
     assert len(tasks) == 5
     assert {task.parent for task in tasks} == {step.id}
     assert {task.attributes.get("nutria.count.records") for task in tasks} == {None, 5, 6}

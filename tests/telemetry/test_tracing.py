@@ -116,8 +116,8 @@ def test_a_collector_that_is_down_is_left_alone_for_a_while(
         with tracing.span("task", "", {}):
             pass
         tracing.flush()
-    told = [record for record in caplog.records if "takes no spans" in record.getMessage()]
-    assert len(told) == 1
+    warnings = [record for record in caplog.records if "takes no spans" in record.getMessage()]
+    assert len(warnings) == 1
     collector.answer = 200
     clock.advance(61)
     with tracing.span("late", "", {}):
@@ -139,7 +139,7 @@ def test_the_collectors_path_is_the_usual_one_unless_named(endpoint: str, url: s
 
 
 @pytest.mark.parametrize("wrong", ["c:4317", "grpc://c:4317", "http://"])
-def test_an_endpoint_that_cannot_be_meant_is_told(wrong: str) -> None:
+def test_an_endpoint_that_cannot_be_meant_is_reported(wrong: str) -> None:
     with pytest.raises(EnvironmentFault, match=r"traces\.otlp\.endpoint: expected http://"):
         traces_url(wrong)
 

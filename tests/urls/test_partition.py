@@ -27,7 +27,7 @@ def test_by_host_and_by_domain() -> None:
     assert Partitioner(PartitionMode.BY_DOMAIN).key_of_url(url) == PartitionKey("example.co.uk")
 
 
-def test_by_ip_asks_once_a_host_and_tells_who_has_no_address() -> None:
+def test_by_ip_asks_once_a_host_and_counts_who_has_no_address() -> None:
     resolver = Addresses({"a.com": "192.0.2.1", "b.com": "192.0.2.1"})
     by_ip = Partitioner(PartitionMode.BY_IP, resolver)
     assert by_ip.key_of_url("http://a.com/1") == by_ip.key_of_url("http://b.com/2")

@@ -32,6 +32,6 @@ def test_a_file_in_a_folder_is_named_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("expression", ["(", "a{2,1}", "*", r"\p{L}", "(?<x>a)", ""])
-def test_a_bad_expression_is_told_with_its_place(expression: str) -> None:
+def test_a_bad_expression_is_reported_with_its_place(expression: str) -> None:
     with pytest.raises(ConfigError, match=r"^rules\.txt:7: "):
         RuleLine("rules.txt", 7, expression).compile(expression)

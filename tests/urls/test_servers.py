@@ -82,5 +82,5 @@ def test_files_have_a_server_without_a_name() -> None:
     server = server_of("file:///a/b")
     assert server is not None
     assert (server.scheme, server.host, server.origin) == ("file", "", "file://")
-    elsewhere = server_of("file://share/b")
-    assert elsewhere is not None and elsewhere.host == "share"
+    share = server_of("file://share/b")
+    assert share is not None and share.host == "share"

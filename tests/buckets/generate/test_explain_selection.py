@@ -73,7 +73,7 @@ def test_every_step_can_reject(
     assert all(step.detail for step in steps)
 
 
-def test_what_passes_and_what_cannot_be_told(tmp_path: Path) -> None:
+def test_what_passes_and_what_cannot_be_known(tmp_path: Path) -> None:
     directory = make_crawldb(str(tmp_path / "c"), {URL: datum()})
     steps = _steps(directory, URL, Config())
     assert rejection_of(steps) is None
@@ -149,7 +149,7 @@ class _At(SystemClock):
         return self._now_ms
 
 
-def test_a_cap_that_cannot_be_told_of_one_bucket(tmp_path: Path) -> None:
+def test_a_cap_that_one_bucket_cannot_decide(tmp_path: Path) -> None:
     directory = make_crawldb(str(tmp_path / "c"), {"http://www.a.org/": datum()})
     by_domain = Config.of({"generate.max.count": 1, "generate.count.mode": "domain"})
     step = _step(

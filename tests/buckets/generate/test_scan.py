@@ -19,7 +19,7 @@ NOW = 1_800_000_000_000
 
 
 class Contrary(DefaultFetchSchedule):
-    """Would rather have pages of short intervals."""
+    """A schedule that prefers pages of short intervals."""
 
     def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
         return pc.divide(1.0, pc.cast(datums["fetch_interval"], pa.float64()).combine_chunks())

@@ -20,7 +20,7 @@ BUCKETS = 4
 
 
 def written(folder: Folder, count: int) -> list[DeltaFile]:
-    """Files of several hosts' links; each row tells its file and place."""
+    """Files of several hosts' links; each row names its file and place."""
     files = []
     for number in range(count):
         rows = to_table(

@@ -51,7 +51,7 @@ def connected(name: str) -> socket.socket:
     return socket.create_connection((address.strip("[]"), int(port)), timeout=PATIENCE_S)
 
 
-def heard(client: socket.socket) -> bytes:
+def received(client: socket.socket) -> bytes:
     """All until the server closes; one that closes on unread bytes may also reset."""
     parts = []
     try:
@@ -68,7 +68,7 @@ def asked(name: str, typed: bytes, *, ends: bool = True) -> bytes:
             client.sendall(typed)
             if ends:
                 client.shutdown(socket.SHUT_WR)
-        return heard(client)
+        return received(client)
 
 
 def test_one_line_one_answer_and_the_connection_is_closed() -> None:
@@ -153,7 +153,7 @@ def test_there_is_room_for_so_many() -> None:
             client.sendall(b"in\n")
             assert client.recv(10) == b"IN\n"
         with connected(server.name) as one_more:
-            assert heard(one_more) == b""
+            assert received(one_more) == b""
         clients[0].sendall(b"still\n")
         assert clients[0].recv(10) == b"STILL\n"
 
@@ -203,9 +203,9 @@ def serving(*arguments: object) -> Iterator[Serving]:
     )
     try:
         assert process.stderr is not None
-        told = process.stderr.readline()
-        assert told.startswith("listening on 127.0.0.1:"), told + process.stderr.read()
-        yield Serving(process, told.split()[-1])
+        line = process.stderr.readline()
+        assert line.startswith("listening on 127.0.0.1:"), line + process.stderr.read()
+        yield Serving(process, line.split()[-1])
     finally:
         process.kill()
         process.wait()
@@ -223,7 +223,7 @@ def test_filterchecker_answers_until_interrupted(how: int) -> None:
         assert empty.startswith("-\tregex: ")
         assert third.startswith("-http://a.org/\N{REPLACEMENT CHARACTER}.gif\tregex: ")
         assert server.end(how) == (0, "", "")
-        assert heard(idle) == b""
+        assert received(idle) == b""
 
 
 def test_answers_are_those_of_stdin(crawl: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +235,7 @@ def test_answers_are_those_of_stdin(crawl: Caller, monkeypatch: pytest.MonkeyPat
             assert asked(server.name, typed).decode() == expected.out
 
 
-def test_parsechecker_is_one_visitor_whoever_asks(tmp_path: Path) -> None:
+def test_parsechecker_is_one_visitor_for_all_clients(tmp_path: Path) -> None:
     with running(Web(Settings.plain(1, 30, port=0))) as web:
         conf = write_conf(tmp_path / "conf", web)
         pages = [url for url in web.web.urls() if web.web.expected(url).kind is PageKind.PAGE][:6]
@@ -280,9 +280,9 @@ def test_wrong_input_is_one_line(crawl: Caller) -> None:
         (["--listen-address", "::1", "http://a.org/"], with_listen),
     ]
     for name in ("filterchecker", "normalizerchecker", "parsechecker"):
-        for arguments, told in wrong:
+        for arguments, expected in wrong:
             answer = crawl(name, *arguments)
-            assert (answer.code, answer.out, answer.err) == (2, "", told), arguments
+            assert (answer.code, answer.out, answer.err) == (2, "", expected), arguments
     file = crawl("parsechecker", "--file", "x", "--listen", 0)
     assert file.err == "crawl: --file goes without URLs, --stdin and --listen\n"
     unnamed = crawl("parsechecker", "--listen", 0)

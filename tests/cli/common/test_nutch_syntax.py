@@ -9,7 +9,7 @@ from tests.cli.calling import Caller
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ("generate mycrawl -topN 1000", "generate: -topN is spelt --top-n here"),
         ("generate mycrawl -maxNumSegments 2", "-maxNumSegments is spelt --max-num-segments here"),
@@ -29,10 +29,12 @@ from tests.cli.calling import Caller
         ("crawl mycrawl 3", "`crawl run DIR --rounds N` turns rounds"),
     ],
 )
-def test_a_line_of_nutch_is_told_what_to_type(crawl: Caller, line: str, told: str) -> None:
+def test_a_nutch_command_line_is_answered_with_what_to_type(
+    crawl: Caller, line: str, expected: str
+) -> None:
     answer = crawl(*line.split())
     assert answer.code == 2
-    assert told in answer.err
+    assert expected in answer.err
     assert answer.err.count("\n") == 1
 
 

@@ -55,6 +55,6 @@ def test_nothing_is_lost_where_even_the_first_column_has_no_room(
 
 def test_a_remark_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     print_table("title", ["what", "n"], [["a", 1]], err=True)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == "what  n\na     1\n"
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "what  n\na     1\n"

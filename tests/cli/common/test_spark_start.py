@@ -28,15 +28,15 @@ def test_it_is_gone_too_where_spark_cannot_start() -> None:
     assert stream.getvalue().endswith("\r\x1b[K")
 
 
-def test_elsewhere_it_is_a_line_if_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_it_is_a_line_if_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch, "crawl.cli.common.spark_start.remark")
     with spark_is_starting(quiet=False, stream=io.StringIO()):
         pass
-    assert remarks.said == []
+    assert remarks.messages == []
     monkeypatch.setattr(spark_start, "_PATIENCE_SECONDS", 0.0)
     with spark_is_starting(quiet=False, stream=io.StringIO()):
         assert remarks.come(10)
-    assert remarks.said == [MESSAGE]
+    assert remarks.messages == [MESSAGE]
 
 
 def test_quiet_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from crawl.interfaces.registry import ResolvedPlugin
 
 
 class One:
-    """Speaks two schemes, and says that it was the one."""
+    """A protocol of two schemes whose status code tells it from the others."""
 
     schemes: tuple[str, ...] = ("http", "https")
     code = 201

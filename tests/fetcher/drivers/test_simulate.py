@@ -44,15 +44,15 @@ def pages(**hosts: int) -> ListedUrls:
 
 
 def test_one_host_takes_its_chain() -> None:
-    told = plan(pages(a=10), fetcher_server_delay=2.0, fetcher_threads_fetch=4)
-    assert told.seconds == pytest.approx(11 * 0.5 + 10 * 2.0)
-    assert told.ideal_s == pytest.approx(told.seconds)
-    assert told.counters["robots_requests"] == 1
-    assert told.counters["requests"] == 11
-    assert told.urls == 10
-    assert told.thread_use == pytest.approx(11 * 0.5 / (told.seconds * 4))
-    assert told.urls_per_s == pytest.approx(10 / told.seconds)
-    [host] = told.longest
+    simulation = plan(pages(a=10), fetcher_server_delay=2.0, fetcher_threads_fetch=4)
+    assert simulation.seconds == pytest.approx(11 * 0.5 + 10 * 2.0)
+    assert simulation.ideal_s == pytest.approx(simulation.seconds)
+    assert simulation.counters["robots_requests"] == 1
+    assert simulation.counters["requests"] == 11
+    assert simulation.urls == 10
+    assert simulation.thread_use == pytest.approx(11 * 0.5 / (simulation.seconds * 4))
+    assert simulation.urls_per_s == pytest.approx(10 / simulation.seconds)
+    [host] = simulation.longest
     assert (host.key, host.requests) == ("a.test", 11)
     assert host.asking_s == pytest.approx(5.5)
     assert host.pausing_s == pytest.approx(20.0)
@@ -61,38 +61,43 @@ def test_one_host_takes_its_chain() -> None:
 
 def test_too_few_threads_are_the_bound() -> None:
     hosts = {f"h{n}": 1 for n in range(20)}
-    told = plan(pages(**hosts), fetcher_server_delay=0.0, fetcher_threads_fetch=2)
-    assert told.ideal_s == pytest.approx(20 * 2 * 0.5 / 2)
-    assert told.seconds == pytest.approx(told.ideal_s)
-    assert told.thread_use == pytest.approx(1.0)
-    assert max(host.waiting_s for host in told.longest) > 5
+    simulation = plan(pages(**hosts), fetcher_server_delay=0.0, fetcher_threads_fetch=2)
+    assert simulation.ideal_s == pytest.approx(20 * 2 * 0.5 / 2)
+    assert simulation.seconds == pytest.approx(simulation.ideal_s)
+    assert simulation.thread_use == pytest.approx(1.0)
+    assert max(host.waiting_s for host in simulation.longest) > 5
 
 
 def test_several_requests_at_once_shorten_the_chain() -> None:
-    told = plan(
+    simulation = plan(
         pages(a=40), fetcher_server_delay=5.0, fetcher_threads_per_queue=4, fetcher_threads_fetch=10
     )
-    assert told.ideal_s == pytest.approx(41 * 0.5 / 4)
-    assert told.ideal_s <= told.seconds <= told.ideal_s + 1.0
+    assert simulation.ideal_s == pytest.approx(41 * 0.5 / 4)
+    assert simulation.ideal_s <= simulation.seconds <= simulation.ideal_s + 1.0
 
 
 def test_one_queue_a_domain() -> None:
     urls = [(f"http://{name}.example.org/{n}", DUE) for name in "ab" for n in range(3)]
-    told = plan(iter(urls), fetcher_queue_mode="byDomain", fetcher_server_delay=1.0)
-    assert [(host.key, host.requests) for host in told.longest] == [("example.org", 8)]
+    simulation = plan(iter(urls), fetcher_queue_mode="byDomain", fetcher_server_delay=1.0)
+    assert [(host.key, host.requests) for host in simulation.longest] == [("example.org", 8)]
 
 
 def test_the_time_limit_is_kept() -> None:
-    told = plan(pages(a=1000), fetcher_server_delay=1.0, fetcher_timelimit_mins=1)
-    assert told.seconds <= 60.5
-    assert told.handed_back == 1000 - told.counters["records"]
-    assert told.urls == 1000
+    simulation = plan(pages(a=1000), fetcher_server_delay=1.0, fetcher_timelimit_mins=1)
+    assert simulation.seconds <= 60.5
+    assert simulation.handed_back == 1000 - simulation.counters["records"]
+    assert simulation.urls == 1000
 
 
 def test_nothing_listed_takes_no_time() -> None:
-    told = plan(iter([]))
-    assert (told.seconds, told.ideal_s, told.thread_use, told.urls_per_s) == (0.0, 0.0, 0.0, 0.0)
-    assert told.longest == ()
+    simulation = plan(iter([]))
+    assert (
+        simulation.seconds,
+        simulation.ideal_s,
+        simulation.thread_use,
+        simulation.urls_per_s,
+    ) == (0.0, 0.0, 0.0, 0.0)
+    assert simulation.longest == ()
 
 
 @given(
@@ -104,7 +109,7 @@ def test_nothing_listed_takes_no_time() -> None:
 def test_nothing_is_faster_than_the_ideal(
     hosts: list[int], threads: int, delay: float, at_once: int
 ) -> None:
-    told = plan(
+    simulation = plan(
         pages(**{f"h{n}": many for n, many in enumerate(hosts)}),
         Latency(0.4, spread=0.8),
         fetcher_threads_fetch=threads,
@@ -112,18 +117,18 @@ def test_nothing_is_faster_than_the_ideal(
         fetcher_server_min_delay=delay,
         fetcher_threads_per_queue=at_once,
     )
-    assert told.seconds >= told.ideal_s - 1e-6
-    assert told.counters["records"] == sum(hosts)
-    assert told.hosts == told.counters["robots_requests"] == len(hosts)
-    assert 0 < told.thread_use <= 1 + 1e-9
+    assert simulation.seconds >= simulation.ideal_s - 1e-6
+    assert simulation.counters["records"] == sum(hosts)
+    assert simulation.hosts == simulation.counters["robots_requests"] == len(hosts)
+    assert 0 < simulation.thread_use <= 1 + 1e-9
 
 
 def test_the_same_seed_gives_the_same_plan() -> None:
-    def told(seed: int) -> float:
+    def seconds_for(seed: int) -> float:
         return plan_part(0, pages(a=20, b=9), Config(), Latency(1.0), seed=seed).seconds
 
-    assert told(1) == told(1)
-    assert told(1) != told(2)
+    assert seconds_for(1) == seconds_for(1)
+    assert seconds_for(1) != seconds_for(2)
 
 
 def test_latencies_have_the_mean_that_was_asked_for() -> None:
@@ -179,5 +184,5 @@ def test_a_fetch_list_is_read_with_the_delays_of_its_records(tmp_path: Path) -> 
     listed = list(listed_urls(segment, file))
     assert [url for url, _ in listed] == [url for url, _, _ in rows]
     assert listed[1][1].metadata == {FETCH_DELAY_KEY: "9000"}
-    told = plan(listed_urls(segment, file), fetcher_server_delay=1.0)
-    assert told.seconds == pytest.approx(3 * 0.5 + 2 * 9.0)
+    simulation = plan(listed_urls(segment, file), fetcher_server_delay=1.0)
+    assert simulation.seconds == pytest.approx(3 * 0.5 + 2 * 9.0)

@@ -30,8 +30,8 @@ NOBODY = FetchItem("", "", "", "", DUE)
 
 
 @dataclass
-class Curious:
-    """Somebody who looks at a small web."""
+class Visitor:
+    """Fetches single pages of a small web, in virtual time, and notes requests and pauses."""
 
     pages: dict[str, Page]
     settings: dict[str, object] = field(default_factory=dict)
@@ -78,14 +78,14 @@ class Curious:
 
 
 def test_robots_come_first_and_every_pause_is_kept() -> None:
-    who = Curious({"http://a.org/robots.txt": "", "http://a.org/x": "x", "http://a.org/y": "y"})
-    x, y = who.visit("http://a.org/x", "http://a.org/y")
-    assert who.asked == [
+    visitor = Visitor({"http://a.org/robots.txt": "", "http://a.org/x": "x", "http://a.org/y": "y"})
+    x, y = visitor.visit("http://a.org/x", "http://a.org/y")
+    assert visitor.asked == [
         (0.0, "http://a.org/robots.txt"),
         (5.1, "http://a.org/x"),
         (10.2, "http://a.org/y"),
     ]
-    assert who.pauses == [("http://a.org/x", 5.0), ("http://a.org/y", 5.0)]
+    assert visitor.pauses == [("http://a.org/x", 5.0), ("http://a.org/y", 5.0)]
     (record,) = x.records
     assert record.datum.status is Status.FETCH_SUCCESS
     assert record.content is not None
@@ -96,27 +96,29 @@ def test_robots_come_first_and_every_pause_is_kept() -> None:
 
 def test_what_robots_forbid_is_not_asked_for() -> None:
     text = "User-agent: *\nDisallow: /x\nCrawl-delay: 7"
-    who = Curious({"http://a.org/robots.txt": text, "http://a.org/y": "y"})
-    x, y = who.visit("http://a.org/x", "http://a.org/y")
-    assert [url for _, url in who.asked] == ["http://a.org/robots.txt", "http://a.org/y"]
-    assert who.pauses == [("http://a.org/y", 7.0)]
+    visitor = Visitor({"http://a.org/robots.txt": text, "http://a.org/y": "y"})
+    x, y = visitor.visit("http://a.org/x", "http://a.org/y")
+    assert [url for _, url in visitor.asked] == ["http://a.org/robots.txt", "http://a.org/y"]
+    assert visitor.pauses == [("http://a.org/y", 7.0)]
     assert x.records[0].datum.metadata["_pst_"] == "robots_denied()"
     assert x.records[0].content is None
     assert y.records[0].datum.status is Status.FETCH_SUCCESS
 
 
 def test_each_page_is_reported_before_the_next_is_looked_at() -> None:
-    who = Curious({"http://a.org/x": "x"})
-    told: list[str] = []
+    visitor = Visitor({"http://a.org/x": "x"})
+    urls: list[str] = []
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
-        assert told == ["http://a.org/x"]
+        assert urls == ["http://a.org/x"]
         yield "http://a.org/none"
-        assert told == ["http://a.org/x", "http://a.org/none"]
+        assert urls == ["http://a.org/x", "http://a.org/none"]
 
-    fetch_each(typed(), who.config(), who.environment(), lambda visit: told.append(visit.url))
-    assert len(told) == 2
+    fetch_each(
+        typed(), visitor.config(), visitor.environment(), lambda visit: urls.append(visit.url)
+    )
+    assert len(urls) == 2
 
 
 def test_redirects_are_followed_if_asked_for_and_shown_if_not() -> None:
@@ -126,7 +128,7 @@ def test_redirects_are_followed_if_asked_for_and_shown_if_not() -> None:
         "http://b.org/z": "z",
         "http://b.org/robots.txt": "User-agent: *\nCrawl-delay: 2",
     }
-    (visit,) = Curious(pages).visit("http://a.org/x", redirects=5)
+    (visit,) = Visitor(pages).visit("http://a.org/x", redirects=5)
     assert [(record.url, record.datum.status) for record in visit.records] == [
         ("http://a.org/x", Status.FETCH_REDIR_PERM),
         ("http://b.org/y", Status.FETCH_REDIR_TEMP),
@@ -134,21 +136,21 @@ def test_redirects_are_followed_if_asked_for_and_shown_if_not() -> None:
     ]
     assert isinstance(visit.rules, RobotRules)
     assert visit.rules.crawl_delay_s == 2
-    (left,) = Curious(pages).visit("http://a.org/x")
+    (left,) = Visitor(pages).visit("http://a.org/x")
     assert [record.datum.status for record in left.records] == [
         Status.FETCH_REDIR_PERM,
         Status.LINKED,
     ]
     too_long: dict[str, object] = {"urlfilter.length.max": 14}
-    (dropped,) = Curious({"http://a.org/x": (301, {"location": "/longer"})}, too_long).visit(
+    (dropped,) = Visitor({"http://a.org/x": (301, {"location": "/longer"})}, too_long).visit(
         "http://a.org/x", redirects=5
     )
     assert dropped.reasons == ("redirects_dropped.filtered.length",)
 
 
 def test_why_a_url_was_not_fetched() -> None:
-    who = Curious({"http://a.org/robots.txt": REFUSED})
-    refused, again, nowhere, fine = who.visit(
+    visitor = Visitor({"http://a.org/robots.txt": REFUSED})
+    refused, again, nowhere, fine = visitor.visit(
         "http://a.org/x", "http://a.org/y", "nonsense", "http://b.org/"
     )
     assert refused.reasons == again.reasons == ("handed_back.robots_deferred",)
@@ -156,7 +158,7 @@ def test_why_a_url_was_not_fetched() -> None:
     assert refused.rules.reason is DeferReason.UNREACHABLE
     assert (nowhere.reasons, nowhere.records, nowhere.rules) == (("no_host",), (), None)
     assert fine.records[0].datum.status is Status.FETCH_GONE
-    assert [url for _, url in who.asked] == [
+    assert [url for _, url in visitor.asked] == [
         "http://a.org/robots.txt",
         "http://b.org/robots.txt",
         "http://b.org/",
@@ -164,47 +166,47 @@ def test_why_a_url_was_not_fetched() -> None:
 
 
 def test_a_host_without_rules_is_asked_again_after_a_while() -> None:
-    who = Curious({"http://a.org/robots.txt": (503, {}), "http://a.org/x": "x"})
+    visitor = Visitor({"http://a.org/robots.txt": (503, {}), "http://a.org/x": "x"})
     reasons: list[tuple[str, ...]] = []
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
-        who.clock.now = 299
+        visitor.clock.now = 299
         yield "http://a.org/x"  # a fetch would not ask yet either
-        who.clock.now = 301
+        visitor.clock.now = 301
         yield "http://a.org/x"
-        who.clock.now = 602
-        who.pages["http://a.org/robots.txt"] = ""
+        visitor.clock.now = 602
+        visitor.pages["http://a.org/robots.txt"] = ""
         yield "http://a.org/x"
 
-    environment = who.environment()
-    fetch_each(typed(), who.config(), environment, lambda visit: reasons.append(visit.reasons))
+    environment = visitor.environment()
+    fetch_each(typed(), visitor.config(), environment, lambda visit: reasons.append(visit.reasons))
     assert reasons == [("handed_back.robots_deferred",)] * 3 + [()]
-    assert who.asked == [
+    assert visitor.asked == [
         (0.0, "http://a.org/robots.txt"),
         (301, "http://a.org/robots.txt"),
         (602, "http://a.org/robots.txt"),
         (607.1, "http://a.org/x"),
     ]
-    assert who.pauses == [("http://a.org/x", 5.0)]
+    assert visitor.pauses == [("http://a.org/x", 5.0)]
 
 
 def test_a_pause_that_a_host_asks_for_is_kept_and_delays_no_other() -> None:
-    who = Curious({"http://a.org/robots.txt": (503, {"retry-after": "7200"})})
+    visitor = Visitor({"http://a.org/robots.txt": (503, {"retry-after": "7200"})})
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
         yield "http://a.org/y"
         yield "http://b.org/"
-        who.clock.now = 7199
+        visitor.clock.now = 7199
         yield "http://a.org/x"
-        who.clock.now = 7201
+        visitor.clock.now = 7201
         yield "http://a.org/x"
 
     visits: list[PageVisit] = []
-    fetch_each(typed(), who.config(), who.environment(), visits.append)
+    fetch_each(typed(), visitor.config(), visitor.environment(), visits.append)
     assert [len(visit.records) for visit in visits] == [0, 0, 1, 0, 0]
-    assert who.asked == [
+    assert visitor.asked == [
         (0.0, "http://a.org/robots.txt"),
         (0.1, "http://b.org/robots.txt"),
         (5.2, "http://b.org/"),
@@ -214,95 +216,95 @@ def test_a_pause_that_a_host_asks_for_is_kept_and_delays_no_other() -> None:
 
 def test_a_host_that_failed_too_often_is_asked_again_after_a_while() -> None:
     broken: dict[str, object] = {"fetcher.max.exceptions.per.queue": 2}
-    who = Curious({"http://a.org/x": (503, {})}, broken)
+    visitor = Visitor({"http://a.org/x": (503, {})}, broken)
 
     def typed() -> Iterator[str]:
         yield from ["http://a.org/x"] * 3
-        who.clock.now += 300
-        who.pages["http://a.org/x"] = "x"
+        visitor.clock.now += 300
+        visitor.pages["http://a.org/x"] = "x"
         yield "http://a.org/x"
 
     visits: list[PageVisit] = []
-    fetch_each(typed(), who.config(), who.environment(), visits.append)
+    fetch_each(typed(), visitor.config(), visitor.environment(), visits.append)
     assert [visit.reasons for visit in visits[2:]] == [("handed_back.too_many_failures",), ()]
-    assert [url[-1] for _, url in who.asked] == [*"txxx"]
+    assert [url[-1] for _, url in visitor.asked] == [*"txxx"]
     assert visits[3].records[0].datum.status is Status.FETCH_SUCCESS
 
 
 def test_and_not_before_the_pause_is_over_that_it_asked_for_at_last() -> None:
     settings: dict[str, object] = {"fetcher.max.exceptions.per.queue": 1}
-    who = Curious({"http://a.org/x": (503, {"retry-after": "7200"})}, settings)
+    visitor = Visitor({"http://a.org/x": (503, {"retry-after": "7200"})}, settings)
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
-        who.clock.now = 7000
+        visitor.clock.now = 7000
         yield "http://a.org/x"
-        who.clock.now = 7300
+        visitor.clock.now = 7300
         yield "http://a.org/x"
 
     visits: list[PageVisit] = []
-    fetch_each(typed(), who.config(), who.environment(), visits.append)
+    fetch_each(typed(), visitor.config(), visitor.environment(), visits.append)
     assert [len(visit.records) for visit in visits] == [1, 0, 1]
-    assert [url[-1] for _, url in who.asked] == [*"txx"]
-    assert who.pauses == [("http://a.org/x", 5.0)]
+    assert [url[-1] for _, url in visitor.asked] == [*"txx"]
+    assert visitor.pauses == [("http://a.org/x", 5.0)]
 
 
 def test_rules_grow_old_while_nobody_asks() -> None:
-    who = Curious({"http://a.org/robots.txt": "", "http://a.org/x": "x"})
+    visitor = Visitor({"http://a.org/robots.txt": "", "http://a.org/x": "x"})
 
     def typed() -> Iterator[str]:
         yield "http://a.org/x"
-        who.pages["http://a.org/robots.txt"] = "User-agent: *\nDisallow: /"
-        who.clock.now = 23 * 3600
+        visitor.pages["http://a.org/robots.txt"] = "User-agent: *\nDisallow: /"
+        visitor.clock.now = 23 * 3600
         yield "http://a.org/x"
-        who.clock.now = 25 * 3600
+        visitor.clock.now = 25 * 3600
         yield "http://a.org/x"
 
-    told: list[str] = []
+    statuses: list[str] = []
     fetch_each(
         typed(),
-        who.config(),
-        who.environment(),
-        lambda visit: told.append(visit.records[0].datum.metadata["_pst_"].partition("(")[0]),
+        visitor.config(),
+        visitor.environment(),
+        lambda visit: statuses.append(visit.records[0].datum.metadata["_pst_"].partition("(")[0]),
     )
-    assert told == ["success", "success", "robots_denied"]
-    assert [url[-1] for _, url in who.asked] == [*"txxt"]
+    assert statuses == ["success", "success", "robots_denied"]
+    assert [url[-1] for _, url in visitor.asked] == [*"txxt"]
 
 
 def test_a_page_may_be_wanted_again_after_its_servers_pause() -> None:
-    who = Curious({"http://a.org/x": (301, {"location": "/y"}), "http://a.org/y": "y"})
-    visits = who.visit("http://a.org/x", "http://a.org/x", "http://a.org/y", redirects=2)
+    visitor = Visitor({"http://a.org/x": (301, {"location": "/y"}), "http://a.org/y": "y"})
+    visits = visitor.visit("http://a.org/x", "http://a.org/x", "http://a.org/y", redirects=2)
     assert [visit.reasons for visit in visits] == [(), (), ()]
     assert [len(visit.records) for visit in visits] == [2, 2, 1]
-    times = [at for at, _ in who.asked]
-    assert [url[-1] for _, url in who.asked] == [*"txyxyy"]
+    times = [at for at, _ in visitor.asked]
+    assert [url[-1] for _, url in visitor.asked] == [*"txyxyy"]
     assert all(later - sooner >= 5 for sooner, later in pairwise(times))
 
 
 def test_who_asks_for_weeks_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(single, "MAX_ROBOTS_ANSWERS", 2)
-    who = Curious({})
+    visitor = Visitor({})
     hosts = ("a", "b", "c", "b", "a")
-    visits = who.visit(*(f"http://{host}.org/{at}" for at, host in enumerate(hosts)))
+    visits = visitor.visit(*(f"http://{host}.org/{at}" for at, host in enumerate(hosts)))
     assert all(len(visit.records) == 1 for visit in visits)
     assert [visit.rules is not None for visit in visits] == [True, True, True, True, False]
 
 
 def test_a_host_that_is_nowhere_is_a_record() -> None:
     unknown = Failure("", FailureKind.UNKNOWN_HOST, "a.org: no such host")
-    (visit,) = Curious({"http://a.org/robots.txt": unknown}).visit("http://a.org/x")
+    (visit,) = Visitor({"http://a.org/robots.txt": unknown}).visit("http://a.org/x")
     assert "no such host" in visit.records[0].datum.metadata["_pst_"]
 
 
 def test_rules_alone() -> None:
     text = "User-agent: *\nDisallow: /x\nCrawl-delay: 9"
-    who = Curious({"http://a.org/robots.txt": text})
-    rules = who.rules("http://a.org/any")
+    visitor = Visitor({"http://a.org/robots.txt": text})
+    rules = visitor.rules("http://a.org/any")
     assert isinstance(rules, RobotRules)
     assert (rules.basis, rules.crawl_delay_s) == (Basis.FILE, 9)
     assert (rules.allows("http://a.org/x"), rules.allows("http://a.org/y")) == (False, True)
-    assert who.asked == [(0.0, "http://a.org/robots.txt")]
-    assert who.pauses == []
+    assert visitor.asked == [(0.0, "http://a.org/robots.txt")]
+    assert visitor.pauses == []
 
 
 def test_redirected_rules_wait_for_their_servers_pause() -> None:
@@ -310,20 +312,20 @@ def test_redirected_rules_wait_for_their_servers_pause() -> None:
         "http://a.org/robots.txt": (301, {"location": "/other.txt"}),
         "http://a.org/other.txt": "User-agent: curious\nDisallow: /",
     }
-    who = Curious(pages)
-    rules = who.rules("http://a.org/x")
+    visitor = Visitor(pages)
+    rules = visitor.rules("http://a.org/x")
     assert isinstance(rules, RobotRules)
     assert not rules.allows("http://a.org/x")
-    assert who.pauses == [("http://a.org/other.txt", 5.0)]
+    assert visitor.pauses == [("http://a.org/other.txt", 5.0)]
 
 
 def test_rules_that_are_not_asked_for_or_not_to_be_had() -> None:
-    exempt = Curious({}, {"http.robot.rules.allowlist": ["a.org"]})
+    exempt = Visitor({}, {"http.robot.rules.allowlist": ["a.org"]})
     found = exempt.rules("http://www.a.org/x")
     assert isinstance(found, RobotRules)
     assert found.basis is Basis.EXEMPT
     assert exempt.asked == []
-    broken = Curious({"http://a.org/robots.txt": (503, {})})
+    broken = Visitor({"http://a.org/robots.txt": (503, {})})
     assert broken.rules("http://a.org/x") == Deferred(
         DeferReason.SERVER_ERROR, "robots.txt: 503", None
     )
@@ -332,8 +334,8 @@ def test_rules_that_are_not_asked_for_or_not_to_be_had() -> None:
 
 def test_rules_for_somebody_else() -> None:
     text = "User-agent: other\nDisallow: /x\n\nUser-agent: *\nDisallow: /y"
-    who = Curious({"http://a.org/robots.txt": text})
-    rules = robots_rules_for("http://a.org/", who.config(), who.environment(), ("other",))
+    visitor = Visitor({"http://a.org/robots.txt": text})
+    rules = robots_rules_for("http://a.org/", visitor.config(), visitor.environment(), ("other",))
     assert isinstance(rules, RobotRules)
     assert (rules.allows("http://a.org/x"), rules.allows("http://a.org/y")) == (False, True)
 
@@ -344,10 +346,10 @@ def test_a_protocol_that_raises_costs_one_url() -> None:
             return Response(request.url, 404, sent=1.0)
         raise RuntimeError("lost")
 
-    who = Curious({})
+    visitor = Visitor({})
     visits: list[PageVisit] = []
-    environment = replace(who.environment(), fetch=fetch)
-    fetch_each(["http://a.org/x", "http://b.org/y"], who.config(), environment, visits.append)
+    environment = replace(visitor.environment(), fetch=fetch)
+    fetch_each(["http://a.org/x", "http://b.org/y"], visitor.config(), environment, visits.append)
     assert len(visits) == 2
     for visit in visits:
         assert "RuntimeError: lost" in visit.records[0].datum.metadata["_pst_"]

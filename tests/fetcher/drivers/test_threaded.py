@@ -59,7 +59,7 @@ def driver_of(
 
 
 class Records(list[FetchRecord]):
-    """Tells when there are so many of them."""
+    """A list of records that signals when it has reached a length."""
 
     def __init__(self, count: int) -> None:
         super().__init__()

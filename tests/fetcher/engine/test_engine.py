@@ -99,7 +99,7 @@ def test_a_success_forgives_failures() -> None:
 
 def stale(until: int) -> Callable[[int], Answered]:
     """A page whose connection is closed the first times."""
-    return lambda turn: STALE if turn <= until else "fine"
+    return lambda attempt: STALE if attempt <= until else "fine"
 
 
 def test_what_a_closed_connection_swallowed_is_asked_for_once_more_after_the_pause() -> None:

@@ -1,4 +1,4 @@
-"""What a fetch tells of hosts that failed it, and that they do not hold it; in virtual time."""
+"""What a fetch reports of hosts that failed, and that they do not hold it up; in virtual time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules before pages: whatever URLs look like, wherever the rules are, however they are told."""
+"""Rules before pages: whatever URLs look like, wherever the rules are, however they are sent."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_a_robots_redirect_to_a_server_of_another_part_is_not_followed() -> None
     pages = host("a.org", 2, (301, {"Location": "http://www.a.org/robots.txt"}))
     pages |= {"http://www.a.org/robots.txt": "User-agent: *\nDisallow: /"}
     pages |= host("b.org", 1)
-    asked_elsewhere = {"is_other_parts_server": lambda key: key == "www.a.org"}
-    done = fetch(SmallWeb(pages), [*urls_of(pages)], hooks=asked_elsewhere)
+    other_part = {"is_other_parts_server": lambda key: key == "www.a.org"}
+    done = fetch(SmallWeb(pages), [*urls_of(pages)], hooks=other_part)
     assert "http://www.a.org/robots.txt" not in {each.url for each in done.run.sent}
     assert done.statuses == {"http://b.org/p0": Status.FETCH_SUCCESS}
     assert done.engine.counters["handed_back.robots_elsewhere"] == 2

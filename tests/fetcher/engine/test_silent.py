@@ -106,7 +106,7 @@ def test_so_is_one_that_is_no_slower_than_others_by_far() -> None:
 
 
 def test_pages_that_are_under_way_are_never_given_up() -> None:
-    """A server that has told its rules is not silent, however long a page takes."""
+    """A server that has sent its rules is not silent, however long a page takes."""
     pages: dict[str, Page] = {"http://long.org/": "text", "http://live.org/": "text"}
     web = SmallWeb(pages, lambda url: 60.0 if url == "http://long.org/" else 0.1)
     done = quick(silent_web(pages, *HOSTS), [*pages, *DEAD])
@@ -141,18 +141,18 @@ hosts = st.lists(
 
 @given(hosts, st.integers(1, 6), st.integers(2, 20))
 def test_each_url_has_a_record_or_is_counted(
-    told: list[tuple[str, float, int]], threads: int, depth: int
+    servers: list[tuple[str, float, int]], threads: int, depth: int
 ) -> None:
     answers: dict[str, Page] = {"refuses": REFUSED, "hangs": HUNG, "busy": (503, {}), "text": ""}
     pages: dict[str, Page] = {}
     urls: list[str] = []
-    for number, (kind, _, count) in enumerate(told):
+    for number, (kind, _, count) in enumerate(servers):
         pages[f"http://h{number}.org/robots.txt"] = answers[kind]
         urls += [f"http://h{number}.org/{page}" for page in range(count)]
     pages |= dict.fromkeys(urls, "text")
 
     def latency(url: str) -> float:
-        kind, seconds, _ = told[int(url[8])]
+        kind, seconds, _ = servers[int(url[8])]
         return TIMEOUT_S if kind == "hangs" else seconds
 
     done = quick(SmallWeb(pages, latency), urls, threads=threads, depth=depth)
@@ -163,4 +163,6 @@ def test_each_url_has_a_record_or_is_counted(
     assert done.engine.queues.in_progress == done.engine.queues.waiting == 0
     assert counters["requests"] == len(done.run.sent)
     silent = {host for host, each in troubles(done).items() if each.reason == UNANSWERED}
-    assert all(told[int(host[1])][1] >= 1.0 or told[int(host[1])][0] == "hangs" for host in silent)
+    assert all(
+        servers[int(host[1])][1] >= 1.0 or servers[int(host[1])][0] == "hangs" for host in silent
+    )

@@ -13,7 +13,7 @@ def item(name: str, purpose: Purpose = Purpose.PAGE, host: str = "a.org") -> Fet
 
 
 def has_work(queue: HostQueue) -> bool:
-    """As of now: a type checker takes a property to stay what it was."""
+    """Reads the property anew: a type checker assumes that it stays what it was."""
     return queue.has_work
 
 

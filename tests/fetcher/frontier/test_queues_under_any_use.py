@@ -1,4 +1,4 @@
-"""Queues used in any order, beside a plain record of what may be."""
+"""Queues used in any order, against a plain model of what is allowed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DELAY, IP_DELAY, STEP = 3.0, 2.0, 0.5
 
 
 class Servers(RuleBasedStateMachine):
-    """Queues under arbitrary use, beside a plain record of what may be."""
+    """Queues under arbitrary use, against a plain model of what is allowed."""
 
     @initialize(at_once=st.integers(1, 2), spaced=st.booleans(), by_group=st.booleans())
     def begin(self, at_once: int, spaced: bool, by_group: bool) -> None:

@@ -21,12 +21,14 @@ ROBOTS = Content("http://a.org/robots.txt", b"Disallow:")
 
 @pytest.fixture(params=["disk", "store"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
-    """Where a file can grow, and where none can."""
+    """A folder on a file system whose files can grow, and one on a store where they cannot."""
     return Folder(str(tmp_path) if request.param == "disk" else f"memory://{uuid.uuid4().hex}")
 
 
-def begun(folder: Folder, token: str = "0123456789", told: Counters | None = None) -> ChunkJournal:
-    return Journal(folder, 3, token).begin(told or Counters())
+def begun(
+    folder: Folder, token: str = "0123456789", counters: Counters | None = None
+) -> ChunkJournal:
+    return Journal(folder, 3, token).begin(counters or Counters())
 
 
 def left(folder: Folder, contained: tuple[str, ...] = ()) -> list[Note]:
@@ -39,7 +41,7 @@ def files(folder: Folder) -> list[str]:
 
 
 def test_notes_are_read_as_they_were_written_while_more_may_come(folder: Folder) -> None:
-    notes = begun(folder, told=Counters(records=5, requests=7))
+    notes = begun(folder, counters=Counters(records=5, requests=7))
     notes.write(PAGES, [], Counters(records=7, requests=7, bytes=500))
     notes.write(PAGES[:1], [ROBOTS], Counters(records=7, requests=8, bytes=500))
     assert left(folder) == [

@@ -27,9 +27,9 @@ def test_every_record_is_committed_once(tmp_path: Path, records: int) -> None:
     numbers = range(20)
     assert sorted(url for chunk in chunks for url in chunk) == sorted(map(url_of, numbers))
     assert all(len(chunk) == records for chunk in chunks[:-1])
-    told = ChunkLog(made.segment, 2).committed()
-    assert sum(chunk.counters["records"] for chunk in told) == 20
-    for chunk, urls in zip(told, chunks, strict=True):
+    committed_chunks = ChunkLog(made.segment, 2).committed()
+    assert sum(chunk.counters["records"] for chunk in committed_chunks) == 20
+    for chunk, urls in zip(committed_chunks, chunks, strict=True):
         assert chunk.counters == {"records": len(urls)}
         assert chunk.pieces["crawl_fetch"].rows == len(urls)
         pages = [url for url in urls if int(url[-1]) % 2]

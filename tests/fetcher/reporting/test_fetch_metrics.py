@@ -23,7 +23,7 @@ NO_TIMES = [0] * (len(FETCH_REQUEST_SECONDS.bounds) + 1)
 
 
 class Fetch:
-    """One whose parts tell what the test says."""
+    """A fetch whose parts report what the test says."""
 
     def __init__(self, folder: Path) -> None:
         self.segment = Folder(str(folder))

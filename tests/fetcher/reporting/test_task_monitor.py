@@ -40,7 +40,7 @@ def segment(tmp_path: Path) -> Folder:
 
 
 def pauses(segment: Folder, now_ms: int) -> list[float]:
-    """How long whoever takes over at that moment waits."""
+    """How long a task that takes over at that moment waits."""
     slept: list[float] = []
     claim_part(ChunkLog(segment, 2), segment, 2, CONFIG, ManualClock(now_ms), slept.append)
     return slept
@@ -212,7 +212,7 @@ def test_it_hears_that_it_is_to_end(monitored: Monitored) -> None:
 def test_it_hears_that_another_task_has_the_part(monitored: Monitored) -> None:
     ChunkLog(monitored.segment, 2).claim(NOW)
     assert monitored.look() == "superseded"
-    # whoever has it now tells how far it is
+    # the task that has it now reports how far it is
     assert monitored.progress == {}
 
 

@@ -92,11 +92,11 @@ def test_without_lines_everybody_has_the_usual_pace() -> None:
     ],
 )
 def test_a_wrong_line_is_an_error_that_names_its_place(line: str) -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as raised:
         polite(f"good.org 1\n{line}\n")
-    assert f"{FILE}:2: expected `host seconds" in str(told.value)
-    assert line in str(told.value)
-    assert "\n" not in str(told.value)
+    assert f"{FILE}:2: expected `host seconds" in str(raised.value)
+    assert line in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ ATOM = "http://www.w3.org/2005/Atom"
         ("", False),
     ],
 )
-def test_the_root_tells_a_feed(text: str, expected: bool) -> None:
+def test_the_root_identifies_a_feed(text: str, expected: bool) -> None:
     assert is_feed(text) == expected
 
 
@@ -48,7 +48,7 @@ def test_prefixes_that_nothing_explains_are_dropped() -> None:
     )
 
 
-def test_no_xml_is_told() -> None:
+def test_no_xml_is_reported() -> None:
     with pytest.raises(BadXml):
         bounded_feed("text", 1)
 

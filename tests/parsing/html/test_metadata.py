@@ -10,7 +10,7 @@ URL = "http://example.com/a/b"
 
 
 def test_language_codes() -> None:
-    for said, code in {
+    for text, code in {
         "en": "en",
         "EN-us": "en",
         "zh_Hant": "zh",
@@ -25,7 +25,7 @@ def test_language_codes() -> None:
         "en\x00": "",
         "1": "",
     }.items():
-        assert language_code(said) == code, said
+        assert language_code(text) == code, text
 
 
 def test_refreshes() -> None:

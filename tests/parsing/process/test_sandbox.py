@@ -51,7 +51,7 @@ def test_the_result_is_that_of_the_pipeline_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "status", "message"),
+    ("instruction", "status", "message"),
     [
         ("do die segfault", "failed_crashed", "SIGSEGV"),
         ("do die SIGABRT", "failed_crashed", "SIGABRT"),
@@ -66,9 +66,9 @@ def test_the_result_is_that_of_the_pipeline_alone() -> None:
         ("do fork die", "failed_crashed", "exit code 3"),
     ],
 )
-def test_a_wicked_page_costs_itself_alone(deed: str, status: str, message: str) -> None:
+def test_a_wicked_page_costs_itself_alone(instruction: str, status: str, message: str) -> None:
     good = pages(9)
-    given = [*good[:4], content("http://a.org/bad", deed), *good[4:]]
+    given = [*good[:4], content("http://a.org/bad", instruction), *good[4:]]
     with Sandbox(plan(parser__memory__limit="500MiB")) as sandbox:
         batch = sandbox.parse(given)
         again = sandbox.parse(good)
@@ -108,7 +108,7 @@ def test_many_wicked_pages_in_one_batch() -> None:
     assert batch.counters["parser_restarts"] == 4
 
 
-def test_a_fault_that_no_page_was_told_of_is_found_by_halves() -> None:
+def test_a_fault_without_a_named_page_is_found_by_halves() -> None:
     chain = ["tests.parsing.process.test_sandbox:DeadlyNormalizer"]
     given = [*pages(5), content("http://a.org/bad", "link http://deadly.org/")]
     with Sandbox(plan(urlnormalizer__order__outlink=chain)) as sandbox:

@@ -25,8 +25,8 @@ def test_one_line_is_one_and_not_longer(text: str, most: int) -> None:
 
 
 def test_facts_without_a_word_are_left_out() -> None:
-    said = {"a": None, "b": "", "c": " \n ", "d": 3, "e": "x\ny"}
-    assert facts(said) == {"d": "3", "e": "x y"}
+    values = {"a": None, "b": "", "c": " \n ", "d": 3, "e": "x\ny"}
+    assert facts(values) == {"d": "3", "e": "x y"}
 
 
 def test_a_failure_has_one_line() -> None:

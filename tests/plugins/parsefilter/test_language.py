@@ -51,7 +51,7 @@ def test_what_is_declared_counts_first(parse: Parse, language: str) -> None:
     assert parsed.metadata == {**parse.metadata, "language": language}
 
 
-def test_words_tell_where_nothing_is_declared_unless_they_are_not_asked() -> None:
+def test_the_text_decides_where_nothing_is_declared_unless_the_policy_forbids_it() -> None:
     parse = Parse("u", title="Wetter", text=GERMAN)
     plain = LanguageParseFilter(Config.of()).filter(_page_without_header(), parse)
     assert (plain.language, plain.metadata) == ("de", {"language": "de"})
@@ -61,7 +61,7 @@ def test_words_tell_where_nothing_is_declared_unless_they_are_not_asked() -> Non
 
 def test_the_model_is_loaded_by_the_first_page_that_needs_it() -> None:
     """Commands and pages that declare their language do without its time and memory."""
-    told = """
+    script = """
 import sys
 from crawl.config import Config
 from crawl.model.parse import Parse
@@ -76,7 +76,7 @@ plugin.filter(page, Parse("u", text="Das Wetter wird morgen recht schoen"))
 print("py3langid" in sys.modules)
 """
     done = subprocess.run(
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout.split() == ["False", "True"]
 

@@ -50,10 +50,10 @@ def test_the_shipped_rules_say_nothing() -> None:
     ],
 )
 def test_each_name_is_true_or_false(markup: str, text: str, true: set[str]) -> None:
-    said = found(RULES, markup, text)
-    assert said.keys() == {"form", "sale", "twice", "quad"}
-    assert {name for name, value in said.items() if value == "true"} == true
-    assert set(said.values()) <= {"true", "false"}
+    metadata = found(RULES, markup, text)
+    assert metadata.keys() == {"form", "sale", "twice", "quad"}
+    assert {name for name, value in metadata.items() if value == "true"} == true
+    assert set(metadata.values()) <= {"true", "false"}
 
 
 def test_hostile_text_takes_no_longer_than_other_text() -> None:
@@ -80,7 +80,7 @@ def test_any_text_can_be_searched() -> None:
         ("name text (", "^regex-parsefilter.txt:1: '\\(' is not a regular expression"),
     ],
 )
-def test_a_bad_line_is_told_with_its_number(rules: str, complaint: str) -> None:
+def test_a_bad_line_is_reported_with_its_number(rules: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         found(rules)
 

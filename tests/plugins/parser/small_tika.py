@@ -37,7 +37,7 @@ def small_tika() -> Iterator[SmallTika]:
             try:
                 self.wfile.write(tika.answer)
             except OSError:
-                return  # it was told enough
+                return  # it was sent enough
 
         def log_message(self, *arguments: object) -> None:
             """Not on the terminal."""

@@ -120,7 +120,7 @@ def test_other_xml_is_for_other_parsers(body: str) -> None:
     assert PARSER.parse(page(body, "text/xml")) is None
 
 
-def test_a_feed_by_type_that_is_none_is_told() -> None:
+def test_a_feed_by_type_that_is_none_is_reported() -> None:
     assert refusal(PARSER, page("<html><body>Error</body></html>", RSS_TYPE))
 
 

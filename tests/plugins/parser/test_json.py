@@ -52,7 +52,7 @@ def test_any_document(body: str) -> None:
 
 
 @pytest.mark.parametrize("body", ["", "text", "{", "[1,", "<html>", "{'a': 1}", "\0", '"'])
-def test_what_is_none_is_told(body: str) -> None:
+def test_what_is_none_is_reported(body: str) -> None:
     assert refusal(PARSER, page(body, JSON)).startswith("no JSON")
 
 

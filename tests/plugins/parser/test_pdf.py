@@ -54,7 +54,7 @@ def test_pages_and_text_are_bounded() -> None:
     assert only(short, page(small_pdf(5), PDF)).text == "Page 1 says hello\n\nPag"
 
 
-def test_encrypted_ones_are_told_unless_everybody_may_read_them() -> None:
+def test_encrypted_ones_are_reported_unless_everybody_may_read_them() -> None:
     assert refusal(PARSER, page(encrypted_pdf("secret"), PDF)) == "encrypted: it needs a password"
     assert "says hello" in only(PARSER, page(encrypted_pdf(""), PDF)).text
 
@@ -62,7 +62,7 @@ def test_encrypted_ones_are_told_unless_everybody_may_read_them() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"text", b"<html>", b"%PDF-", b"%PDF-1.4\n" + b"x" * 5000, small_pdf()[:-400]]
 )
-def test_what_is_none_is_told(body: bytes) -> None:
+def test_what_is_none_is_reported(body: bytes) -> None:
     assert refusal(PARSER, page(body, PDF)).startswith("no PDF")
 
 

@@ -80,7 +80,7 @@ def test_nothing_is_not_sent(tika: SmallTika) -> None:
     assert tika.asked == []
 
 
-def test_what_it_cannot_read_is_told(tika: SmallTika) -> None:
+def test_what_it_cannot_read_is_reported(tika: SmallTika) -> None:
     tika.code = 422
     assert refusal(parser(tika), page(b"x", DOC)) == "Tika cannot read it"
     tika.code = 503
@@ -88,7 +88,7 @@ def test_what_it_cannot_read_is_told(tika: SmallTika) -> None:
 
 
 @pytest.mark.parametrize("answer", [b"", b"no json", b"[]", b"3", b"[" * 100_000, b"\xff"])
-def test_other_answers_are_told(tika: SmallTika, answer: bytes) -> None:
+def test_other_answers_are_reported(tika: SmallTika, answer: bytes) -> None:
     tika.answer = answer
     assert failed(parser(tika)).message == "Tika's answer is not as expected"
 

@@ -57,5 +57,5 @@ def test_bombs_do_not_explode(bomb: str) -> None:
 
 
 @pytest.mark.parametrize("body", ["", "text", "{}", "<a>" * 9999, "\0\0\0"])
-def test_what_is_none_is_told(body: str) -> None:
+def test_what_is_none_is_reported(body: str) -> None:
     assert refusal(PARSER, page(body, "text/xml"))

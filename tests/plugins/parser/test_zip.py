@@ -138,7 +138,7 @@ def test_methods_that_ask_for_much_memory_are_not_read(method: int) -> None:
         b"PK\5\6",
     ],
 )
-def test_what_is_none_is_told(body: bytes) -> None:
+def test_what_is_none_is_reported(body: bytes) -> None:
     assert refusal(PARSER, page(body, ZIP)).startswith("no archive that can be read")
 
 

@@ -97,8 +97,8 @@ def test_what_is_no_file(root: Path) -> None:
         "a%00b": 404,
         "xxxxxxxxx": 403,
     }
-    elsewhere = fetch(root, "file://a.test/etc/passwd")
-    assert isinstance(elsewhere, Failure) and elsewhere.kind is FailureKind.NOT_SUPPORTED
+    other_host = fetch(root, "file://a.test/etc/passwd")
+    assert isinstance(other_host, Failure) and other_host.kind is FailureKind.NOT_SUPPORTED
 
 
 def test_only_what_changed(root: Path) -> None:

@@ -19,7 +19,7 @@ class TestContract(HttpContract):
         {"http.proxy.file": "p.txt"},
     ],
 )
-def test_socks_without_its_library_is_told_at_once(
+def test_socks_without_its_library_is_reported_at_once(
     settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {"p.txt": "a.test http://p.test:1\nb.test socks5://p.test:1\n"}

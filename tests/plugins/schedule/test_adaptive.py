@@ -174,7 +174,7 @@ def test_a_short_bound_of_a_host_never_makes_a_page_due_in_the_past() -> None:
 @pytest.mark.parametrize(
     "line", ["a 5", "a 1 2 3", "a x 5", "a -1 500", "a 500 400", "a 59 100", "a 60 4e7", "a nan 0"]
 )
-def test_a_line_of_hosts_that_is_wrong_is_told(line: str) -> None:
+def test_a_line_of_hosts_that_is_wrong_is_reported(line: str) -> None:
     with pytest.raises(ConfigError, match=r"adaptive-host-specific-intervals.txt:2: "):
         adaptive(hosts=f"ok 60 default\n{line}\n")
 
@@ -190,7 +190,7 @@ def test_rates_of_a_mime_type() -> None:
 
 
 @pytest.mark.parametrize("line", ["text/html 1", "text/html a b", "text/html 0.1 1", "x -1 0"])
-def test_a_line_of_mime_types_that_is_wrong_is_told(line: str) -> None:
+def test_a_line_of_mime_types_that_is_wrong_is_reported(line: str) -> None:
     with pytest.raises(ConfigError, match=r"adaptive-mimetypes.txt:1: "):
         adaptive(mimes=line)
 

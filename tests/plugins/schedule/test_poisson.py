@@ -152,7 +152,7 @@ def test_a_new_url_inherits_no_visits() -> None:
     assert POISSON.initialize(URL, page, NOW).metadata == {"k": "v"}
 
 
-def test_bounds_that_contradict_each_other_are_told() -> None:
+def test_bounds_that_contradict_each_other_are_reported() -> None:
     with pytest.raises(ConfigError, match="min_interval is longer than"):
         PoissonFetchSchedule(Config.of({KEY + "min_interval": "91d"}))
 

@@ -24,7 +24,7 @@ def shared(
     all_count: int | None = None,
     text: str = "",
 ) -> list[Target]:
-    """A page's walk through the moments of fetch and parse: what its links are given."""
+    """The links of a page after the scoring of its fetch and parse."""
     content = Content(url, b"", metadata=plugin.before_parse(url, datum))
     parse = plugin.after_parse(url, content, Parse(url, text=text))
     targets = [(link, plugin.initial_score(link, PLAIN)) for link in links]

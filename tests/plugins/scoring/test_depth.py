@@ -92,7 +92,7 @@ def test_a_page_may_set_another_limit_for_what_lies_below() -> None:
     assert shared(plugin, "http://a/hub/x", at("5"), ["http://b/"]) == []
 
 
-def test_a_pattern_that_is_none_is_told() -> None:
+def test_a_pattern_that_is_none_is_reported() -> None:
     with pytest.raises(ConfigError, match=r"scoring.depth.override.pattern: '\('"):
         DepthScoring(Config.of({"scoring.depth.override.pattern": "("}))
 

@@ -64,7 +64,7 @@ def test_filtered_links_take_their_share_if_asked() -> None:
     assert [d.score for _, d in shared(plugin, "http://a/", RICH, INSIDE, 6)] == [0.5, 0.5]
 
 
-def test_links_on_the_host_and_elsewhere_have_their_own_factors() -> None:
+def test_links_on_the_host_and_to_others_have_their_own_factors() -> None:
     plugin = opic(db_score_link_internal=0.5, db_score_link_external=2.0)
     links = shared(plugin, "http://A/x", RICH, ["http://a:8080/1", "http://b.a/", "http://c/"])
     assert links == [

@@ -53,6 +53,6 @@ def test_gone_first_then_orphan(datum: CrawlDatum, status: Status) -> None:
     assert asked.tolist() == [status is not datum.status]
 
 
-def test_limits_in_the_wrong_order_are_told() -> None:
+def test_limits_in_the_wrong_order_are_reported() -> None:
     with pytest.raises(ConfigError, match="shorter than"):
         OrphanScoring(Config.of({"scoring.orphan.mark.orphan.after": 5}))

@@ -31,7 +31,7 @@ class TestIgnoreExempt(URLExemptionContract):
         assert not plugin.exempts("", "http://a.org/" + "x" * 5000 + ".css")
 
 
-def test_a_bad_rule_is_told_with_its_line() -> None:
+def test_a_bad_rule_is_reported_with_its_line() -> None:
     with pytest.raises(ConfigError, match=f"{FILE}:2: expected"):
         IgnoreExemptURLExemption(config("+x\nx\n"))
     with pytest.raises(ConfigError, match=f"{FILE}:1: .*regular expression"):

@@ -140,7 +140,7 @@ def test_inline_rules_go_before_the_file() -> None:
         ("<", r"^regex-urlfilter.txt:1: `<` closes a section, but none is open$"),
     ],
 )
-def test_a_bad_line_is_told_with_its_number(rules: str, complaint: str) -> None:
+def test_a_bad_line_is_reported_with_its_number(rules: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         plugin(rules)
 

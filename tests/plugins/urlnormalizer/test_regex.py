@@ -115,7 +115,7 @@ def test_a_rule_that_re2_lacks_is_asked_by_row() -> None:
         ),
     ],
 )
-def test_a_bad_file_is_told_with_its_line(text: str, complaint: str) -> None:
+def test_a_bad_file_is_reported_with_its_line(text: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         plugin(text)
 

@@ -1,4 +1,4 @@
-"""The benchmark behind `crawl plan` understands what its contestant tells."""
+"""The benchmark behind `crawl plan` understands what its contestant prints."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tests.storage import cutting_proxy
 from tests.storage.cutting_proxy import Cut, CuttingProxy
 from tests.storage.hdfs_cluster import BLOCK, HdfsCluster, unfinished
 from tests.storage.remote_contract import RemoteFilesContract
-from tests.storage.remote_files import HEAD, MIB, each_call, told
+from tests.storage.remote_files import HEAD, MIB, each_call, error_line
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=150), pytest.mark.timeout(900)]
 
@@ -48,7 +48,7 @@ def behind(proxy: CuttingProxy, folder: Folder) -> Folder:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder, and a proxy before the name node that loses messages when it is told to."""
+    """A folder, and a proxy before the name node that loses messages on request."""
 
     proxy: CuttingProxy
     folder: Folder
@@ -165,7 +165,7 @@ def test_any_message_may_be_lost(behind: Folder, proxy: CuttingProxy, cut: Cut) 
 def test_a_cleaner_may_take_an_unfinished_file(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, sweeps: int
 ) -> None:
-    """Whoever holds the lock sweeps while its own heart, or one who asks for it, writes."""
+    """The holder of the lock sweeps while its own heart, or one who asks for it, writes."""
     folder.write("beat", b"0")
     left = sweeps
     send = HdfsFiles._send
@@ -261,10 +261,10 @@ def test_no_permission_is_one_line(folder: Folder, monkeypatch: pytest.MonkeyPat
     Client(f"hdfs://{root}").set_permission(f"/{path}", 0o700)
     monkeypatch.setenv("HADOOP_USER_NAME", "nobody")
     for call in each_call(folder):
-        line = told(call)
+        line = error_line(call)
         assert "permission denied: nobody has no" in line
         assert "set HADOOP_USER_NAME" in line
-    assert told(folder.drop_uploads).startswith(f"{folder.address}: permission denied")
+    assert error_line(folder.drop_uploads).startswith(f"{folder.address}: permission denied")
 
 
 def test_an_unreachable_name_node_is_one_line(proxy: CuttingProxy) -> None:
@@ -272,13 +272,13 @@ def test_an_unreachable_name_node_is_one_line(proxy: CuttingProxy) -> None:
     for netloc in (f"127.0.0.1:{proxy.port}", "no-such-host.invalid:8020", "127.0.0.1:99999"):
         folder = Folder(f"hdfs://{netloc}/crawl")
         for call in each_call(folder)[:3]:
-            assert "cannot reach" in told(call) or "port" in told(call)
-            assert netloc in told(call)
+            assert "cannot reach" in error_line(call) or "port" in error_line(call)
+            assert netloc in error_line(call)
 
 
 def test_another_server_in_its_place_is_one_line() -> None:
     with cutting_proxy.running(1) as deaf:  # hangs up on everybody
-        line = told(lambda: Folder(f"{deaf.address}/crawl").read("x"))
+        line = error_line(lambda: Folder(f"{deaf.address}/crawl").read("x"))
     assert f"cannot reach the name node at 127.0.0.1:{deaf.port}" in line
 
 
@@ -288,8 +288,8 @@ def test_names_that_only_a_configuration_knows(
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "none"))
     service = Folder(folder.address.replace(f"127.0.0.1:{hdfs.port}", "crawlers"))
     default = Folder(folder.address.replace(f"127.0.0.1:{hdfs.port}", ""))
-    assert "crawlers is no name service that is known here" in told(lambda: service.read("x"))
-    assert "no name node is named" in told(lambda: default.read("x"))
+    assert "crawlers is no name service that is known here" in error_line(lambda: service.read("x"))
+    assert "no name node is named" in error_line(lambda: default.read("x"))
     settings = {
         "fs.defaultFS": "hdfs://crawlers",
         "dfs.nameservices": "crawlers",
@@ -317,7 +317,7 @@ def test_a_file_in_the_way_is_one_line(folder: Folder) -> None:
         lambda: inside.write("x", b""),
         lambda: inside.create("x", b""),
     ):
-        assert "a part of the path is a file" in told(call)
+        assert "a part of the path is a file" in error_line(call)
 
 
 def test_storage_faults_name_the_file(folder: Folder) -> None:

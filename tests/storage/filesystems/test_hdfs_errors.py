@@ -6,7 +6,7 @@ from crawl.storage.filesystems import hdfs_errors
 
 
 @pytest.mark.parametrize(
-    ("said", "line"),
+    ("text", "line"),
     [
         (
             'RPCError("org.apache.hadoop.hdfs.server.namenode.SafeModeException", "No\\n\\tat")',
@@ -26,15 +26,15 @@ from crawl.storage.filesystems import hdfs_errors
         ('OperationFailed("Failed to complete file in time")', "Failed to complete file in time"),
     ],
 )
-def test_what_a_cluster_says_is_one_line(said: str, line: str) -> None:
-    told = hdfs_errors.error_line(RuntimeError(said), "nn:8020")
-    assert line in told
-    assert "\n" not in told
-    assert "\\n" not in told
-    assert "org.apache" not in told
+def test_what_a_cluster_says_is_one_line(text: str, line: str) -> None:
+    message = hdfs_errors.error_line(RuntimeError(text), "nn:8020")
+    assert line in message
+    assert "\n" not in message
+    assert "\\n" not in message
+    assert "org.apache" not in message
 
 
-def test_a_broken_line_is_told_by_what_was_known() -> None:
+def test_a_broken_line_is_reported_by_what_was_known() -> None:
     error = OSError("Broken pipe (os error 32)")
     assert "cannot reach the name node at nn:8020" in hdfs_errors.error_line(error, "nn:8020")
     gone = hdfs_errors.error_line(error, "nn:8020", known=True)

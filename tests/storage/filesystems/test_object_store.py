@@ -7,7 +7,7 @@ import pytest
 from crawl.storage.filesystems import object_store
 
 
-def test_other_faults_are_not_ours_to_tell() -> None:
+def test_other_faults_are_not_ours_to_report() -> None:
     assert object_store.error_line(ValueError("x")) is None
     assert object_store.error_line(FileNotFoundError("x")) is None
 

@@ -39,8 +39,8 @@ def test_the_truth_is_what_the_files_say() -> None:
         for agent in AGENTS:
             rules = read_rules(body if code == 200 else b"", [agent.lower()])
             for path in PATHS:
-                told = WEB.allowed(url(kind, path), agent, REPAIRED)
-                assert told == rules.allows(url(kind, path)), (kind, agent, path)
+                allowed = WEB.allowed(url(kind, path), agent, REPAIRED)
+                assert allowed == rules.allows(url(kind, path)), (kind, agent, path)
 
 
 def test_each_kind_by_hand() -> None:

@@ -246,12 +246,12 @@ def test_warming_changes_nothing_but_the_speed() -> None:
         assert len(server.requests()) == 50
 
 
-def test_a_port_that_is_taken_is_told(server: WebServer) -> None:
+def test_a_port_that_is_taken_is_reported(server: WebServer) -> None:
     with pytest.raises(UsageError, match="cannot listen on port"):
         WebServer(server.web)
 
 
-def test_a_server_that_died_is_told() -> None:
+def test_a_server_that_died_is_reported() -> None:
     server = WebServer(Web(Settings.plain(1, 1, port=0)))
     os.kill(server.pid, signal.SIGKILL)
     with pytest.raises(EnvironmentFault):

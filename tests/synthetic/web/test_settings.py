@@ -26,6 +26,6 @@ def test_a_plain_web_can_still_be_given_one_oddity() -> None:
     "wrong",
     [{"sites": 0}, {"sites": 5, "pages": 4}, {"addresses": 0}, {"addresses": 100}, {"fanout": 0}],
 )
-def test_what_cannot_be_meant_is_told(wrong: dict[str, Any]) -> None:
+def test_what_cannot_be_meant_is_reported(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Settings(**wrong)

@@ -23,8 +23,8 @@ from crawl.synthetic.web import Settings, Web
 web = Web(Settings(sites=14, pages=300, seed=5, port=8080))
 sums = hashlib.sha256()
 for url in [*web.urls(), *(seed + "robots.txt" for seed in web.seeds())]:
-    told = web.expected(url, 4000)
-    sums.update(repr((url, told.code, told.digest, told.links, told.etag, told.target)).encode())
+    page = web.expected(url, 4000)
+    sums.update(repr((url, page.code, page.digest, page.links, page.etag, page.target)).encode())
     sums.update(repr((web.allowed(url, "bot"), web.address(url.split("/")[2]))).encode())
 print(sums.hexdigest())
 """

@@ -80,7 +80,7 @@ def test_two_lengths_that_are_none(wicked: WickedServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "expected"),
     [
         ("chunks-garbage", b"5\r\nhello\r\nzz-no-number\r\n"),
         ("chunks-huge", b"FFFFFFFFFFFFFFFFFFFF\r\n"),
@@ -88,11 +88,11 @@ def test_two_lengths_that_are_none(wicked: WickedServer) -> None:
         ("chunks-length", b"4f\r\n" + FINE + b"\r\n0\r\n\r\n"),
     ],
 )
-def test_chunks(wicked: WickedServer, name: str, said: bytes) -> None:
+def test_chunks(wicked: WickedServer, name: str, expected: bytes) -> None:
     got = ask(wicked, wicked.url(name))
     assert got.how is How.CLOSED
     assert got.header("Transfer-Encoding") == b"chunked"
-    assert got.body.startswith(said)
+    assert got.body.startswith(expected)
     assert (b"Content-Length: 5" in got.head) == (name == "chunks-length")
 
 

@@ -13,7 +13,7 @@ from crawl.synthetic.wicked.routes import find_route
 from tests.synthetic.wicked.client import PATIENCE_S, How, ask
 
 
-def test_every_route_is_told_in_full_and_found_by_its_path() -> None:
+def test_every_route_is_described_in_full_and_found_by_its_path() -> None:
     assert len({route.name for route in ROUTES}) == len(ROUTES)
     for route in ROUTES:
         assert find_route(route.path) is route

@@ -38,7 +38,7 @@ class Store(BaseHTTPRequestHandler):
     def _answer(self, body: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-Told", "yes")
+        self.send_header("X-Store", "yes")
         self.end_headers()
         self.wfile.write(body)
 
@@ -72,7 +72,7 @@ def put(proxy: FaultyProxy, body: bytes = BODY) -> tuple[int, str | None, bytes]
     try:
         link.request("PUT", "/a?b=%20c", body=body)
         answer = link.getresponse()
-        return answer.status, answer.getheader("X-Told"), answer.read()
+        return answer.status, answer.getheader("X-Store"), answer.read()
     finally:
         link.close()
 
@@ -84,7 +84,7 @@ def test_without_a_fault_all_goes_through(proxy: FaultyProxy, kept: list[bytes])
     assert not proxy.faults
 
 
-def test_the_size_told_by_an_answer_without_body_is_kept(proxy: FaultyProxy) -> None:
+def test_the_size_in_an_answer_without_body_is_kept(proxy: FaultyProxy) -> None:
     link = http.client.HTTPConnection(proxy.address.removeprefix("http://"), timeout=30)
     for _ in range(2):  # on one connection
         link.request("HEAD", "/")
@@ -101,9 +101,9 @@ def test_a_refusal_is_an_answer_and_no_work(
     proxy: FaultyProxy, kept: list[bytes], fault: Fault, status: int, code: bytes
 ) -> None:
     proxy.plan = lambda request: fault
-    told = put(proxy)
-    assert told[0] == status
-    assert b"<Code>" + code + b"</Code>" in told[2]
+    answer = put(proxy)
+    assert answer[0] == status
+    assert b"<Code>" + code + b"</Code>" in answer[2]
     assert kept == []
     assert proxy.faults == {fault: 1}
 

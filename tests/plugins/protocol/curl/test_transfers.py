@@ -19,11 +19,11 @@ from tests.plugins.protocol.test_wicked import BUSY_MS, EXPECTED, TIME_LIMIT_MS,
 
 
 class ByTransfers(HttpProtocol):
-    """Fetches as the driver of a crew does, once the host is known."""
+    """A protocol that fetches by transfers, as a driver does, once the host is resolved."""
 
     def __init__(self, config: Config, **others: Any) -> None:
         super().__init__(config, **others)
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._driver = self.transfers()
         self._direct = not (config[PROXY_HOST] or config[PROXY_FILE])
 
@@ -31,7 +31,7 @@ class ByTransfers(HttpProtocol):
         target = request_target(request.url)
         if target is not None and self._direct:
             self.resolver.locate(target.server.host)
-        with self._turn:
+        with self._lock:
             assert self._driver.advance(0) == []  # a driver looks between two requests
             if self._driver.begin(request, request):
                 while not (ended := self._driver.advance(None)):

@@ -17,7 +17,7 @@ from crawl.plugins.protocol.requests_client.sockets import CURRENT, TransferWatc
 from crawl.plugins.protocol.shared.limits import TransferLimits
 
 
-class _Said:
+class _FakeSocket:
     """A socket from which these bytes come."""
 
     def __init__(self, raw: bytes) -> None:
@@ -35,7 +35,7 @@ def watch() -> Iterator[TransferWatch]:
 
 
 def begun(raw: bytes, kind: type[http.client.HTTPResponse] = FinalResponse) -> Any:
-    response = kind(_Said(raw), method="GET")  # type: ignore[arg-type]
+    response = kind(_FakeSocket(raw), method="GET")  # type: ignore[arg-type]
     response.begin()
     return response
 

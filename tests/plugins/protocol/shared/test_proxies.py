@@ -62,7 +62,7 @@ def test_by_host_then_scheme_then_any_and_in_turn() -> None:
 @pytest.mark.parametrize(
     "line", ["a.test", "a.test ftp://x:1", "a.test proxy:80", "a/b http://x:1", "* direct direct"]
 )
-def test_a_wrong_line_is_told_with_its_place(line: str) -> None:
+def test_a_wrong_line_is_reported_with_its_place(line: str) -> None:
     with pytest.raises(ConfigError, match="proxies.txt:1"):
         proxies(line)
 

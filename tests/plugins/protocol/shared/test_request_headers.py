@@ -51,12 +51,12 @@ def rotating(lines: str, **others: object) -> Config:
     return Config.of({**NAMED, "http.agent.rotate": True, **others}, {"agents.txt": lines})
 
 
-def test_agents_are_told_in_turn_where_wanted() -> None:
+def test_agents_are_sent_in_turn_where_wanted() -> None:
     lines = "# of old\nmybot/1 (a)\n\nmybot/2\n"
     asking = HeaderBuilder(rotating(lines))
     requests = [Request("http://a/"), Request("http://b/", etag="x"), Request("http://a/")]
-    told = [dict(asking.headers(request, "a").pairs)["User-Agent"] for request in requests]
-    assert told == ["mybot/1 (a)", "mybot/2", "mybot/1 (a)"]
+    agents = [dict(asking.headers(request, "a").pairs)["User-Agent"] for request in requests]
+    assert agents == ["mybot/1 (a)", "mybot/2", "mybot/1 (a)"]
     off = HeaderBuilder(Config.of(NAMED, {"agents.txt": lines}))
     assert dict(off.headers(requests[0], "a").pairs)["User-Agent"].startswith("mybot/Nutria-")
 
@@ -91,9 +91,9 @@ def test_secrets_are_cut_out(head: bytes, kept: bytes) -> None:
 
 def test_custom_headers_are_checked() -> None:
     for lines in ("hush", "Bad Name: hush", ": hush"):
-        with pytest.raises(ConfigError, match="http.custom.headers: line 1") as told:
+        with pytest.raises(ConfigError, match="http.custom.headers: line 1") as raised:
             HeaderBuilder(Config.of({**NAMED, "http.custom.headers": lines}))
-        assert "hush" not in str(told.value)
+        assert "hush" not in str(raised.value)
 
 
 def test_other_characters_go_as_utf8() -> None:
@@ -111,7 +111,7 @@ def test_a_wrong_cookie_line(line: str) -> None:
 @pytest.mark.parametrize(
     "line", ["a.test", "a.test basic me", "a.test ntlm me hush", "a/b bearer hush"]
 )
-def test_a_wrong_credentials_line_is_told_without_its_secret(line: str) -> None:
-    with pytest.raises(ConfigError, match="auth:1") as told:
+def test_a_wrong_credentials_line_is_reported_without_its_secret(line: str) -> None:
+    with pytest.raises(ConfigError, match="auth:1") as raised:
         credentials(Config.of({"http.auth.file": "auth"}, files={"auth": line}))
-    assert "hush" not in str(told.value)
+    assert "hush" not in str(raised.value)
