@@ -47,8 +47,7 @@ SPARK_AND_SLOW = (
     "-m|pytest|-q|-m|(spark or slow) and not cluster|"
     "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|"
 )
-TWO_AT_A_TIME = "-m|cluster|-n|2|--dist|loadfile|--no-loadscope-reorder|"
-CLUSTER = f"-m|pytest|-q|{TWO_AT_A_TIME}"
+CLUSTER = "-m|pytest|-q|-m|cluster|"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ CLUSTER = f"-m|pytest|-q|{TWO_AT_A_TIME}"
     [
         ([], CHECK + SPARK_AND_SLOW),
         (["--all"], COVERED + SPARK_AND_SLOW + CLUSTER),
-        (["--cluster"], f"-m|pytest|{TWO_AT_A_TIME}"),
+        (["--cluster"], "-m|pytest|-m|cluster|"),
         (["--cluster", "tests/spark", "-x"], "-m|pytest|-m|cluster|tests/spark|-x|"),
         (["--all", "tests/spark"], "-m|pytest|tests/spark|"),
         (["tests/a b", "-k", "x"], "-m|pytest|tests/a b|-k|x|"),
