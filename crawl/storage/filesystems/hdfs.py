@@ -299,7 +299,6 @@ class Upload(io.RawIOBase):
             stream, self._stream = self._stream, None
             try:
                 self._files.patience.once(stream.close)
-                self._files._ask(partial(self._files._settle, self._unfinished, self._size))
                 rename = partial(self._files.client.rename, self._unfinished, self._path, True)
                 self._files._ask(rename)
             except FileNotFoundError:
