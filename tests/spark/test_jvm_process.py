@@ -105,9 +105,10 @@ def test_a_stubborn_one_is_killed(log: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 STARTER = """
-import subprocess, sys, time
+import signal, subprocess, sys, time
 from pathlib import Path
 from crawl.spark.jvm_process import JvmProcess
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who tests under nohup ignores it
 process = JvmProcess([sys.executable, "-c", "import time; time.sleep(600)"], log=Path(sys.argv[1]))
 print(process.pid, flush=True)
 time.sleep(600)
