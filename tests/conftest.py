@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 import tests.no_power_cut  # noqa: F401 - by being loaded
 
@@ -21,30 +22,39 @@ if TYPE_CHECKING:
 
 # how long an example takes says more about the machine than about the code
 settings.register_profile("quick", deadline=None, max_examples=20)
-# CI's: --hypothesis-profile=thorough
+# CI's: not an option of pytest, which an inner pytest with other profiles would be given too
 settings.register_profile("thorough", deadline=None, max_examples=100)
-settings.load_profile("quick")
+settings.load_profile(os.environ.get("PROPERTY_TESTS", "quick"))
 
 # a runner that starts us in the background has us ignore Ctrl-C, which is tested too
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick tests first, those that need a JVM next, the slow ones, whole clusters last."""
+    """Quick tests first; of the others the longest, so that no worker is alone with one at last."""
 
-    def layer(item: pytest.Item) -> int:
-        if item.get_closest_marker("cluster"):
-            return 3
-        if item.get_closest_marker("slow"):
-            return 2
-        return 1 if item.get_closest_marker("spark") else 0
+    def is_quick(item: pytest.Item) -> bool:
+        return not any(map(item.get_closest_marker, ("spark", "slow", "cluster")))
 
-    def longest_first(item: pytest.Item) -> int:
-        """So that no worker is left alone with one at the end."""
+    def seconds(item: pytest.Item) -> int:
         slow = item.get_closest_marker("slow")
-        return -slow.kwargs.get("seconds", 0) if slow else 0
+        return slow.kwargs.get("seconds", 0) if slow else 0
 
-    items.sort(key=lambda item: (layer(item), longest_first(item)))
+    items.sort(key=lambda item: (not is_quick(item), -seconds(item)))
+
+
+class _ByServer(LoadFileScheduling):
+    """What a file has set up is shared by its tests, and a store by all tests that need it."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        for store, words in {"hdfs": ("hdfs",), "s3": ("[s3", "test_s3", "object_store")}.items():
+            if any(word in nodeid for word in words):
+                return store
+        return str(super()._split_scope(nodeid))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByServer | None:
+    return _ByServer(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_xdist_auto_num_workers() -> int:

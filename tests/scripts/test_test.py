@@ -35,7 +35,14 @@ def program(path: Path, text: str) -> None:
 
 def run(program: Path, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
-        [program, *arguments], cwd="/", capture_output=True, text=True, timeout=60, check=False
+        [program, *arguments],
+        cwd="/",
+        # as from a terminal, whatever this run of the tests was given
+        env={key: value for key, value in os.environ.items() if key != "PROPERTY_TESTS"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     return done.returncode, done.stdout
 
@@ -43,19 +50,17 @@ def run(program: Path, *arguments: str) -> tuple[int, str]:
 CHECK = "check |"
 COVERED = "check --coverage|"
 """Where all layers run, what the quick tests cover is counted too."""
-SPARK_AND_SLOW = (
-    "-m|pytest|-q|-m|(spark or slow) and not cluster|"
-    "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|"
-)
-CLUSTER = "-m|pytest|-q|-m|cluster|"
+SIDE_BY_SIDE = "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|"
+SPARK_AND_SLOW = f"-m|pytest|-q|-m|(spark or slow) and not cluster|{SIDE_BY_SIDE}"
+ALL = f"-m|pytest|-q|-m|spark or slow or cluster|{SIDE_BY_SIDE}"
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ([], CHECK + SPARK_AND_SLOW),
-        (["--all"], COVERED + SPARK_AND_SLOW + CLUSTER),
-        (["--cluster"], "-m|pytest|-m|cluster|"),
+        (["--all"], COVERED + ALL),
+        (["--cluster"], f"-m|pytest|-m|cluster|{SIDE_BY_SIDE}"),
         (["--cluster", "tests/spark", "-x"], "-m|pytest|-m|cluster|tests/spark|-x|"),
         (["--all", "tests/spark"], "-m|pytest|tests/spark|"),
         (["tests/a b", "-k", "x"], "-m|pytest|tests/a b|-k|x|"),
@@ -70,10 +75,9 @@ def test_ci_runs_everything(checkout: Path) -> None:
 
 
 def test_only_ci_tries_all_examples(checkout: Path) -> None:
-    program(checkout / "scripts/check", 'printf "%s" "$PYTEST_ADDOPTS"\n')
-    thorough = "--hypothesis-profile=thorough"
-    assert thorough in run(checkout / "scripts/test", "--all")[1]
-    assert thorough not in run(checkout / "scripts/test")[1]
+    program(checkout / "scripts/check", 'printf "%s" "${PROPERTY_TESTS:-quick}"\n')
+    assert run(checkout / "scripts/test", "--all")[1].startswith("thorough")
+    assert run(checkout / "scripts/test")[1].startswith("quick")
 
 
 def test_a_gate_that_fails_does_not_keep_the_tests_from_running(checkout: Path) -> None:
@@ -84,7 +88,7 @@ def test_a_gate_that_fails_does_not_keep_the_tests_from_running(checkout: Path) 
 def test_tests_that_fail(checkout: Path) -> None:
     program(checkout / ".venv/bin/python", PYTHON.format(code=1))
     assert run(checkout / "scripts/test") == (1, CHECK + SPARK_AND_SLOW)
-    assert run(checkout / "scripts/test", "--all") == (1, COVERED + SPARK_AND_SLOW + CLUSTER)
+    assert run(checkout / "scripts/test", "--all") == (1, COVERED + ALL)
     assert run(checkout / "scripts/test", "--cluster")[0] == 1
     assert run(checkout / "scripts/test", "tests/spark")[0] == 1
 

@@ -23,6 +23,8 @@ def test_spark_is_given_phase_and_step_and_forgets_them(spark: SparkSession) -> 
         assert context.getLocalProperty("spark.job.description") == "generate: scan"
         assert context.parallelize([1, 2, 3], 3).sum() == 6
     assert group is not None
+    # the tracker is told of jobs by a queue, which a busy machine empties late
+    context._jsc.sc().listenerBus().waitUntilEmpty(60_000)
     assert len(context.statusTracker().getJobIdsForGroup(group)) == 1
     assert context.getLocalProperty("spark.job.description") is None
     assert context.getLocalProperty("spark.jobGroup.id") is None

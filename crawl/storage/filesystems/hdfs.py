@@ -32,6 +32,9 @@ SMALL = 16 << 20
 _UNFINISHED = ".unfinished"
 _WRITES = 6
 """How often a small file is begun anew where its unfinished one was lost."""
+_SETTLE_LOOKS = 1500
+_SETTLE_PAUSE_S = 0.02
+_pause = threading.Event()  # never set: a sleep
 _ONE_NAME_NODE = {"dfs.client.failover.max.attempts": "0"}
 """Where there is no other name node to turn to, the pauses between attempts are ours."""
 
@@ -142,6 +145,19 @@ class HdfsFiles:
         # Lasting is what several data nodes have. To wait for their disks (hsync) too would be
         # to wait for ever where one of them dies meanwhile: the client does not notice.
         stream.close()
+        self._settle(unfinished, len(data))
+
+    def _settle(self, path: str, size: int) -> None:
+        """Waits until the name node knows all of a closed file.
+
+        A cluster may let a file be closed before a data node has reported its last block
+        (dfs.namenode.file.close.num-committed-allowed): until then it seems shorter than it is.
+        """
+        for _ in range(_SETTLE_LOOKS):
+            if self.client.get_file_info(path).length == size:
+                return
+            _pause.wait(_SETTLE_PAUSE_S)
+        raise OSError(f"blocks of {path} were not reported by any data node")
 
     def open(self, path: str, mode: str) -> Any:
         if mode == "rb":
@@ -299,6 +315,7 @@ class Upload(io.RawIOBase):
             stream, self._stream = self._stream, None
             try:
                 self._files.patience.once(stream.close)
+                self._files._ask(partial(self._files._settle, self._unfinished, self._size))
                 rename = partial(self._files.client.rename, self._unfinished, self._path, True)
                 self._files._ask(rename)
             except FileNotFoundError:

@@ -167,6 +167,7 @@ _LINES = {
     "could only be written to": _NO_DATA_NODE,
     "DataTransferError": _NO_DATA_NODE,
     "BlocksNotFound": _NO_DATA_NODE,
+    "were not reported by any data node": _NO_DATA_NODE,
     "authentication is not enabled": _KERBEROS,
     "GSSAPI": _KERBEROS,
     "SASL": _KERBEROS,
