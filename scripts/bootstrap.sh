@@ -74,7 +74,9 @@ install() {
     [[ -x $venv/bin/python ]] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 || make_venv
     extras=$(printf '%s\n' "$@" | grep -vx base | paste -sd, - || true)
     echo "installing packages into .venv (once)…" >&2
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+    # Bytecode of what is used is written when it is first imported: to compile all that is
+    # installed takes minutes of one core.
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-compile \
         --constraint "$root/scripts/constraints.txt" --editable "$root${extras:+[$extras]}" >&2 ||
         fail "the packages could not be installed; the lines above say why"
     for part in base "$@"; do
