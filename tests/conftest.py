@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadFileScheduling
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 import tests.no_power_cut  # noqa: F401 - by being loaded
 
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (not is_quick(item), -seconds(item)))
 
 
-class _ByServer(LoadFileScheduling):
+class _ByServer(LoadFileScheduling):  # type: ignore[misc]
     """What a file has set up is shared by its tests, and a store by all tests that need it."""
 
     def _split_scope(self, nodeid: str) -> str:
