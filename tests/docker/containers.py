@@ -91,7 +91,7 @@ def started(
     log = folder / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["nice", "-n", "19", *(here(word, built, ports) for word in [*entry, *command])],
+            [here(word, built, ports) for word in [*entry, *command]],
             env=environment,
             cwd=folder,
             stdin=subprocess.DEVNULL,

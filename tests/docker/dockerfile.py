@@ -138,7 +138,7 @@ class Built:
 
     def _run(self, command: str, folder: Path, environment: dict[str, str]) -> None:
         done = subprocess.run(
-            ["nice", "-n", "19", "/bin/sh", "-c", self.moved(command)],
+            ["/bin/sh", "-c", self.moved(command)],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -45,7 +45,7 @@ def ran(
 ) -> subprocess.CompletedProcess[str]:
     """The image's entry point with these arguments, as `docker run` would call it."""
     return subprocess.run(
-        ["nice", "-n", "19", built.path("/opt/nutria/bin/crawl"), *arguments],
+        [built.path("/opt/nutria/bin/crawl"), *arguments],
         env=environment,
         cwd=built.folder,
         stdin=subprocess.DEVNULL,
