@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from crawl.interfaces.protocol import FailureKind, Truncation
+from crawl.interfaces.protocol import Failure, FailureKind, Truncation
 from crawl.testing.http.case import ENOUGH, HttpCase
 from crawl.testing.servers.scripted_server import ScriptedServer, honest
 
@@ -176,7 +176,8 @@ class HttpResponseContract(HttpCase):
     )
     def test_no_answer(self, server: ScriptedServer, answer: bytes, kind: FailureKind) -> None:
         server.answers["/"] = _then_close(answer)
-        got = self.failure(self.plugin(), server.url())
+        got = self.asked_for(self.plugin(), server.url())
+        assert isinstance(got, Failure), got
         assert got.kind is kind and got.sent > 0 and got.message.isprintable()
 
     def test_large_headers(self, server: ScriptedServer) -> None:
