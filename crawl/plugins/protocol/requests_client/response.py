@@ -90,6 +90,4 @@ def _is_length(value: str) -> bool:
     it; what is none is ignored, as browsers do. Different numbers are left to urllib3, which
     refuses them."""
     parts = [part.strip() for part in value.split(",")]
-    return all(
-        part.isascii() and part.isdecimal() and len(part) <= _MOST_DIGITS for part in parts
-    )
+    return all(part.isascii() and part.isdecimal() and len(part) <= _MOST_DIGITS for part in parts)
