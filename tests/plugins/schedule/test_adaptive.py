@@ -244,3 +244,23 @@ def test_whatever_the_record_the_next_fetch_is_within_bounds(
     )
     assert 60 <= after.fetch_interval <= 7_776_000
     assert now + 60_000 <= after.fetch_time <= now + 7_776_000_000
+
+
+@given(
+    st.lists(st.integers(1, 10_000_000), min_size=2, max_size=2),
+    st.floats(0, 1),
+    st.integers(0, 10**9),
+    st.integers(1, 10**8),
+    st.sampled_from(PageChange),
+)
+@settings(max_examples=scaled(150))
+def test_whatever_the_bounds_the_next_fetch_is_within_them(
+    bounds: list[int], rate: float, unchanged: int, interval: int, change: PageChange
+) -> None:
+    shortest, longest = sorted(bounds)
+    values = {"min_interval": shortest, "max_interval": longest, "sync_delta_rate": rate}
+    schedule = adaptive(
+        {"db.fetch.interval.max": longest, **{KEY + key: value for key, value in values.items()}}
+    )
+    after = fetched(schedule, change, unchanged_for(unchanged, interval))
+    assert shortest * 1000 <= after.fetch_time - NOW <= longest * 1000
