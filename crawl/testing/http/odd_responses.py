@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import socket
-import struct
 import time
-from collections.abc import Callable
 
 import pytest
 
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.testing.http.case import HttpCase
+from crawl.testing.servers.scripted_answers import drip, then_close, then_repeat, then_reset
 from crawl.testing.servers.scripted_server import ScriptedServer, honest
 
 _OK = b"HTTP/1.1 200 OK\r\n"
@@ -42,7 +41,7 @@ class HttpOddResponseContract(HttpCase):
     def test_a_redirect_with_a_broken_body_keeps_its_location(
         self, server: ScriptedServer, rest: bytes, is_reset: bool
     ) -> None:
-        server.answers["/"] = (_then_reset if is_reset else _then_close)(_MOVED + rest)
+        server.answers["/"] = (then_reset if is_reset else then_close)(_MOVED + rest)
         got = self.asked_for(self.plugin(), server.url())
         assert isinstance(got, Response), got
         assert (got.code, got.header("Location")) == (302, "/there")
@@ -94,7 +93,7 @@ class HttpOddResponseContract(HttpCase):
         self, server: ScriptedServer, length: bytes
     ) -> None:
         head = _OK + b"Content-Length: " + length + b"\r\n\r\n"
-        server.answers["/"] = _then_close(head + b"<p>all of it</p>")
+        server.answers["/"] = then_close(head + b"<p>all of it</p>")
         got = self.asked_for(self.plugin(), server.url())
         assert isinstance(got, Response), got
         assert (got.body, got.truncated) == (b"<p>all of it</p>", Truncation.WHOLE)
@@ -111,7 +110,7 @@ class HttpOddResponseContract(HttpCase):
     @pytest.mark.parametrize("lengths", [b"2\r\nContent-Length: 3", b"2, 3"])
     def test_lengths_that_differ_are_refused(self, server: ScriptedServer, lengths: bytes) -> None:
         """As browsers do: somebody may have put two responses together."""
-        server.answers["/"] = _then_close(_OK + b"Content-Length: " + lengths + b"\r\n\r\nhi!")
+        server.answers["/"] = then_close(_OK + b"Content-Length: " + lengths + b"\r\n\r\nhi!")
         got = self.asked_for(self.plugin(), server.url())
         assert isinstance(got, Failure), got
         assert got.kind is FailureKind.MALFORMED_RESPONSE
@@ -120,7 +119,7 @@ class HttpOddResponseContract(HttpCase):
     def test_a_transfer_coding_that_nobody_asked_for_is_ignored(
         self, server: ScriptedServer, coding: bytes
     ) -> None:
-        server.answers["/"] = _then_close(_OK + b"Transfer-Encoding: " + coding + b"\r\n\r\nhi")
+        server.answers["/"] = then_close(_OK + b"Transfer-Encoding: " + coding + b"\r\n\r\nhi")
         got = self.asked_for(self.plugin(), server.url())
         assert isinstance(got, Response), got
         assert got.body == b"hi"
@@ -140,7 +139,7 @@ class HttpOddResponseContract(HttpCase):
 
     def test_odd_bytes_of_a_location_are_kept(self, server: ScriptedServer) -> None:
         said = b"/caf\xc3\xa9 \xe9\x01"
-        server.answers["/"] = _then_close(
+        server.answers["/"] = then_close(
             b"HTTP/1.1 301 Moved\r\nLocation: " + said + b"\r\nContent-Length: 0\r\n\r\n"
         )
         got = self.response(self.plugin(), server.url())
@@ -149,10 +148,10 @@ class HttpOddResponseContract(HttpCase):
     def test_the_limits_hold_for_odd_responses(self, server: ScriptedServer) -> None:
         odd = _OK + b"no colon\r\nContent-Length: many\r\n"
         server.answers |= {
-            "/long": _then_close(odd + b"\r\n" + b"x" * 2000),
-            "/head": _then_repeat(odd, b"X-Long: xxxxxxxx\r\n"),
-            "/endless": _then_repeat(odd + b"\r\n", b"x" * 4096),
-            "/slow": _drip(odd + b"\r\n", b"x"),
+            "/long": then_close(odd + b"\r\n" + b"x" * 2000),
+            "/head": then_repeat(odd, b"X-Long: xxxxxxxx\r\n"),
+            "/endless": then_repeat(odd + b"\r\n", b"x" * 4096),
+            "/slow": drip(odd + b"\r\n", b"x"),
         }
         plugin = self.plugin(http_content_limit=1000, http_time_limit="1500ms")
         long, endless = (self.asked_for(plugin, server.url(path)) for path in ("/long", "/endless"))
@@ -170,35 +169,3 @@ class HttpOddResponseContract(HttpCase):
         plugin = self.plugin()
         self.asked_for(plugin, server.url("/odd"))
         assert self.response(plugin, server.url()).body == b"Fine"
-
-
-def _then_close(data: bytes) -> Callable[[socket.socket], None]:
-    return lambda connection: connection.sendall(data)
-
-
-def _then_reset(data: bytes) -> Callable[[socket.socket], None]:
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(data)
-        time.sleep(0.1)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-    return serve
-
-
-def _then_repeat(data: bytes, again: bytes) -> Callable[[socket.socket], None]:
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(data)
-        while True:
-            connection.sendall(again)
-
-    return serve
-
-
-def _drip(data: bytes, drop: bytes) -> Callable[[socket.socket], None]:
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(data)
-        for _ in range(100):
-            connection.sendall(drop)
-            time.sleep(0.2)
-
-    return serve
