@@ -86,7 +86,11 @@ class _Group:
 
 
 class _Groups:
-    """Follows a file through its groups: a rule is for the agents that are named before it."""
+    """Follows a file through its groups: a rule is for the agents that are named before it.
+
+    A Crawl-delay is for those named just above it. It is no rule (RFC 9309, 2.2.4), so that a
+    name after it joins those before it for the rules to come, but not for their delay.
+    """
 
     def __init__(self, agents: frozenset[str]) -> None:
         self.ours = _Group()
@@ -94,11 +98,16 @@ class _Groups:
         self._agents = agents
         self._current: list[_Group] = []
         self._has_rules = False
+        self._delayed: list[_Group] = []
+        """The groups that a Crawl-delay is for."""
+        self._has_delay = False
 
     def name(self, value: bytes) -> None:
         if self._has_rules:
             self._current = []
-            self._has_rules = False
+        if self._has_rules or self._has_delay:
+            self._delayed = []
+        self._has_rules = self._has_delay = False
         if _EVERYONE.match(value):
             named = self.everyone
         elif _token(value) in self._agents:
@@ -108,6 +117,8 @@ class _Groups:
         named.is_named = True
         if named not in self._current:
             self._current.append(named)
+        if named not in self._delayed:
+            self._delayed.append(named)
 
     def rule(self, kind: str, value: bytes) -> None:
         self._has_rules = True
@@ -117,10 +128,10 @@ class _Groups:
                 group.rules[line] = None
 
     def delay(self, value: bytes) -> None:
-        # Unlike a rule it ends no list of names (RFC 9309, 2.2.4).
+        self._has_delay = True
         seconds = crawl_delay_seconds(value.decode("ascii", "replace"))
         if seconds is not None:
-            for group in self._current:
+            for group in self._delayed:
                 group.delay_s = max(seconds, group.delay_s or 0.0)
 
 

@@ -43,6 +43,8 @@ from crawl.urls.servers import server_of
 
 CRASHED = "crashed"
 """Why a fetch ends of which a thread died."""
+_ASKED_AGAIN = (FailureKind.STALE_CONNECTION, FailureKind.REFUSED_HEAD)
+"""Failures that say nothing of the page: it is asked for once more, after the server's pause."""
 _PARSE_WAIT_S = 0.05
 """Until pages that are being parsed are looked for again."""
 
@@ -266,7 +268,7 @@ class FetchEngine:
         counters["requests"] += 1
         if isinstance(answer, Response):
             counters["bytes"] += len(answer.body)
-        elif answer.kind is FailureKind.STALE_CONNECTION and not item.asked_again:
+        elif answer.kind in _ASKED_AGAIN and not item.asked_again:
             counters["asked_again"] += 1
             self.enqueue(replace(item, asked_again=True), first=True)
             return

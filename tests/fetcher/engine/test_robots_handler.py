@@ -57,6 +57,14 @@ def test_a_robots_redirect_goes_through_the_targets_queue() -> None:
     assert done.statuses["http://b.org/p1"] is Status.FETCH_SUCCESS
 
 
+def test_a_robots_redirect_to_nowhere_is_not_followed() -> None:
+    pages = host("a.org", 1, (302, {})) | host("b.org", 1, (301, {"Location": " "}))
+    done = fetch(SmallWeb(pages), urls_of(pages))
+    for name in ("a.org", "b.org"):
+        assert len(done.begun(f"http://{name}/robots.txt")) == 1
+        assert done.statuses[f"http://{name}/p0"] is Status.FETCH_SUCCESS
+
+
 def test_pages_of_a_host_that_is_nowhere_share_its_fate_without_more_requests() -> None:
     nowhere = Failure("", FailureKind.UNKNOWN_HOST)
     forbidden = Failure("", FailureKind.ADDRESS_REFUSED)
