@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from crawl.config import Config, Property, boolean, duration, file, number
-from crawl.config.properties import DB_FETCH_INTERVAL_MAX
 from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
@@ -42,7 +41,7 @@ MIN_INTERVAL = duration(
 MAX_INTERVAL = duration(
     "db.fetch.schedule.adaptive.max_interval",
     31536000,
-    "Longest interval; one above db.fetch.interval.max is cut to it.",
+    "Longest interval.",
     unit="s",
     minimum=1,
     maximum=MAX_INTERVAL_S,
@@ -94,8 +93,6 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
         self._bounds = Bounds(config[MIN_INTERVAL], config[MAX_INTERVAL])
         if self._bounds.shortest > self._bounds.longest:
             raise ConfigError(f"{MIN_INTERVAL.name} is longer than {MAX_INTERVAL.name}")
-        if self._bounds.shortest > self._max:
-            raise ConfigError(f"{MIN_INTERVAL.name} is longer than {DB_FETCH_INTERVAL_MAX.name}")
         self._sync = config[SYNC_DELTA]
         self._sync_rate = config[SYNC_DELTA_RATE]
         self._host_bounds = host_bounds(config, HOSTS_FILE, self._bounds)
@@ -116,8 +113,10 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
         if self._sync:
             unchanged = max(visit.fetched - visit.changed_at, 0) / 1000
             interval = max(interval, unchanged)
-            # More than the longest interval would move the calmest pages the most.
-            earlier = min(unchanged, bounds.longest) * self._sync_rate
+            earlier = unchanged * self._sync_rate
+            if earlier > bounds.longest:
+                # in Nutch an integer division makes this 0
+                earlier = self._sync_rate * bounds.longest
         interval = bounds.clamp(interval)
         return replace(
             datum,
@@ -142,7 +141,6 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
         return self._mime_rates.get(mime, self._rates)
 
     def _bounds_of(self, url: str) -> Bounds:
-        bounds = self._bounds
-        if self._host_bounds:
-            bounds = self._host_bounds.get(host_of(url) or "", bounds)
-        return bounds.cut(self._max)
+        if not self._host_bounds:
+            return self._bounds
+        return self._host_bounds.get(host_of(url) or "", self._bounds)

@@ -23,10 +23,6 @@ class Bounds:
         """The interval, or the bound that it lies beyond."""
         return min(max(interval, self.shortest), self.longest)
 
-    def cut(self, most: float) -> Bounds:
-        """The same bounds, none of them above `most`."""
-        return self if self.longest <= most else Bounds(min(self.shortest, most), most)
-
 
 @dataclass(frozen=True, slots=True)
 class Rates:
