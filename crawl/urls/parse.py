@@ -7,6 +7,7 @@ all parts of a URL in 1.1 µs where `ada-url` needs 10.7. Nothing else imports i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ _NOT_A_URL = (_library.URLError, UnicodeError)
 """UnicodeError: a lone surrogate cannot be sent to any server."""
 
 _parse = _library.URL.parse
+_SLASHES = re.compile(r"\A[\0-\x20]*+[/\\][\t\n\r/\\]++")
+"""What comes before the host of a reference that has no scheme: slashes, as many as there are."""
 
 
 class URL(NamedTuple):
@@ -71,10 +74,7 @@ def canonical(text: str) -> str | None:
 
 def resolve(base: str, reference: str) -> str | None:
     """Where a link on the page `base` leads, or None where it leads nowhere."""
-    try:
-        return str(_parse(base).join(reference))
-    except _NOT_A_URL:
-        return None
+    return resolver(base)(reference)
 
 
 def resolver(base: str) -> Callable[[str], str | None]:
@@ -87,6 +87,13 @@ def resolver(base: str) -> Callable[[str], str | None]:
     def resolved(reference: str) -> str | None:
         try:
             return str(join(reference))
+        except _library.EmptyHost:
+            pass
+        except _NOT_A_URL:
+            return None
+        try:
+            # the library stops at the third slash of `///host`, which browsers skip
+            return str(join(_SLASHES.sub("//", reference)))
         except _NOT_A_URL:
             return None
 
