@@ -96,6 +96,17 @@ def test_three_slashes_and_a_host_resolve_as_in_a_browser(
     assert resolver("http://a.com/b/c?d")(reference) == target
 
 
+def test_only_the_query_is_in_the_charset_of_the_page() -> None:
+    resolved = resolver("http://a.com/b?c", "shift_jis")
+    assert resolved("日?日#日") == "http://a.com/%E6%97%A5?%93%FA#%E6%97%A5"
+    assert resolved("///日本.jp/?日") == "http://xn--wgv71a.jp/?%93%FA"
+    assert resolved("?a=b") == "http://a.com/b?a=b"
+    assert resolved("?\ud800") is None
+    assert resolved("http://[?日") is None
+    assert resolver("http://a.com/", "utf-16le")("?日") == "http://a.com/?%E6%97%A5"
+    assert resolver("http://a.com/", "cp932")("?日") == "http://a.com/?%E6%97%A5"
+
+
 def test_three_slashes_on_a_file_system_are_no_host() -> None:
     assert resolve("file:///d/e", "///host/path") == "file:///host/path"
 

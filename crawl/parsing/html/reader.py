@@ -13,6 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from crawl.config import Config, Property, boolean, integer, string_list
+from crawl.html.encoding import UTF_8
 from crawl.html.tokens import VOID, Attributes
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.parsing.html.links import (
@@ -69,20 +70,26 @@ class HtmlReader:
     remembers their number at its start, and takes those after it at its end.
     """
 
-    def __init__(self, url: str, settings: HtmlSettings) -> None:
+    def __init__(self, url: str, settings: HtmlSettings, charset: str = UTF_8) -> None:
         self._url = url
         self._settings = settings
+        self._charset = charset
         self._metadata = HtmlMetadata()
         self._pieces: list[str] = []
-        self._marks: list[int] = []
+        self._marks: list[tuple[int, int]] = []
+        """For each open element whose text is taken or hidden, the number of pieces at its
+        start, and `_link_end` there."""
         self._links_over_limit = 0
         self._links: list[tuple[str, str, str]] = []
         """Tag, reference and rel of each link. These are no objects, because a page has
         hundreds."""
         self._anchors: dict[int, str] = {}
         """Anchor texts, by the number of their link."""
-        self._open_anchors: list[tuple[int, int]] = []
-        """For each open `a`, the number of its link or -1, and its mark."""
+        self._open_anchors: list[tuple[int, int, bool]] = []
+        """For each open `a`, the number of its link or -1, its mark, and whether it leads
+        anywhere at all."""
+        self._link_end = -1
+        """The number of pieces at the end of the last link that has a text."""
         self._alternatives: dict[int, str] = {}
         """Alternative texts of the images in an `a`, by the number of its link."""
         self._takes_anchors = "a" not in settings.ignored_tags
@@ -119,15 +126,16 @@ class HtmlReader:
 
     def hide(self) -> None:
         """Leaves the text up to the matching `show` out of the page's text; links count."""
-        self._marks.append(len(self._pieces))
+        self._marks.append((len(self._pieces), self._link_end))
 
     def show(self) -> None:
-        del self._pieces[self._marks.pop() :]
+        mark, self._link_end = self._marks.pop()
+        del self._pieces[mark:]
 
     def parse(self) -> Parse:
         """The Parse of what was read."""
         page_metadata = self._metadata
-        absolute = page_metadata.absolute_links(self._url)
+        absolute = page_metadata.absolute_links(self._url, self._charset)
         anchors = self._anchors
         outlinks = [
             Outlink(url, anchors.get(number, ""), rel, tag)
@@ -174,7 +182,7 @@ class HtmlReader:
         self._element(attributes, tag)
 
     def _take_text(self) -> str:
-        text = "".join(self._pieces[self._marks[-1] :])
+        text = "".join(self._pieces[self._marks[-1][0] :])
         self.show()
         return text
 
@@ -187,10 +195,14 @@ class HtmlReader:
             and (reference[0] == "/" or may_lead_elsewhere(reference))
         ):
             number = self._add("a", reference, rel_of(attributes) if "rel" in attributes else "")
-        self._open_anchors.append((number, len(self._pieces)))
+        if reference and self._link_end == len(self._pieces):
+            self.text(" ")  # between two links that touch: their texts are no single word
+        self._open_anchors.append((number, len(self._pieces), bool(reference)))
 
     def _a_end(self) -> None:
-        number, mark = self._open_anchors.pop()
+        number, mark, is_link = self._open_anchors.pop()
+        if is_link and len(self._pieces) > mark:
+            self._link_end = len(self._pieces)
         if number < 0:
             return
         pieces = self._pieces[mark : mark + _ANCHOR_PIECES]
@@ -206,7 +218,7 @@ class HtmlReader:
 
     def _img(self, attributes: Attributes) -> None:
         if self._open_anchors:
-            number, _ = self._open_anchors[-1]
+            number = self._open_anchors[-1][0]
             known = self._alternatives.get(number, "")
             if len(known) < _MAX_ANCHOR:
                 self._alternatives[number] = f"{known} {attributes.get('alt') or ''}"
