@@ -95,7 +95,7 @@ def decode(body: bytes, charset: str) -> str:
 
 def encodes_queries(charset: str) -> bool:
     """Whether the queries of links on a page in this charset are not written in UTF-8."""
-    if charset == UTF_8 or charset == REPLACEMENT or charset in UTF_16:
+    if charset in (UTF_8, REPLACEMENT) or charset in UTF_16:
         return False
     return charset_named(charset) == charset
 

@@ -46,6 +46,11 @@ _MAX_TITLE = 2_000
 _MAX_ANCHOR = 1_000
 _ANCHOR_PIECES = 500
 
+_LEFT_OUT = -1
+"""The number of a link that is not taken."""
+_NO_LINK = -2
+"""The number of an `a` that leads nowhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class HtmlSettings:
@@ -85,9 +90,8 @@ class HtmlReader:
         hundreds."""
         self._anchors: dict[int, str] = {}
         """Anchor texts, by the number of their link."""
-        self._open_anchors: list[tuple[int, int, bool]] = []
-        """For each open `a`, the number of its link or -1, its mark, and whether it leads
-        anywhere at all."""
+        self._open_anchors: list[tuple[int, int]] = []
+        """For each open `a`, the number of its link (or _LEFT_OUT, or _NO_LINK), and its mark."""
         self._link_end = -1
         """The number of pieces at the end of the last link that has a text."""
         self._alternatives: dict[int, str] = {}
@@ -158,11 +162,11 @@ class HtmlReader:
         )
 
     def _add(self, tag: str, reference: str, rel: str) -> int:
-        """Adds a link and returns its number; -1 where there are as many as may be read."""
+        """Adds a link and returns its number; _LEFT_OUT where there are as many as may be read."""
         number = len(self._links)
         if number >= self._settings.max_outlinks:
             self._links_over_limit += 1
-            return -1
+            return _LEFT_OUT
         self._links.append((tag, reference, rel))
         return number
 
@@ -187,22 +191,24 @@ class HtmlReader:
         return text
 
     def _a(self, attributes: Attributes) -> None:
-        number = -1
+        number = _NO_LINK
+        mark = len(self._pieces)
         reference = attributes.get("href") or attributes.get("xlink:href")
-        if (
-            reference
-            and self._takes_anchors
-            and (reference[0] == "/" or may_lead_elsewhere(reference))
-        ):
-            number = self._add("a", reference, rel_of(attributes) if "rel" in attributes else "")
-        if reference and self._link_end == len(self._pieces):
-            self.text(" ")  # between two links that touch: their texts are no single word
-        self._open_anchors.append((number, len(self._pieces), bool(reference)))
+        if reference:
+            number = _LEFT_OUT
+            if mark == self._link_end:
+                self.text(" ")  # between two links that touch: their texts are no single word
+                mark += 1
+            if self._takes_anchors and (reference[0] == "/" or may_lead_elsewhere(reference)):
+                rel = rel_of(attributes) if "rel" in attributes else ""
+                number = self._add("a", reference, rel)
+        self._open_anchors.append((number, mark))
 
     def _a_end(self) -> None:
-        number, mark, is_link = self._open_anchors.pop()
-        if is_link and len(self._pieces) > mark:
-            self._link_end = len(self._pieces)
+        number, mark = self._open_anchors.pop()
+        end = len(self._pieces)
+        if end > mark and number != _NO_LINK:
+            self._link_end = end
         if number < 0:
             return
         pieces = self._pieces[mark : mark + _ANCHOR_PIECES]
@@ -218,7 +224,7 @@ class HtmlReader:
 
     def _img(self, attributes: Attributes) -> None:
         if self._open_anchors:
-            number = self._open_anchors[-1][0]
+            number, _ = self._open_anchors[-1]
             known = self._alternatives.get(number, "")
             if len(known) < _MAX_ANCHOR:
                 self._alternatives[number] = f"{known} {attributes.get('alt') or ''}"
