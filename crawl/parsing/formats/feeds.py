@@ -10,14 +10,14 @@ from functools import lru_cache
 
 from lxml import etree
 
-from crawl.parsing.formats.safe_xml import BadXml, local_name, read_xml, root_name
+from crawl.parsing.formats.safe_xml import BadXml, read_xml
+from crawl.parsing.text.mime import feed_type
+from crawl.parsing.text.xml_root import local_name, root_name
 
 MAX_ELEMENTS = 50_000
 """feedparser takes some 40 µs for each."""
 
 _ENTRIES = frozenset({"item", "entry"})
-_RSS_1 = ("http://purl.org/rss/1.0", "http://my.netscape.com/rdf/simple/0.9", "channel.netscape")
-_ATOM = ("http://www.w3.org/2005/Atom", "http://purl.org/atom/ns")
 _HEAD = 8192
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
 _NAMELESS = "x"
@@ -25,14 +25,7 @@ _NAMELESS = "x"
 
 def is_feed(text: str) -> bool:
     """Whether the root element is that of RSS, Atom or RDF with RSS in it."""
-    match root_name(text[: _HEAD * 8]):
-        case "rss" | "channel":
-            return True
-        case "feed":
-            return any(name in text[:_HEAD] for name in _ATOM)
-        case "rdf":
-            return any(name in text[:_HEAD] for name in _RSS_1)
-    return False
+    return bool(feed_type(root_name(text[: _HEAD * 8]), text[:_HEAD]))
 
 
 def bounded_feed(text: str, most_entries: int) -> bytes:

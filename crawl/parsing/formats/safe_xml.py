@@ -14,14 +14,13 @@ from typing import Protocol
 
 from lxml import etree
 
+from crawl.parsing.text.xml_root import root_start
+
 MAX_DEPTH = 200
 """Elements inside each other; deeper ones are no document."""
 MAX_ELEMENTS = 1_000_000
 
 _PIECE = 1 << 16
-_SPACE = re.compile(r"\s*+")
-_IN_DOCTYPE = re.compile(r"\"[^\"]*+\"?|'[^']*+'?|<!--|[\[\]>]")
-_NAME = re.compile(r"<([^\s<>/!?&\"'=]{1,200})")
 _REFERENCE = re.compile(r"&(?:#?\w{1,31};)?+")
 _XML_NAMES = frozenset({"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"})
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -46,21 +45,10 @@ class XmlHandler(Protocol):
     def end(self, name: str) -> None: ...
 
 
-def local_name(name: str) -> str:
-    """The name without its namespace or prefix, lower-case."""
-    return name.rpartition("}")[2].rpartition(":")[2].lower()
-
-
-def root_name(text: str) -> str:
-    """The local name of the root element; empty where the text is no XML."""
-    found = _NAME.match(text, _root(text))
-    return local_name(found[1]) if found else ""
-
-
 def prepare_xml(text: str) -> str:
     """The document from its root on, without what only a DTD could explain: HTML's named
     characters are written out, and a lone ampersand means itself."""
-    text = text[_root(text) :]
+    text = text[root_start(text) :]
     if "&" not in text:
         return text
     pieces: list[str] = []
@@ -142,44 +130,3 @@ def _is_character(number: str) -> bool:
         return not _NOT_IN_XML.match(chr(code))
     except (ValueError, OverflowError):
         return False
-
-
-def _root(text: str) -> int:
-    """Where the root element begins: behind declarations, comments and the DOCTYPE."""
-    position = 0
-    while True:
-        match = _SPACE.match(text, position)
-        position = match.end() if match else position
-        if text.startswith("\ufeff", position):
-            position += 1
-        elif text.startswith("<?", position):
-            position = _after(text, "?>", position)
-        elif text.startswith("<!--", position):
-            position = _after(text, "-->", position)
-        elif text[position : position + 9].upper() == "<!DOCTYPE":
-            position = _doctype_end(text, position)
-        else:
-            return position
-
-
-def _after(text: str, end: str, position: int) -> int:
-    found = text.find(end, position)
-    return len(text) if found < 0 else found + len(end)
-
-
-def _doctype_end(text: str, start: int) -> int:
-    """Behind the `>` of the DOCTYPE; quotes, comments and the internal subset may have more."""
-    inside = False
-    position = start
-    while (token := _IN_DOCTYPE.search(text, position)) is not None:
-        position = token.end()
-        match token[0]:
-            case "<!--":
-                position = _after(text, "-->", position)
-            case "[":
-                inside = True
-            case "]":
-                inside = False
-            case ">" if not inside:
-                return position
-    return len(text)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crawl.model.parse import Outlink
-from crawl.parsing.formats.safe_xml import local_name, read_xml, root_name
+from crawl.parsing.formats.safe_xml import read_xml
 from crawl.parsing.text.links import MAX_URL, link_of
 from crawl.parsing.text.plain import one_line
+from crawl.parsing.text.xml_root import local_name, root_name
 from crawl.urls.parse import resolve
 
 _MOST_EXTRAS = 1000

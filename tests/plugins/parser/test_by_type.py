@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,38 @@ from tests.plugins.parser.test_zip import SITEMAP, archive
 
 PACKED = gzip.compress(SITEMAP.encode(), mtime=0)
 PLAN = ParsePlan.from_config(Config.of({"http.agent.name": "test"}))
+
+
+GZIPPED_AS = ("text/xml", "application/xml", "text/html", "binary/octet-stream", "text/plain")
+PLAIN_AS = (
+    *("text/html", "binary/octet-stream", "application/rss+xml", "application/atom+xml"),
+    *("application/x-xml", "application/x-gzip", "text/plain", "application/bogus", "nonsense"),
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "declared"),
+    [
+        *((PACKED, declared) for declared in GZIPPED_AS),
+        *((SITEMAP.encode(), declared) for declared in PLAIN_AS),
+        *((b'<?xml version="1.0"?>\n' + SITEMAP.encode(), declared) for declared in PLAIN_AS),
+    ],
+)
+@pytest.mark.parametrize("name", ["sitemap.xml", "sitemap.xml.gz", "download?id=7"])
+def test_sitemaps_are_read_whatever_they_are_called(name: str, body: bytes, declared: str) -> None:
+    url = f"http://www.example.com/{name}"
+    content = Content(url, body, declared, 200, status=int(Status.FETCH_SUCCESS))
+    found = parse_batch(PLAN, [content])
+    (row,) = found.parse_data.to_pylist()
+    assert (row["status"], found.counters["outlinks_kept"]) == ("success", 2)
+    assert dict(row["metadata"])["sitemap.kind"] == "urlset"
+
+
+@pytest.mark.parametrize("body", [b"<!DOCTYPE html><a href=/x>y</a>", b"<html><a href=/x>y</a>"])
+def test_html_that_is_declared_packed_is_html(body: bytes) -> None:
+    content = Content("http://www.example.com/", body, "application/x-gzip", 200)
+    found = parse_batch(PLAN, [replace(content, status=int(Status.FETCH_SUCCESS))])
+    assert found.counters["parsed_by.html"] == found.counters["outlinks_kept"] == 1
 
 
 @pytest.mark.parametrize(
