@@ -67,6 +67,9 @@ class Parse:
     """In document order and not filtered; at most as many as the parser reads of a page."""
     outlinks_over_limit: int = 0
     """How many more the parser met and left out because it had read that many."""
+    outlinks_dropped: Mapping[str, int] = field(default_factory=dict)
+    """How many more the parser met and left out for other reasons, by reason: `malformed`,
+    `sitemap_limit` …"""
     refresh: Refresh | None = None
     canonical: str = ""
     """The URL by which the page wants to be known, absolute."""

@@ -31,6 +31,7 @@ from crawl.parsing.document import (
     ParsedBatch,
     join_batches,
 )
+from crawl.parsing.link_lists import is_link_list
 from crawl.parsing.main_content import main_text
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.settings import (
@@ -258,12 +259,15 @@ class Pipeline:
             redirect = self._refresh_target(parse.url, parse.refresh.url, counters)
             parse = replace(parse, status=ParseStatus.REDIRECT)
         links = len(parse.outlinks) + parse.outlinks_over_limit
+        links += sum(parse.outlinks_dropped.values())
         parse = limit_sitemap_depth(
             source, self._obey_directives(parse, counters), self._sitemap_depth, counters
         )
         counters[f"parse.{parse.status.value}"] += 1
         counters["outlinks"] += links
         counters["outlinks_dropped.parser_limit"] += parse.outlinks_over_limit
+        for reason, count in parse.outlinks_dropped.items():
+            counters[f"outlinks_dropped.{reason}"] += count
         return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)
 
     def _with_header_directives(self, content: Content, parse: Parse, inside: bool) -> Parse:
@@ -323,7 +327,13 @@ class Pipeline:
         links: list[tuple[str, Sequence[Outlink]]] = [
             (document.parse.url, document.parse.outlinks) for document in documents
         ]
-        kept = keep_links(links, self._parsing.outlinks, counters, self._exempts(counters))
+        kept = keep_links(
+            links,
+            self._parsing.outlinks,
+            counters,
+            self._exempts(counters),
+            [at for at, each in enumerate(documents) if is_link_list(each.parse.metadata)],
+        )
         counters["outlinks_kept"] += len(kept.owner)
         scored = self._distribute_scores(documents, kept, counters)
         texts = rows.parse_text(documents if self._store_text else [])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from mimetypes import MimeTypes
@@ -131,6 +132,7 @@ class ZipParser(Parser):
             text=storable("\n\n".join(contents.texts)),
             outlinks=tuple(contents.links),
             outlinks_over_limit=contents.links_over_limit,
+            outlinks_dropped=dict(contents.links_dropped),
             metadata=facts({"zip.members": len(members), "zip.members.read": contents.read}),
         )
 
@@ -168,6 +170,7 @@ class _ArchiveContents:
         self.texts: list[str] = []
         self.links: dict[Outlink, None] = {}
         self.links_over_limit = 0
+        self.links_dropped: Counter[str] = Counter()
         self.unpacked = 0
         self.read = 0
 
@@ -175,6 +178,7 @@ class _ArchiveContents:
         self.read += 1
         self.texts += filter(None, (one_line(name, 200), parse.title, parse.text))
         self.links_over_limit += parse.outlinks_over_limit
+        self.links_dropped.update(parse.outlinks_dropped)
         for link in parse.outlinks:
             if link.url.startswith(_INSIDE) or link in self.links:
                 continue

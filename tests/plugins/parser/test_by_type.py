@@ -85,3 +85,44 @@ def test_each_type_finds_its_parser(
     assert found.counters[f"parsed_by.{parser}"] == 1
     assert found.counters["outlinks"] == links
     assert found.parse_data.column("status").to_pylist() == ["success"]
+
+
+LOCS = "".join(f"<url><loc>http://www.example.com/{n}</loc></url>" for n in range(1000))
+ITEMS = "".join(f"<item><link>http://www.example.com/{n}</link></item>" for n in range(1000))
+THOUSAND = f"<urlset>{LOCS}</urlset>".encode()
+FEED = f"<rss version='2.0'><channel>{ITEMS}</channel></rss>".encode()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("body", "bound", "reason"),
+    [
+        (THOUSAND, "parser.sitemap.max.urls", "sitemap_limit"),
+        (FEED, "parser.feed.max.entries", "feed_limit"),
+    ],
+)
+def test_links_of_sitemaps_and_feeds_have_their_own_bound_and_reason(
+    body: bytes, bound: str, reason: str, packed: bool
+) -> None:
+    body = gzip.compress(body) if packed else body
+    content = Content("http://www.example.com/x", body, "text/xml", 200)
+    content = replace(content, status=int(Status.FETCH_SUCCESS))
+    found = parse_batch(PLAN, [content])
+    assert found.counters["outlinks"] == found.counters["outlinks_kept"] == 1000
+    small = ParsePlan.from_config(Config.of({"http.agent.name": "test", bound: 300}))
+    found = parse_batch(small, [content])
+    assert found.counters["outlinks"] == 1000
+    assert found.counters["outlinks_kept"] == 300
+    assert found.counters[f"outlinks_dropped.{reason}"] == 700
+    assert found.counters["outlinks_dropped.limit"] == 0
+
+
+def test_links_of_feeds_that_are_none_or_too_many_are_counted() -> None:
+    links = "".join(f"<link href='http://a.com/{n}'/>" for n in range(30))
+    entry = f"<entry><title>t</title>{links}</entry><entry><link href='http://a:port/'/></entry>"
+    body = f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry}</feed>".encode()
+    content = Content("http://www.example.com/x", body, "text/xml", 200)
+    counters = parse_batch(PLAN, [replace(content, status=int(Status.FETCH_SUCCESS))]).counters
+    assert counters["outlinks_dropped.feed_limit"] == 9
+    assert counters["outlinks_dropped.malformed"] == 1
+    assert counters["outlinks"] == 31 and counters["outlinks_kept"] == 21
