@@ -58,7 +58,7 @@ class Parse:
     url: str
     status: ParseStatus = ParseStatus.SUCCESS
     message: str = ""
-    """One line for people, of a failure."""
+    """One line for people: of a failure, or of a success that has brought nothing."""
     title: str = ""
     text: str = ""
     main_text: str | None = None
@@ -77,3 +77,9 @@ class Parse:
     directives: frozenset[str] = frozenset()
     """What the page asks of robots like us: `noindex`, `nofollow`, `noarchive` …"""
     metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def link_count(self) -> int:
+        """How many links the document has, with those that the parser left out."""
+        left_out = self.outlinks_over_limit + sum(self.outlinks_dropped.values())
+        return len(self.outlinks) + left_out

@@ -126,3 +126,32 @@ def test_links_of_feeds_that_are_none_or_too_many_are_counted() -> None:
     assert counters["outlinks_dropped.feed_limit"] == 9
     assert counters["outlinks_dropped.malformed"] == 1
     assert counters["outlinks"] == 31 and counters["outlinks_kept"] == 21
+
+
+@pytest.mark.parametrize(
+    ("parser", "body", "mime_type", "over_limit"),
+    [
+        ("json", b'["http://a.com/1", "http://a.com/1", "see http://a.com/2 http://a.com/3"]',
+         "application/json", 2),
+        ("js", b"f('http://a.com/1', 'http://a.com/1', '/two', '/three', '/two')",
+         "text/javascript", 2),
+        ("pdf", small_pdf(3), "application/pdf", 2),
+    ],
+)  # fmt: skip
+def test_links_beyond_what_is_read_of_a_document_are_counted(
+    parser: str, body: bytes, mime_type: str, over_limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = "crawl.parsing.formats.pdf" if parser == "pdf" else f"crawl.plugins.parser.{parser}"
+    monkeypatch.setattr(f"{where}.MAX_LINKS", 1)
+    content = Content("http://www.example.com/x", body, mime_type, 200)
+    found = parse_batch(PLAN, [replace(content, status=int(Status.FETCH_SUCCESS))])
+    assert found.counters[f"parsed_by.{parser}"] == found.counters["outlinks_kept"] == 1
+    assert found.counters["outlinks_dropped.parser_limit"] == over_limit
+    assert found.counters["outlinks"] == 1 + over_limit
+
+
+def test_links_beyond_what_is_read_of_a_text_are_counted() -> None:
+    body = "\n".join(f"http://a.com/{number}" for number in range(100_007)).encode()
+    content = Content("http://www.example.com/x.txt", body, "text/plain", 200)
+    found = parse_batch(PLAN, [replace(content, status=int(Status.FETCH_SUCCESS))])
+    assert found.counters["outlinks_dropped.parser_limit"] == 7
