@@ -131,6 +131,7 @@ def _type_of_bytes(content: Content, start: bytes, declared: str) -> str:
 
 
 def _type_by_root(found: str, declared: str, head: str) -> str:
+    found = _ALIASES.get(found, found)
     root = root_name(head)
     if root in ("urlset", "sitemapindex"):
         return found if found in _XML_TYPES else _XML
