@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from crawl.robots.octets import pattern_octets
 from crawl.robots.rules import NOTHING_ALLOWED, Basis, RobotRules
 from crawl.robots.waits import crawl_delay_seconds
-from crawl.urls.parse import canonical
+from crawl.urls.parse import canonical, resolve
 
 MAX_BYTES = 500 * 1024
 """What must be read of a robots.txt (RFC 9309, 2.5); what comes after is not."""
@@ -41,6 +41,7 @@ _BLANKS = b" \t\v\f\0"
 
 _EVERYONE = re.compile(rb"\*(?:\s|\Z)")
 _PRODUCT = re.compile(rb"[A-Za-z0-9_-]*")
+_HAS_BLANKS = re.compile(r"\s")
 _INDEX_PAGE = re.compile(rb"/index\.html?\Z")
 
 
@@ -50,9 +51,12 @@ def product_token(name: str) -> str:
     return _token(name.encode("utf-8", "replace").strip())
 
 
-def read_rules(body: bytes, agents: Iterable[str], *, whole: bool = True) -> RobotRules:
+def read_rules(
+    body: bytes, agents: Iterable[str], *, whole: bool = True, url: str = ""
+) -> RobotRules:
     """The rules for a crawler of these names, their groups merged; those for everyone
-    where none of them is named. A body that is not `whole` ends within a line."""
+    where none of them is named. A body that is not `whole` ends within a line. `url` is where
+    the file lies, from which the sitemaps count that it names without a host."""
     ours = frozenset(filter(None, map(product_token, agents)))
     groups = _Groups(ours)
     sitemaps: dict[str, None] = {}
@@ -69,7 +73,7 @@ def read_rules(body: bytes, agents: Iterable[str], *, whole: bool = True) -> Rob
             case b"c":
                 groups.delay(value)
             case _ if len(sitemaps) < MAX_SITEMAPS:
-                sitemaps |= dict.fromkeys(_absolute(value))
+                sitemaps |= dict.fromkeys(_absolute(value, url))
     group = groups.ours if groups.ours.is_named else groups.everyone
     rules = RobotRules(Basis.FILE, "\n".join(group.rules), group.delay_s, tuple(sitemaps))
     if sum(len(rule) for rule in group.rules if "*" in rule) > MAX_WILDCARD_OCTETS:
@@ -158,7 +162,10 @@ def _token(name: bytes) -> str:
     return found[0].decode("ascii").lower() if found else ""
 
 
-def _absolute(value: bytes) -> Iterator[str]:
-    url = canonical(value.decode("utf-8", "replace"))
+def _absolute(value: bytes, base: str) -> Iterator[str]:
+    target = value.decode("utf-8", "replace")
+    url = canonical(target)
+    if url is None and base and target and not _HAS_BLANKS.search(target):
+        url = resolve(base, target)  # the standard wants them whole, and many sites do not
     if url is not None and url.startswith(("http://", "https://")):
         yield url

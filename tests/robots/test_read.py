@@ -245,6 +245,22 @@ class TestLimits:
         assert len(read(lines).sitemaps) == MAX_SITEMAPS
 
 
+def test_relative_sitemaps_count_from_where_the_file_lies() -> None:
+    text = (
+        "Sitemap: /1.xml\nSitemap: 2.xml?x=1\nsitemap: //other.example/3.xml\nSitemap:\n"
+        "Sitemap: not yet there\nSitemap: https://a.example/4.xml\nSitemap: ftp://a.example/5\n"
+        "Sitemap: file:///etc/passwd\nSitemap: http://\nSitemap: javascript:x\n"
+    )
+    found = read_rules(text.encode(), ["nutria"], url="https://site.example/robots.txt")
+    assert found.sitemaps == (
+        "https://site.example/1.xml",
+        "https://site.example/2.xml?x=1",
+        "https://other.example/3.xml",
+        "https://a.example/4.xml",
+    )
+    assert read_rules(text.encode(), ["nutria"]).sitemaps == ("https://a.example/4.xml",)
+
+
 def test_sitemaps_are_absolute_urls_of_the_whole_file() -> None:
     text = (
         "Sitemap: https://site.example/1.xml\n"
