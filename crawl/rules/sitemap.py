@@ -43,7 +43,7 @@ _INTERVALS = {
 _FETCHED = frozenset(
     (
         *(Status.DB_FETCHED, Status.DB_NOTMODIFIED, Status.DB_GONE, Status.DB_DUPLICATE),
-        *(Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM),
+        *(Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM, Status.DB_PARSE_FAILED),
     )
 )
 """Records that were fetched once, so that their interval tells when. A new one is due anyway,
