@@ -155,31 +155,31 @@ SITEMAP_MAX_HOSTS = integer(
     unit="hosts",
     minimum=-1,
 )
-SITEMAP_DEFAULT_XML = boolean(
+SITEMAP_URL_DEFAULT_SITEMAP_XML = boolean(
     "sitemap.url.default.sitemap.xml",
     True,
     "Ask a host for /sitemap.xml where its robots.txt names no sitemap.",
 )
-SITEMAP_STRICT = boolean(
+SITEMAP_STRICT_PARSING = boolean(
     "sitemap.strict.parsing",
     True,
-    "Take a URL only from a sitemap that may list it: one in the same folder of its host or above,"
-    " or one that its host's robots.txt names. False: whatever a sitemap lists.",
+    "Take a URL only from a sitemap that may list it: in the same folder of its host or above, or"
+    " named by its host's robots.txt.",
 )
-SITEMAP_OVERWRITE = boolean(
+SITEMAP_URL_OVERWRITE_EXISTING = boolean(
     "sitemap.url.overwrite.existing",
     False,
     "A sitemap's priority and changefreq also change the score and the interval of known URLs.",
 )
-SITEMAP_REFETCH = boolean(
+SITEMAP_REFETCH_MODIFIED = boolean(
     "sitemap.refetch.modified",
     True,
     "A known page whose lastmod is later than its last fetch is due at once.",
 )
-SITEMAP_MEDIA = boolean(
+SITEMAP_URL_MEDIA = boolean(
     "sitemap.url.media", False, "Take the images and videos that sitemaps list, too."
 )
-SITEMAP_REDIRECT_MAX = integer(
+SITEMAP_REDIR_MAX = integer(
     "sitemap.redir.max", 3, "Redirects of a sitemap that are followed.", minimum=0, maximum=50
 )
 SITEMAP_SIZE_MAX = size(
@@ -195,7 +195,7 @@ SITEMAP_MAX_DEPTH = integer(
     minimum=0,
     maximum=20,
 )
-SITEMAP_MAX_PER_HOST = integer(
+SITEMAP_MAX_SITEMAPS_PER_HOST = integer(
     "sitemap.max.sitemaps.per.host",
     500,
     "Sitemaps read on behalf of one host.",

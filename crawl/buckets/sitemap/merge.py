@@ -18,8 +18,8 @@ from crawl.config import Config
 from crawl.config.properties import (
     REPORT_SAMPLES,
     SITEMAP_INTERVAL_MIN,
-    SITEMAP_OVERWRITE,
-    SITEMAP_REFETCH,
+    SITEMAP_REFETCH_MODIFIED,
+    SITEMAP_URL_OVERWRITE_EXISTING,
 )
 from crawl.counters import Counters
 from crawl.model.arrow import strings
@@ -93,7 +93,6 @@ def _permitted(
             continue
         if is_within(job.scopes.get(sitemap, ()), url, host):
             kept[row] = True
-            counters["urls_cross_submitted"] += 1
             continue
         reason = "outside_folder" if host_of(sitemap) == host else "other_host"
         counters[f"urls_dropped.{reason}"] += 1
@@ -103,7 +102,7 @@ def _permitted(
 
 def _updated(job: SitemapMergeJob, groups: KeyGroups, counters: Counters) -> pa.Table:
     config = job.config
-    refetch_after = int(config[SITEMAP_INTERVAL_MIN]) if config[SITEMAP_REFETCH] else None
+    refetch_after = int(config[SITEMAP_INTERVAL_MIN]) if config[SITEMAP_REFETCH_MODIFIED] else None
     old, listed = groups.first(), groups.last()
     records = []
     for (url, was), (_, entry), host in zip(
@@ -113,7 +112,7 @@ def _updated(job: SitemapMergeJob, groups: KeyGroups, counters: Counters) -> pa.
             was,
             entry,
             now_ms=job.now_ms,
-            overwrite=config[SITEMAP_OVERWRITE],
+            overwrite=config[SITEMAP_URL_OVERWRITE_EXISTING],
             refetch_after_s=refetch_after,
         )
         counters["urls_updated"] += now != was

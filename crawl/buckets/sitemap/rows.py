@@ -17,8 +17,8 @@ from crawl.config.properties import (
     DB_FETCH_INTERVAL_DEFAULT,
     DB_FETCH_INTERVAL_MAX,
     SITEMAP_INTERVAL_MIN,
-    SITEMAP_MEDIA,
-    SITEMAP_STRICT,
+    SITEMAP_STRICT_PARSING,
+    SITEMAP_URL_MEDIA,
 )
 from crawl.counters import Counters
 from crawl.model.arrow import as_mask, strings
@@ -86,7 +86,7 @@ class ListedRows:
     def _with_alternates(
         self, entries: Iterable[SitemapEntry]
     ) -> Iterable[tuple[str, SitemapEntry | None]]:
-        media = self._job.config[SITEMAP_MEDIA]
+        media = self._job.config[SITEMAP_URL_MEDIA]
         for entry in entries:
             self._counters["urls_listed"] += 1
             yield entry.url, entry
@@ -178,7 +178,7 @@ class ListedRows:
 
     def _unproved_sitemap(self, source: SitemapSource, url: str, host: str) -> str | None:
         """The sitemap, where it is not known to be one that may list the URL."""
-        if not self._job.config[SITEMAP_STRICT] or is_within(source.all_scopes, url, host):
+        if not self._job.config[SITEMAP_STRICT_PARSING] or is_within(source.all_scopes, url, host):
             return None
         origin, count = self.unproved.get(host, (authority_of(url) or "", 0))
         if count or len(self.unproved) < _MAX_UNPROVED:

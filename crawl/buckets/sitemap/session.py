@@ -22,12 +22,12 @@ from crawl.buckets.sitemap.values import (
 )
 from crawl.config.properties import (
     REPORT_SAMPLES,
-    SITEMAP_DEFAULT_XML,
     SITEMAP_MAX_DEPTH,
-    SITEMAP_MAX_PER_HOST,
+    SITEMAP_MAX_SITEMAPS_PER_HOST,
     SITEMAP_MAX_URLS,
     SITEMAP_MAX_URLS_PER_HOST,
     SITEMAP_SIZE_MAX,
+    SITEMAP_URL_DEFAULT_SITEMAP_XML,
 )
 from crawl.fetcher.values.item import FollowedUrl, FoundLinks
 from crawl.fetcher.values.output_port import NullOutput
@@ -93,7 +93,7 @@ class SitemapSession(NullOutput):
         if source.kind is SourceKind.SITE:
             for sitemap in rules.sitemaps:
                 self._offer(SitemapSource(sitemap, source.site, scopes=frozenset((host,))))
-            if not rules.sitemaps and self._config[SITEMAP_DEFAULT_XML]:
+            if not rules.sitemaps and self._config[SITEMAP_URL_DEFAULT_SITEMAP_XML]:
                 self.counters["hosts_without_sitemap_line"] += 1
                 self._offer(SitemapSource(f"{authority_of(url)}/sitemap.xml", source.site))
         return ROBOTS_READ
@@ -221,7 +221,7 @@ class SitemapSession(NullOutput):
         if source.depth > self._config[SITEMAP_MAX_DEPTH]:
             return "too_deep"
         used = self._usage.get(source.site, SiteUsage())
-        if used.sitemaps >= self._config[SITEMAP_MAX_PER_HOST]:
+        if used.sitemaps >= self._config[SITEMAP_MAX_SITEMAPS_PER_HOST]:
             return "too_many"
         return "" if self._is_wanted_host(source.url, host) else "filtered"
 

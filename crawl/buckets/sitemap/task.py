@@ -9,7 +9,7 @@ from crawl.buckets.sitemap.session import ROBOTS_READ, SitemapSession
 from crawl.buckets.sitemap.values import SitemapJob, SitemapTask, SitemapTaskResult
 from crawl.config.properties import (
     FETCHER_THREADS_FETCH,
-    SITEMAP_REDIRECT_MAX,
+    SITEMAP_REDIR_MAX,
     SITEMAP_SIZE_MAX,
 )
 from crawl.counters import Counters
@@ -78,7 +78,7 @@ def sitemap_engine(
         FetchSettings.of(config),
         store_content=True,
         store_robots=False,
-        redirect_max=config[SITEMAP_REDIRECT_MAX],
+        redirect_max=config[SITEMAP_REDIR_MAX],
         redirect_exceeded_skip=True,
     )
     hooks = EngineHooks(
