@@ -162,6 +162,11 @@ class FetchEngine:
             self.queues.release(item, now, asked=False)
             self._robots.wait_for_rules(item)
             return None
+        why_left_out = self._hooks.why_left_out
+        if why_left_out is not None and (reason := why_left_out(item.url, rules)):
+            self.return_unfetched([item], reason)
+            self.queues.release(item, now, asked=False)
+            return None
         if rules.rules and not rules.allows(item.url):
             self.emit(record_of(item, ROBOTS_DENIED, self._hooks.clock.now_ms(), message=""))
             self.counters["robots_denied"] += 1
