@@ -3,10 +3,9 @@ no links. Each reason is counted, so that no page is lost without a word."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
+from typing import NamedTuple
 
-from crawl.counters import Counters
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse
@@ -20,30 +19,37 @@ class EmptyReason(StrEnum):
 
     BLANK = "blank"
     """There is nothing in the body but white space."""
+    UNREADABLE = "unreadable"
+    """The parsers of its type could not read it: it is damaged, a bomb, or of another type."""
     UNREAD_TYPE = "unread_type"
     """No parser reads pages of its type: an image, a film, a program."""
     NO_CONTENT = "no_content"
     """A parser has read it and found nothing in it."""
 
 
-_MESSAGES = {
-    EmptyReason.BLANK: "nothing found: the body is blank",
-    EmptyReason.UNREAD_TYPE: "nothing found: no parser reads {type}",
-    EmptyReason.NO_CONTENT: "nothing found: {parser} sees neither text nor links in it",
-}
+class WhyEmpty(NamedTuple):
+    """Why a parse is empty."""
+
+    reason: EmptyReason
+    message: str
+    """One line for people."""
 
 
-def explained_if_empty(
-    parse: Parse, page: Page, name: str, parser: Parser, counters: Counters
-) -> Parse:
-    """The parse that the parser of that name made of a page; where it has brought nothing, the
-    reason is counted, and its message says so."""
+def reason_if_empty(
+    parse: Parse, page: Page, name: str, parser: Parser, refusal: str
+) -> WhyEmpty | None:
+    """Why the parser of that name found nothing in a page; None where it found something, or
+    where the page is empty. `refusal` is what the parser before it said was wrong with it."""
     if not page.body or not _is_empty(parse):
-        return parse
-    reason = _reason(page, parser)
-    counters[f"parse_empty.{reason}"] += 1
-    message = _MESSAGES[reason].format(type=page.mime_type, parser=name)
-    return replace(parse, message=message)
+        return None
+    if not page.body.strip(_BLANKS):
+        return WhyEmpty(EmptyReason.BLANK, "nothing found: the body is blank")
+    if "*/*" not in parser.mime_types:
+        message = f"nothing found: {name} sees neither text nor links in it"
+        return WhyEmpty(EmptyReason.NO_CONTENT, message)
+    if refusal:
+        return WhyEmpty(EmptyReason.UNREADABLE, f"nothing found: {refusal}")
+    return WhyEmpty(EmptyReason.UNREAD_TYPE, f"nothing found: no parser reads {page.mime_type}")
 
 
 def _is_empty(parse: Parse) -> bool:
@@ -51,9 +57,3 @@ def _is_empty(parse: Parse) -> bool:
     if parse.title or parse.refresh is not None or parse.link_count:
         return False
     return not parse.text or parse.text.isspace()
-
-
-def _reason(page: Page, parser: Parser) -> EmptyReason:
-    if not page.body.strip(_BLANKS):
-        return EmptyReason.BLANK
-    return EmptyReason.UNREAD_TYPE if "*/*" in parser.mime_types else EmptyReason.NO_CONTENT

@@ -32,7 +32,7 @@ from crawl.parsing.document import (
     content_inside,
     join_batches,
 )
-from crawl.parsing.empty_parse import explained_if_empty
+from crawl.parsing.empty_parse import reason_if_empty
 from crawl.parsing.link_lists import is_link_list
 from crawl.parsing.main_content import main_text
 from crawl.parsing.plan import ParsePlan
@@ -173,6 +173,7 @@ class Pipeline:
                 given = parser.parse(page)
                 if not given:
                     continue
+                refusal = answer[0].message if answer else ""
                 answer = [_validated(parse) for parse in given]
             except MemoryError:
                 raise
@@ -182,12 +183,14 @@ class Pipeline:
                 continue
             if answer[0].status.is_success:
                 counters[f"parsed_by.{name}"] += 1
-                answer[0] = explained_if_empty(answer[0], page, name, parser, counters)
+                why_empty = reason_if_empty(answer[0], page, name, parser, refusal)
+                if why_empty is not None:
+                    counters[f"parse_empty.{why_empty.reason}"] += 1
+                    answer[0] = replace(answer[0], message=_one_line(why_empty.message))
                 break
         if answer:
             return answer
-        message = f"no parser reads {page.mime_type}"
-        return [Parse(page.url, ParseStatus.INVALID_FORMAT, message)]
+        return [Parse(page.url, ParseStatus.INVALID_FORMAT, f"no parser reads {page.mime_type}")]
 
     def _documents_of(
         self, content: Content, parses: Sequence[Parse], counters: Counters

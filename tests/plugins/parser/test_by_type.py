@@ -155,3 +155,13 @@ def test_links_beyond_what_is_read_of_a_text_are_counted() -> None:
     content = Content("http://www.example.com/x.txt", body, "text/plain", 200)
     found = parse_batch(PLAN, [replace(content, status=int(Status.FETCH_SUCCESS))])
     assert found.counters["outlinks_dropped.parser_limit"] == 7
+
+
+@pytest.mark.parametrize("declared", ["text/xml", "binary/octet-stream", "text/html", "nonsense"])
+def test_a_bomb_is_refused_whatever_it_is_called(declared: str) -> None:
+    bomb = gzip.compress(b"<urlset>" + b" " * (8 << 20), 9)
+    content = Content("http://www.example.com/sitemap.xml.gz", bomb, declared, 200)
+    found = parse_batch(PLAN, [replace(content, status=int(Status.FETCH_SUCCESS))])
+    (row,) = found.parse_data.to_pylist()
+    assert found.counters["parse_empty.unreadable"] == 1
+    assert "times its size" in row["message"]
