@@ -88,6 +88,6 @@ def test_depth_is_refused() -> None:
 def test_the_sitemaps_of_the_synthetic_web() -> None:
     plan = WebPlan(Settings(sites=2, pages=40))
     for site in range(2):
-        body = sitemap(plan, site, "/sitemap.xml")
-        assert body is not None
-        assert targets(only(PARSER, page(body, "application/xml"))) == listed(plan, site)
+        file = sitemap(plan, site, "/sitemap.xml")
+        assert file is not None
+        assert targets(only(PARSER, page(file.body, "application/xml"))) == listed(plan, site)
