@@ -16,6 +16,7 @@ from crawl.cli.common.output import print_json, print_remarks, print_table, rema
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.config import Config
 from crawl.facade.results import PhaseResult
+from crawl.rules.sitemap import REASONS
 from crawl.spark.runners import SparkOptions
 
 
@@ -118,7 +119,7 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
         ["listed again", counters["urls_repeated"], ""],
     ]
     for reason, count in sorted(counters.items()):
-        if not reason.startswith(_REASONS) or not count:
+        if not reason.startswith(REASONS) or not count:
             continue
         samples = done.report["samples"].get(reason, [])
         rows.append([reason, count, samples[0] if samples else ""])
@@ -126,10 +127,3 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
     remark(
         f"sitemap: {crawl_dir}/crawldb is now snapshot {done.snapshot} with {done.db_urls:,} URLs"
     )
-
-
-_REASONS = (
-    *("facts_ignored.", "hosts_failed.", "hosts_left_out.", "sitemaps_cut", "sitemaps_dropped."),
-    *("sitemaps_failed.", "sitemaps_not_asked.", "sitemaps_not_followed.", "redirects_dropped."),
-    *("plugin_errors.", "urls_dropped."),
-)

@@ -54,7 +54,7 @@ from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.host_wait import waits_until
 from crawl.rules.inject import parse_line
-from crawl.rules.sitemap import joined_scopes
+from crawl.rules.sitemap import REASONS, joined_scopes
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.seeds import plan_seeds, read_lines
@@ -233,7 +233,7 @@ class _Waves:
     _usage: dict[str, SiteUsage] = field(default_factory=dict)
     _servers: dict[str, ServerState] = field(default_factory=dict)
     _scopes: dict[str, frozenset[str]] = field(default_factory=dict)
-    _links: list[tuple[str, str]] = field(default_factory=list)
+    _links: set[tuple[str, str]] = field(default_factory=set)
     _named: dict[str, set[str]] = field(default_factory=dict)
     _robots_read: set[str] = field(default_factory=set)
     _unproved: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -300,7 +300,7 @@ class _Waves:
         self._servers.update({server.key: server for server in result.servers})
         for url, scopes in result.scopes.items():
             self._scopes[url] = self._scopes.get(url, frozenset()) | scopes
-        self._links += result.links
+        self._links |= result.links
         for host, sitemap in result.named:
             self._named.setdefault(sitemap, set()).add(host)
         self._robots_read |= result.robots_read
@@ -372,11 +372,3 @@ def _nothing(report: Report) -> str:
     return "no sitemap lists a URL that may be taken; nothing was changed" + (
         f" ({'; '.join(why)})" if why else ""
     )
-
-
-REASONS = (
-    *("facts_ignored.", "hosts_failed.", "hosts_left_out.", "sitemaps_cut", "sitemaps_dropped."),
-    *("sitemaps_failed.", "sitemaps_not_asked.", "sitemaps_not_followed.", "redirects_dropped."),
-    *("plugin_errors.", "urls_dropped."),
-)
-"""Beginnings of the counters that say what was not taken, and why."""

@@ -29,6 +29,13 @@ PRIORITY_KEY = "sitemap.priority"
 KEYS = (LASTMOD_KEY, CHANGEFREQ_KEY, PRIORITY_KEY)
 """Metadata: what the sitemap says of the URL."""
 
+REASONS = (
+    *("facts_ignored.", "hosts_failed.", "hosts_left_out.", "sitemaps_cut", "sitemaps_dropped."),
+    *("sitemaps_failed.", "sitemaps_not_asked.", "sitemaps_not_followed.", "redirects_dropped."),
+    *("plugin_errors.", "urls_dropped."),
+)
+"""Beginnings of the counters that say what was not taken, and why."""
+
 DEFAULT_PRIORITY = 0.5
 """Of an entry that names none (sitemaps.org)."""
 _INTERVALS = {

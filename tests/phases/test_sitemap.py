@@ -6,6 +6,7 @@ import gzip
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.errors import NoSnapshot, NothingToDo, UsageError
 from crawl.model.status import Status
+from crawl.parsing.sitemap_body import sitemap_of_body
 from crawl.phases import sitemap
 from crawl.phases.sitemap import SitemapOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -298,6 +300,39 @@ def test_what_is_no_sitemap_has_a_counted_reason(
     )
     dropped = sum(count for reason, count in counters.items() if "urls_dropped" in reason)
     assert counters["urls_listed"] == counters["urls_new"] + dropped == 3
+
+
+def test_a_sitemap_at_which_the_reader_fails_does_not_cost_the_others(
+    tmp_path: Path, web: SitemapWeb, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(url: str, *arguments: Any, **others: Any) -> Any:
+        if url == f"{A}/sitemap.xml":
+            raise RecursionError
+        return sitemap_of_body(url, *arguments, **others)
+
+    monkeypatch.setattr("crawl.buckets.sitemap.session.sitemap_of_body", fails)
+    web.pages = {f"{host}/sitemap.xml": urlset(f"{host}/1") for host in (A, B)}
+    directory = known(tmp_path, f"{A}/", f"{B}/")
+    counters = read(directory, config_of(name), hosts=True, tasks=1).report.counters
+    assert counters["sitemaps_failed.reader_error"] == 1
+    assert f"{B}/1" in records_of(directory)
+
+
+def test_a_redirect_to_a_host_whose_robots_txt_is_elsewhere_is_followed_at_the_end(
+    tmp_path: Path, web: SitemapWeb, name: str
+) -> None:
+    web.redirects = {
+        f"{A}/sitemap.xml": f"{B}/s.xml",
+        f"{B}/robots.txt": f"{C}/robots-of-b.txt",
+    }
+    web.pages = {
+        f"{C}/robots-of-b.txt": robots(),
+        f"{B}/s.xml": urlset(f"{A}/1", f"{B}/2"),
+        f"{C}/sitemap.xml": urlset(f"{C}/3"),
+    }
+    directory = known(tmp_path, f"{A}/", f"{B}/", f"{C}/")
+    read(directory, config_of(name), hosts=True)
+    assert {f"{A}/1", f"{B}/2", f"{C}/3"} < records_of(directory).keys()
 
 
 # what becomes of records

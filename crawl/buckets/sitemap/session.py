@@ -36,7 +36,7 @@ from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.parsing.formats.sitemaps import SitemapKind
+from crawl.parsing.formats.sitemaps import Sitemap, SitemapKind
 from crawl.parsing.sitemap_body import NoSitemap, sitemap_of_body
 from crawl.robots.rules import RobotRules
 from crawl.urls.parse import authority_of, host_of
@@ -63,6 +63,8 @@ class SitemapSession(NullOutput):
         self._sites = {source.site for source in task.sources}
         self._done: set[str] = set()
         self._usage = dict(task.usage)
+        self._left: list[SitemapSource] = []
+        """Targets of redirects that the engine has given up."""
         self._found: list[SitemapSource] = []
         self._redirecting: SitemapSource | None = None
         self.rows = ListedRows(job, self.counters, samples)
@@ -125,7 +127,7 @@ class SitemapSession(NullOutput):
             self._sources[followed.url] = replace(
                 source, url=followed.url, scopes=source.all_scopes
             )
-            self.result.links.append((source.url, followed.url))
+            self._link(source, followed.url)
 
     def found_links(self) -> Iterable[FoundLinks]:
         found, self._found = self._found, []
@@ -141,6 +143,9 @@ class SitemapSession(NullOutput):
         when no other task runs."""
         self.rows.flush()
         authorities = frozenset(cross_part_authorities)
+        for source in self._left:
+            if authority_of(source.url) not in authorities:
+                self._fail(source, "not_asked")
         result = self.result
         result.cross_part = [
             source
@@ -164,13 +169,7 @@ class SitemapSession(NullOutput):
         if most <= 0:
             self._fail(source, "too_many_urls")
             return
-        found = sitemap_of_body(
-            content.url,
-            content.body,
-            content.content_type,
-            most=most,
-            max_bytes=self._config[SITEMAP_SIZE_MAX],
-        )
+        found = self._sitemap(content, most)
         if isinstance(found, NoSitemap):
             self._fail(source, found.reason)
             return
@@ -192,13 +191,24 @@ class SitemapSession(NullOutput):
         else:
             self.rows.add(source, found.entries)
 
+    def _sitemap(self, content: Content, most: int) -> Sitemap | NoSitemap:
+        try:
+            return sitemap_of_body(
+                content.url,
+                content.body,
+                content.content_type,
+                most=most,
+                max_bytes=self._config[SITEMAP_SIZE_MAX],
+            )
+        except Exception:  # what one stranger wrote must not cost the sitemaps of all others
+            return NoSitemap("reader_error")
+
     def _offer(self, source: SitemapSource, parent: SitemapSource | None = None) -> None:
         """Has a sitemap asked for, by this task or another; or counts why not."""
         url = source.url
-        if parent is not None:
-            self.result.links.append((parent.url, url))
         known = self._sources.get(url)
         if known is not None:
+            self._link(parent, url)
             self.counters["sitemaps_repeated"] += 1
             self._sources[url] = replace(known, scopes=known.scopes | source.scopes)
             return
@@ -206,6 +216,7 @@ class SitemapSession(NullOutput):
             self.counters[f"sitemaps_dropped.{reason}"] += 1
             self._samples.add(f"sitemaps_dropped.{reason}", url)
             return
+        self._link(parent, url)
         used = self._usage.get(source.site, SiteUsage())
         self._usage[source.site] = replace(used, sitemaps=used.sitemaps + 1)
         if self._owns_url(url):
@@ -213,6 +224,10 @@ class SitemapSession(NullOutput):
             self._found.append(source)
         else:
             self.result.elsewhere.append(source)
+
+    def _link(self, source: SitemapSource | None, url: str) -> None:
+        if source is not None:
+            self.result.links.add((source.url, url))
 
     def _why_not(self, source: SitemapSource) -> str:
         host = host_of(source.url)
@@ -238,8 +253,7 @@ class SitemapSession(NullOutput):
         """Hands on a redirect's target that the engine has not asked for."""
         redirecting, self._redirecting = self._redirecting, None
         if source is not None:
-            self._done.add(url)
-            self._fail(source, "not_asked")
+            self._left.append(source)
         elif redirecting is not None and not self._owns_url(url):
             moved = SitemapSource(
                 url, redirecting.site, depth=redirecting.depth + 1, scopes=redirecting.all_scopes

@@ -108,7 +108,7 @@ class SitemapTaskResult:
     """Sources whose robots.txt is on a server of another task."""
     scopes: dict[str, frozenset[str]] = field(default_factory=dict)
     """By sitemap that was asked for."""
-    links: list[tuple[str, str]] = field(default_factory=list)
+    links: set[tuple[str, str]] = field(default_factory=set)
     """(source, sitemap): an index and what it lists, or a redirect."""
     named: list[tuple[str, str]] = field(default_factory=list)
     """(host, sitemap) of the lines in robots.txt files."""
