@@ -29,8 +29,7 @@ DAY = 86_400_000
 
 
 def moment(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: int = 0) -> int:
-    found = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-    return round(found.timestamp() * 1000)
+    return round(datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp() * 1000)
 
 
 @pytest.mark.parametrize(
