@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import endec
@@ -31,14 +32,14 @@ def pipeline() -> Pipeline:
     return Pipeline(ParsePlan.from_config(config))
 
 
-def read(body: bytes, content_type: str = "text/html") -> dict[str, object]:
+def read(body: bytes, content_type: str = "text/html") -> dict[str, Any]:
     page = Content(URL, body, content_type, 200, status=int(Status.FETCH_SUCCESS))
     return only_row(pipeline().parse([page]))
 
 
-def link_of(row: dict[str, object]) -> str:
-    (link,) = row["outlinks"]  # type: ignore[misc, attr-defined]
-    return str(link["url"])  # type: ignore[index]
+def link_of(row: dict[str, Any]) -> str:
+    (link,) = row["outlinks"]
+    return str(link["url"])
 
 
 @given(WORDS, st.sampled_from(sorted(LABELS.items())), st.booleans())
