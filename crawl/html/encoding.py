@@ -53,9 +53,10 @@ _QUICK_CODECS = {
 """Python's codecs that say the same as the standard of all bytes that they know, and are up to
 ten times quicker than the library."""
 
-_NO_PART = {ord(char): None for char in "\t\n\r"}
-"""Characters that are no part of a URL wherever they are, and those that are none around it."""
-_AROUND = "".join(map(chr, range(0x21)))
+_IGNORED = dict.fromkeys(map(ord, "\t\n\r"))
+"""Characters that are no part of a URL wherever they stand."""
+_IGNORED_AROUND = "".join(map(chr, range(0x21)))
+"""Characters that are no part of a URL before and behind it."""
 _IN_QUERY = "!$%&()*+,-./:;=?@[\\]^_`{|}~"
 """Signs that stay as they are in a query; the URL Standard's special-query percent-encode set
 has the others."""
@@ -106,7 +107,7 @@ def encode_query(reference: str, charset: str) -> str:
 
     A character that the charset lacks becomes `&#NNNN;`, escaped, as the URL Standard says.
     """
-    reference = reference.strip(_AROUND).translate(_NO_PART)
+    reference = reference.strip(_IGNORED_AROUND).translate(_IGNORED)
     rest, hash_sign, fragment = reference.partition("#")
     rest, question_mark, query = rest.partition("?")
     if query.isascii():
@@ -114,18 +115,16 @@ def encode_query(reference: str, charset: str) -> str:
     try:
         data = endec.encode(query, charset)
     except EncodeError:
-        data = endec.encode("".join([_mappable(char, charset) for char in query]), charset)
+        data = endec.encode(query.translate(_numbers(query, charset)), charset)
     escaped = quote_from_bytes(data, safe=_IN_QUERY)
     return f"{rest}{question_mark}{escaped}{hash_sign}{fragment}"
 
 
-def _mappable(character: str, charset: str) -> str:
-    """The character, or its number as it stands in a query."""
-    if character.isascii() and character.isprintable():
-        return character
-    try:
-        endec.encode(character, charset)
-    except EncodeError:
-        number = endec.encode(character, charset, "xmlcharrefreplace")
-        return quote_from_bytes(number, safe="")
-    return character
+def _numbers(query: str, charset: str) -> dict[int, str]:
+    """The characters that the charset lacks, as they stand in a query."""
+    encoded = {char: endec.encode(char, charset, "xmlcharrefreplace") for char in set(query)}
+    return {
+        ord(char): quote_from_bytes(data, safe="")
+        for char, data in encoded.items()
+        if data.startswith(b"&#")
+    }

@@ -112,13 +112,16 @@ class ListedRows:
             self._drop("no_url", url)
         if job.filters is not None:
             usable &= self._accepted(urls, usable)
-        rows = [
-            (url, host, *self._record(url, entry), self._unproved_sitemap(source, url, host))
-            for url, host, (_, entry), is_usable in zip(
-                urls.to_pylist(), hosts.to_pylist(), listed, usable.tolist(), strict=True
-            )
-            if is_usable and url is not None and host is not None
-        ]
+        is_strict, scopes = job.config[SITEMAP_STRICT_PARSING], source.all_scopes
+        rows: list[tuple[str, str, CrawlDatum, int, str | None]] = []
+        mask = pa.array(usable)
+        entries = [listed[row][1] for row in np.flatnonzero(usable).tolist()]
+        columns = strings(urls.filter(mask)), strings(hosts.filter(mask))
+        for url, host, entry in zip(*columns, entries, strict=True):
+            datum, rank = self._record(url, entry)
+            is_proved = not is_strict or is_within(scopes, url, host)
+            sitemap = None if is_proved else self._unproved_sitemap(source, url, host)
+            rows.append((url, host, datum, rank, sitemap))
         table = to_table((url, host, datum) for url, host, datum, _, _ in rows)
         ranks = pa.array([rank for _, _, _, rank, _ in rows], pa.int64())
         sitemaps = pa.array([sitemap for *_, sitemap in rows], pa.string())
@@ -176,10 +179,8 @@ class ListedRows:
             self._samples.add(f"facts_ignored.{name}", text)
         return value
 
-    def _unproved_sitemap(self, source: SitemapSource, url: str, host: str) -> str | None:
-        """The sitemap, where it is not known to be one that may list the URL."""
-        if not self._job.config[SITEMAP_STRICT_PARSING] or is_within(source.all_scopes, url, host):
-            return None
+    def _unproved_sitemap(self, source: SitemapSource, url: str, host: str) -> str:
+        """The sitemap, which is not known to be one that may list the URL."""
         origin, count = self.unproved.get(host, (authority_of(url) or "", 0))
         if count or len(self.unproved) < _MAX_UNPROVED:
             self.unproved[host] = origin, count + 1
