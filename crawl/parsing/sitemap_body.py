@@ -6,6 +6,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass, replace
 
+from crawl.html.encoding import decode
 from crawl.parsing.formats.feed_entries import read_feed
 from crawl.parsing.formats.feeds import is_feed
 from crawl.parsing.formats.safe_xml import BadXml
@@ -37,7 +38,7 @@ def sitemap_of_body(
             is_cut |= not is_whole
     if not body.strip():
         return NoSitemap("bad_gzip" if is_cut else "empty")
-    text = body.decode(charset_of(body, content_type), "replace").removeprefix("\ufeff")
+    text = decode(body, charset_of(body, content_type)).removeprefix("\ufeff")
     try:
         found = read_feed(url, text, most) if is_feed(text) else read_sitemap(url, text, most)
     except BadXml:

@@ -99,3 +99,15 @@ def test_what_is_none_has_a_reason(body: bytes, reason: str) -> None:
 def test_no_body_is_too_odd(body: bytes, content_type: str) -> None:
     found = sitemap_of_body(URL, body, content_type, most=5, max_bytes=200)
     assert isinstance(found, NoSitemap) or len(found.entries) <= 5
+
+
+def test_entries_of_a_feed_beyond_the_limit_are_counted() -> None:
+    items = b"".join(b"<item><link>http://a.test/%d</link></item>" % n for n in range(5))
+    found = read(b"<rss><channel>" + items + b"</channel></rss>", most=3)
+    assert (len(found.entries), found.over_limit, found.cut) == (3, 2, True)
+
+
+def test_a_link_of_a_feed_with_an_undefined_reference_is_none() -> None:
+    body = b"<rss><channel><item><link>http://a.test/&nonsense;</link></item></channel></rss>"
+    found = read(body)
+    assert (found.entries, found.bad) == ((), 1)

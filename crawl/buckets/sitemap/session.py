@@ -178,9 +178,8 @@ class SitemapSession(NullOutput):
         if found.cut or content.truncated:
             self.counters["sitemaps_cut"] += 1
             self._samples.add("sitemaps_cut", source.url)
-        if found.bad:
-            self.counters["urls_listed"] += found.bad
-            self.counters["urls_dropped.no_url"] += found.bad
+        self._count_dropped("no_url", found.bad)
+        self._count_dropped("over_limit", found.over_limit)
         self._usage[source.site] = replace(used, urls=used.urls + len(found.entries))
         if found.kind is SitemapKind.INDEX:
             for entry in found.entries:
@@ -202,6 +201,11 @@ class SitemapSession(NullOutput):
             )
         except Exception:  # what one stranger wrote must not cost the sitemaps of all others
             return NoSitemap("reader_error")
+
+    def _count_dropped(self, reason: str, urls: int) -> None:
+        if urls:
+            self.counters["urls_listed"] += urls
+            self.counters[f"urls_dropped.{reason}"] += urls
 
     def _offer(self, source: SitemapSource, parent: SitemapSource | None = None) -> None:
         """Has a sitemap asked for, by this task or another; or counts why not."""

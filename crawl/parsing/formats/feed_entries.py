@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 from crawl.parsing.formats.safe_xml import local_name, read_xml
 from crawl.parsing.formats.sitemaps import Sitemap, SitemapEntry, SitemapKind
@@ -16,18 +15,16 @@ _ENTRIES = frozenset({"item", "entry"})
 _DATES = {"updated": 3, "modified": 3, "pubdate": 2, "date": 2, "published": 1, "issued": 1}
 """Elements with a date; the last change counts more than the first publication."""
 _LONGEST_DATE = 100
+_UNDEFINED = "\ufffd"
+"""What stands for a reference that nobody defines: no link has one."""
 
 
 def read_feed(url: str, text: str, most: int) -> Sitemap:
     """The entries of a text that is a feed; BadXml where its XML cannot be read."""
     handler = _FeedHandler(url, most)
-    with suppress(_TooManyEntries):
-        read_xml(text, handler)
-    return Sitemap(SitemapKind.URLSET, tuple(handler.entries), handler.bad, handler.cut)
-
-
-class _TooManyEntries(Exception):
-    """The feed has more entries than may be read."""
+    read_xml(text, handler, undefined=_UNDEFINED)
+    over = handler.over_limit
+    return Sitemap(SitemapKind.URLSET, tuple(handler.entries), handler.bad, over > 0, over)
 
 
 class _FeedHandler:
@@ -36,7 +33,7 @@ class _FeedHandler:
     def __init__(self, url: str, most: int) -> None:
         self.entries: list[SitemapEntry] = []
         self.bad = 0
-        self.cut = False
+        self.over_limit = 0
         self._url = url
         self._most = most
         self._depth = 0
@@ -52,9 +49,6 @@ class _FeedHandler:
         self._depth += 1
         tag = local_name(name)
         if not self._entry_depth and tag in _ENTRIES:
-            if len(self.entries) >= self._most:
-                self.cut = True
-                raise _TooManyEntries
             self._entry_depth = self._depth
             self._link, self._date, self._date_rank = "", "", 0
         elif (
@@ -90,8 +84,12 @@ class _FeedHandler:
 
     def _finish(self) -> None:
         self._entry_depth = 0
+        if len(self.entries) >= self._most:
+            self.over_limit += 1
+            return
         link = self._link.strip()
-        url = resolve(self._url, link) if 0 < len(link) <= MAX_URL else None
+        is_link = 0 < len(link) <= MAX_URL and _UNDEFINED not in link
+        url = resolve(self._url, link) if is_link else None
         if url is None:
             self.bad += 1
         else:
