@@ -110,6 +110,8 @@ class Lock:
         holder = _look(self._folder, LOCK_NAME).owner
         if holder is not None and holder.token == self.owner.token:
             self._folder.delete(LOCK_NAME)
+            # left by whoever died between the removal of a dead lock and the end of the change
+            _remove_dead_change(self._folder, self._clock)
 
 
 def acquire(
@@ -190,14 +192,19 @@ def _remove(
 def _changing(folder: Folder, who: LockOwner, clock: Clock) -> Iterator[bool]:
     """Whether the lock file may be changed in this block: by one at a time."""
     if not folder.create(CHANGE_NAME, _encode(who)):
-        other = _look(folder, CHANGE_NAME)
-        if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, force=False) is not None:
-            folder.delete(CHANGE_NAME)  # it died in the very moment of a change
+        _remove_dead_change(folder, clock)
         yield False
         return
     try:
         yield True
     finally:
+        folder.delete(CHANGE_NAME)
+
+
+def _remove_dead_change(folder: Folder, clock: Clock) -> None:
+    """Removes the second lock of a process that died in the very moment of a change."""
+    other = _look(folder, CHANGE_NAME)
+    if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, force=False) is not None:
         folder.delete(CHANGE_NAME)
 
 

@@ -202,3 +202,14 @@ def test_a_removal_that_died_half_way_is_mended(place: Folder, clock: ManualCloc
     lock.verify()
     lock.release()
     assert place.files() == {}
+
+
+def test_nor_is_it_left_behind_where_the_dead_lock_was_removed_before(
+    place: Folder, clock: ManualClock
+) -> None:
+    plant(place, stranger(seen_ms=0), CHANGE_NAME)
+    take(place, clock).release()
+    assert place.files() == {}
+    plant(place, stranger(), CHANGE_NAME)  # of somebody who is at it
+    take(place, clock).release()
+    assert list(place.files()) == [CHANGE_NAME]
