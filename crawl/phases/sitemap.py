@@ -41,6 +41,7 @@ from crawl.config.properties import (
 )
 from crawl.errors import NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
+from crawl.fetcher.frontier.pauses import strictest
 from crawl.fetcher.frontier.queues import ServerState
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FETCHER_TIMELIMIT
@@ -280,7 +281,7 @@ class _Waves:
         keys = frozenset(key for task in tasks for key in task.server_keys)
         job = replace(self.job, servers=tuple(self._servers.values()), server_keys=keys)
         results = self.runner.run(partial(read_sitemaps, job), tasks, "sitemap: read")
-        self._servers = {}
+        self._servers = strictest(server for result in results for server in result.servers)
         elsewhere: list[SitemapSource] = []
         alone: list[SitemapSource] = []
         for result in results:
@@ -297,7 +298,6 @@ class _Waves:
         self.files += result.files
         self._asked.update(result.scopes)
         self._usage.update(result.usage)
-        self._servers.update({server.key: server for server in result.servers})
         for url, scopes in result.scopes.items():
             self._scopes[url] = self._scopes.get(url, frozenset()) | scopes
         self._links |= result.links
