@@ -21,8 +21,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawl.config import Config, load
-from crawl.declared import declared_properties
+from crawl.config import Config
+from crawl.declared import load_declared, properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.maintenance import Maintenance
@@ -184,7 +184,7 @@ def list_properties(
     from crawl.inspect.settings import settings_in_use
 
     config = _configuration(settings, conf)
-    declared = [*CORE.values(), *declared_properties()]
+    declared = [*CORE.values(), *properties_in_use(config)]
     return [asdict(line) for line in settings_in_use(config, declared)]
 
 
@@ -192,4 +192,4 @@ def _configuration(settings: Settings | None, conf: str | Path | None) -> Config
     """The layers of the configuration, checked: defaults, the site file, then these settings."""
     if settings is not None and not isinstance(settings, Mapping):
         raise UsageError(f"settings: expected a mapping of names to values, got {settings!r}")
-    return load(conf=conf, environ=os.environ, extra=declared_properties, settings=settings or {})
+    return load_declared(conf=conf, environ=os.environ, settings=settings)

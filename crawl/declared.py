@@ -2,10 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from crawl.config import Property
+from crawl.config import Config, Property
+from crawl.config.load import load
+from crawl.errors import PluginError
+
+
+def load_declared(
+    overrides: Iterable[str] = (),
+    conf: str | Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> Config:
+    """`load` with every property that is declared by anybody: the core, the floors above,
+    installed plugins, and those that the configuration names as `module:attr`."""
+    return load(
+        overrides,
+        conf,
+        environ,
+        extra=declared_properties,
+        of_setting=_of_setting,
+        settings=settings,
+    )
+
+
+def properties_in_use(config: Config) -> Iterator[Property[Any]]:
+    """All declared properties, and those of plugins that the configuration names as
+    `module:attr`. One that cannot be imported is passed over: its error comes when it is used."""
+    yield from declared_properties()
+    for name, given in config.given.items():
+        with suppress(PluginError):
+            yield from _of_setting(name, given.raw)
+
+
+def _of_setting(name: str, raw: object) -> Iterable[Property[Any]]:
+    from crawl.interfaces.registry import setting_properties
+
+    return setting_properties(name, raw)
 
 
 def declared_properties() -> Iterator[Property[Any]]:

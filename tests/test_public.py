@@ -24,6 +24,7 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "demo": (),  # a tour for people
     "run": ("run",),
     "inject": ("inject",),
+    "sitemap": ("sitemap",),
     "generate": ("generate",),
     "fetch": ("fetch",),
     "parse": ("parse",),
@@ -73,8 +74,8 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     assert sorted(public) == [
         *("check", "close", "crawldb", "dataframe", "explain", "fetch", "gc", "generate"),
         *("hosts_left_alone", "inject", "lookup", "pages", "parse", "rebucket", "repair"),
-        *("rollback", "run", "segment", "segments", "simulate", "snapshots", "stats", "status"),
-        *("top", "updatedb"),
+        *("rollback", "run", "segment", "segments", "simulate", "sitemap", "snapshots", "stats"),
+        *("status", "top", "updatedb"),
     ]
     for name, method in public.items():
         assert inspect.signature(method).return_annotation is not inspect.Signature.empty, name
@@ -93,6 +94,7 @@ def test_every_command_has_its_method() -> None:
 
 PARAMETERS_OF = {
     "inject": {"seeds": "files", "no_filter": "filter", "no_normalize": "normalize"},
+    "sitemap": {"no_filter": "filter", "no_normalize": "normalize"},
     "generate": {"no_filter": "filter", "no_norm": "normalize"},
     "fetch": {},
     "parse": {"no_filter": "filter", "no_normalize": "normalize"},

@@ -79,7 +79,8 @@ def command(
 _FAMILIES = (
     *("records", "requests", "bytes", "fetch_", "answers.", "redirects_", "robots_"),
     *("handed_back.", "queues_", "no_host", "already_", "hung_"),
-    *("pages", "truncated.", "parse.", "parsed_by.", "outlinks"),  # where it parses, too
+    # where it parses, too
+    *("pages", "truncated.", "parse.", "parse_empty.", "parsed_by.", "outlinks"),
 )
 
 

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("crawl.cli.demo", "two rounds on a bundled synthetic web, without a network"),
     "run": ("crawl.cli.run", "crawl in rounds: all phases, one after the other"),
     "inject": ("crawl.cli.inject", "add seed URLs to the CrawlDb"),
+    "sitemap": ("crawl.cli.sitemap", "add the URLs that sites list in their sitemaps"),
     "generate": ("crawl.cli.generate", "select due URLs into new segments"),
     "fetch": ("crawl.cli.fetch", "fetch a segment, politely"),
     "parse": ("crawl.cli.parse", "extract text, data and links from a fetched segment"),

@@ -76,8 +76,8 @@ def command(
 
 
 _FAMILIES = (
-    *("pages", "skipped.", "truncated.", "parse.", "parsed_by.", "parser_restarts"),
-    *("documents_", "directives.", "refreshes", "outlinks"),
+    *("pages", "skipped.", "truncated.", "parse.", "parse_empty.", "parsed_by."),
+    *("parser_restarts", "documents_", "directives.", "refreshes", "outlinks"),
 )
 
 

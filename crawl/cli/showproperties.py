@@ -11,7 +11,7 @@ from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.config.properties import CORE
 from crawl.config.render import render, toml
-from crawl.declared import declared_properties
+from crawl.declared import properties_in_use
 from crawl.inspect.settings import matching, settings_in_use
 from crawl.masking import MARK
 
@@ -57,7 +57,7 @@ def command(
       crawl showproperties --changed -D fetcher.server.delay=2
       crawl showproperties --toml > all.toml
     """
-    properties = [*CORE.values(), *declared_properties()]
+    properties = [*CORE.values(), *properties_in_use(config)]
     if as_toml:
         echo(render(properties).removesuffix("\n"))
         return

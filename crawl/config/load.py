@@ -31,6 +31,7 @@ SETTINGS_ORIGIN = "settings"
 _POSITION = re.compile(r" \(at (line \d+, column \d+|end of document)\)$")
 
 Extra = Callable[[], Iterable[Property[Any]]]
+OfSetting = Callable[[str, object], Iterable[Property[Any]]]
 
 
 def load(
@@ -39,6 +40,7 @@ def load(
     environ: Mapping[str, str] | None = None,
     *,
     extra: Extra = tuple,
+    of_setting: OfSetting = lambda name, raw: (),
     working_folder: Path = Path(),
     settings: Mapping[str, object] | None = None,
 ) -> Config:
@@ -46,20 +48,25 @@ def load(
 
     `settings` are a program's own, typed as in the site file, and stand above all others.
     `extra` gives the plugins' properties. It is called only where a key is not the
-    core's, because it has to import every plugin.
+    core's, because it has to import every plugin. `of_setting` gives the properties that a
+    setting, by its key and raw value, brings with it: those of a plugin that it names and
+    that `extra` does not know. It is called only where a key is nobody else's.
     """
     place = _place(conf, environ or {}, working_folder)
-    given: dict[str, RawValue] = {}
-    known = _KnownProperties(extra)
+    layers: list[tuple[str, RawValue]] = []
     if place.site is not None:
         origin = str(place.site)
         for name, value in _site_values(place.site).items():
-            given[name] = _checked(name, RawValue(value, origin), known)
+            layers.append((name, RawValue(value, origin)))
     for override in overrides:
-        name, value = _split(override)
-        given[name] = _checked(name, RawValue(value, COMMAND_LINE_ORIGIN, is_text=True), known)
+        name, text = _split(override)
+        layers.append((name, RawValue(text, COMMAND_LINE_ORIGIN, is_text=True)))
     for name, value in (settings or {}).items():
-        given[name] = _checked(name, RawValue(value, SETTINGS_ORIGIN), known)
+        layers.append((name, RawValue(value, SETTINGS_ORIGIN)))
+    known = _KnownProperties(
+        extra, lambda: (each for name, raw in layers for each in of_setting(name, raw.raw))
+    )
+    given = {name: _checked(name, raw, known) for name, raw in layers}
     return Config(given, Resources(tuple(folder.absolute() for folder in place.folders)))
 
 
@@ -97,22 +104,22 @@ def _searched(folders: list[Path], named_by: str) -> _ConfigFolder:
 
 
 class _KnownProperties:
-    """The properties that exist; the plugins' are asked for at most once."""
+    """The properties that exist; each source of others than the core's is asked at most once,
+    and only where those before it do not know a key."""
 
-    def __init__(self, extra: Extra) -> None:
-        self._extra = extra
-        self._plugins: dict[str, Property[Any]] | None = None
+    def __init__(self, *sources: Extra) -> None:
+        self._sources = list(sources)
+        self._found: dict[str, Property[Any]] = dict(CORE)
 
     def __getitem__(self, name: str) -> Property[Any] | None:
-        return CORE.get(name) or self._of_plugins().get(name)
+        while name not in self._found and self._sources:
+            for declared in self._sources.pop(0)():
+                self._found.setdefault(declared.name, declared)
+        return self._found.get(name)
 
     def names(self) -> Iterable[str]:
-        return [*CORE, *self._of_plugins()]
-
-    def _of_plugins(self) -> dict[str, Property[Any]]:
-        if self._plugins is None:
-            self._plugins = {declared.name: declared for declared in self._extra()}
-        return self._plugins
+        """Those of all sources that were asked; after a key that nobody knows, of all."""
+        return self._found
 
 
 def _checked(name: str, given: RawValue, known: _KnownProperties) -> RawValue:

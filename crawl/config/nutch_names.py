@@ -78,7 +78,6 @@ NUTCH_NAMES: dict[str, str] = {
     "plugin.includes": _PLUGINS,
     "scoring.similarity.model": "cosine similarity is the only model; see"
     " `scoring.similarity.model.path`",
-    "sitemap.size.max": "use `parser.sitemap.max.urls`",
     "store.http.headers": _ALWAYS_STORED,
     "store.http.request": _ALWAYS_STORED,
     "store.ip.address": _ALWAYS_STORED,

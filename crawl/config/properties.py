@@ -146,6 +146,89 @@ SEED_MAX_LINE = size(
     minimum=1,
 )
 
+# --- sitemap ---------------------------------------------------------------------------
+SITEMAP_MAX_HOSTS = integer(
+    "sitemap.max.hosts",
+    1000,
+    "Hosts of the CrawlDb that one `crawl sitemap` asks for their sitemaps, those with the most"
+    " URLs first; -1: all.",
+    unit="hosts",
+    minimum=-1,
+)
+SITEMAP_URL_DEFAULT_SITEMAP_XML = boolean(
+    "sitemap.url.default.sitemap.xml",
+    True,
+    "Ask a host for /sitemap.xml where its robots.txt names no sitemap.",
+)
+SITEMAP_STRICT_PARSING = boolean(
+    "sitemap.strict.parsing",
+    True,
+    "Take a URL only from a sitemap that may list it: in the same folder of its host or above, or"
+    " named by its host's robots.txt.",
+)
+SITEMAP_URL_OVERWRITE_EXISTING = boolean(
+    "sitemap.url.overwrite.existing",
+    False,
+    "A sitemap's priority and changefreq also change the score and the interval of known URLs.",
+)
+SITEMAP_REFETCH_MODIFIED = boolean(
+    "sitemap.refetch.modified",
+    True,
+    "A known page whose lastmod is later than its last fetch is due at once.",
+)
+SITEMAP_URL_MEDIA = boolean(
+    "sitemap.url.media", False, "Take the images and videos that sitemaps list, too."
+)
+SITEMAP_REDIR_MAX = integer(
+    "sitemap.redir.max", 3, "Redirects of a sitemap that are followed.", minimum=0, maximum=50
+)
+SITEMAP_SIZE_MAX = size(
+    "sitemap.size.max",
+    52_428_800,
+    "Longest sitemap, on the wire and unpacked; the rest is cut off.",
+    minimum=1,
+)
+SITEMAP_MAX_DEPTH = integer(
+    "sitemap.max.depth",
+    3,
+    "Sitemap indexes, and moves to other servers, that may lead to a sitemap.",
+    minimum=0,
+    maximum=20,
+)
+SITEMAP_MAX_SITEMAPS_PER_HOST = integer(
+    "sitemap.max.sitemaps.per.host",
+    500,
+    "Sitemaps read on behalf of one host.",
+    unit="sitemaps",
+    minimum=1,
+)
+SITEMAP_MAX_URLS = integer(
+    "sitemap.max.urls", 50_000, "Most entries read of one sitemap.", unit="URLs", minimum=1
+)
+SITEMAP_MAX_URLS_PER_HOST = integer(
+    "sitemap.max.urls.per.host",
+    1_000_000,
+    "Most entries read on behalf of one host.",
+    unit="URLs",
+    minimum=1,
+)
+SITEMAP_MAX_CROSS_HOSTS = integer(
+    "sitemap.max.cross.hosts",
+    100,
+    "Hosts that are asked for their robots.txt only because a sitemap of another host lists"
+    " URLs of theirs.",
+    unit="hosts",
+    minimum=0,
+)
+SITEMAP_INTERVAL_MIN = duration(
+    "sitemap.interval.min",
+    86_400,
+    "Shortest fetch interval that a changefreq, or refetch that a lastmod, can bring about.",
+    unit="s",
+    minimum=1,
+    maximum=_LONGEST_INTERVAL,
+)
+
 # --- generate --------------------------------------------------------------------------
 GENERATE_MAX_COUNT = integer(
     "generate.max.count",

@@ -1,4 +1,4 @@
-"""The phases as methods: inject, generate, fetch, parse and updatedb.
+"""The phases as methods: inject, sitemap, generate, fetch, parse and updatedb.
 
 Each checks its settings, the segments it is to work on and the lock before Spark starts; the
 command line calls the same methods.
@@ -80,6 +80,57 @@ class Phases(Handle):
             with self._seed_files(lines, paths) as seeds, self._runner() as runner:
                 options = replace(options, seeds=seeds)
                 done = inject.run(runner, self._directory, self._config, options, SystemClock())
+        return phase_result(
+            done.report,
+            snapshot=done.snapshot.number,
+            db_urls=done.snapshot.rows,
+            remarks=(done.took_over,),
+        )
+
+    def sitemap(
+        self,
+        urls: Iterable[str] = (),
+        *,
+        files: Iterable[str | Path] | str | Path = (),
+        hosts: bool | None = None,
+        max_hosts: int | None = None,
+        num_fetchers: int | None = None,
+        filter: bool = True,
+        normalize: bool = True,
+        force: bool = False,
+    ) -> PhaseResult:
+        """Puts the URLs that sites list in their sitemaps into the CrawlDb. `urls`, and the lines
+        of `files`, are sitemaps or front pages of sites; without any, hosts of the CrawlDb are
+        asked, and with them only if `hosts` is true.
+
+            >>> web.sitemap().counters["urls_new"]
+            >>> web.sitemap(["https://example.org/sitemap.xml"])
+        """
+        from crawl.phases import sitemap
+        from crawl.phases.sitemap import SitemapOptions
+
+        with self._working():
+            check_whole_number("max_hosts", max_hosts, least=-1)
+            check_whole_number("num_fetchers", num_fetchers)
+            paths = file_paths(files)
+            given = (*seed_lines(urls), *sitemap.urls_of_files(paths, self._config))
+            options = SitemapOptions(
+                given,
+                hosts=not given if hosts is None else hosts,
+                max_hosts=max_hosts,
+                filter=filter,
+                normalize=normalize,
+                force=force,
+            )
+            sitemap.check(self._config, options)
+            if not given:
+                self._directory.require_crawldb()
+            self._directory.require_writable()
+            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            with self._spark_session() as session, self._runner() as runner:
+                cores = int(session.sparkContext.defaultParallelism)
+                options = replace(options, num_tasks=num_fetchers or cores)
+                done = sitemap.run(runner, self._directory, self._config, options, SystemClock())
         return phase_result(
             done.report,
             snapshot=done.snapshot.number,

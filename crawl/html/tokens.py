@@ -61,11 +61,11 @@ _ATTRIBUTE = (
     r"[\s/]*+({name}[^\s/>][^\s/>=]*+)"
     r"(?:\s*+=\s*+(?:\"({value}[^\"]*+)\"|'({value}[^']*+)'|({value}[^\s>\"'][^\s>]*+))?+)?+"
 )
-_TAG = re.compile(
-    rf"<(/?)([a-zA-Z][^\s/>]*+)((?:{_ATTRIBUTE.format(name='?:', value='?:')})*+[\s/]*+)>?"
-)
+TAG = rf"<(/?)([a-zA-Z][^\s/>]*+)((?:{_ATTRIBUTE.format(name='?:', value='?:')})*+[\s/]*+)>?"
+"""The pattern of a tag: its slash, name and attributes."""
+_TAG = re.compile(TAG)
 _ATTRIBUTES = re.compile(_ATTRIBUTE.format(name="", value=""))
-_TAG_OF_BYTES = re.compile(_TAG.pattern.encode())
+_TAG_OF_BYTES = re.compile(TAG.encode())
 _ATTRIBUTES_OF_BYTES = re.compile(_ATTRIBUTES.pattern.encode())
 _ENDS = {tag: re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE) for tag in _VERBATIM | _ONLY_TEXT}
 

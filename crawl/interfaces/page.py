@@ -6,6 +6,7 @@ from codecs import BOM_UTF8
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from crawl.html.encoding import UTF_8, decode
 from crawl.model.content import Content
 
 if TYPE_CHECKING:
@@ -16,12 +17,13 @@ class Page:
     """A fetched page with its type and charset settled; the costly forms are made once,
     when somebody asks for them."""
 
-    def __init__(self, content: Content, mime_type: str, charset: str = "utf-8") -> None:
+    def __init__(self, content: Content, mime_type: str, charset: str = UTF_8) -> None:
         self.content = content
         self.mime_type = mime_type
         """Lower-case, without parameters: `text/html`."""
         self.charset = charset
-        """A name that Python's codecs know."""
+        """The Encoding Standard's name, lower-case: `windows-1252`, `shift_jis`. Not all are known
+        to Python, and some it reads otherwise: `markup` is the text."""
 
     @property
     def url(self) -> str:
@@ -34,14 +36,14 @@ class Page:
     @cached_property
     def markup(self) -> str:
         """The body as text; what cannot be decoded is replaced."""
-        return self.body.decode(self.charset, "replace").removeprefix("\ufeff")
+        return decode(self.body, self.charset).removeprefix("\ufeff")
 
     @property
     def utf_8(self) -> bytes:
         """The markup in UTF-8: the body as it is where it is that throughout. Bytes that are
         not must be replaced before it is read: a reader that leaves out a NUL or a stray tag
         between two of them would make a letter of them."""
-        if self.charset == "utf-8":
+        if self.charset == UTF_8:
             try:
                 self.body.decode("utf-8")
             except UnicodeDecodeError:

@@ -40,8 +40,9 @@ class Truncation(StrEnum):
     TIME = "time"
     """The time for the whole document was up."""
     DISCONNECT = "disconnect"
-    """The connection ended before the body did. A page of which that is true is a failure:
-    this marks other answers, whose head tells what matters."""
+    """The connection ended before the body did, or the body could not be read to its end. A
+    page of which that is true is a failure: this marks other answers, whose head tells what
+    matters."""
 
 
 @quick_value(frozen=True, slots=True)
@@ -92,6 +93,9 @@ class FailureKind(StrEnum):
     STALE_CONNECTION = "stale_connection"
     """The server closed a connection that was kept from before as the request was sent:
     that says nothing of the page, which is asked for once more."""
+    REFUSED_HEAD = "refused_head"
+    """The library that reads answers refuses the head of this one, though browsers take such
+    heads. The plugin will read it by other means, so that it is asked for once more."""
     MALFORMED_RESPONSE = "malformed_response"
     BAD_ENCODING = "bad_encoding"
     """The body cannot be unpacked as announced."""

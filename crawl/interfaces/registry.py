@@ -9,6 +9,7 @@ travels is the resolved `module:attr` text.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError, PluginError
 
 GROUP_PREFIX = "nutria."
+_SEPARATORS = re.compile(r"[,\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,23 @@ def resolve(interface_name: str, names: Iterable[str]) -> tuple[ResolvedPlugin, 
                 + f"; set in {interface(interface_name).setting}"
             )
     return tuple(chain)
+
+
+def direct_names(raw: object) -> Iterator[str]:
+    """The plugins that the raw value of a setting names as `module:attr`."""
+    names = _SEPARATORS.split(raw) if isinstance(raw, str) else raw
+    for name in names if isinstance(names, list | tuple) else ():
+        if isinstance(name, str) and ":" in name:
+            yield name.strip()
+
+
+def setting_properties(setting: str, raw: object) -> Iterator[Property[Any]]:
+    """The properties of the plugins that a setting of an interface names as `module:attr`;
+    PluginError where one of them cannot be loaded."""
+    for each in INTERFACES:
+        if each.setting == setting:
+            for plugin in resolve(each.name, direct_names(raw)):
+                yield from getattr(plugin.load(), "properties", ())
 
 
 def plugin_properties() -> Iterator[Property[Any]]:

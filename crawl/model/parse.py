@@ -58,7 +58,7 @@ class Parse:
     url: str
     status: ParseStatus = ParseStatus.SUCCESS
     message: str = ""
-    """One line for people, of a failure."""
+    """One line for people: of a failure, or of a success that has brought nothing."""
     title: str = ""
     text: str = ""
     main_text: str | None = None
@@ -67,6 +67,9 @@ class Parse:
     """In document order and not filtered; at most as many as the parser reads of a page."""
     outlinks_over_limit: int = 0
     """How many more the parser met and left out because it had read that many."""
+    outlinks_dropped: Mapping[str, int] = field(default_factory=dict)
+    """How many more the parser met and left out for other reasons, by reason: `malformed`,
+    `sitemap_limit` …"""
     refresh: Refresh | None = None
     canonical: str = ""
     """The URL by which the page wants to be known, absolute."""
@@ -74,3 +77,9 @@ class Parse:
     directives: frozenset[str] = frozenset()
     """What the page asks of robots like us: `noindex`, `nofollow`, `noarchive` …"""
     metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def link_count(self) -> int:
+        """How many links the document has, with those that the parser left out."""
+        left_out = self.outlinks_over_limit + sum(self.outlinks_dropped.values())
+        return len(self.outlinks) + left_out

@@ -18,13 +18,14 @@ from crawl.counters import Counters
 from crawl.model.content import Content
 from crawl.model.parse import Outlink
 from crawl.model.tables import PARSE_DATA
+from crawl.parsing.link_lists import is_link_list
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.parsing.settings import MIME_TYPE_MAGIC
 from crawl.rules.outlinks import OutlinkRules, keep_links
 
 MOST_LINKS = 10_000
-"""Links of a page that are checked."""
+"""Links of a page that are checked; of a sitemap or a feed all."""
 _MOST_REASONS = 300
 """Dropped links whose reason is looked up one by one."""
 _DROPPED = "outlinks_dropped."
@@ -135,10 +136,14 @@ class ParseChecker:
     def _document(self, row: dict[str, Any], texts: Mapping[str, Any]) -> CheckedDocument:
         values = {name: row[name] for name in _DOCUMENT_COLUMNS}
         outlinks = [Outlink(**link) for link in row["outlinks"]]
-        links = checked_links(row["url"], outlinks, self._plan.outlinks, self._exempts)
+        metadata = dict(row["metadata"])
+        rules = self._plan.outlinks
+        if is_link_list(metadata):
+            rules = replace(rules, max_per_page=-1)
+        links = checked_links(row["url"], outlinks, rules, self._exempts)
         return CheckedDocument(
             **values,
-            metadata=dict(row["metadata"]),
+            metadata=metadata,
             text=texts.get("text", ""),
             main_text=texts.get("main_text"),
             links=links,

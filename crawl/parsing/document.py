@@ -3,7 +3,7 @@ the rows of a batch of pages."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -49,6 +49,11 @@ class ParsedBatch:
     parse_text: pa.Table
     crawl_parse: pa.Table
     counters: Counters
+
+
+def content_inside(page: Content, parse: Parse) -> Content:
+    """The content of a document inside a page, as if it had been fetched: its text."""
+    return replace(page, url=parse.url, body=parse.text.encode("utf-8", "replace"))
 
 
 def join_batches(batches: list[ParsedBatch]) -> ParsedBatch:

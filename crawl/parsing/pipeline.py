@@ -29,8 +29,11 @@ from crawl.parsing.document import (
     Document,
     PageFailure,
     ParsedBatch,
+    content_inside,
     join_batches,
 )
+from crawl.parsing.empty_parse import reason_if_empty
+from crawl.parsing.link_lists import is_link_list
 from crawl.parsing.main_content import main_text
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.settings import (
@@ -151,7 +154,7 @@ class Pipeline:
         documents: list[Document] = []
         for parse in self._documents_of(content, parses, counters):
             inside = bool(documents)
-            source = _source_of(parse, content) if inside else content
+            source = content_inside(content, parse) if inside else content
             if not parse.status.is_success:
                 counters["documents_dropped.failed"] += 1
                 continue
@@ -164,12 +167,13 @@ class Pipeline:
         if parsers is None:
             parsers = self._plugins.parsers_for(page.mime_type, self._parsing.mapping)
             self._by_type[page.mime_type] = parsers
-        answer: Sequence[Parse] = ()
+        answer: list[Parse] = []
         for name, parser in parsers:
             try:
                 given = parser.parse(page)
                 if not given:
                     continue
+                refusal = answer[0].message if answer else ""
                 answer = [_validated(parse) for parse in given]
             except MemoryError:
                 raise
@@ -179,11 +183,14 @@ class Pipeline:
                 continue
             if answer[0].status.is_success:
                 counters[f"parsed_by.{name}"] += 1
+                why_empty = reason_if_empty(answer[0], page, name, parser, refusal)
+                if why_empty is not None:
+                    counters[f"parse_empty.{why_empty.reason}"] += 1
+                    answer[0] = replace(answer[0], message=_one_line(why_empty.message))
                 break
         if answer:
             return answer
-        reason = f"no parser reads {page.mime_type}"
-        return [Parse(page.url, ParseStatus.INVALID_FORMAT, reason)]
+        return [Parse(page.url, ParseStatus.INVALID_FORMAT, f"no parser reads {page.mime_type}")]
 
     def _documents_of(
         self, content: Content, parses: Sequence[Parse], counters: Counters
@@ -257,13 +264,15 @@ class Pipeline:
             counters["refreshes"] += 1
             redirect = self._refresh_target(parse.url, parse.refresh.url, counters)
             parse = replace(parse, status=ParseStatus.REDIRECT)
-        links = len(parse.outlinks) + parse.outlinks_over_limit
+        links = parse.link_count
         parse = limit_sitemap_depth(
             source, self._obey_directives(parse, counters), self._sitemap_depth, counters
         )
         counters[f"parse.{parse.status.value}"] += 1
         counters["outlinks"] += links
         counters["outlinks_dropped.parser_limit"] += parse.outlinks_over_limit
+        for reason, count in parse.outlinks_dropped.items():
+            counters[f"outlinks_dropped.{reason}"] += count
         return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)
 
     def _with_header_directives(self, content: Content, parse: Parse, inside: bool) -> Parse:
@@ -323,7 +332,9 @@ class Pipeline:
         links: list[tuple[str, Sequence[Outlink]]] = [
             (document.parse.url, document.parse.outlinks) for document in documents
         ]
-        kept = keep_links(links, self._parsing.outlinks, counters, self._exempts(counters))
+        lists = [at for at, each in enumerate(documents) if is_link_list(each.parse.metadata)]
+        exempts = self._exempts(counters)
+        kept = keep_links(links, self._parsing.outlinks, counters, exempts, lists)
         counters["outlinks_kept"] += len(kept.owner)
         scored = self._distribute_scores(documents, kept, counters)
         texts = rows.parse_text(documents if self._store_text else [])
@@ -369,11 +380,6 @@ class Pipeline:
                 targets = list(given)
             shares.append(targets)
         return shares
-
-
-def _source_of(parse: Parse, page: Content) -> Content:
-    """The content of a document inside a page, as if it had been fetched: its text."""
-    return replace(page, url=parse.url, body=parse.text.encode("utf-8", "replace"))
 
 
 def _validated(parse: Parse) -> Parse:

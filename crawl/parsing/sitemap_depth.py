@@ -22,6 +22,7 @@ from crawl.model.metadata import with_entry
 from crawl.model.parse import Parse
 from crawl.parsing.document import Document
 from crawl.parsing.formats.sitemaps import SitemapKind
+from crawl.parsing.link_lists import SITEMAP_KIND_KEY
 
 TOO_DEEP = "outlinks_dropped.sitemap_too_deep"
 
@@ -52,4 +53,4 @@ def depth_of(metadata: Mapping[str, str]) -> int:
 
 
 def _is_index(parse: Parse) -> bool:
-    return parse.metadata.get("sitemap.kind") == SitemapKind.INDEX
+    return parse.metadata.get(SITEMAP_KIND_KEY) == SitemapKind.INDEX

@@ -84,4 +84,4 @@ def _rules_of_body(answer: Response, agents: Sequence[str]) -> RobotRules | Defe
         # The missing half may be the one that forbids.
         return Deferred(DeferReason.INCOMPLETE, f"robots.txt: cut off ({answer.truncated})")
     whole = answer.truncated is Truncation.WHOLE
-    return read_rules(answer.body, agents, whole=whole)
+    return read_rules(answer.body, agents, whole=whole, url=answer.url)

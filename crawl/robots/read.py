@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from crawl.robots.octets import pattern_octets
 from crawl.robots.rules import NOTHING_ALLOWED, Basis, RobotRules
 from crawl.robots.waits import crawl_delay_seconds
-from crawl.urls.parse import canonical
+from crawl.urls.parse import canonical, resolve
 
 MAX_BYTES = 500 * 1024
 """What must be read of a robots.txt (RFC 9309, 2.5); what comes after is not."""
@@ -41,6 +41,7 @@ _BLANKS = b" \t\v\f\0"
 
 _EVERYONE = re.compile(rb"\*(?:\s|\Z)")
 _PRODUCT = re.compile(rb"[A-Za-z0-9_-]*")
+_HAS_BLANKS = re.compile(r"\s")
 _INDEX_PAGE = re.compile(rb"/index\.html?\Z")
 
 
@@ -50,9 +51,12 @@ def product_token(name: str) -> str:
     return _token(name.encode("utf-8", "replace").strip())
 
 
-def read_rules(body: bytes, agents: Iterable[str], *, whole: bool = True) -> RobotRules:
+def read_rules(
+    body: bytes, agents: Iterable[str], *, whole: bool = True, url: str = ""
+) -> RobotRules:
     """The rules for a crawler of these names, their groups merged; those for everyone
-    where none of them is named. A body that is not `whole` ends within a line."""
+    where none of them is named. A body that is not `whole` ends within a line. `url` is where
+    the file lies, from which the sitemaps count that it names without a host."""
     ours = frozenset(filter(None, map(product_token, agents)))
     groups = _Groups(ours)
     sitemaps: dict[str, None] = {}
@@ -69,7 +73,7 @@ def read_rules(body: bytes, agents: Iterable[str], *, whole: bool = True) -> Rob
             case b"c":
                 groups.delay(value)
             case _ if len(sitemaps) < MAX_SITEMAPS:
-                sitemaps |= dict.fromkeys(_absolute(value))
+                sitemaps |= dict.fromkeys(_absolute(value, url))
     group = groups.ours if groups.ours.is_named else groups.everyone
     rules = RobotRules(Basis.FILE, "\n".join(group.rules), group.delay_s, tuple(sitemaps))
     if sum(len(rule) for rule in group.rules if "*" in rule) > MAX_WILDCARD_OCTETS:
@@ -86,7 +90,11 @@ class _Group:
 
 
 class _Groups:
-    """Follows a file through its groups: a rule is for the agents that are named before it."""
+    """Follows a file through its groups: a rule is for the agents that are named before it.
+
+    A Crawl-delay is for those named just above it. It is no rule (RFC 9309, 2.2.4), so that a
+    name after it joins those before it for the rules to come, but not for their delay.
+    """
 
     def __init__(self, agents: frozenset[str]) -> None:
         self.ours = _Group()
@@ -94,11 +102,16 @@ class _Groups:
         self._agents = agents
         self._current: list[_Group] = []
         self._has_rules = False
+        self._delayed: list[_Group] = []
+        """The groups that a Crawl-delay is for."""
+        self._has_delay = False
 
     def name(self, value: bytes) -> None:
         if self._has_rules:
             self._current = []
-            self._has_rules = False
+        if self._has_rules or self._has_delay:
+            self._delayed = []
+        self._has_rules = self._has_delay = False
         if _EVERYONE.match(value):
             named = self.everyone
         elif _token(value) in self._agents:
@@ -108,6 +121,8 @@ class _Groups:
         named.is_named = True
         if named not in self._current:
             self._current.append(named)
+        if named not in self._delayed:
+            self._delayed.append(named)
 
     def rule(self, kind: str, value: bytes) -> None:
         self._has_rules = True
@@ -117,10 +132,10 @@ class _Groups:
                 group.rules[line] = None
 
     def delay(self, value: bytes) -> None:
-        # Unlike a rule it ends no list of names (RFC 9309, 2.2.4).
+        self._has_delay = True
         seconds = crawl_delay_seconds(value.decode("ascii", "replace"))
         if seconds is not None:
-            for group in self._current:
+            for group in self._delayed:
                 group.delay_s = max(seconds, group.delay_s or 0.0)
 
 
@@ -147,7 +162,10 @@ def _token(name: bytes) -> str:
     return found[0].decode("ascii").lower() if found else ""
 
 
-def _absolute(value: bytes) -> Iterator[str]:
-    url = canonical(value.decode("utf-8", "replace"))
+def _absolute(value: bytes, base: str) -> Iterator[str]:
+    target = value.decode("utf-8", "replace")
+    url = canonical(target)
+    if url is None and base and target and not _HAS_BLANKS.search(target):
+        url = resolve(base, target)  # the standard wants them whole, and many sites do not
     if url is not None and url.startswith(("http://", "https://")):
         yield url

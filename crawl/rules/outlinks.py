@@ -7,7 +7,7 @@ are largely the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,7 +25,11 @@ from crawl.urls.domains import domains_of
 from crawl.urls.hosts import hosts_of
 
 DB_MAX_OUTLINKS: Property[int] = integer(
-    "db.max.outlinks.per.page", 100, "Most links of a page that are kept; -1: all.", minimum=-1
+    "db.max.outlinks.per.page",
+    100,
+    "Most links of a page that are kept; -1: all. Sitemaps and feeds have bounds of their own:"
+    " parser.sitemap.max.urls, parser.feed.max.entries.",
+    minimum=-1,
 )
 DB_MAX_OUTLINK_LENGTH: Property[int] = integer(
     "db.max.outlink.length",
@@ -117,29 +121,34 @@ def keep_links(
     rules: OutlinkRules,
     counters: Counters,
     exempts: Exempts = lambda source, target: False,
+    link_lists: Collection[int] = (),
 ) -> KeptLinks:
-    """The links to keep of each page (its URL and links); every drop is counted."""
+    """The links to keep of each page (its URL and links); every drop is counted. Pages whose
+    numbers are among `link_lists` are sitemaps and feeds, of which their parser has read no
+    more than it may: their number of links is not limited here."""
     sources = pa.array([url for url, _ in pages], pa.string())
     scanned = np.zeros(len(pages), np.int64)
     sizes = np.array([len(links) for _, links in pages], np.int64)
+    limits = np.full(len(pages), rules.max_per_page, np.int64)
+    limits[list(link_lists)] = -1
+    # how many links of each page are looked at next; of those without a limit all of them
+    look = np.where(limits < 0, sizes, np.maximum(2 * limits, _FIRST_LOOK))
+    sizes[limits == 0] = 0
     found = _none()
-    limit = rules.max_per_page
-    look = max(2 * limit, _FIRST_LOOK) if limit >= 0 else int(sizes.max(initial=0))
-    if limit == 0:
-        sizes[:] = 0
     dropped = Counters()
     first = _distinct(found)
     waiting = np.flatnonzero(scanned < sizes)
     while len(waiting):
-        spans = [(int(page), int(scanned[page]), int(scanned[page]) + look) for page in waiting]
+        stops = np.minimum(scanned + look, sizes)
+        spans = [(int(page), int(scanned[page]), int(stops[page])) for page in waiting]
         found = _joined(found, _good(pages, sources, spans, rules, dropped, exempts))
-        scanned[waiting] = np.minimum(scanned[waiting] + look, sizes[waiting])
+        scanned[waiting] = stops[waiting]
         first = _distinct(found)
-        enough = np.bincount(found.owner[first], minlength=len(pages)) >= limit
-        waiting = np.flatnonzero((scanned < sizes) & ~(enough & (limit >= 0)))
+        enough = np.bincount(found.owner[first], minlength=len(pages)) >= limits
+        waiting = np.flatnonzero((scanned < sizes) & ~(enough & (limits >= 0)))
         look *= 4
     dropped["duplicate"] += len(found.owner) - len(first)
-    kept = _within(found.owner[first], limit)
+    kept = _within(found.owner[first], limits)
     dropped["limit"] += len(first) - int(kept.sum())
     dropped["limit"] += sum(len(links) for _, links in pages) - int(scanned.sum())
     for reason, count in dropped.items():
@@ -325,10 +334,10 @@ def _distinct(kept: KeptLinks) -> _Integers:
     return np.sort(first)
 
 
-def _within(owner: _Integers, limit: int) -> npt.NDArray[np.bool_]:
-    """The first `limit` rows of each page; rows are in the order of pages."""
-    if limit < 0:
-        return np.ones(len(owner), np.bool_)
+def _within(owner: _Integers, limits: _Integers) -> npt.NDArray[np.bool_]:
+    """The first rows of each page, as many as its limit allows; rows are in the order of
+    pages."""
+    most = limits[owner]
     rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    within: npt.NDArray[np.bool_] = rank < limit
+    within: npt.NDArray[np.bool_] = (rank < most) | (most < 0)
     return within

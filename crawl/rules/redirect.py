@@ -5,6 +5,7 @@ score; scoring plugins make of it what they make of links (see scoring opic)."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from crawl.config import Config, Property, boolean
@@ -16,13 +17,24 @@ from crawl.rules.outlinks import (
     LOCAL_FILE,
 )
 from crawl.urls.domains import registered_domain
-from crawl.urls.parse import URL, host_of, parse, scheme_of
+from crawl.urls.parse import URL, host_of, parse, resolve, scheme_of
 
 DB_IGNORE_ALSO_REDIRECTS: Property[bool] = boolean(
     "db.ignore.also.redirects",
     True,
     "What is ignored as an internal or external link is ignored as a redirect's target too.",
 )
+
+
+_ODD_BYTES = re.compile("[\x80-\xff]")
+
+
+def redirect_target(source: str, location: str) -> str | None:
+    """Where the value of a Location header, a character for each byte of it, leads to; None
+    where it leads nowhere. Bytes beyond ASCII are escaped as they are, as browsers do: most
+    are UTF-8 that a server forgot to escape, and what else they may be only the server knows."""
+    escaped = _ODD_BYTES.sub(lambda odd: f"%{ord(odd[0]):02X}", location)
+    return resolve(source, escaped) if escaped.strip() else None
 
 
 def why_refused(source: str, target: str) -> str:

@@ -10,16 +10,15 @@ import atexit
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from crawl.config import Config
 from crawl.config.resources import packaged
 from crawl.errors import EnvironmentFault
-from crawl.interfaces.registry import INTERFACES, available
+from crawl.interfaces.registry import INTERFACES, available, direct_names
 
 NAME = "nutria-code.zip"
 _LEFT_OUT = ("__pycache__",)
@@ -59,16 +58,9 @@ def _top_modules(config: Config) -> set[str]:
     targets = {"crawl"}
     for interface in INTERFACES:
         targets.update(plugin.target for plugin in available(interface.name).values())
-        targets.update(_direct(config.given.get(interface.setting)))
+        given = config.given.get(interface.setting)
+        targets.update(direct_names(given.raw) if given is not None else ())
     return {target.partition(":")[0].partition(".")[0] for target in targets}
-
-
-def _direct(given: Any) -> Iterator[str]:
-    """The plugins that a setting names as `module:attr`."""
-    raw = getattr(given, "raw", ())
-    for name in raw.split(",") if isinstance(raw, str) else raw:
-        if isinstance(name, str) and ":" in name:
-            yield name.strip()
 
 
 def _files(spec: ModuleSpec) -> Iterable[tuple[Path, str]]:

@@ -15,9 +15,11 @@ from crawl.interfaces.page import Page
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.testing.inputs.html_cases import (
+    ADJACENT_LINKS,
     ANCHORS,
     BASES,
     CANONICALS,
+    CHARSET_QUERIES,
     HERE,
     LANGUAGES,
     LINKS,
@@ -37,10 +39,15 @@ class HtmlContract(ParserContract):
     """Tests for pytest. Words and links in their order are what counts, not how a parser
     builds its tree."""
 
-    def read(self, markup: str | bytes, settings: Mapping[str, Any] | None = None) -> Parse:
+    def read(
+        self,
+        markup: str | bytes,
+        settings: Mapping[str, Any] | None = None,
+        charset: str = "utf-8",
+    ) -> Parse:
         body = markup if isinstance(markup, bytes) else markup.encode()
         plugin = self.plugin_class(Config.of({"http.agent.name": "MyBot/1.0", **(settings or {})}))
-        found = plugin.parse(Page(Content(PAGE, body, "text/html"), "text/html"))
+        found = plugin.parse(Page(Content(PAGE, body, "text/html"), "text/html", charset))
         assert found is not None and len(found) == 1
         parse: Parse = found[0]
         return parse
@@ -58,6 +65,10 @@ class HtmlContract(ParserContract):
 
     def test_text(self) -> None:
         for markup, text in TEXTS.items():
+            assert self.read(markup).text == text, markup
+
+    def test_adjacent_links_do_not_glue_their_anchors_together(self) -> None:
+        for markup, text in ADJACENT_LINKS.items():
             assert self.read(markup).text == text, markup
 
     def test_a_title_and_an_anchor_are_bounded_and_the_text_is_not(self) -> None:
@@ -85,6 +96,24 @@ class HtmlContract(ParserContract):
         for base, url in BASES.items():
             markup = f"<a href=before>x</a><base href='{base}'><base href=/second/>"
             assert self.links(markup) == [f"a {url}"], base
+
+    def test_the_query_of_a_link_is_encoded_in_the_charset_of_the_page(self) -> None:
+        for (charset, reference), url in CHARSET_QUERIES.items():
+            markup = (
+                f"<link rel=canonical href='{reference}'><a href='{reference}'>x</a>"
+                f"<img srcset='{reference} 1x'><form action='{reference}'></form>"
+                f"<meta http-equiv=refresh content='0; url={reference}'>"
+            )
+            body = markup.encode(charset)
+            parse = self.read(body, {"parser.html.form.use_action": True}, charset)
+            assert {link.tag for link in parse.outlinks} == {"link", "a", "img", "form"}
+            assert {link.url for link in parse.outlinks} == {HERE + url}, (charset, reference)
+            assert parse.canonical == HERE + url
+            assert parse.refresh is not None and parse.refresh.url == HERE + url
+
+    def test_the_query_of_a_base_is_encoded_in_the_charset_of_the_page(self) -> None:
+        body = "<base href='/x?q=ü'><a href='#!y'>x</a>".encode("windows-1252")
+        assert self.read(body, charset="windows-1252").outlinks[0].url == f"{HERE}/x?q=%FC#!y"
 
     def test_anchors(self) -> None:
         for markup, anchor in ANCHORS.items():

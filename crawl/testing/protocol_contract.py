@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request
 from crawl.testing.http.connections import HttpConnectionContract
+from crawl.testing.http.odd_responses import HttpOddResponseContract
 from crawl.testing.http.requests import HttpRequestContract
 from crawl.testing.http.responses import HttpResponseContract
 from crawl.testing.plugin_contract import PluginContract
@@ -34,6 +35,10 @@ class ProtocolContract(PluginContract[FetchProtocol]):
 
 
 class HttpContract(
-    HttpRequestContract, HttpConnectionContract, HttpResponseContract, ProtocolContract
+    HttpRequestContract,
+    HttpConnectionContract,
+    HttpResponseContract,
+    HttpOddResponseContract,
+    ProtocolContract,
 ):
     """Tests for pytest, on servers of loopback that are scripted byte by byte."""

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from crawl.config import Config, Property
 from crawl.errors import ConfigError
+from crawl.urls.inline_flags import scope_flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,12 @@ class RuleLine:
         return ConfigError(f"{self.place}: {problem}")
 
     def compile(self, expression: str) -> re.Pattern[str]:
-        """A regular expression of this line; ConfigError where it is none."""
+        """A regular expression of this line, with flags wherever Java takes them; ConfigError
+        where it is none."""
         if not expression:
             raise self.wrong("a rule without an expression")
         try:
-            return re.compile(expression)
+            return re.compile(scope_flags(expression))
         except (re.error, RecursionError, OverflowError) as error:
             raise self.wrong(f"{expression!r} is not a regular expression: {error}") from None
 

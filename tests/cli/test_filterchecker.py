@@ -72,3 +72,58 @@ def test_a_line_without_an_end_is_refused(crawl: Caller, monkeypatch: pytest.Mon
     assert answer.code == 2
     assert answer.out == "+http://a.org/\n"
     assert answer.err == "crawl: line 2 of stdin is longer than 1,048,576 bytes\n"
+
+
+DEPTH_FILTER = """
+from crawl.config import integer
+
+MOST = integer("urlfilter.depth.max", 6, "Most folders that a URL may have.", minimum=1)
+
+
+class DepthFilter:
+    properties = (MOST,)
+
+    def __init__(self, config):
+        self.most = config[MOST]
+
+    def rejection(self, url):
+        return "too deep" if url.count("/") > 2 + self.most else None
+
+    def accepts_batch(self, urls):
+        return None
+"""
+
+
+class TestPropertiesOfAModuleClassPlugin:
+    NAME = "nutria_test_depth_filter"
+    ORDER = ("-D", f"urlfilter.order={NAME}:DepthFilter")
+
+    @pytest.fixture(autouse=True)
+    def module(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / f"{self.NAME}.py").write_text(DEPTH_FILTER)
+        monkeypatch.syspath_prepend(tmp_path)
+
+    def test_can_be_set(self, crawl: Caller) -> None:
+        deep = ("filterchecker", "http://a.org/b/c/d", *self.ORDER)
+        assert crawl(*deep).code == 0
+        assert crawl(*deep, "-D", "urlfilter.depth.max=2").code == 1
+        assert crawl("filterchecker", "http://a.org/b", "-D", "urlfilter.depth.max=2").code != 0
+
+    def test_are_checked(self, crawl: Caller) -> None:
+        answer = crawl("filterchecker", "http://a.org/", *self.ORDER, "-D", "urlfilter.depth.max=0")
+        assert answer.code not in (0, 1)
+        assert "urlfilter.depth.max: expected an integer of at least 1" in answer.err
+
+    def test_are_shown(self, crawl: Caller) -> None:
+        answer = crawl(
+            *("showproperties", "depth.max", "--json", *self.ORDER, "-D", "urlfilter.depth.max=2")
+        )
+        (shown,) = [each for each in json.loads(answer.out) if each["key"] == "urlfilter.depth.max"]
+        assert (shown["value"], shown["origin"]) == (2, "-D")
+
+    def test_a_module_that_cannot_be_imported_is_named(self, crawl: Caller) -> None:
+        answer = crawl(
+            *("filterchecker", "http://a.org/", "-D", "urlfilter.order=no_such_module:Filter"),
+            *("-D", "urlfilter.depth.max=2"),
+        )
+        assert "'no_such_module:Filter' cannot be loaded" in answer.err

@@ -237,6 +237,36 @@ class TestUnknownKeys:
         assert asked == [1]
 
 
+class TestPropertiesOfNamedPlugins:
+    DEPTH = integer("urlfilter.depth.max", 6, "Most folders.", minimum=1)
+    NAMED = "urlfilter.order=regex,my:Depth"
+
+    def of_setting(self, name: str, raw: object) -> Iterable[Property[Any]]:
+        return (self.DEPTH, PLUGIN) if (name, raw) == ("urlfilter.order", "regex,my:Depth") else ()
+
+    @pytest.mark.parametrize("is_named_first", [True, False])
+    def test_they_are_known_once_the_plugin_is_named(self, is_named_first: bool) -> None:
+        overrides = [self.NAMED, "urlfilter.depth.max=3"]
+        config = load(
+            overrides if is_named_first else reversed(overrides),
+            extra=lambda: [text("urlfilter.order", "", "")],
+            of_setting=self.of_setting,
+        )
+        assert config[self.DEPTH] == 3
+
+    def test_their_values_are_checked(self) -> None:
+        with pytest.raises(ConfigError, match=r"urlfilter.depth.max: expected an integer of at"):
+            load(
+                [self.NAMED, "urlfilter.depth.max=0"],
+                extra=lambda: [text("urlfilter.order", "", "")],
+                of_setting=self.of_setting,
+            )
+
+    def test_they_change_none_of_others(self) -> None:
+        with pytest.raises(ConfigError, match=r"unknown property 'urlfilter.depth.max'"):
+            load(["urlfilter.depth.max=3"], extra=plugins, of_setting=self.of_setting)
+
+
 class TestOverrides:
     @pytest.mark.parametrize("override", ["", "=", "=5", "generate.max.count", " =5"])
     def test_not_a_key_and_a_value(self, override: str) -> None:

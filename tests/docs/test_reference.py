@@ -18,7 +18,12 @@ sys.path.insert(0, str(ROOT / "docs"))
 from reference import PAGES
 from reference.api import public_callables
 
-BEFORE = {"Crawl.simulate": "web.generate(add_days=60)", "Crawl.segment": "web.fetch()"}
+BEFORE = {
+    # the sitemaps have listed all pages, and the first round has fetched them
+    "Crawl.run": 'web.inject(["https://example.org/more"])',
+    "Crawl.simulate": "web.generate(add_days=60)",
+    "Crawl.segment": "web.fetch()",
+}
 """What has to be done before the example of a method can work."""
 
 

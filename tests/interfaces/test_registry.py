@@ -16,6 +16,7 @@ from crawl.interfaces.registry import (
     interface,
     plugin_properties,
     resolve,
+    setting_properties,
 )
 from crawl.plugins.scoring.opic import OpicScoring
 
@@ -171,6 +172,16 @@ def test_plugin_properties() -> None:
     assert all(isinstance(each, Property) for each in found)
     names = {each.name for each in found}
     assert {"urlfilter.regex.file", "db.fetch.interval.default"} <= names
+
+
+def test_properties_of_plugins_that_a_setting_names() -> None:
+    for raw in (f"opic,{HERE}:Plain", f"opic {HERE}:Plain", ["opic", f"{HERE}:Plain"]):
+        assert list(setting_properties("scoring.filter.order", raw)) == list(Plain.properties)
+    assert list(setting_properties("scoring.filter.order", "opic")) == []
+    assert list(setting_properties("scoring.filter.order", 5)) == []
+    assert list(setting_properties("metrics.textfile", f"{HERE}:Plain")) == []
+    with pytest.raises(PluginError, match=r"'no.such:Thing' cannot be loaded"):
+        list(setting_properties("scoring.filter.order", "no.such:Thing"))
 
 
 def test_a_broken_plugin_does_not_hide_the_others_properties(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import generate, inject, updatedb
+from crawl.phases import generate, inject, sitemap, updatedb
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
+from crawl.phases.sitemap import SitemapOptions
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.synthetic.web import Settings, Web
+from tests.phases.webs import web_config
 
 
 def inject_seeds(address: str, seeds: str) -> None:
@@ -44,3 +49,10 @@ def update_db(address: str, again: bool, force: bool = False) -> None:
     names = tuple(segment.name for segment in directory.segments.generated())
     options = UpdateDbOptions(names if force else (), normalize=again, force=force)
     updatedb.run(InProcess(), directory, Config(), options, SystemClock())
+
+
+def read_sitemaps(address: str, web: dict[str, Any]) -> None:
+    """`web`: the settings of a synthetic web that is served, as JSON."""
+    config = web_config(Web(Settings.from_json(web)), fetcher__server__delay=0)
+    options = SitemapOptions(num_tasks=2)
+    sitemap.run(InProcess(), CrawlDir(address), config, options, SystemClock())

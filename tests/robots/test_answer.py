@@ -116,3 +116,10 @@ def test_a_file_that_is_too_long_is_read_up_to_the_last_whole_line() -> None:
     found = rules(response(200, body, truncated=Truncation.LENGTH))
     assert not found.allows(PAGE)
     assert found.allows("http://site.example/")
+
+
+def test_relative_sitemaps_count_from_where_the_answer_came_from() -> None:
+    answer = Response("http://www.site.example/robots.txt", 200, body=b"Sitemap: /map.xml\n")
+    rules = rules_from_answer(answer, RobotsPolicy(("nutria",)), 0)
+    assert isinstance(rules, RobotRules)
+    assert rules.sitemaps == ("http://www.site.example/map.xml",)

@@ -245,6 +245,22 @@ class TestLimits:
         assert len(read(lines).sitemaps) == MAX_SITEMAPS
 
 
+def test_relative_sitemaps_count_from_where_the_file_lies() -> None:
+    text = (
+        "Sitemap: /1.xml\nSitemap: 2.xml?x=1\nsitemap: //other.example/3.xml\nSitemap:\n"
+        "Sitemap: not yet there\nSitemap: https://a.example/4.xml\nSitemap: ftp://a.example/5\n"
+        "Sitemap: file:///etc/passwd\nSitemap: http://\nSitemap: javascript:x\n"
+    )
+    found = read_rules(text.encode(), ["nutria"], url="https://site.example/robots.txt")
+    assert found.sitemaps == (
+        "https://site.example/1.xml",
+        "https://site.example/2.xml?x=1",
+        "https://other.example/3.xml",
+        "https://a.example/4.xml",
+    )
+    assert read_rules(text.encode(), ["nutria"]).sitemaps == ("https://a.example/4.xml",)
+
+
 def test_sitemaps_are_absolute_urls_of_the_whole_file() -> None:
     text = (
         "Sitemap: https://site.example/1.xml\n"
@@ -283,10 +299,43 @@ def test_sitemaps_are_absolute_urls_of_the_whole_file() -> None:
         ("User-agent: *\nCrawl-delay: 3\nCrawl-delay: 5\nCrawl-delay: 4\nCrawl-delay: x", 5.0),
         # who is named after it is not meant by it
         ("User-agent: x\nCrawl-delay: 3\nUser-agent: *\nDisallow: /c", None),
+        ("User-agent: x\nCrawl-delay: 3\nUser-agent: *\nDisallow: /c\nCrawl-delay: 5", 5.0),
     ],
 )
 def test_crawl_delay(text: str, seconds: float | None) -> None:
     assert read(text).crawl_delay_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("lines", "ours", "others"),
+    [
+        ("U nutria|C 1|U *|C 60", 1.0, 60.0),
+        ("U *|C 60|U nutria|C 1", 1.0, 60.0),
+        ("U nutria|C 1|U *|C 60|D /c", 1.0, 60.0),
+        ("U nutria|C 1|U *|D /c|C 60", 1.0, 60.0),
+        ("U nutria|D /c|C 1|U *|C 60", 1.0, 60.0),
+        ("U nutria|U *|C 60", 60.0, 60.0),
+        ("U nutria|U x|C 2|U *|C 60", 2.0, 60.0),
+        ("U nutria|C 1|U *|C 60|U nutria|C 5", 5.0, 60.0),
+        ("U nutria|C soon|U *|C 60", None, 60.0),
+        ("U nutria|C 1|S http://s/1|U *|C 60", 1.0, 60.0),
+        ("U nutria|S http://s/1|U *|C 60", 60.0, 60.0),
+        ("U nutria|C 1|C 2|U *|C 60", 2.0, 60.0),
+    ],
+)
+def test_a_crawl_delay_belongs_to_the_names_just_above_it(
+    lines: str, ours: float | None, others: float | None
+) -> None:
+    fields = {"U": "User-agent", "C": "Crawl-delay", "D": "Disallow", "S": "Sitemap"}
+    text = "\n".join(f"{fields[line[0]]}:{line[1:]}" for line in lines.split("|"))
+    assert read(text).crawl_delay_s == ours
+    assert read_rules(text.encode(), ["other"]).crawl_delay_s == others
+
+
+def test_a_crawl_delay_ends_no_group_of_rules() -> None:
+    text = b"User-agent: nutria\nCrawl-delay: 1\nUser-agent: *\nDisallow: /c\n"
+    for agent in ("nutria", "other"):
+        assert not read_rules(text, [agent]).allows(f"{SITE}/c")
 
 
 def test_the_basis_is_named() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -213,3 +214,14 @@ def test_files_are_internal_to_files() -> None:
     given = rules(ignore_external=True)
     assert keep_links([("file:///a", links)], given, counters).urls.to_pylist() == ["file:///b"]
     assert counters == {"outlinks_dropped.external": 1, "outlinks_dropped.malformed": 1}
+
+
+def test_lists_of_links_have_no_limit_here() -> None:
+    many = [Outlink(f"http://b.org/{number}") for number in range(500)]
+    counters = Counters()
+    pages = [("http://a.org/1", many), ("http://a.org/2", many), ("http://a.org/3", many)]
+    found = keep_links(pages, rules(max_per_page=10), counters, link_lists=[1])
+    assert np.bincount(found.owner).tolist() == [10, 500, 10]
+    assert counters == {"outlinks_dropped.limit": 980}
+    found = keep_links(pages, rules(max_per_page=0), counters, link_lists=[1])
+    assert np.bincount(found.owner).tolist() == [0, 500]

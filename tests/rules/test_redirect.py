@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.config import Config
-from crawl.rules.redirect import RedirectRules, representative, why_refused
+from crawl.rules.redirect import RedirectRules, redirect_target, representative, why_refused
 
 SRC, DST = "source", "target"
 
@@ -104,3 +104,23 @@ def test_what_is_ignored_as_a_link_is_ignored_as_a_target(
 ) -> None:
     rules = RedirectRules.of(Config.of(settings))
     assert rules.why_dropped("http://a.org/x", target) == reason
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [
+        (b"/x", "http://a.com/x"),
+        (b"", None),
+        (b"  ", None),
+        (b"http://", None),
+        (b"?q=caf\xc3\xa9", "http://a.com/p?q=caf%C3%A9"),
+        (b"/\xe9", "http://a.com/%E9"),
+        (b"/%C3%A9 b", "http://a.com/%C3%A9%20b"),
+        (b"//b.com/x", "http://b.com/x"),
+        ("http://m\u00fcller.de/\u65e5".encode(), "http://xn--mller-kva.de/%E6%97%A5"),
+        (b"http://m\xfcller.de/", None),
+        (b"/a\x01b\x7f", "http://a.com/a%01b%7F"),
+    ],
+)
+def test_a_location_with_odd_bytes(location: bytes, target: str | None) -> None:
+    assert redirect_target("http://a.com/p", location.decode("latin-1")) == target

@@ -69,6 +69,48 @@ def test_hosts_as_a_browser_reads_them(text: str, host: str | None) -> None:
     assert host_of(text) == host
 
 
+@pytest.mark.parametrize(
+    ("reference", "target"),
+    [
+        ("///host/path", "http://host/path"),
+        ("////host/path?q#f", "http://host/path?q#f"),
+        ("http:///host/path", "http://host/path"),
+        ("https:////host", "https://host/"),
+        ("\\\\host\\path", "http://host/path"),
+        ("\\\\\\host", "http://host/"),
+        ("/\\/host", "http://host/"),
+        ("//\\host", "http://host/"),
+        (" \n/\t//host:8080/ ", "http://host:8080/"),
+        ("///user@host", "http://user@host/"),
+        ("http:/host", "http://a.com/host"),
+        ("///", None),
+        ("///?q", None),
+        ("http://@/x//y", None),
+        ("x///y", "http://a.com/b/x///y"),
+    ],
+)
+def test_three_slashes_and_a_host_resolve_as_in_a_browser(
+    reference: str, target: str | None
+) -> None:
+    assert resolve("http://a.com/b/c?d", reference) == target
+    assert resolver("http://a.com/b/c?d")(reference) == target
+
+
+def test_only_the_query_is_in_the_charset_of_the_page() -> None:
+    resolved = resolver("http://a.com/b?c", "shift_jis")
+    assert resolved("日?日#日") == "http://a.com/%E6%97%A5?%93%FA#%E6%97%A5"
+    assert resolved("///日本.jp/?日") == "http://xn--wgv71a.jp/?%93%FA"
+    assert resolved("?a=b") == "http://a.com/b?a=b"
+    assert resolved("?\ud800") is None
+    assert resolved("http://[?日") is None
+    assert resolver("http://a.com/", "utf-16le")("?日") == "http://a.com/?%E6%97%A5"
+    assert resolver("http://a.com/", "cp932")("?日") == "http://a.com/?%E6%97%A5"
+
+
+def test_three_slashes_on_a_file_system_are_no_host() -> None:
+    assert resolve("file:///d/e", "///host/path") == "file:///host/path"
+
+
 def test_resolution() -> None:
     base = "http://a.com/b/c?d"
     assert resolve(base, "../e#f") == "http://a.com/e#f"

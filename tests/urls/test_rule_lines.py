@@ -35,3 +35,10 @@ def test_a_file_in_a_folder_is_named_by_its_name() -> None:
 def test_a_bad_expression_is_reported_with_its_place(expression: str) -> None:
     with pytest.raises(ConfigError, match=r"^rules\.txt:7: "):
         RuleLine("rules.txt", 7, expression).compile(expression)
+
+
+def test_flags_are_taken_wherever_java_takes_them() -> None:
+    pattern = RuleLine("rules.txt", 1, "").compile("/((?i)index|home)[.](?-i)html")
+    assert [bool(pattern.search(url)) for url in ("/Index.html", "/HOME.html", "/index.HTML")] == [
+        *(True, True, False)
+    ]

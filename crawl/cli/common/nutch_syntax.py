@@ -33,7 +33,6 @@ NOT_YET = {
     "readlinkdb": "the LinkDb",
     "readseg": "reading of segments",
     "scoreupdater": "the link graph",
-    "sitemap": "sitemaps as a phase",
     "updatehostdb": "the HostDb",
     "warc": "archives",
     "webgraph": "the link graph",
@@ -57,7 +56,7 @@ _SEGMENT = re.compile(r"(?P<crawl>.*?)/?(?<![^/])segments/(?P<name>[0-9]{14})/?"
 _TAKE_A_CRAWL = frozenset(
     (
         *("inject", "generate", "fetch", "parse", "updatedb", "run", "status", "readdb"),
-        *("snapshots", "rollback", "gc", "rebucket", "explain", "check"),
+        *("snapshots", "rollback", "gc", "rebucket", "explain", "check", "sitemap"),
     )
 )
 

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from crawl.cli.common.output import remark
-from crawl.config import load
-from crawl.declared import declared_properties
+from crawl.declared import load_declared
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,7 +49,7 @@ def with_config(command: Command) -> Command:
 
         if log_format is not None:
             overrides = (*overrides, f"log.format={log_format}")
-        config = load(overrides, conf, os.environ, extra=declared_properties)
+        config = load_declared(overrides, conf, os.environ)
         name = click.get_current_context().info_name or ""
         with observed_command(config, name, str(kwargs.get("crawl_dir") or "")):
             if scrape_address() and not getattr(kwargs.get("spark"), "quiet", False):

@@ -22,6 +22,8 @@ from crawl.fetcher.frontier.queues import Idle
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response, Transfers
 
 _TICK_S = 0.5
+_MEASURED_S = 1.0
+"""The shortest time over which a throughput is measured: less holds too few pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,33 @@ class ThroughputFloor:
     """The least throughput: a fetch that stays below it is ended."""
 
     pages_per_s: float
-    patience: int
-    """How many looks in a row may find it below."""
+    patience_s: float
+    """How long the throughput may stay below."""
     after_s: float
-    """When the first look is taken."""
+    """When to begin to measure."""
+
+
+class ThroughputCheck:
+    """Measures the throughput of a fetch, each second, against its floor."""
+
+    def __init__(self, floor: ThroughputFloor, begun: float) -> None:
+        self._floor = floor
+        self._starts_at = begun + floor.after_s
+        self._measured_at = begun
+        self._pages = 0
+        self._below_s = 0.0
+
+    def is_too_slow(self, now: float, pages: int) -> bool:
+        """Whether the fetch, with so many pages by now, has been below the floor for longer
+        than it may."""
+        seconds = now - self._measured_at
+        if seconds < _MEASURED_S:
+            return False
+        is_below = (pages - self._pages) / seconds < self._floor.pages_per_s
+        is_time = self._measured_at >= self._starts_at
+        self._below_s = self._below_s + seconds if is_below and is_time else 0.0
+        self._measured_at, self._pages = now, pages
+        return self._below_s > self._floor.patience_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +153,7 @@ class ThreadedDriver:
 
     def _supervise(self, threads: list[threading.Thread]) -> None:
         begun = self._clock.monotonic()
-        pages, slow = 0, 0
+        throughput = None if self._floor is None else ThroughputCheck(self._floor, begun)
         moved, requests = begun, 0
         measured_at, measured_bytes = begun, 0
         while any(thread.is_alive() for thread in threads):
@@ -154,12 +179,8 @@ class ThreadedDriver:
                 with self._lock:
                     self._allowed = self._bandwidth.threads_for(used, busy, self._allowed)
                     self._lock.notify_all()
-            if not reason and self._floor is not None:
-                is_time = now - begun > self._floor.after_s
-                is_slow = (now_pages - pages) / _TICK_S < self._floor.pages_per_s
-                slow = slow + 1 if is_time and is_slow else 0
-                reason = "throughput_below_floor" if slow > self._floor.patience else ""
-            pages = now_pages
+            if throughput is not None and throughput.is_too_slow(now, now_pages):
+                reason = reason or "throughput_below_floor"
             if reason:
                 self.stop(reason)
         # a list of few pages may have been done before the first look

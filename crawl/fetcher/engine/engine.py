@@ -43,6 +43,8 @@ from crawl.urls.servers import server_of
 
 CRASHED = "crashed"
 """Why a fetch ends of which a thread died."""
+_ASKED_AGAIN = (FailureKind.STALE_CONNECTION, FailureKind.REFUSED_HEAD)
+"""Failures that say nothing of the page: it is asked for once more, after the server's pause."""
 _PARSE_WAIT_S = 0.05
 """Until pages that are being parsed are looked for again."""
 
@@ -160,6 +162,11 @@ class FetchEngine:
             self.queues.release(item, now, asked=False)
             self._robots.wait_for_rules(item)
             return None
+        why_left_out = self._hooks.why_left_out
+        if why_left_out is not None and (reason := why_left_out(item.url, rules)):
+            self.return_unfetched([item], reason)
+            self.queues.release(item, now, asked=False)
+            return None
         if rules.rules and not rules.allows(item.url):
             self.emit(record_of(item, ROBOTS_DENIED, self._hooks.clock.now_ms(), message=""))
             self.counters["robots_denied"] += 1
@@ -266,7 +273,7 @@ class FetchEngine:
         counters["requests"] += 1
         if isinstance(answer, Response):
             counters["bytes"] += len(answer.body)
-        elif answer.kind is FailureKind.STALE_CONNECTION and not item.asked_again:
+        elif answer.kind in _ASKED_AGAIN and not item.asked_again:
             counters["asked_again"] += 1
             self.enqueue(replace(item, asked_again=True), first=True)
             return

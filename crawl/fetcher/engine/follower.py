@@ -18,8 +18,8 @@ from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Response
 from crawl.interfaces.scoring import Target
 from crawl.model.status import Status
-from crawl.rules.redirect import representative
-from crawl.urls.parse import host_of, resolve
+from crawl.rules.redirect import redirect_target, representative
+from crawl.urls.parse import host_of
 
 
 class Follower:
@@ -42,8 +42,7 @@ class Follower:
     def follow_redirect(self, item: FetchItem, answer: Response, *, temporary: bool) -> None:
         """Queues the target of a redirect, leaves it for a later round, or drops it."""
         counters, hooks, engine = self._engine.counters, self._hooks, self._engine
-        location = answer.header("location")
-        target = resolve(item.url, location) if location else None
+        target = redirect_target(item.url, answer.header("location"))
         if target is None:
             counters["redirects_dropped.no_target"] += 1
             return

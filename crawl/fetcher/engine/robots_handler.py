@@ -23,7 +23,8 @@ from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.content import Content
 from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
-from crawl.urls.parse import host_of, resolve
+from crawl.rules.redirect import redirect_target
+from crawl.urls.parse import host_of
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NO_SUCH_HOST = (FailureKind.UNKNOWN_HOST, FailureKind.ADDRESS_REFUSED, FailureKind.NOT_SUPPORTED)
@@ -223,7 +224,7 @@ class RobotsHandler:
         whether there is one."""
         if not isinstance(answer, Response) or answer.code not in _REDIRECTS:
             return False
-        target = resolve(item.url, answer.header("location"))
+        target = redirect_target(item.url, answer.header("location"))
         hops = len(item.came_by) + 1
         if target is None or hops > self._settings.robots_redirect_max:
             return False

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawl.clock import Clock
+from crawl.robots.rules import RobotRules
 from crawl.rules.redirect import why_refused
 
 
@@ -37,3 +38,6 @@ class EngineHooks:
     """Whether a host was given up at the end of an earlier fetch before its time was up."""
     address_of: Callable[[str], str | None] | None = None
     """Returns a host's address, where hosts at one address must keep a distance."""
+    why_left_out: Callable[[str, RobotRules], str] | None = None
+    """Called with a URL and the rules that it is under before it is asked for, also where they
+    forbid it; returns why it is not to be asked for, or an empty text."""

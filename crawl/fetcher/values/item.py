@@ -42,7 +42,7 @@ class FetchItem:
     depth: int = 0
     """How many links were followed within this run to come here."""
     asked_again: bool = False
-    """Whether this is the second try, after a kept connection that the server had closed."""
+    """Whether this is the second try, after a failure that says nothing of the page."""
 
 
 @quick_value(frozen=True, slots=True)

@@ -97,6 +97,7 @@ BY_FAILURE: dict[FailureKind, Outcome] = {
     FailureKind.STALE_CONNECTION: _BROKEN,
     FailureKind.LOW_SPEED: _BROKEN,
     FailureKind.TOTAL_TIMEOUT: _BROKEN,
+    FailureKind.REFUSED_HEAD: _ODD,
     FailureKind.MALFORMED_RESPONSE: _ODD,
     FailureKind.HEADERS_TOO_LARGE: _ODD,
     FailureKind.BAD_ENCODING: _ODD,

@@ -98,11 +98,11 @@ FETCHER_THROUGHPUT_THRESHOLD = integer(
     unit="pages/s",
     minimum=-1,
 )
-FETCHER_THROUGHPUT_RETRIES = integer(
+FETCHER_THROUGHPUT_RETRIES = duration(
     "fetcher.throughput.threshold.retries",
-    5,
-    "Seconds below the threshold that are put up with, one after the other.",
-    minimum=0,
+    5.0,
+    "How long a fetch may stay below the threshold.",
+    unit="s",
 )
 FETCHER_THROUGHPUT_CHECK_AFTER = duration(
     "fetcher.throughput.threshold.check.after", 5.0, "When to begin to look.", unit="min"

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 
 from lxml import etree
 
 from crawl.parsing.formats.safe_xml import BadXml, local_name, read_xml, root_name
+from crawl.parsing.text.mime import feed_type
 
 MAX_ELEMENTS = 50_000
 """feedparser takes some 40 µs for each."""
 
 _ENTRIES = frozenset({"item", "entry"})
-_RSS_1 = ("http://purl.org/rss/1.0", "http://my.netscape.com/rdf/simple/0.9", "channel.netscape")
-_ATOM = ("http://www.w3.org/2005/Atom", "http://purl.org/atom/ns")
 _HEAD = 8192
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
 _NAMELESS = "x"
@@ -25,26 +24,28 @@ _NAMELESS = "x"
 
 def is_feed(text: str) -> bool:
     """Whether the root element is that of RSS, Atom or RDF with RSS in it."""
-    match root_name(text[: _HEAD * 8]):
-        case "rss" | "channel":
-            return True
-        case "feed":
-            return any(name in text[:_HEAD] for name in _ATOM)
-        case "rdf":
-            return any(name in text[:_HEAD] for name in _RSS_1)
-    return False
+    return bool(feed_type(root_name(text[: _HEAD * 8]), text[:_HEAD]))
 
 
-def bounded_feed(text: str, most_entries: int) -> bytes:
-    """The feed in UTF-8, well-formed, with its first entries; BadXml where it is no XML."""
+@dataclass(frozen=True, slots=True)
+class BoundedFeed:
+    """A feed that can be read quickly and safely."""
+
+    data: bytes
+    """In UTF-8 and well-formed."""
+    entries_left_out: int
+    """How many entries the feed has beyond those in the data."""
+
+
+def bounded_feed(text: str, most_entries: int) -> BoundedFeed:
+    """The feed with its first entries; BadXml where it is no XML."""
     builder = _FeedBuilder(most_entries)
-    with suppress(_TooManyElements):
+    try:
         read_xml(text, builder)
-    return builder.written()
-
-
-class _TooManyElements(Exception):
-    """The feed has more elements than may be read."""
+    except BadXml:
+        if not builder.entries:
+            raise
+    return BoundedFeed(builder.written(), builder.entries_left_out)
 
 
 class _FeedBuilder:
@@ -53,24 +54,27 @@ class _FeedBuilder:
     def __init__(self, most_entries: int) -> None:
         self._tree = etree.TreeBuilder()
         self._most_entries = most_entries
-        self._entries = 0
+        self.entries = 0
+        self.entries_left_out = 0
         self._elements = 0
         self._open: list[str] = []
         self._skipped = 0
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         is_entry = local_name(name) in _ENTRIES
-        self._entries += is_entry
-        if self._skipped or (is_entry and self._entries > self._most_entries):
+        if self._skipped or self._is_too_much(is_entry):
+            self.entries_left_out += is_entry
             self._skipped += 1
             return
+        self.entries += is_entry
         self._elements += 1
-        if self._elements > MAX_ELEMENTS:
-            raise _TooManyElements
         bound = _valid_name(name) or _NAMELESS
         kept = {known: value for key, value in attributes.items() if (known := _valid_name(key))}
         self._tree.start(bound, kept)
         self._open.append(bound)
+
+    def _is_too_much(self, is_entry: bool) -> bool:
+        return self._elements >= MAX_ELEMENTS or (is_entry and self.entries >= self._most_entries)
 
     def data(self, text: str) -> None:
         if not self._skipped:

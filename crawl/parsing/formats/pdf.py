@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pypdf import PdfReader
@@ -49,16 +49,19 @@ def _read(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
     count = len(reader.pages)
     texts: list[str] = []
     links: dict[Outlink, None] = {}
-    length = flawed = 0
+    length = flawed = over_limit = 0
     for number in range(min(count, max_pages)):
         try:
             sheet = reader.pages[number]
             texts.append(sheet.extract_text()[: max_text - length])
             length += len(texts[-1])
-            links.update(dict.fromkeys(_links(sheet, url)))
+            annotations = _annotations(sheet)
+            read = annotations[:_MOST_ANNOTATIONS] if len(links) < MAX_LINKS else ()
+            over_limit += len(annotations) - len(read)
+            links.update(dict.fromkeys(_links(read, url)))
         except _FAULTS:
             flawed += 1
-        if length >= max_text or len(links) >= MAX_LINKS:
+        if length >= max_text:
             break
     if flawed and flawed == min(count, max_pages):
         return invalid(url, "no PDF that can be read: not one of its pages")
@@ -68,6 +71,7 @@ def _read(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
         title=one_line(information.pop("title", "")),
         text=storable("\n\n".join(text.strip() for text in texts)).strip(),
         outlinks=tuple(links)[:MAX_LINKS],
+        outlinks_over_limit=over_limit + max(0, len(links) - MAX_LINKS),
         metadata=facts(information | {"pdf.pages": str(count)}),
     )
 
@@ -95,11 +99,14 @@ def _information(reader: PdfReader) -> dict[str, str]:
         return {}
 
 
-def _links(sheet: Any, base: str) -> Iterator[Outlink]:
-    """The targets of its link annotations."""
+def _annotations(sheet: Any) -> Sequence[Any]:
     annotations = sheet.get("/Annots")
-    annotations = annotations.get_object() if annotations is not None else None
-    for reference in (annotations or ())[:_MOST_ANNOTATIONS]:
+    return (annotations.get_object() if annotations is not None else None) or ()
+
+
+def _links(annotations: Sequence[Any], base: str) -> Iterator[Outlink]:
+    """The targets of those annotations that are links."""
+    for reference in annotations:
         try:
             action = reference.get_object().get("/A")
             target = action.get_object().get("/URI") if action is not None else None

@@ -8,23 +8,48 @@ cut out before the parser sees it, which leaves bombs of entities nothing to exp
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from html.entities import html5
 from typing import Protocol
 
 from lxml import etree
+
+from crawl.parsing.text.xml_root import local_name, root_name, root_start
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_ELEMENTS",
+    "BadXml",
+    "XmlHandler",
+    "local_name",
+    "prepare_xml",
+    "read_xml",
+    "root_name",
+]
 
 MAX_DEPTH = 200
 """Elements inside each other; deeper ones are no document."""
 MAX_ELEMENTS = 1_000_000
 
 _PIECE = 1 << 16
-_SPACE = re.compile(r"\s*+")
-_IN_DOCTYPE = re.compile(r"\"[^\"]*+\"?|'[^']*+'?|<!--|[\[\]>]")
-_NAME = re.compile(r"<([^\s<>/!?&\"'=]{1,200})")
 _REFERENCE = re.compile(r"&(?:#?\w{1,31};)?+")
-_XML_NAMES = frozenset({"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"})
-_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_XML_NAMES = {
+    "&lt;": "&#60;",
+    "&gt;": "&#62;",
+    "&amp;": "&#38;",
+    "&quot;": "&#34;",
+    "&apos;": "&#39;",
+}
+"""By number, because after the first mistake of a document the parser leaves out characters that
+are called by their name."""
+_ESCAPED = str.maketrans({"&": "&#38;", "<": "&#60;", ">": "&#62;"})
+_TAG = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)"
+    r"|<(?P<end>/?)(?P<name>[^\s<>/!?&\"'=]{1,200}+)[^<>]*+>",
+    re.DOTALL,
+)
 _BLANKS = bytes(octet if octet >= 0x20 or octet in b"\t\n\r" else 0x20 for octet in range(256))
 """For control characters, which XML has not."""
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -46,21 +71,15 @@ class XmlHandler(Protocol):
     def end(self, name: str) -> None: ...
 
 
-def local_name(name: str) -> str:
-    """The name without its namespace or prefix, lower-case."""
-    return name.rpartition("}")[2].rpartition(":")[2].lower()
-
-
-def root_name(text: str) -> str:
-    """The local name of the root element; empty where the text is no XML."""
-    found = _NAME.match(text, _root(text))
-    return local_name(found[1]) if found else ""
-
-
-def prepare_xml(text: str) -> str:
+def prepare_xml(text: str, undefined: str | None = None) -> str:
     """The document from its root on, without what only a DTD could explain: HTML's named
-    characters are written out, and a lone ampersand means itself."""
-    text = text[_root(text) :]
+    characters are written out, and a lone ampersand means itself. A name that nobody defines
+    stays as it is written, or becomes `undefined`."""
+    mended = partial(_mended, undefined=undefined)
+    text = text[root_start(text) :]
+    # the parser takes each end tag for the end of something, and at last for that of the document
+    if text.count("</") > text.count("<") - sum(map(text.count, ("</", "<!", "<?", "/>"))):
+        text = _without_stray_ends(text)
     if "&" not in text:
         return text
     pieces: list[str] = []
@@ -68,14 +87,15 @@ def prepare_xml(text: str) -> str:
     while (start := text.find("<![CDATA[", position)) >= 0:
         end = text.find("]]>", start)
         end = len(text) if end < 0 else end
-        pieces += (_REFERENCE.sub(_mended, text[position:start]), text[start:end])
+        pieces += (_REFERENCE.sub(mended, text[position:start]), text[start:end])
         position = end
-    pieces.append(_REFERENCE.sub(_mended, text[position:]))
+    pieces.append(_REFERENCE.sub(mended, text[position:]))
     return "".join(pieces)
 
 
-def read_xml(text: str, handler: XmlHandler) -> None:
-    """Sends the events of a document to the handler; BadXml where it is none."""
+def read_xml(text: str, handler: XmlHandler, *, undefined: str | None = None) -> None:
+    """Sends the events of a document to the handler; BadXml where it is none. `undefined`
+    stands for each named character that nobody defines, which else is left as written."""
     target = _EventTarget(handler)
     parser = etree.XMLParser(
         target=target,
@@ -86,7 +106,7 @@ def read_xml(text: str, handler: XmlHandler) -> None:
         no_network=True,
         huge_tree=False,
     )
-    data = prepare_xml(text).encode("utf-8", "replace").translate(_BLANKS)
+    data = prepare_xml(text, undefined).encode("utf-8", "replace").translate(_BLANKS)
     data = data.replace(b"\xef\xbf\xbe", b" ").replace(b"\xef\xbf\xbf", b" ")
     try:
         for start in range(0, len(data), _PIECE):
@@ -123,16 +143,38 @@ class _EventTarget:
         """Required by lxml."""
 
 
-def _mended(reference: re.Match[str]) -> str:
+def _without_stray_ends(text: str) -> str:
+    """The text without the end tags of what is not open."""
+    pieces: list[str] = []
+    open_: Counter[str] = Counter()
+    position = 0
+    for tag in _TAG.finditer(text):
+        name = tag["name"]
+        if name is None or tag[0].endswith("/>"):
+            continue
+        if not tag["end"]:
+            open_[name] += 1
+        elif open_[name]:
+            open_[name] -= 1
+        else:
+            pieces.append(text[position : tag.start()])
+            position = tag.end()
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def _mended(reference: re.Match[str], undefined: str | None) -> str:
     name = reference[0]
     if name == "&":
-        return "&amp;"
+        return "&#38;"
     if name.startswith("&#"):
         return name if _is_character(name[2:-1]) else "\ufffd"
     if name in _XML_NAMES:
-        return name
+        return _XML_NAMES[name]
     character = html5.get(name[1:])
-    return f"&amp;{name[1:]}" if character is None else character.translate(_ESCAPED)
+    if character is None:
+        return f"&#38;{name[1:]}" if undefined is None else undefined
+    return character.translate(_ESCAPED)
 
 
 def _is_character(number: str) -> bool:
@@ -142,44 +184,3 @@ def _is_character(number: str) -> bool:
         return not _NOT_IN_XML.match(chr(code))
     except (ValueError, OverflowError):
         return False
-
-
-def _root(text: str) -> int:
-    """Where the root element begins: behind declarations, comments and the DOCTYPE."""
-    position = 0
-    while True:
-        match = _SPACE.match(text, position)
-        position = match.end() if match else position
-        if text.startswith("\ufeff", position):
-            position += 1
-        elif text.startswith("<?", position):
-            position = _after(text, "?>", position)
-        elif text.startswith("<!--", position):
-            position = _after(text, "-->", position)
-        elif text[position : position + 9].upper() == "<!DOCTYPE":
-            position = _doctype_end(text, position)
-        else:
-            return position
-
-
-def _after(text: str, end: str, position: int) -> int:
-    found = text.find(end, position)
-    return len(text) if found < 0 else found + len(end)
-
-
-def _doctype_end(text: str, start: int) -> int:
-    """Behind the `>` of the DOCTYPE; quotes, comments and the internal subset may have more."""
-    inside = False
-    position = start
-    while (token := _IN_DOCTYPE.search(text, position)) is not None:
-        position = token.end()
-        match token[0]:
-            case "<!--":
-                position = _after(text, "-->", position)
-            case "[":
-                inside = True
-            case "]":
-                inside = False
-            case ">" if not inside:
-                return position
-    return len(text)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from crawl.html.encoding import UTF_8
 from crawl.html.tokens import Attributes
 from crawl.urls.parse import resolver
 
@@ -91,12 +92,13 @@ def _candidates(value: str) -> Iterator[str]:
 class AbsoluteLinks(dict[str, str]):
     """The references of a page made absolute by its base; empty for one that leads nowhere.
 
-    A page repeats many of its links: each is resolved once.
+    A page repeats many of its links: each is resolved once. Queries are written in the page's
+    charset, as the server expects them of a browser.
     """
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, charset: str = UTF_8) -> None:
         super().__init__()
-        self._resolve = resolver(base)
+        self._resolve = resolver(base, charset)
 
     def __missing__(self, reference: str) -> str:
         found = self._resolve(reference)

@@ -6,6 +6,7 @@ import json
 import re
 from contextlib import suppress
 
+from crawl.html.encoding import UTF_8
 from crawl.html.tokens import Attributes
 from crawl.model.parse import Refresh
 from crawl.parsing.directives import directives_of_meta
@@ -167,11 +168,11 @@ class HtmlMetadata:
                 if isinstance(kind, str) and kind.isascii() and len(self._types) < _MAX_TYPES:
                     self._types.update(dict.fromkeys(kind[:_MAX_NAME].split()))
 
-    def absolute_links(self, url: str) -> AbsoluteLinks:
+    def absolute_links(self, url: str, charset: str = UTF_8) -> AbsoluteLinks:
         """Makes the page's references absolute, by its base element or else by its URL."""
-        absolute = AbsoluteLinks(url)
+        absolute = AbsoluteLinks(url, charset)
         base = absolute[self._base] if self._base else ""
-        return AbsoluteLinks(base) if base else absolute
+        return AbsoluteLinks(base, charset) if base else absolute
 
     @property
     def language(self) -> str:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from crawl.config import Config, Property, boolean, integer, string_list
+from crawl.html.encoding import UTF_8
 from crawl.html.tokens import VOID, Attributes
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.parsing.html.links import (
@@ -45,6 +46,11 @@ _MAX_TITLE = 2_000
 _MAX_ANCHOR = 1_000
 _ANCHOR_PIECES = 500
 
+_LEFT_OUT = -1
+"""The number of a link that is not taken."""
+_NO_LINK = -2
+"""The number of an `a` that leads nowhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class HtmlSettings:
@@ -69,12 +75,15 @@ class HtmlReader:
     remembers their number at its start, and takes those after it at its end.
     """
 
-    def __init__(self, url: str, settings: HtmlSettings) -> None:
+    def __init__(self, url: str, settings: HtmlSettings, charset: str = UTF_8) -> None:
         self._url = url
         self._settings = settings
+        self._charset = charset
         self._metadata = HtmlMetadata()
         self._pieces: list[str] = []
-        self._marks: list[int] = []
+        self._marks: list[tuple[int, int]] = []
+        """For each open element whose text is taken or hidden, the number of pieces at its
+        start, and `_link_end` there."""
         self._links_over_limit = 0
         self._links: list[tuple[str, str, str]] = []
         """Tag, reference and rel of each link. These are no objects, because a page has
@@ -82,7 +91,9 @@ class HtmlReader:
         self._anchors: dict[int, str] = {}
         """Anchor texts, by the number of their link."""
         self._open_anchors: list[tuple[int, int]] = []
-        """For each open `a`, the number of its link or -1, and its mark."""
+        """For each open `a`, the number of its link (or _LEFT_OUT, or _NO_LINK), and its mark."""
+        self._link_end = -1
+        """The number of pieces at the end of the last link that has a text."""
         self._alternatives: dict[int, str] = {}
         """Alternative texts of the images in an `a`, by the number of its link."""
         self._takes_anchors = "a" not in settings.ignored_tags
@@ -119,15 +130,16 @@ class HtmlReader:
 
     def hide(self) -> None:
         """Leaves the text up to the matching `show` out of the page's text; links count."""
-        self._marks.append(len(self._pieces))
+        self._marks.append((len(self._pieces), self._link_end))
 
     def show(self) -> None:
-        del self._pieces[self._marks.pop() :]
+        mark, self._link_end = self._marks.pop()
+        del self._pieces[mark:]
 
     def parse(self) -> Parse:
         """The Parse of what was read."""
         page_metadata = self._metadata
-        absolute = page_metadata.absolute_links(self._url)
+        absolute = page_metadata.absolute_links(self._url, self._charset)
         anchors = self._anchors
         outlinks = [
             Outlink(url, anchors.get(number, ""), rel, tag)
@@ -150,11 +162,11 @@ class HtmlReader:
         )
 
     def _add(self, tag: str, reference: str, rel: str) -> int:
-        """Adds a link and returns its number; -1 where there are as many as may be read."""
+        """Adds a link and returns its number; _LEFT_OUT where there are as many as may be read."""
         number = len(self._links)
         if number >= self._settings.max_outlinks:
             self._links_over_limit += 1
-            return -1
+            return _LEFT_OUT
         self._links.append((tag, reference, rel))
         return number
 
@@ -174,23 +186,29 @@ class HtmlReader:
         self._element(attributes, tag)
 
     def _take_text(self) -> str:
-        text = "".join(self._pieces[self._marks[-1] :])
+        text = "".join(self._pieces[self._marks[-1][0] :])
         self.show()
         return text
 
     def _a(self, attributes: Attributes) -> None:
-        number = -1
+        number = _NO_LINK
+        mark = len(self._pieces)
         reference = attributes.get("href") or attributes.get("xlink:href")
-        if (
-            reference
-            and self._takes_anchors
-            and (reference[0] == "/" or may_lead_elsewhere(reference))
-        ):
-            number = self._add("a", reference, rel_of(attributes) if "rel" in attributes else "")
-        self._open_anchors.append((number, len(self._pieces)))
+        if reference:
+            number = _LEFT_OUT
+            if mark == self._link_end:
+                self.text(" ")  # between two links that touch: their texts are no single word
+                mark += 1
+            if self._takes_anchors and (reference[0] == "/" or may_lead_elsewhere(reference)):
+                rel = rel_of(attributes) if "rel" in attributes else ""
+                number = self._add("a", reference, rel)
+        self._open_anchors.append((number, mark))
 
     def _a_end(self) -> None:
         number, mark = self._open_anchors.pop()
+        end = len(self._pieces)
+        if end > mark and number != _NO_LINK:
+            self._link_end = end
         if number < 0:
             return
         pieces = self._pieces[mark : mark + _ANCHOR_PIECES]

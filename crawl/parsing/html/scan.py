@@ -71,6 +71,8 @@ class _ScanTarget:
         self._unseen = 0
         self._heading = ""
         self._inside: list[str] = []
+        self._open_links: list[bool] = []
+        self._is_behind_link = False
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
@@ -80,6 +82,11 @@ class _ScanTarget:
             self._meta(attributes)
         elif tag in _UNSEEN:
             self._unseen += 1
+        elif tag == "a":
+            is_link = bool(attributes.get("href"))
+            self._open_links.append(is_link)
+            if is_link and self._is_behind_link:
+                self.data(" ")
         elif tag in _LINES:
             self._line()
             if tag in _HEADINGS:
@@ -90,6 +97,7 @@ class _ScanTarget:
         if self._unseen:
             return
         self.pieces.append(text)
+        self._is_behind_link = False
         if self._heading:
             self._inside.append(text)
 
@@ -97,6 +105,8 @@ class _ScanTarget:
         self._depth -= 1
         if tag in _UNSEEN:
             self._unseen -= 1
+        elif tag == "a":
+            self._is_behind_link = bool(self._open_links and self._open_links.pop())
         elif tag in _LINES:
             self._line()
             if tag == self._heading:

@@ -4,13 +4,13 @@ bounded number of times, whatever the text is made of."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import NamedTuple
 
 from crawl.model.parse import Outlink
 from crawl.urls.parse import parse, serialize
 
 MAX_LINKS = 100_000
-"""More links than this no page has; the rest is left out."""
+"""More links than this no page has; the rest is left out and counted."""
 MAX_LOOKED_AT = 10 * MAX_LINKS
 """Of a text that has the same few links again and again."""
 MAX_URL = 4096
@@ -32,14 +32,40 @@ _PUNCTUATION = frozenset(".,;:!?'*_~…")
 _BRACKETS = {")": "(", "]": "["}
 
 
-def links_in_text(text: str, most: int = MAX_LINKS) -> tuple[Outlink, ...]:
-    """The distinct absolute links of the text, in its order and as the standard writes them."""
-    found: dict[str, None] = {}
-    for url in _links(text):
-        found[url] = None
-        if len(found) >= most:
+class TextLinks(NamedTuple):
+    """The links of a text."""
+
+    links: tuple[Outlink, ...]
+    """Distinct and absolute, in their order and as the standard writes them."""
+    over_limit: int
+    """How many more there are; of a text that has very many, some may be none, or the same."""
+
+
+def links_in_text(text: str, most: int = MAX_LINKS) -> TextLinks:
+    """The first links of a text."""
+    links: dict[str, None] = {}
+    over_limit: set[str] = set()
+    seen: set[str] = set()
+    position = 0
+    for _ in range(MAX_LOOKED_AT):
+        # to look for what is rare, and from there back, is ten times quicker than a pattern
+        colon = text.find("://", position)
+        if colon < 0:
             break
-    return tuple(map(Outlink, found))
+        link, position = _link_around(text, colon)
+        if link is None or link in seen:
+            continue
+        seen.add(link)
+        url = _checked(link)
+        if url is not None and url not in links:
+            if len(links) < most:
+                links[url] = None
+            else:
+                over_limit.add(url)
+    else:
+        unread = text.count("://", position)
+        return TextLinks(tuple(map(Outlink, links)), len(over_limit) + unread)
+    return TextLinks(tuple(map(Outlink, links)), len(over_limit))
 
 
 def link_of(text: str) -> str | None:
@@ -49,29 +75,17 @@ def link_of(text: str) -> str | None:
     return _checked(text)
 
 
-def _links(text: str) -> Iterator[str]:
-    seen: set[str] = set()
-    position = 0
-    for _ in range(MAX_LOOKED_AT):
-        # to look for what is rare, and from there back, is ten times quicker than a pattern
-        colon = text.find("://", position)
-        if colon < 0:
-            return
-        position = colon + 3
-        # one more than a scheme, to see what comes before it
-        scheme = _SCHEME.search(text[max(0, colon - _LONGEST_SCHEME - 1) : colon])
-        rest = _REST.match(text, position) if scheme else None
-        if scheme is None or rest is None:
-            continue
-        position = rest.end()
-        if len(rest[0]) >= MAX_URL:
-            continue
-        link = _without_punctuation(f"{scheme[0]}://{rest[0]}")
-        if link not in seen:
-            seen.add(link)
-            url = _checked(link)
-            if url is not None:
-                yield url
+def _link_around(text: str, colon: int) -> tuple[str | None, int]:
+    """The link whose `://` is there, if there is one, and where to look for the next."""
+    position = colon + 3
+    # one more than a scheme, to see what comes before it
+    scheme = _SCHEME.search(text[max(0, colon - _LONGEST_SCHEME - 1) : colon])
+    rest = _REST.match(text, position) if scheme else None
+    if scheme is None or rest is None:
+        return None, position
+    if len(rest[0]) >= MAX_URL:
+        return None, rest.end()
+    return _without_punctuation(f"{scheme[0]}://{rest[0]}"), rest.end()
 
 
 def _without_punctuation(link: str) -> str:

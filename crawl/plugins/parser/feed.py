@@ -19,6 +19,7 @@ from crawl.parsing.formats.feeds import bounded_feed, is_feed
 from crawl.parsing.formats.safe_xml import BadXml
 from crawl.parsing.html.scan import scan_markup
 from crawl.parsing.language import normalised
+from crawl.parsing.link_lists import FEED_ENTRIES_KEY
 from crawl.parsing.page_time import outside_page_time
 from crawl.parsing.text.links import MAX_URL
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
@@ -31,7 +32,11 @@ ENTRIES_AS_DOCUMENTS: Property[bool] = boolean(
     "Make each entry of a feed a document under its link, where that is of the feed's domain.",
 )
 MAX_ENTRIES: Property[int] = integer(
-    "parser.feed.max.entries", 1000, "Most entries read of one feed.", unit="entries", minimum=1
+    "parser.feed.max.entries",
+    1000,
+    "Most entries read of one feed; their links are kept whatever db.max.outlinks.per.page says.",
+    unit="entries",
+    minimum=1,
 )
 
 _MAX_TEXT = 200_000
@@ -61,15 +66,15 @@ class FeedParser(Parser):
                 return None
             return (invalid(page.url, "no feed: its root is none of rss, feed or rdf"),)
         try:
-            written = bounded_feed(page.markup, self._max_entries)
+            bounded = bounded_feed(page.markup, self._max_entries)
         except BadXml as error:
             return (invalid(page.url, str(error)),)
         try:
-            found = _read(written, page.url)
+            found = _read(bounded.data, page.url)
         except Exception as error:  # it stumbles over feeds that are odd enough
             return (invalid(page.url, f"no feed that can be read: {type(error).__name__}"),)
         entries = [_FeedEntry(entry, page.url) for entry in found.entries[: self._max_entries]]
-        parses = [_feed(page.url, found, entries)]
+        parses = [_feed(page.url, found, entries, bounded.entries_left_out)]
         if self._with_documents:
             parses += _documents(page.url, entries)
         return parses
@@ -97,14 +102,22 @@ class _FeedEntry:
         contents = [_text(part, "value") for part in _dicts(entry, "content")]
         self._markup = next(filter(None, contents), "") or _text(entry, "summary")
         # `link` is the one for readers; the others are attachments and the like
-        targets = [(_text(entry, "link"), "")]
-        for link in _dicts(entry, "links")[:_MOST_LINKS]:
+        own = _text(entry, "link")
+        targets = [(own, "")]
+        links = _dicts(entry, "links")
+        for link in links[:_MOST_LINKS]:
             targets.append((_text(link, "href"), _text(link, "rel")))
+        left_out = [link for link in links[_MOST_LINKS:] if _text(link, "href") != own]
+        self.links_over_limit = len(left_out)
         rels: dict[str, str] = {}
+        bad: set[str] = set()
         for target, rel in targets:
             url = _resolved(feed_url, target)
             if url is not None:
                 rels.setdefault(url, one_line(rel.lower(), 100))
+            elif target.strip():
+                bad.add(target)
+        self.links_malformed = len(bad)
         self.url = next(iter(rels), None)
         self.links = tuple(Outlink(url, self.title, rel, "entry") for url, rel in rels.items())
         self.metadata = facts(
@@ -121,23 +134,28 @@ class _FeedEntry:
         return storable(_bare(self._markup[:_MAX_TEXT]))
 
 
-def _feed(url: str, found: Any, entries: Sequence[_FeedEntry]) -> Parse:
+def _feed(url: str, found: Any, entries: Sequence[_FeedEntry], entries_left_out: int) -> Parse:
     about = found.feed
     own = _resolved(url, _text(about, "link"))
     links = [Outlink(own, one_line(_bare(_text(about, "title"))), "", "feed")] if own else []
     for entry in entries:
         links += entry.links
+    dropped = {
+        "feed_limit": entries_left_out + sum(entry.links_over_limit for entry in entries),
+        "malformed": sum(entry.links_malformed for entry in entries),
+    }
     lines = [_bare(_text(about, "subtitle")), *(entry.title for entry in entries)]
     return Parse(
         url,
         title=one_line(_bare(_text(about, "title"))),
         text=storable("\n".join(filter(None, lines))),
         outlinks=tuple(links),
+        outlinks_dropped={reason: count for reason, count in dropped.items() if count},
         language=normalised(_text(about, "language")),
         metadata=facts(
             {
                 "feed.version": found.get("version", ""),
-                "feed.entries": len(entries),
+                FEED_ENTRIES_KEY: len(entries),
                 "author": _authors(about),
                 "tags": _tags(about),
                 "published": _text(about, "published"),

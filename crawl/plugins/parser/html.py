@@ -24,6 +24,6 @@ class HtmlParser:
         self._settings = HtmlSettings.from_config(config, config[HTTP_AGENT_NAME])
 
     def parse(self, page: Page) -> Sequence[Parse]:
-        reader = HtmlReader(page.url, self._settings)
+        reader = HtmlReader(page.url, self._settings, page.charset)
         read_html(page.utf_8, reader)
         return (reader.parse(),)

@@ -40,7 +40,7 @@ class SoupHtmlParser:
         self._settings = HtmlSettings.from_config(config, config[HTTP_AGENT_NAME])
 
     def parse(self, page: Page) -> Sequence[Parse]:
-        reader = HtmlReader(page.url, self._settings)
+        reader = HtmlReader(page.url, self._settings, page.charset)
         self._read(page.soup, reader)
         return (self.finish(page, page.soup, reader.parse()),)
 

@@ -13,7 +13,8 @@ from crawl.model.content import Content
 from crawl.model.parse import Parse
 from crawl.parsing.settings import PARSER_DEFAULT_CHARSET, PLUGIN_PARSER
 from crawl.parsing.text.charset import charset_of, default_codec
-from crawl.parsing.text.mime import mime_type
+
+_SUFFIXES = {"+xml": "application/xml", "+json": "application/json"}
 
 
 class InnerParsers:
@@ -29,27 +30,30 @@ class InnerParsers:
     def can_read(self, mime: str) -> bool:
         return bool(self._for(mime))
 
-    def parse(self, url: str, body: bytes, mime: str = "") -> Sequence[Parse] | None:
-        """What the first of them makes of it that makes something of it. They are as safe
-        as the caller's; one that raises has nothing to say."""
-        content = Content(url, body, content_type=mime)
-        mime = mime or mime_type(content)
-        page = Page(content, mime, charset_of(body, "", self._default))
+    def parse(self, content: Content, mime: str) -> Sequence[Parse] | None:
+        """What the first of them makes of it that can read it, or else what the last one says
+        is wrong with it. They are as safe as the caller's; one that raises has nothing to
+        say."""
+        page = Page(content, mime, charset_of(content.body, content.content_type, self._default))
+        answer: Sequence[Parse] | None = None
         for parser in self._for(mime):
             try:
                 parses = parser.parse(page)
             except Exception:
                 continue
             if parses:
-                return parses
-        return None
+                answer = parses
+                if parses[0].status.is_success:
+                    break
+        return answer
 
     def _for(self, mime: str) -> list[Parser]:
-        family = mime.partition("/")[0] + "/*"
-        kinds = (mime, family) if family == "text/*" else (mime,)
+        kinds = [mime, *(plain for end, plain in _SUFFIXES.items() if mime.endswith(end))]
+        if mime.startswith("text/"):
+            kinds.append("text/*")
         return [
             parser
-            for kind in kinds
+            for kind in dict.fromkeys(kinds)
             for parser in self._parsers()
             if kind in parser.mime_types and not isinstance(parser, self._without)
         ]

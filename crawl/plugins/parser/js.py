@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, ClassVar
 
 from crawl.config import Config, Property, boolean
@@ -51,8 +50,15 @@ class JsParser(Parser):
         self._relative = config[RELATIVE]
 
     def parse(self, page: Page) -> Sequence[Parse]:
-        found = dict.fromkeys(islice(self._links(page), MAX_LINKS))
-        return (Parse(page.url, outlinks=tuple(Outlink(url, tag="script") for url in found)),)
+        found: dict[str, None] = {}
+        over_limit: set[str] = set()
+        for url in self._links(page):
+            if len(found) < MAX_LINKS:
+                found[url] = None
+            elif url not in found:
+                over_limit.add(url)
+        links = tuple(Outlink(url, tag="script") for url in found)
+        return (Parse(page.url, outlinks=links, outlinks_over_limit=len(over_limit)),)
 
     def _links(self, page: Page) -> Iterator[str]:
         for match in _LITERAL.finditer(page.markup):

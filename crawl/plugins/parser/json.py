@@ -65,18 +65,25 @@ class JsonParser(Parser):
             return (invalid(page.url, f"no JSON: {error}"),)
         strings: list[str] = []
         links: dict[Outlink, None] = {}
+        over_limit = 0
         for key, value in _strings(document):
             if len(strings) >= self._max_strings:
                 break
             strings.append(value)
-            if len(links) < MAX_LINKS:
-                links.update(dict.fromkeys(_links(page.url, key, value)))
+            found, unread = _links(page.url, key, value)
+            over_limit += unread
+            for link in found:
+                if len(links) < MAX_LINKS:
+                    links[link] = None
+                else:
+                    over_limit += link not in links
         return (
             Parse(
                 page.url,
                 title=_title(document),
                 text=storable("\n".join(filter(None, (string.strip() for string in strings)))),
-                outlinks=tuple(links)[:MAX_LINKS],
+                outlinks=tuple(links),
+                outlinks_over_limit=over_limit,
             ),
         )
 
@@ -113,18 +120,19 @@ def _strings(document: object) -> Iterator[tuple[str, str]]:
         yield "", document
 
 
-def _links(base: str, key: str, value: str) -> Sequence[Outlink]:
+def _links(base: str, key: str, value: str) -> tuple[Sequence[Outlink], int]:
+    """The links of a string, and how many more it has than are read of one."""
     whole = link_of(value.strip()) if len(value) <= _MAX_REFERENCE else None
     if whole is not None:
-        return (Outlink(whole),)
+        return (Outlink(whole),), 0
     if (
         key.lower() in _LINK_KEYS
         and 0 < len(value) <= _MAX_REFERENCE
         and value.startswith(("/", "./", "../"))
     ):
         url = resolve(base, value)
-        return () if url is None else (Outlink(url),)
-    return links_in_text(value) if "://" in value else ()
+        return (() if url is None else (Outlink(url),)), 0
+    return links_in_text(value) if "://" in value else ((), 0)
 
 
 def _title(document: object) -> str:

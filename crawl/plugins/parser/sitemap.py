@@ -4,7 +4,7 @@ links. Asked before feed and xml, since only the root element tells them apart."
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from crawl.config import Config, Property, integer
@@ -13,6 +13,7 @@ from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
 from crawl.parsing.formats.safe_xml import BadXml
 from crawl.parsing.formats.sitemaps import Sitemap, SitemapKind, read_sitemap
+from crawl.parsing.link_lists import SITEMAP_KIND_KEY
 from crawl.parsing.text.links import MAX_LINKS
 from crawl.parsing.text.plain import facts, invalid
 from crawl.urls.parse import parse as parse_url
@@ -20,7 +21,8 @@ from crawl.urls.parse import parse as parse_url
 MAX_URLS: Property[int] = integer(
     "parser.sitemap.max.urls",
     50_000,
-    "Most entries read of one sitemap; the standard allows 50,000.",
+    "Most entries read of one sitemap, whatever db.max.outlinks.per.page says; the standard"
+    " allows 50,000.",
     unit="URLs",
     minimum=1,
 )
@@ -44,12 +46,13 @@ class SitemapParser(Parser):
             return (invalid(page.url, str(error)),)
         if sitemap is None:
             return None
-        links = tuple(_links(sitemap))
+        links, over_limit = _links(sitemap)
+        dropped = {"sitemap_limit": sitemap.over_limit + over_limit, "malformed": sitemap.bad}
         return (
             Parse(
                 page.url,
-                outlinks=links[:MAX_LINKS],
-                outlinks_over_limit=max(0, len(links) - MAX_LINKS),
+                outlinks=links,
+                outlinks_dropped={reason: count for reason, count in dropped.items() if count},
                 metadata=_summary(sitemap),
             ),
         )
@@ -61,11 +64,20 @@ def _is_named_so(url: str) -> bool:
     return parts is not None and "sitemap" in parts.path.rpartition("/")[2].lower()
 
 
-def _links(sitemap: Sitemap) -> Iterator[Outlink]:
+def _links(sitemap: Sitemap) -> tuple[tuple[Outlink, ...], int]:
+    """The links in their order, and how many were left out: images and the like rather than
+    pages."""
     tag = "sitemap" if sitemap.kind is SitemapKind.INDEX else "url"
-    for entry in sitemap.entries:
-        yield Outlink(entry.url, entry.title, "", tag)
-        yield from entry.extras
+    left = max(0, MAX_LINKS - len(sitemap.entries))
+    links: list[Outlink] = []
+    over_limit = 0
+    for entry in sitemap.entries[:MAX_LINKS]:
+        links.append(Outlink(entry.url, entry.title, "", tag))
+        links += entry.extras[:left]
+        over_limit += max(0, len(entry.extras) - left)
+        left = max(0, left - len(entry.extras))
+    over_limit += sum(1 + len(entry.extras) for entry in sitemap.entries[MAX_LINKS:])
+    return tuple(links), over_limit
 
 
 def _summary(sitemap: Sitemap) -> dict[str, str]:
@@ -76,7 +88,7 @@ def _summary(sitemap: Sitemap) -> dict[str, str]:
     priorities = Counter(entry.priority for entry in sitemap.entries if entry.priority)
     return facts(
         {
-            "sitemap.kind": sitemap.kind,
+            SITEMAP_KIND_KEY: sitemap.kind,
             "sitemap.entries": len(sitemap.entries),
             "sitemap.bad": sitemap.bad or None,
             "sitemap.cut": "true" if sitemap.cut else None,

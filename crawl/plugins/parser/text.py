@@ -23,4 +23,7 @@ class TextParser(Parser):
 
     def parse(self, page: Page) -> Sequence[Parse]:
         text = storable(page.markup).strip()
-        return (Parse(page.url, text=text, outlinks=links_in_text(text)),)
+        found = links_in_text(text)
+        return (
+            Parse(page.url, text=text, outlinks=found.links, outlinks_over_limit=found.over_limit),
+        )

@@ -138,11 +138,13 @@ def _parse_of(url: str, documents: Sequence[Mapping[str, Any]]) -> Parse:
     whole = documents[0]
     texts = (_first(document, (_CONTENT,)).strip() for document in documents)
     read = storable("\n\n".join(filter(None, texts)))
+    found = links_in_text(read)
     return Parse(
         url,
         title=one_line(_first(whole, ("dc:title", "title"))),
         text=read,
-        outlinks=links_in_text(read),
+        outlinks=found.links,
+        outlinks_over_limit=found.over_limit,
         language=normalised(_first(whole, ("dc:language", "language"))),
         metadata=facts((name, _first(whole, keys)) for name, keys in _NAMES.items()),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from mimetypes import MimeTypes
@@ -18,11 +19,12 @@ from typing import Any, ClassVar
 from crawl.config import Config, Property, integer, size
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
+from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse
 from crawl.parsing.text.links import MAX_LINKS
+from crawl.parsing.text.mime import is_packed_or_vague, mime_type
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.plugins.parser.inner_parsers import InnerParsers
-from crawl.urls.parse import parse as parse_url
 
 MAX_SIZE: Property[int] = size(
     "parser.zip.max.size", 32 << 20, "Bytes unpacked of one archive; the rest is left out."
@@ -39,6 +41,7 @@ MAX_RATIO: Property[int] = integer(
 
 _SMALL = 1 << 16
 """Bytes that any member may unpack to."""
+_GZIP_START = b"\x1f\x8b\x08"
 _DIRECTORY_ENTRY = b"PK\x01\x02"
 _MOST_ENTRIES = 100_000
 _READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -82,28 +85,33 @@ class ZipParser(Parser):
             return (invalid(page.url, f"no archive that can be read: {error}"),)
 
     def _unpacked(self, page: Page) -> Sequence[Parse]:
-        """A packed file is the file: its links count from where it lies."""
-        body = self._gunzip(page.body)
-        bare = _without_suffix(page.url)
-        parses = self._inner.parse(page.url, body, self._type_of(bare, body))
+        """A packed file is the file: its links count from where it lies, and what its server
+        declares is said of the file where it does not only say that it is packed."""
+        body = self._gunzip(page.body, len(page.body))
+        if body.startswith(_GZIP_START):  # packed by its author, and once more by the server
+            body = self._gunzip(body, len(page.body))
+        declared = page.content.content_type
+        if is_packed_or_vague(declared):
+            declared = ""
+        # what has NULs is not what its name says
+        name = _without_suffix(page.url) if b"\0" not in body[:64] or declared else page.url
+        kind = mime_type(replace(page.content, url=name, body=body, content_type=declared))
+        content = replace(page.content, body=body, content_type=declared)
+        parses = self._inner.parse(content, kind)
         if not parses:
             return (Parse(page.url, metadata=facts({"gzip.size": len(body)})),)
         return (replace(parses[0], url=page.url), *parses[1:])
 
-    def _type_of(self, name: str, body: bytes) -> str:
-        """By its name where that is one we can read; otherwise its bytes have to tell."""
-        kind = self._by_suffix.guess_type(name.rpartition("/")[2] or "x")[0]
-        return kind if kind and self._inner.can_read(kind) and b"\0" not in body[:64] else ""
-
-    def _gunzip(self, packed: bytes) -> bytes:
-        """All members of the file, one after the other (RFC 1952)."""
+    def _gunzip(self, packed: bytes, size: int) -> bytes:
+        """All members of the file, one after the other (RFC 1952); `size` is what came over
+        the network, by which a bomb is known."""
         pieces: list[bytes] = []
         total = 0
         while packed[:2] == b"\x1f\x8b" and total <= self._max_size:
             inner = zlib.decompressobj(31)
             pieces.append(inner.decompress(packed, self._max_size - total + 1))
             total += len(pieces[-1])
-            self._check(total, len(packed))
+            self._check(total, size)
             if not total and not inner.eof:
                 raise EOFError("it ends before anything is in it")
             packed = inner.unused_data
@@ -124,6 +132,7 @@ class ZipParser(Parser):
             text=storable("\n\n".join(contents.texts)),
             outlinks=tuple(contents.links),
             outlinks_over_limit=contents.links_over_limit,
+            outlinks_dropped=dict(contents.links_dropped),
             metadata=facts({"zip.members": len(members), "zip.members.read": contents.read}),
         )
 
@@ -144,7 +153,8 @@ class ZipParser(Parser):
         self._check(len(body), info.compress_size)
         if len(body) > left:
             return
-        parses = self._inner.parse(f"{_INSIDE}//archive/{contents.read}", body, kind[0])
+        content = Content(f"{_INSIDE}//archive/{contents.read}", body, kind[0])
+        parses = self._inner.parse(content, mime_type(content))
         if parses and parses[0].status.is_success:
             contents.add(info.filename, parses[0])
 
@@ -160,6 +170,7 @@ class _ArchiveContents:
         self.texts: list[str] = []
         self.links: dict[Outlink, None] = {}
         self.links_over_limit = 0
+        self.links_dropped: Counter[str] = Counter()
         self.unpacked = 0
         self.read = 0
 
@@ -167,6 +178,7 @@ class _ArchiveContents:
         self.read += 1
         self.texts += filter(None, (one_line(name, 200), parse.title, parse.text))
         self.links_over_limit += parse.outlinks_over_limit
+        self.links_dropped.update(parse.outlinks_dropped)
         for link in parse.outlinks:
             if link.url.startswith(_INSIDE) or link in self.links:
                 continue
@@ -177,7 +189,6 @@ class _ArchiveContents:
 
 
 def _without_suffix(url: str) -> str:
-    """The path of the URL as it was before it was packed."""
-    parts = parse_url(url)
-    path = parts.path if parts else ""
-    return path[:-3] if path.lower().endswith(".gz") else path
+    """The URL as it was before the file was packed, without a query."""
+    bare = url.partition("#")[0].partition("?")[0]
+    return bare[:-3] if bare.lower().endswith(".gz") else url

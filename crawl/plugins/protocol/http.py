@@ -22,8 +22,14 @@ from crawl.interfaces.protocol import (
 )
 from crawl.masking import masked_head
 from crawl.net.dns import Resolve, system_addresses
-from crawl.plugins.protocol.curl.errors import CONNECT_ERRNO_KINDS, CONNECTION_LOST, failure_kind
+from crawl.plugins.protocol.curl.errors import (
+    CONNECT_ERRNO_KINDS,
+    CONNECTION_LOST,
+    failure_kind,
+    is_refused_head,
+)
 from crawl.plugins.protocol.curl.handle import CurlHandle
+from crawl.plugins.protocol.curl.lenient import LenientClient
 from crawl.plugins.protocol.curl.pool import CurlPool
 from crawl.plugins.protocol.curl.transfers import CurlTransfers
 from crawl.plugins.protocol.http_base import (
@@ -32,7 +38,7 @@ from crawl.plugins.protocol.http_base import (
     OutgoingRequest,
     must_resolve_host,
 )
-from crawl.plugins.protocol.shared.body import is_incomplete_page
+from crawl.plugins.protocol.shared.body import is_incomplete_page, truncation_by_fault
 from crawl.plugins.protocol.shared.connections import (
     IDLE_TIME,
     MAX_IDLE,
@@ -68,11 +74,14 @@ class HttpProtocol(HttpBase):
         self._share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
         self._most_idle = config[MAX_IDLE]
         self._pool = CurlPool(self._handle, self._most_idle)
+        self._lenient = LenientClient(lambda: self._lenient_client(config, resolver))
 
     def transfers(self) -> Transfers:
         return CurlTransfers(self._start, self._finish, self._most_idle, self.monotonic)
 
     def send(self, outgoing: OutgoingRequest) -> Response | Failure:
+        if self._lenient.is_for(outgoing.target.server.origin):
+            return self._lenient.send(outgoing)
         handle = self._pool.acquire(_connection_key(outgoing))
         try:
             return self._send(handle, outgoing)
@@ -81,6 +90,14 @@ class HttpProtocol(HttpBase):
 
     def close(self) -> None:
         self._pool.close()
+        self._lenient.close()
+
+    def _lenient_client(self, config: Config, resolver: Resolve) -> HttpBase:
+        from crawl.plugins.protocol.http_requests import RequestsProtocol  # few need it
+
+        client = RequestsProtocol(config, resolver=resolver, monotonic=self.monotonic)
+        client.resolver = self.resolver
+        return client
 
     def _send(self, handle: CurlHandle, outgoing: OutgoingRequest) -> Response | Failure:
         handle.begin(outgoing)
@@ -98,9 +115,12 @@ class HttpProtocol(HttpBase):
         return self._answer(handle, code, message)
 
     def _start(self, request: Request) -> CurlHandle | Failure | None:
-        """Prepares a handle for the request; None where its host must be resolved first."""
+        """Prepares a handle for the request; None where that would block: its host must be
+        resolved first, or the lenient client reads its answers."""
         target = request_target(request.url)
         if target is None or target.server.scheme not in self.schemes:
+            return None
+        if self._lenient.is_for(target.server.origin):
             return None
         proxy = self.proxy_of(target)
         host = target.server.host
@@ -179,7 +199,11 @@ class HttpProtocol(HttpBase):
                 body.truncated = Truncation.DISCONNECT
         elif not code:
             body.end()
-        if kind is None and head is not None and is_incomplete_page(head.code, body.truncated):
+        if head is not None and kind is not None:
+            truncation = truncation_by_fault(head.code, kind)
+            if truncation is not None:
+                kind, body.truncated = None, truncation
+        elif head is not None and is_incomplete_page(head.code, body.truncated):
             kind, message = FailureKind.DISCONNECTED, body.broke_off_message
         if kind is not None or head is None:
             return outgoing.failure(kind or FailureKind.OTHER, message, sent, elapsed_ms)
@@ -238,6 +262,9 @@ class HttpProtocol(HttpBase):
             known = CONNECT_ERRNO_KINDS.get(handle.curl.getinfo(pycurl.OS_ERRNO))
             if known is not None and not outgoing.proxy:
                 return known, message
+        if handle.head is None and handle.sent_at and is_refused_head(message):
+            self._lenient.remember(outgoing.target.server.origin)
+            return FailureKind.REFUSED_HEAD, message
         if code == pycurl.E_UNSUPPORTED_PROTOCOL and handle.sent_at:
             return FailureKind.MALFORMED_RESPONSE, message
         if not code and handle.head is None:

@@ -109,19 +109,19 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
             )
         bounds = self._bounds_of(visit.url)
         interval = self._adapted(datum, visit.change)
-        offset_ms = 0.0
+        earlier = 0.0
         if self._sync:
-            unchanged_ms = max(visit.fetched - visit.changed_at, 0)
-            interval = max(interval, unchanged_ms / 1000)
-            offset_ms = unchanged_ms * self._sync_rate
-            if offset_ms > bounds.longest * 1000:
+            unchanged = max(visit.fetched - visit.changed_at, 0) / 1000
+            interval = max(interval, unchanged)
+            earlier = unchanged * self._sync_rate
+            if earlier > bounds.longest:
                 # in Nutch an integer division makes this 0
-                offset_ms = self._sync_rate * bounds.longest * 1000
-        interval = min(max(interval, bounds.shortest), bounds.longest)
+                earlier = self._sync_rate * bounds.longest
+        interval = bounds.clamp(interval)
         return replace(
             datum,
             fetch_interval=round(interval),
-            fetch_time=visit.fetched + max(round(interval * 1000 - offset_ms), 0),
+            fetch_time=visit.fetched + round(bounds.clamp(interval - earlier) * 1000),
             modified_time=visit.changed_at,
         )
 

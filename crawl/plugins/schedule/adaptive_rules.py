@@ -19,6 +19,10 @@ class Bounds:
     shortest: float
     longest: float
 
+    def clamp(self, interval: float) -> float:
+        """The interval, or the bound that it lies beyond."""
+        return min(max(interval, self.shortest), self.longest)
+
 
 @dataclass(frozen=True, slots=True)
 class Rates:

@@ -88,7 +88,7 @@ class BaseFetchSchedule(FetchSchedule):
         """The record with its next interval, due time and `modified_time`."""
 
     def after_gone(self, url: str, datum: CrawlDatum, *, fetched: int) -> CrawlDatum:
-        longer = int(datum.fetch_interval * 1.5)
+        longer = int((datum.fetch_interval or self._default) * 1.5)
         interval = longer if longer < self._max else int(self._max * 0.9)
         return replace(datum, fetch_interval=interval, fetch_time=fetched + interval * 1000)
 

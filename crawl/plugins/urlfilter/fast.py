@@ -130,8 +130,9 @@ def _read(lines: Iterator[RuleLine]) -> dict[tuple[str, str], _Rules]:
     by_section: dict[tuple[str, str], _Rules] = {}
     section: tuple[str, str] | None = None
     for line in lines:
-        keyword, _, rest = line.text.strip().partition(" ")
-        rest = rest.strip()
+        text = line.text.partition("#")[0]  # a comment may follow, as in Nutch
+        keyword, rest = (*text.split(None, 1), "")[:2]
+        rest = rest.rstrip()
         match keyword:
             case "Host" | "Domain":
                 section = keyword, _section_name(line, keyword, rest)

@@ -4,7 +4,7 @@ host, protocol and slash share."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 
@@ -22,6 +22,9 @@ def canonical_host(text: str) -> str | None:
 
 class HostTable:
     """The value of each host: its own line's, else that of the longest `*.domain`."""
+
+    wildcard_includes_domain: ClassVar[bool] = False
+    """Whether `*.domain` is also for the domain itself."""
 
     def __init__(self, lines: Iterable[RuleLine]) -> None:
         self._by_host: dict[str, str] = {}
@@ -44,12 +47,12 @@ class HostTable:
         """The value for the host, or None."""
         if host in self._by_host:
             return self._by_host[host]
-        rest = host
-        while "." in rest:
-            rest = rest.partition(".")[2]
+        rest = host if self.wildcard_includes_domain else host.partition(".")[2]
+        while rest:
             found = self._by_host.get(_ANY_SUBDOMAIN + rest)
             if found is not None:
                 return found
+            rest = rest.partition(".")[2]
         return None
 
     def lacks(self, urls: pa.Array[Any]) -> pa.Array[Any]:

@@ -45,6 +45,8 @@ class ProtocolURLNormalizer(URLNormalizer):
 
 
 class _Schemes(HostTable):
+    wildcard_includes_domain = True  # as in Nutch
+
     def value(self, line: RuleLine, value: str) -> str:
         scheme = value.lower().removesuffix("://").removesuffix(":")
         if scheme not in _EXCHANGEABLE:

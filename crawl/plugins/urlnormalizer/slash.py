@@ -20,11 +20,12 @@ RULES: Property[str] = text(
 )
 
 _ADD, _REMOVE = "+", "-"
+_EXTENSION_LENGTH = 6
 
 
 class SlashURLNormalizer(URLNormalizer):
-    """Adds a slash to paths that look like folders (no dot in the last name), or takes
-    slashes from the end of any path but the root."""
+    """Adds a slash to paths that have no extension, or takes slashes from the end of any
+    path but the root."""
 
     properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
@@ -39,12 +40,17 @@ class SlashURLNormalizer(URLNormalizer):
         path = found.path
         if sign == _REMOVE:
             path = path.rstrip("/") or "/"
-        elif not path.endswith("/") and "." not in path.rpartition("/")[2]:
+        elif not path.endswith("/") and not _has_extension(path):
             path += "/"
         return url if path == found.path else serialize(found._replace(path=path))
 
     def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return self._signs.lacks(urls)
+
+
+def _has_extension(path: str) -> bool:
+    """By Nutch's measure: the last six characters hold a dot, and there are six."""
+    return len(path) >= _EXTENSION_LENGTH and "." in path[-_EXTENSION_LENGTH:]
 
 
 class _Signs(HostTable):

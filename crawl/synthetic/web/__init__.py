@@ -15,11 +15,12 @@ from crawl.synthetic.web.audit import (
     duplicates,
     gaps,
 )
-from crawl.synthetic.web.kinds import PageKind, RobotsKind
+from crawl.synthetic.web.kinds import PageKind, RobotsKind, SitemapStyle
 from crawl.synthetic.web.log import LogEntry
 from crawl.synthetic.web.reach import ReachableUrls, reachable
 from crawl.synthetic.web.server import WebServer, running
 from crawl.synthetic.web.settings import Settings
+from crawl.synthetic.web.sitemap_facts import SitemapFacts
 from crawl.synthetic.web.web import EPOCH, ExpectedAnswer, Web
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "RequestGap",
     "RobotsKind",
     "Settings",
+    "SitemapFacts",
+    "SitemapStyle",
     "Web",
     "WebServer",
     "before_robots",

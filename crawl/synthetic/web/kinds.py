@@ -97,6 +97,32 @@ class RobotsKind(StrEnum):
     """Everything is closed."""
 
 
+class SitemapStyle(StrEnum):
+    """How a site lists its pages; what begins at /sitemap.xml."""
+
+    PLAIN = "plain"
+    """One file, or for a large site an index and its parts; URLs alone."""
+    FACTS = "facts"
+    """With lastmod in many spellings, changefreq and priority, some of which are nonsense."""
+    CROSS = "cross"
+    """It also lists pages of the next site, whose robots.txt may name it, and of the one after,
+    which knows nothing of it."""
+    MISSING = "missing"
+    """404."""
+    GZIP = "gzip"
+    """An index of packed parts."""
+    NESTED = "nested"
+    """An index of indexes that also list each other."""
+    TEXT = "text"
+    """A URL a line."""
+    RSS = "rss"
+    ATOM = "atom"
+    EXTENSIONS = "extensions"
+    """Images, videos and news; every other page is named as a translation alone."""
+    MOVED = "moved"
+    """301 to a file in a folder, which lists the whole site."""
+
+
 @dataclass(frozen=True, slots=True)
 class Charset:
     """How a page's text becomes bytes, and where it says so."""

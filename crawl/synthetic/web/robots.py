@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from crawl.synthetic.web.kinds import RobotsKind
+from crawl.synthetic.web.kinds import RobotsKind, SitemapStyle
 from crawl.synthetic.web.page import origin
 from crawl.synthetic.web.plan import WebPlan
 
@@ -93,12 +93,25 @@ def has_sitemap_line(plan: WebPlan, site: int) -> bool:
     return robots_kind(plan, site) in (RobotsKind.OPEN, RobotsKind.DELAY, RobotsKind.PATTERNS)
 
 
+def named_sitemaps(plan: WebPlan, site: int) -> list[str]:
+    """The sitemaps that the site's robots.txt names, where it names any: its own, and that of the
+    site before, where pages of this one are listed there."""
+    before = (site - 1) % plan.settings.sites
+    names = [site, before] if sitemap_style(plan, before) is SitemapStyle.CROSS else [site]
+    return [f"{origin(plan, each)}/sitemap.xml" for each in dict.fromkeys(names)]
+
+
+def sitemap_style(plan: WebPlan, site: int) -> SitemapStyle:
+    """How a site lists its pages."""
+    return plan.settings.sitemaps[site % len(plan.settings.sitemaps)]
+
+
 def _away_host(plan: WebPlan, site: int) -> int:
     return (site + 1) % plan.settings.sites
 
 
 def _text(plan: WebPlan, site: int, kind: RobotsKind) -> str:
-    sitemap = f"Sitemap: {origin(plan, site)}/sitemap.xml\n"
+    sitemap = "".join(f"Sitemap: {url}\n" for url in named_sitemaps(plan, site))
     match kind:
         case RobotsKind.OPEN:
             return f"User-agent: *\nDisallow:\n\n{sitemap}"

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from crawl.errors import UsageError
-from crawl.synthetic.web.kinds import ODD, PageKind, RobotsKind
+from crawl.synthetic.web.kinds import ODD, PageKind, RobotsKind, SitemapStyle
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class Settings:
     """Share of pages under /private/, which many a robots.txt closes."""
     robots: tuple[RobotsKind, ...] = tuple(RobotsKind)
     """The sites' robots.txt: site n has number n modulo their number."""
+    sitemaps: tuple[SitemapStyle, ...] = tuple(SitemapStyle)
+    """The sites' sitemaps, in the same way."""
     crawl_delay: float = 1.0
     """Of robots.txt where it has one; seconds."""
     compressed: float = 0.25
@@ -61,8 +63,9 @@ class Settings:
             raise UsageError(f"{self.sites} sites need at least as many pages, not {self.pages}")
         if not 1 <= self.addresses <= 99:
             raise UsageError(f"{self.addresses} loopback addresses: can be 1 to 99")
-        if self.fanout < 1 or self.size < 1 or not self.robots or (self.odd and not self.kinds):
-            raise UsageError("fanout, size, robots and kinds of a web must not be empty")
+        is_empty = not self.robots or not self.sitemaps or (self.odd and not self.kinds)
+        if self.fanout < 1 or self.size < 1 or is_empty:
+            raise UsageError("fanout, size, robots, sitemaps and kinds of a web must not be empty")
 
     @classmethod
     def plain(cls, sites: int, pages: int, **others: Any) -> Settings:
@@ -74,6 +77,7 @@ class Settings:
             "compressed": 0.0,
             "charsets": False,
             "robots": (RobotsKind.OPEN,),
+            "sitemaps": (SitemapStyle.PLAIN,),
         }
         return cls(sites, pages, **{**calm, **others})
 
@@ -86,4 +90,5 @@ class Settings:
         """What `as_json` gave."""
         kinds = tuple(PageKind(name) for name in content["kinds"])
         robots = tuple(RobotsKind(name) for name in content["robots"])
-        return cls(**{**content, "kinds": kinds, "robots": robots})
+        sitemaps = tuple(SitemapStyle(name) for name in content["sitemaps"])
+        return cls(**{**content, "kinds": kinds, "robots": robots, "sitemaps": sitemaps})

@@ -25,6 +25,7 @@ from crawl.synthetic.web.kinds import (
 from crawl.synthetic.web.page import Page, origin, write_page
 from crawl.synthetic.web.plan import PageDraws, PagePosition, WebPlan
 from crawl.synthetic.web.settings import Settings
+from crawl.synthetic.web.sitemap_facts import SitemapFacts
 
 EPOCH = 1_767_225_600
 """The web's time 0, in seconds since 1970: 2026-01-01 00:00:00 UTC."""
@@ -113,8 +114,19 @@ class Web:
         return robots.crawl_delay(self.plan, self._site(host))
 
     def sitemap_urls(self, host: str) -> list[str]:
-        """Every URL that the host's sitemaps name."""
+        """Every page of the host that its sitemaps name."""
         return sitemap.listed(self.plan, self._site(host))
+
+    def sitemap_entries(self, agent: str, time: float = 0.0) -> dict[str, SitemapFacts]:
+        """What a crawler of that product token takes from all sitemaps of the web, by URL: what
+        each of them may list, with what it says. It knows all hosts."""
+        found: dict[str, SitemapFacts] = {}
+        for site in range(self.settings.sites):
+            paths = sitemap.asked_paths(self.plan, site)
+            if all(robots.allows(self.plan, site, path, agent, time) for path in paths):
+                for url, facts in sitemap.permitted(self.plan, site, time):
+                    found[url] = max(found.get(url, facts), facts, key=lambda each: each.modified)
+        return found
 
     def allowed(self, url: str, agent: str, time: float = 0.0) -> bool:
         """Whether robots.txt lets a crawler of that product token get the URL at that time.
@@ -130,10 +142,12 @@ class Web:
         latency = self._latency(site)
         if robots.is_robots(path):
             return self._robots(url, site, path, time, latency)
-        xml = sitemap.sitemap(self.plan, site, path)
-        if xml is not None:
-            parts = (xml.encode(),)
-            return ExpectedAnswer(url, 200, None, "", "application/xml", parts, latency=latency)
+        file = sitemap.sitemap(self.plan, site, path)
+        if file is not None and file.location:
+            return replace(_missing(url, 301, latency), location=file.location)
+        if file is not None:
+            parts = (file.body,)
+            return ExpectedAnswer(url, 200, None, "", file.content_type, parts, latency=latency)
         position = self.plan.position(site, path)
         if position is None:
             return _missing(url, 404, latency)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crawl.config import Config
-from crawl.interfaces.protocol import Failure, FetchProtocol, Request, Response
+from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
 from crawl.testing.plugin_contract import PluginContract
 from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
 
@@ -43,6 +43,13 @@ class HttpCase(PluginContract[FetchProtocol]):
     def response(self, plugin: Any, url: str, **request: Any) -> Response:
         answer = plugin.fetch(Request(url, **request))
         assert isinstance(answer, Response), answer
+        return answer
+
+    def asked_for(self, plugin: Any, url: str) -> Response | Failure:
+        """The answer as a crawl gets it, which asks once more where the plugin refuses a head."""
+        answer: Response | Failure = plugin.fetch(Request(url))
+        if isinstance(answer, Failure) and answer.kind is FailureKind.REFUSED_HEAD:
+            answer = plugin.fetch(Request(url))
         return answer
 
     def failure(self, plugin: Any, url: str, **request: Any) -> Failure:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gzip
-import socket
-import struct
-import time
 import zlib
 from collections.abc import Callable
 
 import pytest
 
-from crawl.interfaces.protocol import FailureKind, Truncation
-from crawl.testing.http.case import ENOUGH, HttpCase
+from crawl.interfaces.protocol import Failure, FailureKind, Truncation
+from crawl.testing.http.case import HttpCase
+from crawl.testing.servers.scripted_answers import (
+    drip,
+    then_close,
+    then_repeat,
+    then_reset,
+    then_wait,
+)
 from crawl.testing.servers.scripted_server import ScriptedServer, honest
 
 
@@ -73,14 +77,14 @@ class HttpResponseContract(HttpCase):
         assert not self.response(plugin, server.url(), max_bytes=1000).truncated
 
     def test_an_endless_body_is_left_at_the_limit(self, server: ScriptedServer) -> None:
-        server.answers["/"] = _then_repeat(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536)
+        server.answers["/"] = then_repeat(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536)
         got = self.response(self.plugin(), server.url())
         assert (len(got.body), got.truncated) == (1024 * 1024, Truncation.LENGTH)
 
     def test_chunks(self, server: ScriptedServer) -> None:
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         server.answers["/"] = head + b"3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-After: 1\r\n\r\n"
-        server.answers["/cut"] = _then_close(head + b"3\r\nabc\r\n")
+        server.answers["/cut"] = then_close(head + b"3\r\nabc\r\n")
         plugin = self.plugin()
         got = self.response(plugin, server.url())
         assert (got.body, got.truncated) == (b"abcde", Truncation.WHOLE)
@@ -93,14 +97,14 @@ class HttpResponseContract(HttpCase):
         packed = gzip.compress(bytes(range(256)) * 100)
         whole = honest(packed, "Content-Encoding: gzip")
         server.answers |= {
-            "/closed": _then_close(page[:-40]),
-            "/reset": _then_reset(page[:-40]),
-            "/nothing": _then_close(page[:-100]),
-            "/chunk": _then_close(chunked + b"9\r\nabc"),
-            "/between-chunks": _then_close(chunked + b"3\r\nabc\r\n"),
-            "/chunks-reset": _then_reset(chunked + b"3\r\nabc\r\n"),
-            "/no-length-reset": _then_reset(b"HTTP/1.1 200 OK\r\n\r\nabc"),
-            "/gzip-closed": _then_close(whole[:-30]),
+            "/closed": then_close(page[:-40]),
+            "/reset": then_reset(page[:-40]),
+            "/nothing": then_close(page[:-100]),
+            "/chunk": then_close(chunked + b"9\r\nabc"),
+            "/between-chunks": then_close(chunked + b"3\r\nabc\r\n"),
+            "/chunks-reset": then_reset(chunked + b"3\r\nabc\r\n"),
+            "/no-length-reset": then_reset(b"HTTP/1.1 200 OK\r\n\r\nabc"),
+            "/gzip-closed": then_close(whole[:-30]),
         }
         server.page("/gzip-cut", packed[:-30], "Content-Encoding: gzip")
         server.page("/created", b"x" * 100, code=201)
@@ -116,9 +120,9 @@ class HttpResponseContract(HttpCase):
     def test_a_close_in_good_order_ends_a_page_without_a_length(
         self, server: ScriptedServer
     ) -> None:
-        server.answers["/"] = _then_close(b"HTTP/1.0 200 OK\r\n\r\nabc")
+        server.answers["/"] = then_close(b"HTTP/1.0 200 OK\r\n\r\nabc")
         packed = gzip.compress(b"abc")
-        server.answers["/gzip"] = _then_close(
+        server.answers["/gzip"] = then_close(
             b"HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + packed
         )
         plugin = self.plugin()
@@ -127,7 +131,7 @@ class HttpResponseContract(HttpCase):
             assert (got.body, got.truncated) == (b"abc", Truncation.WHOLE)
 
     def test_a_limit_of_ours_truncates_what_breaks_off_later(self, server: ScriptedServer) -> None:
-        server.answers["/"] = _then_close(honest(b"x" * 1000)[:-40])
+        server.answers["/"] = then_close(honest(b"x" * 1000)[:-40])
         got = self.response(self.plugin(), server.url(), max_bytes=10)
         assert (got.body, got.truncated) == (b"x" * 10, Truncation.LENGTH)
 
@@ -136,7 +140,7 @@ class HttpResponseContract(HttpCase):
         self, server: ScriptedServer, code: int
     ) -> None:
         page = honest(b"x" * 100, "Location: /there", code=code)
-        server.answers["/"] = _then_close(page[:-40])
+        server.answers["/"] = then_close(page[:-40])
         got = self.response(self.plugin(), server.url())
         assert (got.code, got.truncated) == (code, Truncation.DISCONNECT)
         assert got.header("Location") == "/there"
@@ -175,14 +179,15 @@ class HttpResponseContract(HttpCase):
         ],
     )
     def test_no_answer(self, server: ScriptedServer, answer: bytes, kind: FailureKind) -> None:
-        server.answers["/"] = _then_close(answer)
-        got = self.failure(self.plugin(), server.url())
+        server.answers["/"] = then_close(answer)
+        got = self.asked_for(self.plugin(), server.url())
+        assert isinstance(got, Failure), got
         assert got.kind is kind and got.sent > 0 and got.message.isprintable()
 
     def test_large_headers(self, server: ScriptedServer) -> None:
         server.page("/fits", b"Fine", "X-Long: " + "x" * 8000)
         server.page("/long", b"Fine", *["X-Long: " + "x" * 8000] * 10)
-        server.answers["/endless"] = _then_repeat(b"HTTP/1.1 200 OK\r\n", b"X-Long: xxxxxxxx\r\n")
+        server.answers["/endless"] = then_repeat(b"HTTP/1.1 200 OK\r\n", b"X-Long: xxxxxxxx\r\n")
         plugin = self.plugin()
         assert self.response(plugin, server.url("/fits")).code == 200
         for path in ("/long", "/endless"):
@@ -190,68 +195,27 @@ class HttpResponseContract(HttpCase):
             assert got.kind is FailureKind.HEADERS_TOO_LARGE, path
 
     def test_no_first_byte(self, server: ScriptedServer) -> None:
-        server.answers["/"] = _then_wait(b"")
+        server.answers["/"] = then_wait(b"")
         got = self.failure(self.plugin(http_first_byte_timeout=300), server.url())
         assert got.kind is FailureKind.FIRST_BYTE_TIMEOUT and got.sent > 0
         assert got.elapsed_ms >= 300
 
     def test_dripping_is_too_slow(self, server: ScriptedServer) -> None:
-        server.answers["/head"] = _drip(b"HTTP/1.1 200 OK\r\n", b"X: 1\r\n")
-        server.answers["/body"] = _drip(b"HTTP/1.1 200 OK\r\n\r\n", b"xxx")
+        server.answers["/head"] = drip(b"HTTP/1.1 200 OK\r\n", b"X: 1\r\n")
+        server.answers["/body"] = drip(b"HTTP/1.1 200 OK\r\n\r\n", b"xxx")
         plugin = self.plugin(http_low_speed_time="900ms", http_low_speed_limit=100)
         for path in ("/head", "/body"):
             assert self.failure(plugin, server.url(path)).kind is FailureKind.LOW_SPEED, path
 
     def test_the_whole_time(self, server: ScriptedServer) -> None:
-        server.answers["/head"] = _drip(b"HTTP/1.1 200 OK\r\n", b"X: 1\r\n")
-        server.answers["/body"] = _drip(b"HTTP/1.1 200 OK\r\n\r\n", b"xxx")
+        server.answers["/head"] = drip(b"HTTP/1.1 200 OK\r\n", b"X: 1\r\n")
+        server.answers["/body"] = drip(b"HTTP/1.1 200 OK\r\n\r\n", b"xxx")
         plugin = self.plugin(http_time_limit="800ms", http_low_speed_limit=0)
         assert self.failure(plugin, server.url("/head")).kind is FailureKind.TOTAL_TIMEOUT
         got = self.response(plugin, server.url("/body"))
         assert got.truncated is Truncation.TIME and got.body.startswith(b"xxx")
 
     def test_one_wait_for_everything(self, server: ScriptedServer) -> None:
-        server.answers["/"] = _then_wait(b"")
+        server.answers["/"] = then_wait(b"")
         got = self.failure(self.plugin(http_timeout=1000), server.url())
         assert got.kind is FailureKind.FIRST_BYTE_TIMEOUT
-
-
-def _then_close(data: bytes) -> Callable[[socket.socket], None]:
-    return lambda connection: connection.sendall(data)
-
-
-def _then_reset(data: bytes) -> Callable[[socket.socket], None]:
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(data)
-        time.sleep(0.1)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-    return serve
-
-
-def _then_wait(data: bytes) -> Callable[[socket.socket], None]:
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(data)
-        connection.settimeout(ENOUGH)
-        connection.recv(1)
-
-    return serve
-
-
-def _then_repeat(data: bytes, again: bytes) -> Callable[[socket.socket], None]:
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(data)
-        while True:
-            connection.sendall(again)
-
-    return serve
-
-
-def _drip(data: bytes, drop: bytes) -> Callable[[socket.socket], None]:
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(data)
-        for _ in range(100):
-            connection.sendall(drop)
-            time.sleep(0.2)
-
-    return serve

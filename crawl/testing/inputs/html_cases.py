@@ -64,6 +64,35 @@ TEXTS = {
 }
 """Some of it is not what a browser shows, which would need style sheets; but all agree."""
 
+ADJACENT_LINKS = {
+    "<a href=/x>one</a><a href=/y>two</a>": "one two",
+    "<b><a href=/x>one</a></b><i><a href='#y'>two</a></i>": "one two",
+    "<a href=/x>one</a><!-- no --><script>no</script><a href=/y>two</a>": "one two",
+    "<a href=/x>one</a><a href=/y hidden>no</a><a href=/z>two</a>": "one two",
+    "<a href=/x>one</a><a href=/y><img src=z></a><a href=/z>two</a>": "one two",
+    "<a href=/x>one</a> <a href=/y>two</a>\n<a href=/z>three</a>": "one two three",
+    "<a href=/x>dog</a>s (<a href=/y>cat</a>)<a href=/z>s</a>": "dogs (cat)s",
+    "w<a href=/x><b>or</b>d</a>s, <b>w</b>or<a href=/x></a><a href=/y>d</a>": "words, word",
+    "wor<span hidden><a href=/x>no</a></span>d<a href=/y>s</a>": "words",
+    "<a name=x>see (<a href=/y>one</a>)": "see (one)",
+}
+"""Between links that touch is a blank, but none in a word that is linked in part."""
+
+CHARSET_QUERIES = {
+    ("shift_jis", "/日本?q=日本#日"): "/%E6%97%A5%E6%9C%AC?q=%93%FA%96{#%E6%97%A5",
+    ("euc-jp", "?q=日本"): "/dir/page.html?q=%C6%FC%CB%DC",
+    ("iso-2022-jp", "?q=日本"): "/dir/page.html?q=%1B$BF|K\\%1B(B",
+    ("big5", "?q=中文"): "/dir/page.html?q=%A4%A4%A4%E5",
+    ("gb18030", "?q=中文"): "/dir/page.html?q=%D6%D0%CE%C4",
+    ("euc-kr", "?q=한국"): "/dir/page.html?q=%C7%D1%B1%B9",
+    ("windows-1251", "?q=Привет&amp;x=1"): "/dir/page.html?q=%CF%F0%E8%E2%E5%F2&x=1",
+    ("windows-1252", "?q=ü&#8364;&#26085;"): "/dir/page.html?q=%FC%80%26%2326085%3B",
+    ("utf-8", "?q=日本"): "/dir/page.html?q=%E6%97%A5%E6%9C%AC",
+    ("utf-16le", "?q=日本"): "/dir/page.html?q=%E6%97%A5%E6%9C%AC",
+}
+"""By charset and reference, where links lead: their queries are in the page's charset, and
+characters that it lacks are numbers."""
+
 LINKS = {
     "": [],
     "<a href=/x>x</a><A HREF='y'>y</A>": ["a /x", "a /dir/y"],

@@ -5,17 +5,24 @@ import random
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.fetcher.drivers.threaded import BandwidthTarget, ThreadedDriver
+from crawl.fetcher.drivers import threaded
+from crawl.fetcher.drivers.threaded import (
+    BandwidthTarget,
+    ThreadedDriver,
+    ThroughputCheck,
+    ThroughputFloor,
+)
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.record import FetchRecord
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.interfaces.protocol import Failure, Request, Response
+from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from tests.fetcher.small_web import DUE, CallbackOutput
 
 CLOCK = SystemClock()
@@ -141,6 +148,63 @@ def test_a_bandwidth_target_sends_threads_to_work_or_to_rest(
 ) -> None:
     target = BandwidthTarget(kbit_per_s=500.0, every_s=30.0, max_threads=25)
     assert target.threads_for(measured, busy, allowed) == expected
+
+
+class TestThroughputFloor:
+    FLOOR = ThroughputFloor(pages_per_s=2.0, patience_s=5.0, after_s=60.0)
+
+    def ended_at(self, pages_of: Callable[[float], int], look_s: float) -> float | None:
+        check = ThroughputCheck(self.FLOOR, begun=100.0)
+        looks = (n * look_s for n in range(1, round(200 / look_s)))
+        slow = (at for at in looks if check.is_too_slow(100.0 + at, pages_of(at)))
+        return next(slow, None)
+
+    @pytest.mark.parametrize("look_s", [0.1, 0.5, 0.7, 1.0])
+    def test_retries_are_seconds(self, look_s: float) -> None:
+        ended = self.ended_at(lambda at: 0, look_s)
+        assert ended is not None
+        assert 65.0 < ended <= 68.0
+
+    def test_a_page_now_and_then_is_measured_over_seconds(self) -> None:
+        assert self.ended_at(lambda at: int(at) * 2, 0.5) is None
+        assert self.ended_at(lambda at: int(at), 0.5) is not None
+
+    def test_what_recovers_in_time_goes_on(self) -> None:
+        assert self.ended_at(lambda at: int(at) // 4 * 20, 0.5) is None
+        assert self.ended_at(lambda at: int(at) // 10 * 20, 0.5) is not None
+
+
+class SteppingClock(SystemClock):
+    """Half a second passes at each look of the supervisor."""
+
+    def __init__(self) -> None:
+        self._moments = itertools.count(step=0.5)
+
+    def monotonic(self) -> float:
+        is_main = threading.current_thread() is threading.main_thread()
+        return next(self._moments) if is_main else super().monotonic()
+
+
+def test_fetcher_throughput_threshold_retries_are_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threaded, "_TICK_S", 0.001)
+    _, engine = driver_of(["http://a.org/1"], LiveServer(), [], threads=1, delay_s=0.0)
+    looks: list[int] = []
+    end = threading.Event()
+
+    def monitor(engine: FetchEngine, busy: int) -> str:
+        looks.append(busy)
+        if engine.stopped:
+            end.set()
+        return ""
+
+    def fetch(request: Request) -> Response | Failure:
+        end.wait()
+        return Failure(request.url, FailureKind.OTHER, "")
+
+    floor = ThroughputFloor(pages_per_s=1.0, patience_s=5.0, after_s=0.0)
+    ThreadedDriver(engine, fetch, 1, SteppingClock(), floor=floor, monitor=monitor).run()
+    assert engine.stopped == "throughput_below_floor"
+    assert len(looks) >= 10
 
 
 def test_threads_that_hang_are_left_behind() -> None:

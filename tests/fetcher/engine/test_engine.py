@@ -14,6 +14,7 @@ from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.output_port import MemoryOutput, NullOutput
 from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.fetcher.values.settings import FetchSettings
+from crawl.interfaces.protocol import Failure, FailureKind
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from tests.fetcher.engine_web import gaps, host, urls_of
@@ -122,6 +123,20 @@ def test_a_robots_txt_is_asked_for_once_more_too() -> None:
     assert len(done.records) == 2 and done.engine.counters["asked_again"] == 1
     first, second, *_ = done.begun("http://a.org/robots.txt")
     assert second - first >= 3.0
+
+
+def test_a_page_whose_head_is_refused_is_asked_for_once_more_after_the_pause() -> None:
+    refused = Failure("", FailureKind.REFUSED_HEAD, "Header without colon")
+    pages = host("a.org", 3)
+    pages["http://a.org/robots.txt"] = lambda attempt: refused if attempt == 1 else "User-agent: *"
+    pages["http://a.org/p1"] = lambda attempt: refused if attempt == 1 else "fine"
+    pages["http://a.org/p2"] = refused
+    done = fetch(SmallWeb(pages), urls_of(pages), delay_s=3.0)
+    assert done.statuses["http://a.org/p1"] is Status.FETCH_SUCCESS
+    assert done.statuses["http://a.org/p2"] is Status.FETCH_RETRY
+    assert done.engine.counters["asked_again"] == 3
+    assert done.engine.counters["answers.refused_head"] == 1
+    assert min(gaps(done.run.sent)) >= 3.0 - 1e-9
 
 
 def test_nothing_is_asked_for_again_after_the_end() -> None:

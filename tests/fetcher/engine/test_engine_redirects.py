@@ -31,6 +31,16 @@ def test_redirects_are_left_for_a_later_round() -> None:
     assert "https://b.org/robots.txt" not in {each.url for each in done.run.sent}
 
 
+def test_a_location_of_odd_bytes_leads_where_a_browser_goes() -> None:
+    pages: dict[str, Page] = {
+        "http://a.org/utf8": (301, {"Location": "/caf\u00c3\u00a9"}),  # a character for a byte
+        "http://a.org/latin1": (301, {"Location": "/caf\u00e9"}),
+    }
+    done = fetch(SmallWeb(pages), list(pages))
+    found = {record.url for record in done.records if record.datum.status is Status.LINKED}
+    assert found == {"http://a.org/caf%C3%A9", "http://a.org/caf%E9"}
+
+
 def test_redirects_followed_at_once_wait_in_the_targets_queue_under_its_rules() -> None:
     pages: dict[str, Page] = {
         **{f"http://a.org/r{n}": (301, {"Location": f"http://b.org/p{n}"}) for n in range(4)},

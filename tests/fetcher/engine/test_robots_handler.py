@@ -6,6 +6,7 @@ import pytest
 
 from crawl.interfaces.protocol import Failure, FailureKind
 from crawl.model.status import Status
+from crawl.robots.rules import RobotRules
 from tests.fetcher.engine_web import gaps, host, urls_of
 from tests.fetcher.small_web import REFUSED, Answered, Page, SmallWeb, fetch
 
@@ -55,6 +56,14 @@ def test_a_robots_redirect_goes_through_the_targets_queue() -> None:
     assert min(gaps(done.run.sent)) >= 5.0 - 1e-9
     assert done.statuses["http://a.org/p0"] is Status.FETCH_GONE
     assert done.statuses["http://b.org/p1"] is Status.FETCH_SUCCESS
+
+
+def test_a_robots_redirect_to_nowhere_is_not_followed() -> None:
+    pages = host("a.org", 1, (302, {})) | host("b.org", 1, (301, {"Location": " "}))
+    done = fetch(SmallWeb(pages), urls_of(pages))
+    for name in ("a.org", "b.org"):
+        assert len(done.begun(f"http://{name}/robots.txt")) == 1
+        assert done.statuses[f"http://{name}/p0"] is Status.FETCH_SUCCESS
 
 
 def test_pages_of_a_host_that_is_nowhere_share_its_fate_without_more_requests() -> None:
@@ -118,3 +127,21 @@ def test_answers_to_robots_requests_are_archived_where_wanted() -> None:
     ]
     assert done.output.archived[1].body == b"User-agent: *\nDisallow: /x"
     assert done.engine.counters["records"] == len(done.records) == 1
+
+
+def test_a_caller_may_leave_a_page_out_when_its_rules_are_known() -> None:
+    """Also where they forbid it: the caller may want to know them, and no page."""
+    pages = host("a.org", 3, "User-agent: *\nDisallow: /p0\nSitemap: http://a.org/s.xml\n")
+    known: list[tuple[str, tuple[str, ...]]] = []
+
+    def why_left_out(url: str, rules: RobotRules) -> str:
+        known.append((url, rules.sitemaps))
+        return "" if url.endswith("p2") else "for_a_reason"
+
+    web = SmallWeb(pages)
+    done = fetch(
+        web, [f"http://a.org/p{n}" for n in range(3)], hooks={"why_left_out": why_left_out}
+    )
+    assert known == [(f"http://a.org/p{n}", ("http://a.org/s.xml",)) for n in range(3)]
+    assert done.engine.counters["handed_back.for_a_reason"] == 2
+    assert web.asked == {"http://a.org/robots.txt": 1, "http://a.org/p2": 1}

@@ -79,6 +79,7 @@ def test_only_a_server_that_does_not_work_is_blamed() -> None:
     assert blamed == ({*range(500, 600)} - {503}) | {407}
     innocent = {kind for kind in FailureKind if of_kind(kind).blame is Blame.NONE}
     assert innocent == {
+        FailureKind.REFUSED_HEAD,
         FailureKind.MALFORMED_RESPONSE,
         FailureKind.HEADERS_TOO_LARGE,
         FailureKind.BAD_ENCODING,

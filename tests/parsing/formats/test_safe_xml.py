@@ -197,3 +197,20 @@ def test_any_jumble_is_parsed_or_refused(pieces: list[str]) -> None:
         return
     assert handler.starts
     assert handler.text.encode("utf-8") is not None
+
+
+def test_after_a_mistake_characters_with_a_name_are_still_read() -> None:
+    handler = parse_xml("<a><b></c><d x='1&amp;2'>1&amp;2&lt;3&gt;&quot;&apos;&copy;</d></b></a>")
+    assert handler.text == "1&2<3>\"'©"
+    assert ("d", {"x": "1&2"}) in handler.starts
+
+
+@pytest.mark.parametrize("stray", ["</b>", "</b></c>", "</a-b >", "</x:a>", "</b x='1'>"])
+def test_an_end_tag_of_nothing_does_not_end_the_document(stray: str) -> None:
+    text = f"<a>{stray}<d>text</d>{stray}<!-- </a> --><![CDATA[</a>]]></a>"
+    assert parse_xml(text).text == "text</a>"
+
+
+def test_many_end_tags_of_nothing_take_no_time() -> None:
+    for text in ("</a>" * 200_000, "<!--" * 200_000, "</a" * 200_000, "<![CDATA[</" * 100_000):
+        assert parse_xml(f"<a></b>{text}").starts == [("a", {})]

@@ -58,3 +58,12 @@ def test_whatever_it_is_it_can_be_stored(markup: str) -> None:
     seen = scan_markup(f"<h1>{markup}</h1><meta name=x content='{markup}'>{markup}")
     for text in (seen.text, *(value for pair in (*seen.metas, *seen.headings) for value in pair)):
         assert text.encode("utf-8").decode() == text
+
+
+def test_links_that_touch_have_a_blank_between_them() -> None:
+    seen = scan_markup(
+        "<h1><a href=x>one</a><a href=y>two</a></h1><p><a href=x>th</a>ree"
+        "<p><a name=x>(<a href=y>four</a>)</p>"
+    )
+    assert seen.headings == (("h1", "one two"),)
+    assert seen.text == "one two\nthree\n(four)"

@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawl.model.parse import Outlink
 from crawl.parsing.text.links import MAX_URL, link_of, links_in_text
 from crawl.urls.parse import canonical
 from tests.urls.texts import texts
 
 
 def found(text: str) -> list[str]:
-    return [link.url for link in links_in_text(text)]
+    return [link.url for link in links_in_text(text).links]
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,16 @@ def test_what_never_ends_is_no_link() -> None:
 
 def test_links_are_bounded() -> None:
     text = " ".join(f"http://a.com/{number}" for number in range(100))
-    assert [link.url for link in links_in_text(text, most=3)] == [
+    found = links_in_text(f"{text} {text}", most=3)
+    assert [link.url for link in found.links] == [
         *("http://a.com/0", "http://a.com/1", "http://a.com/2")
     ]
+    assert found.over_limit == 97
+
+
+def test_what_is_too_far_behind_to_be_looked_at_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawl.parsing.text.links.MAX_LOOKED_AT", 10)
+    assert links_in_text("http://a.com/ " * 25) == ((Outlink("http://a.com/"),), 15)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +62,12 @@ def test_links_are_bounded() -> None:
     ["http://" * 200_000, "http://a" * 200_000, "h" * 2_000_000, ("http://a/" + ".)" * 1900) * 200],
 )
 def test_floods_of_beginnings(text: str) -> None:
-    assert len(links_in_text(text)) <= 1
+    assert len(links_in_text(text).links) <= 1
 
 
 @given(texts, texts)
 def test_each_link_is_a_url_in_its_standard_form(before: str, after: str) -> None:
-    for link in links_in_text(f"{before} http://example.com/{after}"):
+    for link in links_in_text(f"{before} http://example.com/{after}").links:
         assert canonical(link.url) == link.url
 
 

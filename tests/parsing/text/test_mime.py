@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,10 +37,54 @@ URL = "http://example.org/page"
         ("image/png", b"\x89PNG\r\n\x1a\n", URL, "image/png"),
         ("application/x-gzip", b"\x1f\x8b\x08", URL, "application/gzip"),
         ("", b"PK\x03\x04", URL, "application/zip"),
+        ("application/x-gzip", b"<!doctype html><p>", URL, "text/html"),
+        ("application/x-gzip", b"<urlset>", "http://e.org/sitemap.xml.gz", "application/xml"),
+        ("application/gzip", b"words", "http://e.org/a.txt.gz", "text/plain"),
+        ("application/gzip", b'{"a": 1}', "http://e.org/a.json.gz", "application/json"),
+        ("application/x-xml", b"<doc/>", URL, "application/xml"),
+        ("application/bogus", b"<urlset/>", URL, "application/xml"),
+        ("binary/octet-stream", b"<!DOCTYPE html>", URL, "text/html"),
+        ("", b"\xef\xbb\xbf<!DOCTYPE html>", URL, "text/html"),
+        ("", "\ufeff<!DOCTYPE html>".encode("utf-16-le"), URL, "text/html"),
+        ("", "<?xml version='1.0'?><urlset/>".encode("utf-16-be"), URL, "text/xml"),
+        ("text/xml", b"<?xml version='1.0'?><urlset/>", URL, "text/xml"),
+        ("text/xml", b"<!DOCTYPE html><title>t</title>", URL, "application/xhtml+xml"),
+        ("application/rss+xml", b"<?xml version='1.0'?>\n<html>", URL, "application/xhtml+xml"),
+        ("text/plain", b"<rss>", URL, "application/rss+xml"),
+        ("text/html", b"<feed-back>", URL, "text/html"),
+        ("text/html", b"<!-- by us --><feed xmlns='http://www.w3.org/2005/Atom'>", URL,
+         "application/atom+xml"),
+        ("text/html", b"http://a.org/1\nhttp://a.org/2\n", URL, "text/plain"),
+        ("text/html", b"http://a.org/1<br>http://a.org/2", URL, "text/html"),
+        ("image/svg+xml", b"<svg>", URL, "image/svg+xml"),
     ],
-)
+)  # fmt: skip
 def test_types(declared: str, body: bytes, url: str, expected: str) -> None:
     assert mime_type(Content(url, body, declared)) == expected
+
+
+PLAIN_TYPES = (
+    *("text/xml", "application/xml", "text/html", "binary/octet-stream", "text/plain", ""),
+    *("application/rss+xml", "application/atom+xml", "application/x-xml", "image/svg+xml"),
+    *("application/xhtml+xml", "text/html; charset=utf-8", "application/octet-stream"),
+)
+GZIP_TYPES = (
+    *("application/gzip", "application/x-gzip", "application/x-gunzip", "application/gzipped"),
+    *("application/gzip-compressed", "gzip/document"),
+)
+
+
+@pytest.mark.parametrize("declared", [*PLAIN_TYPES, *GZIP_TYPES])
+def test_what_is_packed_is_gzip_whatever_it_is_called(declared: str) -> None:
+    assert mime_type(Content(URL, gzip.compress(b"<urlset/>"), declared)) == "application/gzip"
+
+
+@pytest.mark.parametrize("declared", [*PLAIN_TYPES, *GZIP_TYPES])
+@pytest.mark.parametrize("root", ["urlset", "sitemapindex", "ns:urlset xmlns:ns='x'"])
+@pytest.mark.parametrize("before", ["", "<?xml version='1.0'?>\n", " \n<!-- c -->", "\ufeff"])
+def test_a_sitemap_is_xml_whatever_it_is_called(declared: str, root: str, before: str) -> None:
+    body = f"{before}<{root}>".encode()
+    assert mime_type(Content(URL, body, declared)) in ("application/xml", "text/xml")
 
 
 def test_without_magic_only_the_declaration_and_the_name_count() -> None:

@@ -86,8 +86,32 @@ def test_what_nobody_reads_is_a_document_all_the_same() -> None:
 def test_archives_inside_a_packed_file_are_not_opened() -> None:
     inner = archive({"a.txt": "secret"})
     assert only(PARSER, page(gzip.compress(inner), GZIP, "http://a.com/a.zip.gz")).text == ""
-    twice = gzip.compress(gzip.compress(b"secret"))
-    assert only(PARSER, page(twice, GZIP)).text == ""
+    thrice = gzip.compress(gzip.compress(gzip.compress(b"secret")))
+    assert only(PARSER, page(thrice, GZIP)).text == ""
+
+
+def test_what_is_packed_and_packed_again_by_its_server_is_read() -> None:
+    twice = gzip.compress(gzip.compress(SITEMAP.encode()))
+    parse = only(PARSER, page(twice, GZIP, "http://a.com/sitemap.xml.gz"))
+    assert targets(parse) == ["http://a.com/1", "http://a.com/2"]
+
+
+def test_a_bomb_inside_a_packed_file_is_refused_by_what_came_over_the_network() -> None:
+    zeros = gzip.compress(gzip.compress(b"0" * (30 << 20)))
+    assert "times its size" in refusal(PARSER, page(zeros, GZIP, "http://a.com/x.txt.gz"))
+
+
+def test_a_small_last_member_makes_no_bomb_of_a_file() -> None:
+    noise = random.Random(1).randbytes(100_000).hex().encode()
+    packed = gzip.compress(noise) + gzip.compress(b"the end")
+    assert only(PARSER, page(packed, GZIP, "http://a.com/x.txt.gz")).text.endswith("the end")
+
+
+def test_what_is_declared_of_a_packed_file_is_said_of_the_file() -> None:
+    packed = gzip.compress("<p>grün".encode("latin-1"))
+    with_html = ZipParser(Config.of({"plugin.parser": ["html", "text"]}))
+    given = page(packed, "text/html; charset=iso-8859-1")
+    assert only(with_html, given).text == "grün"
 
 
 def test_bombs_are_refused_before_they_fill_the_memory() -> None:

@@ -145,6 +145,23 @@ def test_the_move_has_a_bound_that_is_not_nothing() -> None:
     assert after.fetch_time == NOW + 7 * HOUR * 1000
 
 
+@pytest.mark.parametrize("days", [1, 6, 7, 20, 22, 23.3, 24, 400])
+@pytest.mark.parametrize("rate", [0.3, 0.9, 1.0])
+def test_the_adaptive_schedule_never_goes_below_min_interval(days: float, rate: float) -> None:
+    day = 24 * HOUR
+    settings = {"min_interval": day, "max_interval": 7 * day, "sync_delta_rate": rate}
+    schedule = adaptive({KEY + key: value for key, value in settings.items()})
+    page = unchanged_for(round(days * day), interval=2 * day)
+    after = fetched(schedule, PageChange.NOTMODIFIED, page)
+    assert after.fetch_time >= NOW + day * 1000
+
+
+def test_nor_below_the_bound_of_a_host() -> None:
+    schedule = adaptive({KEY + "sync_delta_rate": 1.0}, hosts="news.example.org 7200 86400")
+    after = fetched(schedule, PageChange.NOTMODIFIED, unchanged_for(1000 * HOUR, HOUR))
+    assert after.fetch_time == NOW + 7200 * 1000
+
+
 def test_a_fixed_interval_is_left_alone() -> None:
     fixed = replace(PAGE, modified_time=0, metadata={FIXED_INTERVAL_KEY: "30.0"})
     assert fetched(adaptive(), PageChange.MODIFIED, fixed) == replace(
@@ -204,4 +221,22 @@ def test_whatever_the_record_the_next_fetch_is_within_bounds(
         URL, datum, previous_modified=0, fetched=now, modified=datum.modified_time, change=change
     )
     assert 60 <= after.fetch_interval <= 31_536_000
-    assert now <= after.fetch_time <= now + 31_536_000_000
+    assert now + 60_000 <= after.fetch_time <= now + 31_536_000_000
+
+
+@given(
+    st.lists(st.integers(1, 10_000_000), min_size=2, max_size=2),
+    st.floats(0, 1),
+    st.integers(0, 10**9),
+    st.integers(1, 10**8),
+    st.sampled_from(PageChange),
+)
+@settings(max_examples=scaled(150))
+def test_whatever_the_bounds_the_next_fetch_is_within_them(
+    bounds: list[int], rate: float, unchanged: int, interval: int, change: PageChange
+) -> None:
+    shortest, longest = sorted(bounds)
+    values = {"min_interval": shortest, "max_interval": longest, "sync_delta_rate": rate}
+    schedule = adaptive({KEY + key: value for key, value in values.items()})
+    after = fetched(schedule, change, unchanged_for(unchanged, interval))
+    assert shortest * 1000 <= after.fetch_time - NOW <= longest * 1000

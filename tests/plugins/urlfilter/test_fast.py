@@ -80,6 +80,13 @@ def test_rules(url: str, line: int | None) -> None:
     )
 
 
+def test_comments_and_blanks_as_in_nutchs_sample() -> None:
+    rules = "Domain  example.org\t# all hosts\n\tDenyPath\t(?i)%7c   # just the path\n"
+    plugin = FastURLFilter(config(rules))
+    assert plugin.rejection("http://www.example.org/a%7Cb") == "fast-urlfilter.txt:2: (?i)%7c"
+    assert plugin.rejection("http://www.example.org/a?%7C") is None
+
+
 def test_the_column_decides_by_host() -> None:
     plugin = FastURLFilter(config())
     urls = URLS * 20

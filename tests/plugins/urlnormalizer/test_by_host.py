@@ -95,11 +95,26 @@ def test_hosts(url: str, expected: str) -> None:
         ("http://www.example.com:8080/x", "http://www.example.com:8080/x"),
         ("ftp://www.example.com/x", "ftp://www.example.com/x"),
         ("http://elsewhere.com/", "http://elsewhere.com/"),
+        ("https://notexample.org/", "https://notexample.org/"),
     ],
 )
 def test_protocols(url: str, expected: str) -> None:
     plugin = ProtocolURLNormalizer(config("protocols", PROTOCOLS))
     assert plugin.normalize(url, Scope.DEFAULT) == expected
+
+
+@pytest.mark.parametrize("rules", ["*.example.com https", "*.example.com\thttps\n*.com http"])
+def test_a_wildcard_in_protocols_txt_matches_the_domain_too(rules: str) -> None:
+    plugin = ProtocolURLNormalizer(config("protocols", rules))
+    for host in ("example.com", "www.example.com", "a.b.example.com"):
+        assert plugin.normalize(f"http://{host}/", Scope.DEFAULT) == f"https://{host}/"
+    assert left_alone_by_column(plugin, ["http://example.com/", "http://a.org/"]) == [False, True]
+
+
+def test_a_line_of_its_own_comes_before_a_wildcard() -> None:
+    for rules in ("*.example.com https\nexample.com http", "example.com http\n*.example.com https"):
+        plugin = ProtocolURLNormalizer(config("protocols", rules))
+        assert plugin.normalize("http://example.com/", Scope.DEFAULT) == "http://example.com/"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +131,33 @@ def test_protocols(url: str, expected: str) -> None:
 def test_slashes(url: str, expected: str) -> None:
     plugin = SlashURLNormalizer(config("slashes", SLASHES))
     assert plugin.normalize(url, Scope.DEFAULT) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "has_extension"),
+    [
+        ("/page.html", True),
+        ("/page.xhtml", True),
+        ("/page.", True),
+        ("/release-1.2-notes", False),
+        ("/john.smith", True),
+        ("/john.smithy", False),
+        ("/v1.2/about", False),
+        ("/v1.2/abc", True),
+        ("/a/.b/", True),
+        ("/folder", False),
+        ("/a.b", False),
+        ("/x.js", False),
+        ("/xx.js", True),
+        ("/", True),
+    ],
+)
+def test_the_slash_normalizers_idea_of_an_extension_is_nutchs(
+    path: str, has_extension: bool
+) -> None:
+    plugin = SlashURLNormalizer(config("slashes", SLASHES))
+    url = f"http://www.example.com{path}"
+    assert plugin.normalize(url, Scope.DEFAULT) == (url if has_extension else f"{url}/")
 
 
 def test_the_column_asks_only_for_hosts_with_a_rule() -> None:

@@ -63,6 +63,36 @@ def test_the_shipped_rules(url: str, expected: str) -> None:
     assert SHIPPED.normalize(url, Scope.DEFAULT) == expected
 
 
+INDEX_PAGES = rules(
+    (
+        r"/((?i)index|default)\.((?i)js[pf]{1}?[afx]?|cgi|cfm|asp[x]?|[psx]?htm[l]?|php[3456]?)"
+        r"(\?|&amp;|#|$)",
+        "/$3",
+    )
+)
+"""A rule of Nutch's own sample file."""
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://a.com/index.html", "http://a.com/"),
+        ("http://a.com/INDEX.HTML", "http://a.com/"),
+        ("http://a.com/x/Default.AspX?q=1", "http://a.com/x/?q=1"),
+        ("http://a.com/index.PHP4#top", "http://a.com/#top"),
+        ("http://a.com/index.jspa", "http://a.com/"),
+        ("http://a.com/index.jsps", "http://a.com/index.jsps"),
+        ("http://a.com/reindex.html", "http://a.com/reindex.html"),
+    ],
+)
+def test_flags_inside_a_pattern_of_nutchs_sample_files_are_understood(
+    url: str, expected: str
+) -> None:
+    normalizer = plugin(INDEX_PAGES)
+    assert normalizer.normalize(url, Scope.DEFAULT) == expected
+    assert left_alone_by_column(normalizer, [url]) == [url == expected]
+
+
 def test_a_scope_may_have_a_file_of_its_own() -> None:
     config = Config.of(
         {"urlnormalizer.regex.file.inject": "seeds.xml"},

@@ -92,4 +92,4 @@ def test_the_crawl_delay() -> None:
 def test_sitemap_lines_lead_to_a_sitemap() -> None:
     rules = read_rules(robots_body(RobotsKind.PATTERNS)[1], ["nutria"])
     (line,) = rules.sitemaps
-    assert WEB.expected(line).content_type == "application/xml"
+    assert WEB.expected(line).content_type == "application/atom+xml"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gzip
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -8,7 +10,7 @@ from collections import Counter
 import pytest
 
 from crawl.errors import UsageError
-from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web
+from crawl.synthetic.web import PageKind, RobotsKind, Settings, SitemapStyle, Web
 
 WEB = Web(Settings(sites=28, pages=2800, port=8080))
 BY_KIND: dict[PageKind, list[str]] = {kind: [] for kind in PageKind}
@@ -165,7 +167,7 @@ def test_hosts_share_a_few_addresses() -> None:
 
 
 def test_sitemaps_name_the_pages_and_large_ones_have_an_index() -> None:
-    web = Web(Settings(sites=1, pages=2500))
+    web = Web(Settings(sites=1, pages=2500, sitemaps=(SitemapStyle.PLAIN,)))
     listed = web.sitemap_urls("site0.test")
     assert "http://site0.test/" in listed
     index = web.expected("http://site0.test/sitemap.xml").body.decode()
@@ -173,8 +175,27 @@ def test_sitemaps_name_the_pages_and_large_ones_have_an_index() -> None:
     parts = [web.expected(f"http://site0.test/sitemap-{n}.xml") for n in (1, 2, 3, 4)]
     assert [part.code for part in parts] == [200, 200, 200, 404]
     assert sum(part.body.count(b"<loc>") for part in parts) == len(listed)
-    small = WEB.expected(WEB.seeds()[3] + "sitemap.xml")
-    assert small.body.decode().count("<url>") == len(WEB.sitemap_urls("site3.test"))
+    small = WEB.expected(WEB.seeds()[0] + "sitemap.xml")
+    assert small.body.decode().count("<url>") == len(WEB.sitemap_urls("site0.test"))
+
+
+@pytest.mark.parametrize("style", SitemapStyle)
+def test_every_style_of_sitemap_names_all_pages_that_are_listed(style: SitemapStyle) -> None:
+    """As a reader finds them that is not ours to test with it."""
+    web = Web(Settings(sites=1, pages=90, sitemaps=(style,)))
+    waiting, seen, found = ["http://site0.test/sitemap.xml"], set[str](), set[str]()
+    while waiting:
+        url = waiting.pop()
+        seen.add(url)
+        answer = web.expected(url)
+        waiting += [answer.target] if answer.target else []
+        text = (gzip.decompress(answer.body) if url.endswith(".gz") else answer.body).decode()
+        links = set(re.findall(r"http://site0\.test/[^<>\"\s]*", text))
+        below = {link for link in links if re.search(r"\.xml(\.gz)?$", link)}
+        waiting += below - seen
+        found |= {link for link in links - below if not link.endswith((".png", ".mp4"))}
+    assert found == set(web.sitemap_urls("site0.test"))
+    assert bool(found) == (style is not SitemapStyle.MISSING)
 
 
 def test_what_is_not_of_the_web_is_a_fault() -> None:

@@ -46,6 +46,20 @@ CONNECTION_LOST: Final = frozenset(
 )
 """Errors after which a body is not whole, once the head has come."""
 
+_REFUSED_HEADS: Final = (
+    "header without colon",
+    "invalid content-length",
+    "unsolicited transfer-encoding",
+    "unsupported http/1 subversion",
+)
+
+
+def is_refused_head(message: str) -> bool:
+    """Whether libcurl has refused a head that browsers take."""
+    lowered = message.lower()
+    return any(text in lowered for text in _REFUSED_HEADS)
+
+
 _BY_TEXT: Final = (
     ("http/0.9", FailureKind.MALFORMED_RESPONSE),
     ("hexadecimal", FailureKind.MALFORMED_RESPONSE),

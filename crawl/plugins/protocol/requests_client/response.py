@@ -14,6 +14,8 @@ from crawl.plugins.protocol.shared.response_head import ResponseHead, read_head
 
 _MOST_PROVISIONAL = 16
 _ENDS = (b"\r\n", b"\n")
+_CONTENT_LENGTH = "content-length"
+_MOST_DIGITS = 18
 
 
 class FinalResponse(http.client.HTTPResponse):
@@ -25,7 +27,8 @@ class FinalResponse(http.client.HTTPResponse):
             CURRENT.watch.raw_head, CURRENT.watch.head = raw, head
         message = http.client.HTTPMessage()
         for name, said in head.headers:
-            message.set_raw(name, said)
+            if name.lower() != _CONTENT_LENGTH or _is_length(said):
+                message.set_raw(name, said)
         self.headers = self.msg = message
         self.code = self.status = head.code
         self.reason = ""
@@ -34,15 +37,15 @@ class FinalResponse(http.client.HTTPResponse):
 
     def _set_framing(self) -> None:
         """Sets where the body ends, by RFC 9112, section 6.3."""
-        self.chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
+        codings = ",".join(self.headers.get_all("transfer-encoding", [])).lower().split(",")
+        self.chunked = "chunked" in map(str.strip, codings)
         self.chunk_left = None
         self.length = None
         if self.status in (204, 304) or self.status < 200:
             self.length = 0
         elif not self.chunked:
-            declared = self.headers.get("content-length", "").strip()
-            is_number = declared.isascii() and declared.isdecimal()
-            self.length = int(declared) if is_number else None
+            declared = self.headers.get(_CONTENT_LENGTH, "").partition(",")[0]
+            self.length = int(declared) if declared else None
         is_open = not self._check_close()  # type: ignore[attr-defined]
         self.will_close = not (is_open and (self.chunked or self.length is not None))
 
@@ -50,9 +53,10 @@ class FinalResponse(http.client.HTTPResponse):
         for _ in range(_MOST_PROVISIONAL):
             raw = self._raw_head()
             head = read_head(raw)
-            if not head.version.startswith("HTTP/") or head.code < 100:
+            version = head.version.upper()
+            if not version.startswith("HTTP/") or head.code < 100:
                 raise http.client.BadStatusLine(raw[:80].decode("latin-1"))
-            if not head.version.startswith(("HTTP/1.", "HTTP/0.9")):
+            if version != "HTTP/1" and not version.startswith(("HTTP/1.", "HTTP/0.9")):
                 raise http.client.UnknownProtocol(head.version)
             if head.code >= 200 or head.code == http.client.SWITCHING_PROTOCOLS:
                 return raw, head
@@ -76,6 +80,14 @@ class FinalResponse(http.client.HTTPResponse):
             if not line:
                 raise ConnectionResetError("the header broke off")
             lines.append(line)
-            if len(lines) == 1 and not line.startswith(b"HTTP/"):
+            if len(lines) == 1 and line[:5].upper() != b"HTTP/":
                 raise http.client.BadStatusLine(line[:80].decode("latin-1"))
         return b"".join(lines)
+
+
+def _is_length(value: str) -> bool:
+    """Whether a Content-Length is a number, or the same one again and again as proxies join
+    it; what is none is ignored, as browsers do. Different numbers are left to urllib3, which
+    refuses them."""
+    parts = [part.strip() for part in value.split(",")]
+    return all(part.isascii() and part.isdecimal() and len(part) <= _MOST_DIGITS for part in parts)

@@ -15,14 +15,16 @@ whichever of them       a limit of ours came first (`length`,    truncated, and
 
 A page (any 2xx) that broke off is no page but a failure, `disconnected`: its host backs off
 as after any other, and the page is fetched again. Of other responses only the head
-matters: they count as they are, marked as `disconnect` where the body broke off.
+matters: they count as they are, marked as `disconnect` where the body broke off or could
+not be read (chunks or an encoding that are none), and as `time` where it came too slowly.
+A redirect is followed, whatever its body.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crawl.interfaces.protocol import Truncation
+from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.plugins.protocol.shared.content_encoding import BadEncoding, Decoder, decoders
 
 _PIECE = 64 * 1024
@@ -34,6 +36,20 @@ _MOST_PIECES = 1000
 def is_incomplete_page(code: int, truncated: Truncation) -> bool:
     """Whether a response is a failure because it is a page whose body broke off."""
     return truncated is Truncation.DISCONNECT and 200 <= code < 300
+
+
+_TRUNCATION_BY_FAULT = {
+    FailureKind.BAD_ENCODING: Truncation.DISCONNECT,
+    FailureKind.DISCONNECTED: Truncation.DISCONNECT,
+    FailureKind.MALFORMED_RESPONSE: Truncation.DISCONNECT,
+    FailureKind.LOW_SPEED: Truncation.TIME,
+}
+
+
+def truncation_by_fault(code: int, fault: FailureKind) -> Truncation | None:
+    """How a response is marked whose body failed after its head had come; None where that is
+    a failure of the whole: it is a page, or the fault is not one of the body."""
+    return _TRUNCATION_BY_FAULT.get(fault) if code >= 300 else None
 
 
 class Body:

@@ -1,0 +1,121 @@
+"""The last step of `crawl sitemap`: listed URLs are merged into a bucket of the CrawlDb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.bucket_files import BucketTarget, write_bucket
+from crawl.buckets.merge import KeyGroups, merge_sorted, sorted_unique
+from crawl.buckets.renormalize import StoredRecords, stored_rows
+from crawl.buckets.samples import Samples
+from crawl.buckets.sitemap.values import LISTED
+from crawl.config import Config
+from crawl.config.properties import (
+    REPORT_SAMPLES,
+    SITEMAP_INTERVAL_MIN,
+    SITEMAP_REFETCH_MODIFIED,
+    SITEMAP_URL_OVERWRITE_EXISTING,
+)
+from crawl.counters import Counters
+from crawl.model.arrow import strings
+from crawl.model.records import to_records, to_table
+from crawl.rules.sitemap import is_within, update_known
+from crawl.storage.manifest import BucketFile
+from crawl.storage.split import SplitFile, read_split
+from crawl.urls.parse import host_of
+
+
+@dataclass(frozen=True)
+class SitemapMergeJob:
+    """What every task of the step needs to know."""
+
+    config: Config
+    stored: StoredRecords
+    target: BucketTarget
+    now_ms: int
+    scopes: Mapping[str, frozenset[str]]
+    """Of the sitemaps that list URLs for which their tasks could not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapMergeTask:
+    """One bucket: its present file, and the split files with rows for it."""
+
+    bucket: int
+    base: BucketFile | None
+    listed: list[SplitFile]
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapMergeTaskResult:
+    """The bucket's new file; None where no row is left."""
+
+    bucket: int
+    file: BucketFile | None
+    counters: Counters
+    samples: dict[str, list[str]]
+
+
+def merge_listed(job: SitemapMergeJob, task: SitemapMergeTask) -> SitemapMergeTaskResult:
+    """Writes the bucket anew, with the URLs that sitemaps may list."""
+    counters, samples = Counters(), Samples(job.config[REPORT_SAMPLES])
+    listed = read_split(job.stored.scratch, task.listed, task.bucket, LISTED)
+    listed = _permitted(job, listed, counters, samples).drop_columns(["sitemap"])
+    key = job.target.table.key
+    listed, repeated = sorted_unique(listed, key, rank="rank")
+    counters["urls_repeated"] += repeated
+    listed = listed.drop_columns(["rank"])
+
+    def combine(groups: KeyGroups) -> pa.Table:
+        counters["urls_known"] += len(groups)
+        return _updated(job, groups, counters)
+
+    rows = stored_rows(job.stored, task.base, task.bucket, [], counters)
+    file = write_bucket(job.target, task.bucket, merge_sorted(rows, listed, combine, key))
+    counters["urls_new"] = listed.num_rows - counters["urls_known"]
+    return SitemapMergeTaskResult(task.bucket, file, counters, samples.by_reason)
+
+
+def _permitted(
+    job: SitemapMergeJob, listed: pa.Table, counters: Counters, samples: Samples
+) -> pa.Table:
+    """The rows without those that their sitemaps may not list."""
+    kept = pc.is_null(listed["sitemap"]).to_numpy().copy()
+    columns = strings(listed["url"]), strings(listed["host"]), listed["sitemap"].to_pylist()
+    rows = zip(*columns, strict=True)
+    for row, (url, host, sitemap) in enumerate(rows):
+        if sitemap is None:
+            continue
+        if is_within(job.scopes.get(sitemap, ()), url, host):
+            kept[row] = True
+            continue
+        reason = "outside_folder" if host_of(sitemap) == host else "other_host"
+        counters[f"urls_dropped.{reason}"] += 1
+        samples.add(f"urls_dropped.{reason}", f"{url} of {sitemap}")
+    return listed if np.all(kept) else listed.filter(pa.array(kept))
+
+
+def _updated(job: SitemapMergeJob, groups: KeyGroups, counters: Counters) -> pa.Table:
+    config = job.config
+    refetch_after = int(config[SITEMAP_INTERVAL_MIN]) if config[SITEMAP_REFETCH_MODIFIED] else None
+    old, listed = groups.first(), groups.last()
+    records = []
+    for (url, was), (_, entry), host in zip(
+        to_records(old), to_records(listed), strings(old["host"]), strict=True
+    ):
+        now = update_known(
+            was,
+            entry,
+            now_ms=job.now_ms,
+            overwrite=config[SITEMAP_URL_OVERWRITE_EXISTING],
+            refetch_after_s=refetch_after,
+        )
+        counters["urls_updated"] += now != was
+        counters["urls_due_earlier"] += now.fetch_time < was.fetch_time
+        records.append((url, host, now))
+    return to_table(records)

@@ -1,0 +1,120 @@
+"""What tasks of `crawl sitemap` are given, and what they return: plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import pyarrow as pa
+
+from crawl.clock import Clock, SystemClock
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.fetcher.frontier.queues import ServerState
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.registry import ResolvedPlugin
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.model.tables import CRAWLDB
+from crawl.rules.sitemap import folder_of
+from crawl.storage.folder import Folder
+from crawl.storage.split import SplitFile
+
+LISTED = CRAWLDB.schema.append(pa.field("rank", pa.int64(), False)).append(
+    pa.field("sitemap", pa.string(), True)
+)
+"""CrawlDb rows of listed URLs. Of several for one URL the one with the highest rank counts;
+`sitemap` is the sitemap of a URL that lies outside its scopes as far as the task knows them."""
+
+
+class SourceKind(Enum):
+    """What is wanted of a source."""
+
+    SITEMAP = "sitemap"
+    SITE = "site"
+    """The sitemaps that the robots.txt of a site names, or its /sitemap.xml."""
+    ROBOTS = "robots"
+    """The names of sitemaps in a robots.txt, and no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapSource:
+    """Something to ask for: a sitemap or a robots.txt."""
+
+    url: str
+    site: str
+    """The host on whose behalf it is read: what limits are counted by."""
+    kind: SourceKind = SourceKind.SITEMAP
+    depth: int = 0
+    """How many indexes, or moves to other servers, have led to it."""
+    scopes: frozenset[str] = frozenset()
+    """Those of whoever named it (crawl/rules/sitemap.py)."""
+
+    @property
+    def all_scopes(self) -> frozenset[str]:
+        """With its own folder."""
+        return self.scopes | {folder_of(self.url)}
+
+
+@dataclass(frozen=True, slots=True)
+class SiteUsage:
+    """What was read on behalf of a site."""
+
+    sitemaps: int = 0
+    urls: int = 0
+
+
+@dataclass(frozen=True)
+class SitemapJob:
+    """What all tasks of one wave share."""
+
+    config: Config
+    protocols: tuple[ResolvedPlugin, ...]
+    normalizers: NormalizerChain | None
+    filters: FilterChain | None
+    scoring: ScoringChain
+    now_ms: int
+    buckets: int
+    scratch: Folder
+    deadline_ms: int | None = None
+    servers: tuple[ServerState, ...] = ()
+    """The pauses and failures of servers that earlier waves asked."""
+    server_keys: frozenset[str] = frozenset()
+    """The servers of all tasks of the wave."""
+    clock: Clock = field(default_factory=SystemClock)
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapTask:
+    """What one task asks for: all sources of some servers."""
+
+    sources: tuple[SitemapSource, ...]
+    server_keys: frozenset[str]
+    is_alone: bool
+    """Whether no other task runs, so that it may ask any server."""
+    usage: dict[str, SiteUsage] = field(default_factory=dict)
+    """By site, what waves before this one have read."""
+
+
+@dataclass(slots=True)
+class SitemapTaskResult:
+    """What one task found."""
+
+    counters: Counters
+    samples: dict[str, list[str]]
+    files: list[SplitFile] = field(default_factory=list)
+    elsewhere: list[SitemapSource] = field(default_factory=list)
+    """Sitemaps on servers that are not this task's to ask."""
+    cross_part: list[SitemapSource] = field(default_factory=list)
+    """Sources whose robots.txt is on a server of another task."""
+    scopes: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By sitemap that was asked for."""
+    links: set[tuple[str, str]] = field(default_factory=set)
+    """(source, sitemap): an index and what it lists, or a redirect."""
+    named: list[tuple[str, str]] = field(default_factory=list)
+    """(host, sitemap) of the lines in robots.txt files."""
+    robots_read: set[str] = field(default_factory=set)
+    """Hosts whose robots.txt is known."""
+    unproved: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """By host, its origin and how many of its URLs are listed by sitemaps elsewhere."""
+    usage: dict[str, SiteUsage] = field(default_factory=dict)
+    servers: list[ServerState] = field(default_factory=list)
