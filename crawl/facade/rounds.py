@@ -108,8 +108,8 @@ class Rounds(Phases):
         due = next_step(segment_states(directory), round_)
         folders = [directory.crawldb.folder] if injects else []
         if due.step in (round_.fetch, round_.parse):
-            return folders + [directory.segments.segment(name).folder for name in due.segments]
-        return folders or [directory.crawldb.folder]
+            folders += [directory.segments.segment(name).folder for name in due.segments]
+        return [*(folders or [directory.crawldb.folder]), directory.asking_folder]
 
 
 def prepare_run(

@@ -128,7 +128,10 @@ def run(
     segment = choose(crawl_dir, options.segment)
     update_context(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
-    with locked(segment.folder, "fetch", config, clock, force=options.force) as lock:
+    with (
+        locked(segment.folder, "fetch", config, clock, force=options.force) as lock,
+        crawl_dir.asking("fetch", config, clock, force=options.force) as asking,
+    ):
         segment.folder.delete(STOP)  # of a fetch before
         if interrupted():
             segment.folder.write(STOP, b"")
@@ -172,7 +175,8 @@ def run(
         for table in (CONTENT, FETCH):
             segment.publish(table, manifests[table])
         segment.folder.delete(STOP)
-        return FetchResult(segment.name, report, complete, lock.took_over)
+        took_over = lock.took_over or asking.took_over
+        return FetchResult(segment.name, report, complete, took_over)
 
 
 def _fetch_parts(

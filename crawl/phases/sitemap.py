@@ -154,7 +154,10 @@ def run(
     report = Report("sitemap", clock.now_ms(), config.digest(), asdict(shown))
     normalizers, filters, scoring = _plugins(config, options)
     limit = config[FETCHER_TIMELIMIT]
-    with crawl_dir.writing_crawldb("sitemap", config, clock, force=options.force) as transaction:
+    with (
+        crawl_dir.writing_crawldb("sitemap", config, clock, force=options.force) as transaction,
+        crawl_dir.asking("sitemap", config, clock, force=options.force) as asking,
+    ):
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
         if options.hosts and base is not None:
@@ -189,7 +192,8 @@ def run(
         snapshot = transaction.publish(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
         )
-        return SitemapResult(snapshot, report, transaction.lock.took_over)
+        took_over = transaction.lock.took_over or asking.took_over
+        return SitemapResult(snapshot, report, took_over)
 
 
 def _known_sites(

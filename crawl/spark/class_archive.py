@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from crawl.clock import Clock
+from crawl.processes import process_lives
 from crawl.spark.java import Java
 from crawl.spark.user_folders import cache_folder
 
@@ -24,8 +25,18 @@ KEPT = 2
 _MAGIC = 0xF00BABA8.to_bytes(4, sys.byteorder)
 """How a JVM begins an archive; it writes these bytes last, so that they vouch for the rest."""
 
+LEAST_BYTES = 40_000_000
+"""A JVM that ended before Spark was up leaves an archive that is whole and of no use: one of
+Spark has more than 100 MB."""
+
 _DRAFT_LIFE_MS = 30 * 60 * 1000
 """A draft still without them after so long is taken for a dead JVM's."""
+
+_FINISHED_LIFE_MS = 7 * 24 * 60 * 60 * 1000
+"""So long a finished one is kept for the next run of the same Spark, which will use it."""
+
+_ORPHAN_LIFE_MS = 3 * 60 * 1000
+"""So long a draft is waited for whose run has ended: its JVM may be writing it."""
 
 _CLASS_PATH_VARIABLES = ("SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 """Each may put a folder on the class path, and a JVM cannot archive from folders."""
@@ -55,7 +66,7 @@ def archive_options(
         archive = _usable(folder, name) or _adopted(folder, name, clock)
         if archive is not None:
             return [f"-XX:SharedArchiveFile={archive}", *_QUIET]
-        if any(folder.glob(f"{name}.*.draft")):
+        if any(_is_awaited(draft, clock) for draft in folder.glob(f"{name}.*.draft")):
             return []
         draft = folder / f"{name}.{os.getpid()}.draft"
         # Tells other runs that one is being made; the JVM replaces it.
@@ -93,7 +104,8 @@ def _usable(folder: Path, name: str) -> Path | None:
     """The archive of that name. Its length is part of the file's name, because a JVM that is
     given a shortened archive does not refuse it but dies."""
     for archive in folder.glob(f"{name}.*.jsa"):
-        if archive.name == _final_name(name, archive) and _is_whole(archive):
+        is_named_so = archive.name == _final_name(name, archive)
+        if is_named_so and _is_whole(archive) and not _is_of_no_use(archive):
             os.utime(archive)
             return archive
         archive.unlink(missing_ok=True)
@@ -109,24 +121,47 @@ def _is_whole(archive: Path) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
+def _is_of_no_use(archive: Path) -> bool:
+    return archive.stat().st_size < LEAST_BYTES
+
+
+def _is_awaited(draft: Path, clock: Clock) -> bool:
+    """Whether a JVM may still finish it: that of a run that goes on, or has just ended."""
+    age_ms = _age_ms(draft, clock)
+    if age_ms < _ORPHAN_LIFE_MS:
+        return True
+    maker = draft.name.split(".")[1]
+    return age_ms < _DRAFT_LIFE_MS and process_lives(int(maker))
+
+
+def _age_ms(draft: Path, clock: Clock) -> int:
+    return clock.now_ms() - draft.stat().st_mtime_ns // 1_000_000
+
+
 def _adopted(folder: Path, name: str, clock: Clock) -> Path | None:
     """The finished draft of an earlier run under its final name; dead drafts are removed."""
     chosen: Path | None = None
     for draft in folder.glob(f"{name}.*.draft"):
         try:
-            if _is_whole(draft):
-                chosen = draft.replace(folder / _final_name(name, draft))
-            elif clock.now_ms() - draft.stat().st_mtime_ns // 1_000_000 > _DRAFT_LIFE_MS:
+            if not _is_whole(draft):
+                continue
+            if _is_of_no_use(draft):
                 draft.unlink()
+            else:
+                chosen = draft.replace(folder / _final_name(name, draft))
         except FileNotFoundError:
             # Another run adopted it in this moment.
             continue
-    if chosen is not None:
-        _prune(folder)
+    _prune(folder, clock)
     return chosen
 
 
-def _prune(folder: Path) -> None:
+def _prune(folder: Path, clock: Clock) -> None:
+    """Removes all but the archives used last, and drafts that nobody will finish or use."""
     archives = sorted(folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
     for archive in archives[KEPT:]:
         archive.unlink(missing_ok=True)
+    for draft in folder.glob("*.draft"):
+        life_ms = _FINISHED_LIFE_MS if _is_whole(draft) else _DRAFT_LIFE_MS
+        if _age_ms(draft, clock) > life_ms:
+            draft.unlink(missing_ok=True)

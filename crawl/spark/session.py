@@ -41,7 +41,7 @@ LOG_FILE_KEY = "spark.nutria.log.file"
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _CODE = "spark.submit.pyFiles"
 
-_QUICK_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+QUICK_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 """The optimising compiler and the parallel collectors pay off after minutes of JVM work;
 ours is done by Python workers, and the JVM hands it out."""
 
@@ -179,7 +179,7 @@ def _variables(java: Java, master: str, chosen: Mapping[str, str]) -> dict[str, 
     variables = {
         "JAVA_HOME": str(java.home),
         # The small JVM that only puts the command line together.
-        "SPARK_LAUNCHER_OPTS": " ".join(_QUICK_JVM),
+        "SPARK_LAUNCHER_OPTS": " ".join(QUICK_JVM),
     }
     if is_local(master):
         # Or Spark asks the machine for its name, which a bare container cannot resolve.
@@ -216,9 +216,9 @@ def _gateway(
     if not quick:
         return _jvm({**settings, **({_JVM_OPTIONS: _joined(options)} if options else {})}, log)
     jars = Path(_find_spark_home()) / "jars"
-    archive = archive_options(java, jars, _QUICK_JVM, SystemClock())
+    archive = archive_options(java, jars, QUICK_JVM, SystemClock())
     # Or a JVM that crashes leaves its story in the user's working folder.
-    quick_jvm = [*_QUICK_JVM, *options, f"-XX:ErrorFile={log.with_suffix('.crash.log')}"]
+    quick_jvm = [*QUICK_JVM, *options, f"-XX:ErrorFile={log.with_suffix('.crash.log')}"]
     try:
         return _jvm({**settings, _JVM_OPTIONS: _joined([*quick_jvm, *archive])}, log)
     except EnvironmentFault:

@@ -19,6 +19,7 @@ from crawl.storage.segments import Segments
 from crawl.storage.snapshot import Dataset, Transaction
 
 _PROBE = ".writable"
+_ASKING = "asking"
 _READS = 5
 """How often a reader begins with a state that is forgotten before it has read it."""
 
@@ -103,6 +104,18 @@ class CrawlDir:
             self.folder.delete(_PROBE)
         except StorageError as error:
             raise StorageError(f"{self.address} cannot be written to: {error}") from error
+
+    @property
+    def asking_folder(self) -> Folder:
+        """Holds nothing but the lock of whoever asks hosts."""
+        return self.folder.child(_ASKING)
+
+    def asking(
+        self, command: str, config: Config, clock: Clock, *, force: bool = False
+    ) -> AbstractContextManager[Lock]:
+        """The right to ask hosts, which one command of a crawl has at a time: a host that two of
+        them ask would be asked twice as often as it may be."""
+        return locked(self.asking_folder, command, config, clock, force=force)
 
     def writing(
         self,

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from crawl.errors import EnvironmentFault
+from crawl.processes import process_lives
 from crawl.telemetry.settings import METRICS_DISCOVERY, Settings
 
 _FORGOTTEN_AFTER_S = 3600.0
@@ -54,19 +55,9 @@ def _delete_stale(folder: Path, node: str) -> None:
         with suppress(OSError):  # others look through the folder too
             is_ours = path.stem.startswith(f"nutria-{file_name_of(node)}-")
             number = path.stem.rpartition("-")[2]
-            is_dead = is_ours and number.isdigit() and not _is_alive(int(number))
+            is_dead = is_ours and number.isdigit() and not process_lives(int(number))
             if is_dead or now - path.stat().st_mtime > _FORGOTTEN_AFTER_S:
                 path.unlink(missing_ok=True)
-
-
-def _is_alive(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def file_name_of(name: str) -> str:

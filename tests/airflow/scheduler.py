@@ -17,11 +17,11 @@ from typing import Any
 import pyspark
 
 from crawl.spark.java import find_java
+from crawl.spark.session import QUICK_JVM
+from tests.quick_jvm import quick_jvm
 
 ROOT = Path(__file__).parents[2]
 AIRFLOW_PYTHON = ROOT / ".venv-airflow" / "bin" / "python"
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""None lives long enough for more."""
 INSTALL_S = 1200.0
 RUN_S = 1800.0
 
@@ -42,8 +42,8 @@ class Airflow:
             "PATH": f"{Path(pyspark.__path__[0], 'bin')}:{os.environ['PATH']}",
             "JAVA_HOME": str(find_java().home),
             "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LAUNCHER_OPTS": QUICK_JVM,
-            "SPARK_SUBMIT_OPTS": QUICK_JVM,
+            "SPARK_LAUNCHER_OPTS": " ".join(QUICK_JVM),
+            "SPARK_SUBMIT_OPTS": quick_jvm(),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
                 {"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "client"}}
             ),

@@ -20,10 +20,10 @@ from typing import Any, TypeVar
 import pyspark
 
 from crawl.spark.java import find_java
+from crawl.spark.session import QUICK_JVM
+from tests.quick_jvm import quick_jvm
 
 SPARK = Path(pyspark.__file__).parent
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""None lives long enough for more."""
 PATIENCE_S = 300.0
 """Nothing takes so long, but on a machine that many share."""
 
@@ -51,8 +51,8 @@ def bare_environment(home: Path) -> dict[str, str]:
         "SPARK_HOME": str(SPARK),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM,
-        "SPARK_LAUNCHER_OPTS": QUICK_JVM,
+        "SPARK_DAEMON_JAVA_OPTS": quick_jvm(),
+        "SPARK_LAUNCHER_OPTS": " ".join(QUICK_JVM),
         # one that is killed is missed at once, not after a minute
         "SPARK_MASTER_OPTS": "-Dspark.worker.timeout=20",
     }

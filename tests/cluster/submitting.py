@@ -16,7 +16,6 @@ from crawl.model.datum import CrawlDatum
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Web
 from tests.cluster.standalone import (
-    QUICK_JVM,
     SPARK,
     Cluster,
     Submitted,
@@ -27,6 +26,7 @@ from tests.cluster.third_party import NOTE, Gate, third_party_zip
 from tests.phases.made import DAY, records_of
 from tests.phases.test_rounds import parses_of
 from tests.phases.webs import AGENT
+from tests.quick_jvm import quick_jvm
 
 ROOT = Path(__file__).parents[2]
 HELD_MS = 3_600_000
@@ -116,8 +116,8 @@ class Site:
             "spark.pyspark.driver.python": str(self.package.python),
             "spark.executor.memory": "512m",
             "spark.driver.memory": "512m",
-            "spark.driver.extraJavaOptions": QUICK_JVM,
-            "spark.executor.extraJavaOptions": QUICK_JVM,
+            "spark.driver.extraJavaOptions": quick_jvm(),
+            "spark.executor.extraJavaOptions": quick_jvm(),
             "spark.eventLog.enabled": "true",
             "spark.eventLog.rolling.enabled": "false",
             "spark.eventLog.compress": "false",

@@ -5,6 +5,7 @@ The code is in the archive of scripts/package and nowhere else on the cluster's 
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -197,17 +198,30 @@ def test_spark_s_pages_name_phase_and_step(rounds: Rounds) -> None:
     assert {"inject: read seeds", "inject: merge", "generate: scan"} <= names
     assert {"fetch: fetch", "parse: parse", "updatedb: merge"} <= names
     phases = {"inject", "generate", "fetch", "parse", "updatedb"}
-    assert phases <= {name.partition(":")[0] for name in names} <= {*phases, "rebucket", "readdb"}
+    assert (
+        phases
+        <= {name.partition(":")[0] for name in names}
+        <= {*phases, "rebucket", "readdb", "sitemap"}
+    )
 
 
 def test_the_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
-    site = rounds.site
-    finished(site.submit(cluster, "rebucket", "--buckets", "8", spark__cores__max=1))
-    output = finished(site.submit(cluster, "readdb", "--stats", spark__cores__max=1))
-    assert "TOTAL urls" in output and str(len(rounds.state[0])) in output
+    """readdb reads beside rebucket, which changes nothing that can be read."""
+    site, (known, _) = rounds.site, rounds.state
+    rebucket = site.submit(cluster, "rebucket", "--buckets", "8", spark__cores__max=1)
+    readdb = site.submit(cluster, "readdb", "--stats", spark__cores__max=1)
+    output = finished(readdb)
+    assert "TOTAL urls" in output and str(len(known)) in output
+    finished(rebucket)
     assert site.state() == rounds.state
+    output = finished(site.submit(cluster, "sitemap", "--json"))
+    # Spark writes what a job says to standard error to standard output, too
+    counters = json.loads(output[output.index("{\n") :])["report"]["counters"]
+    records, _ = site.state()
+    assert len(records) - len(known) == counters["urls_new"] > 0
     assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == {
-        *("inject", "run", "generate", "fetch", "parse", "updatedb", "rebucket", "readdb")
+        *("inject", "run", "generate", "fetch", "parse", "updatedb"),
+        *("rebucket", "readdb", "sitemap"),
     }, "every job is submitted here"
 
 

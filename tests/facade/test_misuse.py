@@ -135,6 +135,7 @@ def refused(folder: Folder, use: Callable[[], object]) -> None:
 def test_two_writers_of_a_crawldb(web: crawl.Crawl) -> None:
     crawldb = CrawlDir(web.address).crawldb.folder
     refused(crawldb, lambda: web.inject([URL]))
+    refused(crawldb, web.sitemap)
     refused(crawldb, web.generate)
     refused(crawldb, web.run)
     refused(crawldb, lambda: web.run(urls=[URL]))
@@ -151,3 +152,11 @@ def test_two_writers_of_a_segment(tmp_path: Path) -> None:
     fetched = fetched_segment(CrawlDir(str(tmp_path / "d")), [[content(URL, "text")]])
     web = crawl.open(tmp_path / "d", settings=SETTINGS)
     refused(fetched.folder, lambda: web.parse(fetched.name))
+
+
+def test_two_that_ask_hosts(tmp_path: Path) -> None:
+    directory, _ = listed(str(tmp_path / "c"), [URL])
+    web = crawl.open(directory.address, settings=SETTINGS)
+    refused(directory.asking_folder, web.fetch)
+    refused(directory.asking_folder, web.run)
+    refused(directory.asking_folder, lambda: web.sitemap([URL]))

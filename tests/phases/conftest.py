@@ -1,4 +1,5 @@
-"""A synthetic web and what a crawl of it on a local disk gives, for crawls on other stores."""
+"""What several files of tests share: a synthetic web and what a crawl of it on a local disk
+gives, for crawls on other stores; and a web of sitemaps in memory."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import pytest
 
 from crawl.synthetic.web import Web, WebServer, running
 from tests.phases.remote_crawls import SHAPE, State, crawled, state
+from tests.phases.sitemap_web import WEBS, SitemapWeb
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +30,15 @@ def on_disk(
     tmp_path_factory: pytest.TempPathFactory, shaped_web: WebServer, shaped_seeds: str
 ) -> State:
     return state(crawled(str(tmp_path_factory.mktemp("disk")), shaped_seeds, shaped_web.web))
+
+
+@pytest.fixture
+def web(request: pytest.FixtureRequest) -> Iterator[SitemapWeb]:
+    WEBS[request.node.name] = web = SitemapWeb({})
+    yield web
+    del WEBS[request.node.name]
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.node.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
@@ -11,6 +12,7 @@ from crawl.interfaces.protocol import Request, Response
 from crawl.phases import sitemap
 from crawl.phases.sitemap import SitemapOptions, SitemapResult
 from crawl.storage.crawl_dir import CrawlDir
+from tests.phases.made import datum, make_crawldb
 
 WEB = text("test.web", "", "Which web answers.")
 
@@ -65,6 +67,10 @@ def config_of(name: str, files: dict[str, str] | None = None, **settings: object
         },
         files,
     )
+
+
+def known(tmp_path: Path, *urls: str) -> CrawlDir:
+    return make_crawldb(str(tmp_path / "c"), {url: datum() for url in urls})
 
 
 def read(

@@ -165,6 +165,11 @@ def test_what_is_wrong_is_reported_before_anything_is_sent(
         pytest.raises(Locked, match="is locked: fetch by"),
     ):
         run(directory, name, config)
+    with (
+        directory.asking("sitemap", config, SystemClock()),
+        pytest.raises(Locked, match="asking is locked: sitemap by"),
+    ):
+        run(directory, name, config)
     with pytest.raises(UsageError, match="has no segment"):
         run(CrawlDir(str(tmp_path / "none")), None, config)
 

@@ -15,6 +15,7 @@ import pytest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
 from tests.phases.made import datum, make_crawldb, records_of, urls_of
+from tests.quick_jvm import quick_jvm
 
 pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.spark]
 
@@ -118,8 +119,7 @@ def test_the_jobs_run_under_spark_submit(tmp_path: Path) -> None:
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(root),
-        # half the work for a JVM that lives for seconds
-        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_SUBMIT_OPTS": quick_jvm(),
     }
 
     def job(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,21 +1,33 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.spark.class_archive import KEPT, archive_options, forget_archive
+from crawl.spark.class_archive import KEPT, LEAST_BYTES, archive_options, forget_archive
 from crawl.spark.java import Java
 
-WHOLE = 0xF00BABA8.to_bytes(4, sys.byteorder) + b"classes"
+MAGIC = 0xF00BABA8.to_bytes(4, sys.byteorder)
+MINUTE = 60_000
+
+
+def fill(archive: Path, beginning: bytes = MAGIC, length: int = LEAST_BYTES) -> None:
+    """A file of that length, most of it a hole."""
+    with archive.open("wb") as file:
+        file.write(beginning)
+        file.truncate(length)
 
 
 class LaterClock(SystemClock):
+    def __init__(self, minutes: int) -> None:
+        self._minutes = minutes
+
     def now_ms(self) -> int:
-        return super().now_ms() + 3_600_000
+        return super().now_ms() + self._minutes * MINUTE
 
 
 @pytest.fixture
@@ -45,17 +57,17 @@ def archive_of(options: list[str]) -> Path:
 
 
 def make_archive(cache: Path, *, version: int = 17) -> Path:
-    draft_of(options(cache, version=version)).write_bytes(WHOLE)
+    fill(draft_of(options(cache, version=version)))
     return archive_of(options(cache, version=version))
 
 
 def test_the_first_run_makes_it_and_the_next_uses_it(cache: Path) -> None:
     first = options(cache)
     assert first[0].startswith("-XX:ArchiveClassesAtExit=")
-    draft_of(first).write_bytes(WHOLE)
+    fill(draft_of(first))
     second = options(cache)
     assert second[0].startswith("-XX:SharedArchiveFile=")
-    assert archive_of(second).read_bytes() == WHOLE
+    assert archive_of(second).stat().st_size == LEAST_BYTES
     assert options(cache) == second
     assert list(cache.rglob("*.draft")) == []
 
@@ -65,17 +77,50 @@ def test_one_run_makes_it_at_a_time(cache: Path) -> None:
     assert options(cache) == []
 
 
-def test_a_draft_of_a_dead_jvm_is_replaced(cache: Path) -> None:
-    dead = draft_of(options(cache))
-    dead.write_bytes(b"\0" * 100)
-    again = options(cache, clock=LaterClock())
+def test_a_draft_is_waited_for_as_long_as_its_run_goes_on(cache: Path) -> None:
+    draft_of(options(cache)).write_bytes(b"\0" * 100)
+    assert options(cache, clock=LaterClock(minutes=20)) == []
+    again = options(cache, clock=LaterClock(minutes=60))
     assert again[0].startswith("-XX:ArchiveClassesAtExit=")
 
 
-@pytest.mark.parametrize("damage", [WHOLE[:-1], b"", b"\0" * len(WHOLE)])
-def test_a_damaged_archive_is_thrown_away(cache: Path, damage: bytes) -> None:
+def test_a_draft_of_a_run_that_was_killed_is_soon_replaced(cache: Path) -> None:
+    draft = draft_of(options(cache))
+    name, _, kind = draft.name.split(".")
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    orphan = draft.replace(draft.with_name(f"{name}.{dead.pid}.{kind}"))
+    assert options(cache) == [], "its JVM may be writing"
+    again = options(cache, clock=LaterClock(minutes=5))
+    assert again[0].startswith("-XX:ArchiveClassesAtExit=")
+    fill(orphan)
+    assert archive_of(options(cache)).exists(), "it came after all"
+
+
+def test_an_archive_of_a_jvm_that_ended_before_spark_was_up_is_not_kept(cache: Path) -> None:
+    for _ in range(2):
+        draft = draft_of(options(cache))
+        fill(draft, length=LEAST_BYTES - 1)
+    assert options(cache)[0].startswith("-XX:ArchiveClassesAtExit=")
+
+
+def test_drafts_that_nobody_wants_are_removed(cache: Path) -> None:
+    abandoned = draft_of(options(cache, version=17))
+    finished = draft_of(options(cache, version=18))
+    fill(finished)
+    options(cache, version=19, clock=LaterClock(minutes=60))
+    assert (abandoned.exists(), finished.exists()) == (False, True)
+    options(cache, version=19, clock=LaterClock(minutes=8 * 24 * 60))
+    assert not finished.exists()
+
+
+@pytest.mark.parametrize("damage", ["shortened", "emptied", "overwritten"])
+def test_a_damaged_archive_is_thrown_away(cache: Path, damage: str) -> None:
     archive = make_archive(cache)
-    archive.write_bytes(damage)
+    if damage == "overwritten":
+        fill(archive, b"\0" * 4)
+    else:
+        fill(archive, length=0 if damage == "emptied" else LEAST_BYTES - 1)
     assert options(cache)[0].startswith("-XX:ArchiveClassesAtExit=")
     assert not archive.exists()
 

@@ -16,6 +16,7 @@ from crawl.errors import EnvironmentFault, UsageError
 from crawl.spark import session
 from crawl.spark.java import find_java
 from crawl.spark.session import log_file_of, open_session
+from tests.quick_jvm import quick_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -177,8 +178,7 @@ def test_under_spark_submit_its_options_stand(tmp_path: Path) -> None:
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": root,
             "JAVA_HOME": str(find_java().home),
-            # half the work for a JVM that lives for seconds
-            "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "SPARK_SUBMIT_OPTS": quick_jvm(),
         },
         capture_output=True,
         text=True,

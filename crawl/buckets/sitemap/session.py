@@ -178,10 +178,11 @@ class SitemapSession(NullOutput):
         if found.cut or content.truncated:
             self.counters["sitemaps_cut"] += 1
             self._samples.add("sitemaps_cut", source.url)
-        self._count_dropped("no_url", found.bad)
-        self._count_dropped("over_limit", found.over_limit)
+        is_index = found.kind is SitemapKind.INDEX
+        self._count_dropped(is_index, "no_url", found.bad)
+        self._count_dropped(is_index, "over_limit", found.over_limit)
         self._usage[source.site] = replace(used, urls=used.urls + len(found.entries))
-        if found.kind is SitemapKind.INDEX:
+        if is_index:
             for entry in found.entries:
                 child = SitemapSource(
                     entry.url, source.site, depth=source.depth + 1, scopes=source.all_scopes
@@ -202,10 +203,13 @@ class SitemapSession(NullOutput):
         except Exception:  # what one stranger wrote must not cost the sitemaps of all others
             return NoSitemap("reader_error")
 
-    def _count_dropped(self, reason: str, urls: int) -> None:
-        if urls:
-            self.counters["urls_listed"] += urls
-            self.counters[f"urls_dropped.{reason}"] += urls
+    def _count_dropped(self, is_index: bool, reason: str, count: int) -> None:
+        """Counts entries that were left out: sitemaps of an index, URLs of anything else."""
+        if count and is_index:
+            self.counters[f"sitemaps_dropped.{reason}"] += count
+        elif count:
+            self.counters["urls_listed"] += count
+            self.counters[f"urls_dropped.{reason}"] += count
 
     def _offer(self, source: SitemapSource, parent: SitemapSource | None = None) -> None:
         """Has a sitemap asked for, by this task or another; or counts why not."""
