@@ -38,6 +38,8 @@ class Airflow:
             "NUTRIA_MAX_ROUNDS": str(max_rounds),
             "NUTRIA_RETRIES": "0",
             "CRAWL_LOG_DIR": str(home / "spark-logs"),
+            # most of what is installed is never imported
+            "PIP_COMPILE": "0",
             # for spark-submit, which finds none of them by itself
             "PATH": f"{Path(pyspark.__path__[0], 'bin')}:{os.environ['PATH']}",
             "JAVA_HOME": str(find_java().home),
