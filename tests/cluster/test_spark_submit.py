@@ -218,7 +218,10 @@ def test_the_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
     # Spark writes what a job says to standard error to standard output, too
     counters = json.loads(output[output.index("{\n") :])["report"]["counters"]
     records, _ = site.state()
-    assert len(records) - len(known) == counters["urls_new"] > 0
+    listed = {url for url, record in records.items() if "sitemap.lastmod" in record.metadata}
+    assert records.keys() == known.keys() and listed
+    assert 0 < counters["urls_updated"] <= counters["urls_known"]
+    assert not {url for url, record in known.items() if "sitemap.lastmod" in record.metadata}
     assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == {
         *("inject", "run", "generate", "fetch", "parse", "updatedb"),
         *("rebucket", "readdb", "sitemap"),
