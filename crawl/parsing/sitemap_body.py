@@ -3,20 +3,18 @@ packed or not, XML, feed or lines, the bytes tell."""
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 
 from crawl.html.encoding import decode
 from crawl.parsing.formats.feed_entries import read_feed
 from crawl.parsing.formats.feeds import is_feed
+from crawl.parsing.formats.gunzip import GZIP_START, GzipEnd, gunzip
 from crawl.parsing.formats.safe_xml import BadXml
 from crawl.parsing.formats.sitemaps import Sitemap, read_sitemap
 from crawl.parsing.text.charset import charset_of
 
-_GZIP = b"\x1f\x8b"
 _LAYERS = 2
 """A packed file that the server packs again, and says so once."""
-_PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,10 @@ def sitemap_of_body(
     to more than `max_bytes`, is read as far as it goes."""
     is_cut = False
     for _ in range(_LAYERS):
-        if body.startswith(_GZIP):
-            body, is_whole = _unpacked(body, max_bytes)
-            is_cut |= not is_whole
+        if body.startswith(GZIP_START):
+            unpacked = gunzip(body, max_bytes)
+            body = unpacked.data
+            is_cut |= unpacked.end is not GzipEnd.WHOLE
     if not body.strip():
         return NoSitemap("bad_gzip" if is_cut else "empty")
     text = decode(body, charset_of(body, content_type)).removeprefix("\ufeff")
@@ -46,26 +45,3 @@ def sitemap_of_body(
     if found is None:
         return NoSitemap("not_a_sitemap")
     return replace(found, cut=found.cut or is_cut)
-
-
-def _unpacked(body: bytes, max_bytes: int) -> tuple[bytes, bool]:
-    """The content of a gzip file, of several members perhaps, and whether it is all of it."""
-    pieces: list[bytes] = []
-    size = 0
-    while body.startswith(_GZIP):
-        unpacker = zlib.decompressobj(wbits=31)
-        rest = body
-        try:
-            while not unpacker.eof:
-                piece = unpacker.decompress(rest, min(_PIECE, max_bytes - size + 1))
-                rest = unpacker.unconsumed_tail
-                size += len(piece)
-                pieces.append(piece)
-                if size > max_bytes:
-                    return b"".join(pieces)[:max_bytes], False
-                if not piece and not rest and not unpacker.eof:
-                    return b"".join(pieces), False
-        except zlib.error:
-            return b"".join(pieces), False
-        body = unpacker.unused_data
-    return b"".join(pieces), True

@@ -21,6 +21,7 @@ from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse
+from crawl.parsing.formats.gunzip import GZIP_START, GzipEnd, gunzip
 from crawl.parsing.text.links import MAX_LINKS
 from crawl.parsing.text.mime import is_packed_or_vague, mime_type
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
@@ -41,7 +42,7 @@ MAX_RATIO: Property[int] = integer(
 
 _SMALL = 1 << 16
 """Bytes that any member may unpack to."""
-_GZIP_START = b"\x1f\x8b\x08"
+_DEFLATED = GZIP_START + b"\x08"
 _DIRECTORY_ENTRY = b"PK\x01\x02"
 _MOST_ENTRIES = 100_000
 _READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -76,7 +77,7 @@ class ZipParser(Parser):
 
     def parse(self, page: Page) -> Sequence[Parse]:
         try:
-            if page.body[:2] == b"\x1f\x8b":
+            if page.body.startswith(GZIP_START):
                 return self._unpacked(page)
             return (self._archive(page),)
         except _Bomb as bomb:
@@ -88,7 +89,7 @@ class ZipParser(Parser):
         """A packed file is the file: its links count from where it lies, and what its server
         declares is said of the file where it does not only say that it is packed."""
         body = self._gunzip(page.body, len(page.body))
-        if body.startswith(_GZIP_START):  # packed by its author, and once more by the server
+        if body.startswith(_DEFLATED):  # packed by its author, and once more by the server
             body = self._gunzip(body, len(page.body))
         declared = page.content.content_type
         if is_packed_or_vague(declared):
@@ -103,19 +104,15 @@ class ZipParser(Parser):
         return (replace(parses[0], url=page.url), *parses[1:])
 
     def _gunzip(self, packed: bytes, size: int) -> bytes:
-        """All members of the file, one after the other (RFC 1952); `size` is what came over
-        the network, by which a bomb is known."""
-        pieces: list[bytes] = []
-        total = 0
-        while packed[:2] == b"\x1f\x8b" and total <= self._max_size:
-            inner = zlib.decompressobj(31)
-            pieces.append(inner.decompress(packed, self._max_size - total + 1))
-            total += len(pieces[-1])
-            self._check(total, size)
-            if not total and not inner.eof:
-                raise EOFError("it ends before anything is in it")
-            packed = inner.unused_data
-        return b"".join(pieces)[: self._max_size]
+        """What a gzip file unpacks to; `size` is what came over the network, by which a bomb is
+        known."""
+        unpacked = gunzip(packed, self._max_size)
+        self._check(len(unpacked.data), size)
+        if unpacked.end is GzipEnd.DAMAGED:
+            raise zlib.error("it is damaged")
+        if not unpacked.data and unpacked.end is GzipEnd.BROKEN_OFF:
+            raise EOFError("it ends before anything is in it")
+        return unpacked.data
 
     def _archive(self, page: Page) -> Parse:
         if page.body.count(_DIRECTORY_ENTRY) > _MOST_ENTRIES:
