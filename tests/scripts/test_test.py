@@ -50,9 +50,11 @@ def run(program: Path, *arguments: str) -> tuple[int, str]:
 CHECK = "check |"
 COVERED = "check --coverage|"
 """Where all layers run, what the quick tests cover is counted too."""
+STARTED = "-m|tests.quick_jvm|"
+"""Before any test that needs a JVM, whatever the gates said."""
 SIDE_BY_SIDE = "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|"
-SPARK_AND_SLOW = f"-m|pytest|-q|-m|(spark or slow) and not cluster|{SIDE_BY_SIDE}"
-ALL = f"-m|pytest|-q|-m|spark or slow or cluster|{SIDE_BY_SIDE}"
+SPARK_AND_SLOW = f"{STARTED}-m|pytest|-q|-m|(spark or slow) and not cluster|{SIDE_BY_SIDE}"
+ALL = f"{STARTED}-m|pytest|-q|-m|spark or slow or cluster|{SIDE_BY_SIDE}"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ ALL = f"-m|pytest|-q|-m|spark or slow or cluster|{SIDE_BY_SIDE}"
     [
         ([], CHECK + SPARK_AND_SLOW),
         (["--all"], COVERED + ALL),
-        (["--cluster"], f"-m|pytest|-m|cluster|{SIDE_BY_SIDE}"),
+        (["--cluster"], f"{STARTED}-m|pytest|-m|cluster|{SIDE_BY_SIDE}"),
         (["--cluster", "tests/spark", "-x"], "-m|pytest|-m|cluster|tests/spark|-x|"),
         (["--all", "tests/spark"], "-m|pytest|tests/spark|"),
         (["tests/a b", "-k", "x"], "-m|pytest|tests/a b|-k|x|"),
