@@ -13,7 +13,7 @@ from crawl.storage.filesystems.hdfs_errors import HdfsRetries
 
 
 class Late:
-    """A client of which the name node hears the length of a file after some looks only."""
+    """A client to which the name node tells all of a file after some looks only."""
 
     def __init__(self, looks: int = 3) -> None:
         self.calls: list[str] = []
@@ -27,8 +27,11 @@ class Late:
         self.size += len(data)
 
     def get_file_info(self, path: str) -> Any:
+        return SimpleNamespace(length=self.size)  # which is known before it can be read
+
+    def read(self, path: str) -> bytes:
         self.calls.append("look")
-        return SimpleNamespace(length=self.size if self.calls.count("look") >= self.looks else 0)
+        return bytes(self.size) if self.calls.count("look") >= self.looks else b""
 
     def delete(self, path: str, recursive: bool) -> bool:
         return True

@@ -148,13 +148,14 @@ class HdfsFiles:
         self._settle(unfinished, len(data))
 
     def _settle(self, path: str, size: int) -> None:
-        """Waits until the name node knows all of a closed file.
+        """Waits until all of a closed file can be read.
 
         A cluster may let a file be closed before a data node has reported its last block
-        (dfs.namenode.file.close.num-committed-allowed): until then it seems shorter than it is.
+        (dfs.namenode.file.close.num-committed-allowed): until then readers are told that it is
+        shorter than it is, though it is listed with its whole length.
         """
         for _ in range(_SETTLE_LOOKS):
-            if self.client.get_file_info(path).length == size:
+            if len(self.client.read(path)) == size:
                 return
             _pause.wait(_SETTLE_PAUSE_S)
         raise OSError(f"blocks of {path} were not reported by any data node")
