@@ -228,6 +228,7 @@ def run(
             applying=names,
             hosts=hosts,
         )
+        crawl_dir.remove_dead_locks(chosen.segments, "updatedb", config, clock)
         return UpdateDbResult(
             snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over
         )

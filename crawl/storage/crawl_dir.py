@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypedDict, TypeVar
 
@@ -13,9 +13,9 @@ from crawl.errors import NoSnapshot, StorageError
 from crawl.hints import command
 from crawl.model.tables import CRAWLDB, Table
 from crawl.storage.folder import Folder, absolute
-from crawl.storage.lock import Lock, hold_lock
+from crawl.storage.lock import Lock, hold_lock, remove_if_dead
 from crawl.storage.manifest import Snapshot, Timeline
-from crawl.storage.segments import Segments
+from crawl.storage.segments import Segment, Segments
 from crawl.storage.snapshot import Dataset, Transaction
 
 _PROBE = ".writable"
@@ -116,6 +116,15 @@ class CrawlDir:
         """The right to ask hosts, which one command of a crawl has at a time: a host that two of
         them ask would be asked twice as often as it may be."""
         return locked(self.asking_folder, command, config, clock, force=force)
+
+    def remove_dead_locks(
+        self, segments: Iterable[Segment], command: str, config: Config, clock: Clock
+    ) -> None:
+        """Removes the locks of fetches and parses of these segments that died when all was
+        published: nobody is going to take them."""
+        stale_after_ms = lock_timing(config)["stale_after_ms"]
+        for folder in (self.asking_folder, *(segment.folder for segment in segments)):
+            remove_if_dead(folder, command, clock, stale_after_ms=stale_after_ms)
 
     def writing(
         self,

@@ -157,6 +157,15 @@ def require_free(
         raise _refusal(folder, found, clock)
 
 
+def remove_if_dead(folder: Folder, command: str, clock: Clock, *, stale_after_ms: float) -> None:
+    """Removes the lock of a process that is dead, where there is one."""
+    found = _look(folder, LOCK_NAME)
+    now_ms = clock.now_ms()
+    if not found.absent and found.why_removable(now_ms, stale_after_ms, force=False) is not None:
+        remover = _this_process(command, now_ms)
+        _remove(folder, found, remover, clock, stale_after_ms, force=False)
+
+
 def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
     assert found.owner is not None
     return Locked(
@@ -336,7 +345,7 @@ def _look(folder: Folder, name: str) -> _LockFile:
     return _LockFile(absent=False)
 
 
-_ATTEMPTS = 20
+_ATTEMPTS = 60
 _CHANGE_PAUSE_S = 0.05
 _CHANGE_STALE_MS = 60_000
 """A change takes moments: one of another machine that is older than this is dead."""

@@ -136,7 +136,8 @@ class RemoteCrawlsContract:
             assert deaths >= 2, "both kinds of death were met"
             assert without_times(records_of(wreck)) == without_times(records_of(whole))
             assert_each_page_once(wreck)
-            assert not [name for name in wreck.folder.files() if "LOCK" in name]
+            left = [name for name in wreck.folder.files() if "LOCK" in name]
+            assert not left, left
             assert not self.sweeps_after_deaths or line.unfinished(wreck) == []
 
     def is_killed(

@@ -10,6 +10,7 @@ from crawl.errors import Locked, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
+from crawl.storage.lock import acquire
 from crawl.storage.manifest import BucketFile
 from crawl.storage.segments import GENERATE, PartFile, PartManifest, committed_note
 from crawl.testing.clock import ManualClock
@@ -130,3 +131,17 @@ def test_a_folder_that_may_not_be_written_is_reported_in_one_line(tmp_path: Path
     closed.chmod(0o755)
     directory.require_writable()
     assert list((closed / "crawl").iterdir()) == []
+
+
+def test_locks_of_the_dead_are_removed_and_those_of_the_living_are_not(
+    place: Folder, lives: Lives
+) -> None:
+    directory, clock = CrawlDir(place.address), ManualClock(NOW)
+    segment = directory.segments.segment(SEGMENT)
+    for folder in (directory.asking_folder, segment.folder):
+        acquire(folder, "fetch", clock, stale_after_ms=1e9)
+    directory.remove_dead_locks([segment], "updatedb", CONFIG, clock)
+    assert len(directory.folder.files()) == 2
+    lives.end()
+    directory.remove_dead_locks([segment], "updatedb", CONFIG, clock)
+    assert directory.folder.files() == {}
