@@ -113,6 +113,7 @@ def test_a_damaged_manifest_of_the_current_snapshot(crawl: Caller, three: Path) 
     assert len(records_of(CrawlDir(str(again)))) == 2
 
 
+@pytest.mark.slow(seconds=15)
 def test_gc_beside_readers(crawl: Caller, three: Path) -> None:
     """A reader whose snapshot goes away takes the next one."""
     over = threading.Event()

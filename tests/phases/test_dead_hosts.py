@@ -299,6 +299,7 @@ class SilentWeb(HalfDeadWeb):
         return super().fetch(request)
 
 
+@pytest.mark.slow(seconds=20)
 def test_hosts_that_say_nothing_are_put_off_and_the_crawl_ends(tmp_path: Path) -> None:
     clock = SetClock(NOW)
     web = {"plugin.protocol": ["tests.phases.test_dead_hosts:SilentWeb"]}

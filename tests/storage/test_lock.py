@@ -188,7 +188,10 @@ def test_of_two_who_meet_a_dead_lock_the_slower_spares_the_quickers(
     assert place.read(CHANGE_NAME) is None
 
 
-def test_a_removal_under_way_is_respected(place: Folder, clock: ManualClock) -> None:
+def test_a_removal_under_way_is_respected(
+    place: Folder, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "_CHANGE_PAUSE_S", 0.001)
     plant(place, stranger(seen_ms=0))
     plant(place, stranger(), CHANGE_NAME)
     with pytest.raises(Locked, match="somebody else was quicker"):
