@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from crawl.config import Config
 
+_log = logging.getLogger(__name__)
+
 LOG_FILE_KEY = "spark.nutria.log.file"
 """Setting that tells where the session's JVM writes; absent where the cluster decides."""
 
@@ -143,7 +145,17 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
     elif str(conf.get("spark.master", "")).startswith("spark://"):
         check_master(str(conf.get("spark.master")))
     with _own_interrupts(), _start_errors_explained("see Spark's log above"):
-        return SparkSession.builder.config(conf=conf).getOrCreate()
+        return _hushed(SparkSession.builder.config(conf=conf).getOrCreate())
+
+
+def _hushed(session: SparkSession) -> SparkSession:
+    """The session, without a trace on the terminal that pyspark's server of accumulators, which
+    we do not use, prints where the JVM dies in the middle of a message. Our own line tells of
+    that death."""
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: _log.debug("accumulators", exc_info=True)
+    return session
 
 
 def _launched(
@@ -280,7 +292,7 @@ def _session(gateway: Any, settings: Mapping[str, str], log: Path) -> SparkSessi
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
     with _start_errors_explained(f"see {log}", log):
-        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+        return _hushed(SparkSession(SparkContext(conf=conf, gateway=gateway)))
 
 
 @contextmanager

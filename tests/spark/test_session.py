@@ -133,6 +133,16 @@ class TestOnSpark:
     def test_ctrl_c_stays_python_s_own(self, spark: SparkSession) -> None:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
+    def test_a_jvm_that_dies_in_mid_message_leaves_no_trace_on_the_terminal(
+        self, spark: SparkSession, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        server = spark.sparkContext._accumulatorServer
+        try:
+            raise EOFError
+        except EOFError:  # as the server's thread does
+            server.handle_error(None, None)  # type: ignore[arg-type]
+        assert capfd.readouterr().err == ""
+
     def test_py4j_s_own_complaints_stay_off_the_terminal(self, spark: SparkSession) -> None:
         def record(path: str) -> logging.LogRecord:
             return logging.LogRecord("root", logging.ERROR, path, 1, "Ctrl-C", None, None)
