@@ -9,8 +9,8 @@ def process_lives(number: int) -> bool:
     """Whether there is a process of that number, whoever's it is."""
     try:
         os.kill(number, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        return True
+        pass  # it is somebody else's
     return True

@@ -20,7 +20,6 @@ from crawl.spark.class_archive import archive_options
 from crawl.spark.java import find_java
 from crawl.spark.session import QUICK_JVM
 
-_USES = "-XX:SharedArchiveFile="
 _MAKES = "-XX:ArchiveClassesAtExit="
 _PATIENCE_S = 600.0
 
@@ -28,18 +27,20 @@ _PATIENCE_S = 600.0
 @cache
 def quick_jvm() -> str:
     """The options, as Spark's settings and variables take them."""
-    return " ".join([*QUICK_JVM, *_archive()])
+    options, _ = _archive()
+    return " ".join([*QUICK_JVM, *options])
 
 
-def _archive() -> list[str]:
-    """The options that use the archive; none where there is no archive."""
+def _archive() -> tuple[list[str], bool]:
+    """The options that use the archive, none where there is none; and whether one could be made
+    now: not where Java cannot, or where a JVM is at it."""
     jars = Path(_find_spark_home()) / "jars"
     options = archive_options(find_java(), jars, QUICK_JVM, SystemClock())
-    if options and options[0].startswith(_MAKES):
-        # it was asked whether there is one, and not to make it
-        Path(options[0].removeprefix(_MAKES)).unlink()
-        return []
-    return options
+    if not options or not options[0].startswith(_MAKES):
+        return options, False
+    # it was asked whether there is one, and not to make it
+    Path(options[0].removeprefix(_MAKES)).unlink()
+    return [], True
 
 
 def _make() -> None:
@@ -50,13 +51,15 @@ def _make() -> None:
         seeds.write_text("http://example.org/\n")
         command = [sys.executable, "-m", "crawl", "inject", f"{folder}/crawl", str(seeds)]
         subprocess.run(command, check=True, capture_output=True)
-    while not _archive():
-        if time.monotonic() > deadline:
-            print("there is no archive of Spark's classes: JVMs start slowly", file=sys.stderr)
-            return
+    options, can_be_made = _archive()
+    while not options and not can_be_made and time.monotonic() < deadline:
         time.sleep(1)
+        options, can_be_made = _archive()
+    if not options:
+        print("there is no archive of Spark's classes: JVMs start slowly", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    if not _archive():
+    _, is_missing = _archive()
+    if is_missing:
         _make()

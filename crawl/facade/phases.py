@@ -127,7 +127,7 @@ class Phases(Handle):
                 self._directory.require_crawldb()
             self._directory.require_writable()
             require_unlocked(self._directory.crawldb.folder, self._config, force=force)
-            require_unlocked(self._directory.asking_folder, self._config, force=force)
+            require_unlocked(self._directory.fetching_folder, self._config, force=force)
             with self._spark_session() as session, self._runner() as runner:
                 cores = int(session.sparkContext.defaultParallelism)
                 options = replace(options, num_tasks=num_fetchers or cores)
@@ -215,7 +215,7 @@ class Phases(Handle):
             require_segments(self._directory, (segment,) if segment else ())
             chosen = fetch.choose(self._directory, segment)
             require_unlocked(chosen.folder, config, force=force)
-            require_unlocked(self._directory.asking_folder, config, force=force)
+            require_unlocked(self._directory.fetching_folder, config, force=force)
             options = FetchOptions(chosen.name, force)
             displays = self._hooks.displays()
             interrupted: Callable[[], bool] = bool  # not yet

@@ -109,7 +109,7 @@ class Rounds(Phases):
         folders = [directory.crawldb.folder] if injects else []
         if due.step in (round_.fetch, round_.parse):
             folders += [directory.segments.segment(name).folder for name in due.segments]
-        return [*(folders or [directory.crawldb.folder]), directory.asking_folder]
+        return [*(folders or [directory.crawldb.folder]), directory.fetching_folder]
 
 
 def prepare_run(

@@ -130,7 +130,7 @@ def run(
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
     with (
         locked(segment.folder, "fetch", config, clock, force=options.force) as lock,
-        crawl_dir.asking("fetch", config, clock, force=options.force) as asking,
+        crawl_dir.fetching("fetch", config, clock, force=options.force) as fetching,
     ):
         segment.folder.delete(STOP)  # of a fetch before
         if interrupted():
@@ -175,7 +175,7 @@ def run(
         for table in (CONTENT, FETCH):
             segment.publish(table, manifests[table])
         segment.folder.delete(STOP)
-        took_over = lock.took_over or asking.took_over
+        took_over = lock.took_over or fetching.took_over
         return FetchResult(segment.name, report, complete, took_over)
 
 

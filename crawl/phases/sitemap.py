@@ -156,7 +156,7 @@ def run(
     limit = config[FETCHER_TIMELIMIT]
     with (
         crawl_dir.writing_crawldb("sitemap", config, clock, force=options.force) as transaction,
-        crawl_dir.asking("sitemap", config, clock, force=options.force) as asking,
+        crawl_dir.fetching("sitemap", config, clock, force=options.force) as fetching,
     ):
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
@@ -192,7 +192,7 @@ def run(
         snapshot = transaction.publish(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
         )
-        took_over = transaction.lock.took_over or asking.took_over
+        took_over = transaction.lock.took_over or fetching.took_over
         return SitemapResult(snapshot, report, took_over)
 
 

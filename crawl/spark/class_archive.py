@@ -131,7 +131,7 @@ def _is_awaited(draft: Path, clock: Clock) -> bool:
     if age_ms < _ORPHAN_LIFE_MS:
         return True
     maker = draft.name.split(".")[1]
-    return age_ms < _DRAFT_LIFE_MS and process_lives(int(maker))
+    return age_ms < _DRAFT_LIFE_MS and maker.isdecimal() and process_lives(int(maker))
 
 
 def _age_ms(draft: Path, clock: Clock) -> int:

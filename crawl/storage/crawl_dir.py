@@ -19,7 +19,7 @@ from crawl.storage.segments import Segment, Segments
 from crawl.storage.snapshot import Dataset, Transaction
 
 _PROBE = ".writable"
-_ASKING = "asking"
+_FETCHING = "fetching"
 _READS = 5
 """How often a reader begins with a state that is forgotten before it has read it."""
 
@@ -106,16 +106,16 @@ class CrawlDir:
             raise StorageError(f"{self.address} cannot be written to: {error}") from error
 
     @property
-    def asking_folder(self) -> Folder:
-        """Holds nothing but the lock of whoever asks hosts."""
-        return self.folder.child(_ASKING)
+    def fetching_folder(self) -> Folder:
+        """Holds nothing but the lock of whoever sends requests."""
+        return self.folder.child(_FETCHING)
 
-    def asking(
+    def fetching(
         self, command: str, config: Config, clock: Clock, *, force: bool = False
     ) -> AbstractContextManager[Lock]:
-        """The right to ask hosts, which one command of a crawl has at a time: a host that two of
+        """The right to send requests, which one command of a crawl has at a time: a host that two of
         them ask would be asked twice as often as it may be."""
-        return locked(self.asking_folder, command, config, clock, force=force)
+        return locked(self.fetching_folder, command, config, clock, force=force)
 
     def remove_dead_locks(
         self, segments: Iterable[Segment], command: str, config: Config, clock: Clock
@@ -123,7 +123,7 @@ class CrawlDir:
         """Removes the locks of fetches and parses of these segments that died when all was
         published: nobody is going to take them."""
         stale_after_ms = lock_timing(config)["stale_after_ms"]
-        for folder in (self.asking_folder, *(segment.folder for segment in segments)):
+        for folder in (self.fetching_folder, *(segment.folder for segment in segments)):
             remove_if_dead(folder, command, clock, stale_after_ms=stale_after_ms)
 
     def writing(

@@ -157,6 +157,6 @@ def test_two_writers_of_a_segment(tmp_path: Path) -> None:
 def test_two_that_ask_hosts(tmp_path: Path) -> None:
     directory, _ = listed(str(tmp_path / "c"), [URL])
     web = crawl.open(directory.address, settings=SETTINGS)
-    refused(directory.asking_folder, web.fetch)
-    refused(directory.asking_folder, web.run)
-    refused(directory.asking_folder, lambda: web.sitemap([URL]))
+    refused(directory.fetching_folder, web.fetch)
+    refused(directory.fetching_folder, web.run)
+    refused(directory.fetching_folder, lambda: web.sitemap([URL]))

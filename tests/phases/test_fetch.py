@@ -166,8 +166,8 @@ def test_what_is_wrong_is_reported_before_anything_is_sent(
     ):
         run(directory, name, config)
     with (
-        directory.asking("sitemap", config, SystemClock()),
-        pytest.raises(Locked, match="asking is locked: sitemap by"),
+        directory.fetching("sitemap", config, SystemClock()),
+        pytest.raises(Locked, match="fetching is locked: sitemap by"),
     ):
         run(directory, name, config)
     with pytest.raises(UsageError, match="has no segment"):

@@ -192,8 +192,8 @@ def test_nobody_is_asked_while_a_fetch_of_the_crawl_asks(
     web.pages[f"{A}/sitemap.xml"] = urlset(f"{A}/1")
     directory, config = known(tmp_path, f"{A}/"), config_of(name)
     with (
-        directory.asking("fetch", config, SystemClock()),
-        pytest.raises(Locked, match="asking is locked: fetch by"),
+        directory.fetching("fetch", config, SystemClock()),
+        pytest.raises(Locked, match="fetching is locked: fetch by"),
     ):
         read(directory, config, hosts=True)
     assert not web.asked

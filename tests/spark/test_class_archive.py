@@ -97,6 +97,15 @@ def test_a_draft_of_a_run_that_was_killed_is_soon_replaced(cache: Path) -> None:
     assert archive_of(options(cache)).exists(), "it came after all"
 
 
+@pytest.mark.parametrize("maker", ["nobody", "9" * 30])
+def test_a_draft_of_another_name_blocks_nobody_for_long(cache: Path, maker: str) -> None:
+    draft = draft_of(options(cache))
+    name, _, kind = draft.name.split(".")
+    draft.rename(draft.with_name(f"{name}.{maker}.{kind}"))
+    again = options(cache, clock=LaterClock(minutes=5))
+    assert again[0].startswith("-XX:ArchiveClassesAtExit=")
+
+
 def test_an_archive_of_a_jvm_that_ended_before_spark_was_up_is_not_kept(cache: Path) -> None:
     for _ in range(2):
         draft = draft_of(options(cache))

@@ -138,7 +138,7 @@ def test_locks_of_the_dead_are_removed_and_those_of_the_living_are_not(
 ) -> None:
     directory, clock = CrawlDir(place.address), ManualClock(NOW)
     segment = directory.segments.segment(SEGMENT)
-    for folder in (directory.asking_folder, segment.folder):
+    for folder in (directory.fetching_folder, segment.folder):
         acquire(folder, "fetch", clock, stale_after_ms=1e9)
     directory.remove_dead_locks([segment], "updatedb", CONFIG, clock)
     assert len(directory.folder.files()) == 2
