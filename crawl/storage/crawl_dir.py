@@ -113,8 +113,8 @@ class CrawlDir:
     def fetching(
         self, command: str, config: Config, clock: Clock, *, force: bool = False
     ) -> AbstractContextManager[Lock]:
-        """The right to send requests, which one command of a crawl has at a time: a host that two of
-        them ask would be asked twice as often as it may be."""
+        """The right to send requests, which one command of a crawl has at a time: two of them
+        would ask a host twice as often as it may be asked."""
         return locked(self.fetching_folder, command, config, clock, force=force)
 
     def remove_dead_locks(
