@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -21,11 +22,11 @@ def test_what_a_benchmark_imports_of_ours_is_there(script: Path) -> None:
             assert not missing, f"{node.module} has no {missing}"
 
 
-def _has(module: object, name: str) -> bool:
+def _has(module: ModuleType, name: str) -> bool:
     if hasattr(module, name):
         return True
     try:
-        importlib.import_module(f"{module.__name__}.{name}")  # type: ignore[attr-defined]
+        importlib.import_module(f"{module.__name__}.{name}")
     except ImportError:
         return False
     return True
