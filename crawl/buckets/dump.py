@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.exchange import Received
 from crawl.buckets.generate.scan import MATCHING
 from crawl.clock import as_text
 from crawl.model.datum import CrawlDatum
@@ -28,7 +29,6 @@ from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_writer
-from crawl.storage.split import SplitFile, read_split
 
 
 class DumpFormat(StrEnum):
@@ -70,27 +70,20 @@ class DumpJob:
     """What every task needs to know."""
 
     crawldb: Folder
-    scratch: Folder | None
     output: Folder
     format: DumpFormat
     wanted: RecordFilter
+    has_expr: bool = False
+    """Whether only those rows are wanted whose numbers are received."""
 
 
-@dataclass(frozen=True, slots=True)
-class DumpTask:
-    """A bucket; `matching` is None where there is no `--expr`."""
-
-    base: BucketFile
-    matching: list[SplitFile] | None
-
-
-def dump_bucket(job: DumpJob, task: DumpTask) -> int:
+def dump_bucket(job: DumpJob, base: BucketFile, received: Received) -> int:
     """Writes the bucket's wanted records; returns how many."""
-    tables = _wanted(job, task)
+    tables = _wanted(job, base, received)
     first = next(tables, None)
     if first is None:
         return 0
-    name = f"part-{task.base.bucket:05d}.{_SUFFIX[job.format]}"
+    name = f"part-{base.bucket:05d}.{_SUFFIX[job.format]}"
     if job.format is DumpFormat.PARQUET:
         with open_writer(job.output, name, CRAWLDB.schema) as writer:
             writer.write(first)
@@ -108,21 +101,16 @@ def dump_bucket(job: DumpJob, task: DumpTask) -> int:
     return rows
 
 
-def _wanted(job: DumpJob, task: DumpTask) -> Iterator[pa.Table]:
-    matching = None
-    if task.matching is not None:
-        assert job.scratch is not None
-        matching = read_split(job.scratch, task.matching, task.base.bucket, MATCHING)[
-            "row"
-        ].to_numpy()
+def _wanted(job: DumpJob, base: BucketFile, received: Received) -> Iterator[pa.Table]:
+    matching = received.rows(MATCHING)["row"].to_numpy() if job.has_expr else None
     start = 0
-    with open_table(job.crawldb, task.base.path) as source:
+    with open_table(job.crawldb, base.path) as source:
         for number, rows in enumerate(each_group(source)):
             size = rows.num_rows
             if matching is not None:
                 rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
             start += size
-            rows = job.wanted.of(rows, number, task.base.bucket)
+            rows = job.wanted.of(rows, number, base.bucket)
             if rows.num_rows:
                 yield rows
 

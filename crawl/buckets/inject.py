@@ -1,4 +1,5 @@
-"""inject's last step: seeds are merged into a bucket of the CrawlDb."""
+"""inject, task by task: seeds, and old records that are normalised again, are sent to their
+buckets; there they are merged."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
+from crawl.buckets.exchange import Outbox, Received
 from crawl.buckets.merge import (
     Combine,
     KeyGroups,
@@ -16,8 +18,8 @@ from crawl.buckets.merge import (
     replace_stored,
     sorted_unique,
 )
-from crawl.buckets.renormalize import StoredRecords, stored_rows
-from crawl.buckets.seeds import SEEDED
+from crawl.buckets.renormalize import StoredRecords, send_renormalized, stored_rows
+from crawl.buckets.seeds import SEEDS, ReadSeedsJob, ReadSeedsTaskResult, read_seeds
 from crawl.config import Config
 from crawl.config.properties import (
     DB_FETCH_INTERVAL_DEFAULT,
@@ -28,7 +30,25 @@ from crawl.model.arrow import strings
 from crawl.model.records import to_records, to_table
 from crawl.rules.inject import OnKnown, update_known
 from crawl.storage.manifest import BucketFile
-from crawl.storage.split import SplitFile, read_split
+from crawl.storage.seeds import SeedPiece
+
+
+@dataclass(frozen=True)
+class InjectSendJob:
+    """What every sending task needs to know."""
+
+    read: ReadSeedsJob
+    stored: StoredRecords
+
+
+def send_rows(
+    job: InjectSendJob, task: SeedPiece | BucketFile, outbox: Outbox
+) -> ReadSeedsTaskResult | None:
+    """Sends the seeds of a piece, or the records of a bucket that move to another."""
+    if isinstance(task, SeedPiece):
+        return read_seeds(job.read, task, outbox)
+    send_renormalized(job.stored, task, outbox)
+    return None
 
 
 @dataclass(frozen=True)
@@ -43,12 +63,10 @@ class InjectMergeJob:
 
 @dataclass(frozen=True, slots=True)
 class InjectMergeTask:
-    """One bucket: its present file, and the split files with rows for it."""
+    """One bucket, and its present file."""
 
     bucket: int
     base: BucketFile | None
-    seeds: list[SplitFile]
-    moved: list[SplitFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +78,16 @@ class InjectMergeTaskResult:
     counters: Counters
 
 
-def merge_bucket(job: InjectMergeJob, task: InjectMergeTask) -> InjectMergeTaskResult:
+def merge_bucket(
+    job: InjectMergeJob, task: InjectMergeTask, received: Received
+) -> InjectMergeTaskResult:
     """Writes the bucket anew: old records, moved records and seeds."""
     counters = Counters()
-    seeds = read_split(job.stored.scratch, task.seeds, task.bucket, SEEDED)
     key = job.target.table.key
-    seeds, repeated = sorted_unique(seeds, key, rank="sequence")
+    seeds, repeated = sorted_unique(received.rows(SEEDS), key, rank="sequence")
     counters["urls_repeated_in_seeds"] += repeated
     counters["urls_injected_unique"] += seeds.num_rows
-    rows = stored_rows(job.stored, task.base, task.bucket, task.moved, counters)
+    rows = stored_rows(job.stored, task.base, received, counters)
     seeds = seeds.drop_columns(["sequence"])
     rows = merge_sorted(rows, seeds, _combine(job, counters), key)
     file = write_bucket(job.target, task.bucket, rows)

@@ -1,19 +1,20 @@
 """Old records on their way into a new snapshot: those gone purged, and all of them
 normalised and filtered again, where a writer of the CrawlDb is asked to.
 
-A record whose URL changes by that may belong to another bucket, so such records are
-gathered first (`find_moved`) and merged where they belong (`old_rows`).
+A record whose URL changes by that may belong to another bucket, so such records are sent
+there first (`send_renormalized`) and merged where they belong (`stored_rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.merge import KeyGroups, keep_stored, merge_sorted, sorted_unique
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -24,8 +25,10 @@ from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
-from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 from crawl.urls.hosts import hosts_of
+
+MOVED = RowKind("moved", CRAWLDB.schema)
+"""Old records under another URL, on their way to its bucket."""
 
 
 @dataclass(frozen=True)
@@ -51,27 +54,21 @@ class StoredRecords:
     """Where old records are, and what is asked of them."""
 
     crawldb: Folder
-    scratch: Folder
     buckets: int
     purge_gone: bool = False
     renormalization: Renormalization | None = None
 
 
-def find_renormalized(records: StoredRecords, base: BucketFile) -> SplitFile | None:
-    """The old records of a bucket whose URL changes when it is normalised again."""
+def send_renormalized(records: StoredRecords, base: BucketFile, outbox: Outbox) -> None:
+    """Sends the old records of a bucket whose URL changes when it is normalised again."""
     assert records.renormalization is not None
-    moved = [CRAWLDB.schema.empty_table()]
     with open_table(records.crawldb, base.path) as source:
         for group in each_group(source):
             group = _without_gone(records, group, Counters())
             urls, kept = records.renormalization.of(group["url"].combine_chunks(), Counters())
             changed = pc.and_(kept, pc.not_equal(urls, group["url"].combine_chunks()))
-            moved.append(with_urls(group.filter(changed), urls.filter(changed)))
-    table = pa.concat_tables(moved)
-    if table.num_rows == 0:
-        return None
-    destinations = buckets_of(table["host"], records.buckets)
-    return write_split(records.scratch, scratch_name("moved"), table, destinations)
+            moved = with_urls(group.filter(changed), urls.filter(changed))
+            outbox.send(MOVED, moved, buckets_of(moved["host"], records.buckets))
 
 
 def with_urls(rows: pa.Table, urls: pa.Array[Any]) -> pa.Table:
@@ -83,13 +80,11 @@ def with_urls(rows: pa.Table, urls: pa.Array[Any]) -> pa.Table:
 def stored_rows(
     records: StoredRecords,
     base: BucketFile | None,
-    bucket: int,
-    moved: Sequence[SplitFile],
+    received: Received,
     counters: Counters,
 ) -> Iterator[pa.Table]:
     """A bucket's old records in order of URL, those that moved into it included."""
-    arrived = read_split(records.scratch, moved, bucket, CRAWLDB.schema)
-    arrived, collapsed = sorted_unique(arrived, CRAWLDB.key, rank="fetch_time")
+    arrived, collapsed = sorted_unique(received.rows(MOVED), CRAWLDB.key, rank="fetch_time")
     counters["urls_moved_onto_known"] += collapsed
 
     def keep_old(groups: KeyGroups) -> pa.Table:

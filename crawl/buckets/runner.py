@@ -1,4 +1,5 @@
-"""Runner: maps a function over tasks. Spark is one, this process another.
+"""Runner: maps a function over tasks, or lets tasks send rows to each other. Spark is one, this
+process another.
 
 Work on buckets asks for a Runner, so that a test or a small read needs no JVM.
 """
@@ -7,8 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from crawl.buckets.exchange import (
+    NOTHING,
+    Addressed,
+    Block,
+    BlockSource,
+    Exchange,
+    Outbox,
+    Received,
+    StoredBlocks,
+)
 from crawl.telemetry.task import observe_tasks
 
 Task = TypeVar("Task")
@@ -28,6 +43,21 @@ class Runner(Protocol):
         it may be called again for a task whose first attempt was lost. A CrawlError raised
         by it is raised here, of the same type and with the same message. `step` names the
         work for people: "generate: scan".
+        """
+        ...
+
+    def exchange(
+        self,
+        function: Callable[[Task, Outbox], Result],
+        tasks: Sequence[Task],
+        destinations: int,
+        step: str,
+        sources: Sequence[BlockSource] = (),
+    ) -> Exchange[Result]:
+        """Has the tasks send rows to numbered destinations (crawl/buckets/exchange.py).
+
+        Nothing is called before somebody wants to have the rows or the results. What holds
+        for `function` in `run` holds here. `sources` bring further blocks.
         """
         ...
 
@@ -51,3 +81,124 @@ class InProcess:
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+    def exchange(
+        self,
+        function: Callable[[Task, Outbox], Result],
+        tasks: Sequence[Task],
+        destinations: int,
+        step: str,
+        sources: Sequence[BlockSource] = (),
+    ) -> Exchange[Result]:
+        sending = _Sending(function)
+        given = [(task, Outbox(number)) for number, task in enumerate(tasks)]
+        blocks: list[Block] = []
+        for source in sources:
+            assert isinstance(source, StoredBlocks)  # the only one that this process has
+            blocks += source.blocks
+        return _InMemory(
+            self,
+            destinations,
+            lambda: self.run(sending, given, step),
+            [outbox for _, outbox in given],
+            blocks,
+        )
+
+
+@dataclass(frozen=True)
+class _Sending(Generic[Task, Result]):
+    function: Callable[[Task, Outbox], Result]
+
+    def __call__(self, given: tuple[Task, Outbox]) -> Result:
+        task, outbox = given
+        return self.function(task, outbox)
+
+
+@dataclass(frozen=True)
+class _Receiving(Generic[Task, Result]):
+    function: Callable[[Task, Received], Result]
+
+    def __call__(self, given: tuple[Task, Received]) -> Result:
+        task, received = given
+        return self.function(task, received)
+
+
+@dataclass(frozen=True)
+class _SendingOn(Generic[Task, Result]):
+    function: Callable[[Task, Received, Outbox], Result]
+
+    def __call__(self, given: tuple[Task, Received, Outbox]) -> Result:
+        task, received, outbox = given
+        return self.function(task, received, outbox)
+
+
+class _InMemory(Generic[Result]):
+    """An exchange within this process."""
+
+    def __init__(
+        self,
+        runner: InProcess,
+        destinations: int,
+        send: Callable[[], list[Result]],
+        outboxes: Sequence[Outbox],
+        blocks: Sequence[Block] = (),
+    ) -> None:
+        self._runner = runner
+        self._destinations = destinations
+        self._send = send
+        self._outboxes = outboxes
+        self._blocks = blocks
+        self._results: list[Result] | None = None
+        self._received: dict[int, list[bytes]] = {}
+
+    def results(self) -> list[Result]:
+        if self._results is None:
+            results = self._send()
+            for destination, block in self._blocks:
+                self._received.setdefault(destination, []).append(block)
+            for outbox in self._outboxes:
+                for destination, block in outbox.blocks:
+                    assert 0 <= destination < self._destinations
+                    self._received.setdefault(destination, []).append(block)
+            self._results = results
+        return self._results
+
+    def row_counts(self) -> npt.NDArray[np.int64]:
+        self.results()
+        counts = np.zeros(self._destinations, dtype=np.int64)
+        for outbox in self._outboxes:
+            for destination, rows in outbox.rows.items():
+                counts[destination] += rows
+        return counts
+
+    def run(
+        self,
+        function: Callable[[Task, Received], Any],
+        tasks: Sequence[Addressed[Task]],
+        step: str,
+    ) -> list[Any]:
+        given = [(task, self._at(destination)) for destination, task in tasks]
+        return self._runner.run(_Receiving(function), given, step)
+
+    def send(
+        self,
+        function: Callable[[Task, Received, Outbox], Any],
+        tasks: Sequence[Addressed[Task]],
+        destinations: int,
+        step: str,
+    ) -> Exchange[Any]:
+        outboxes = [Outbox(number) for number in range(len(tasks))]
+
+        def send() -> list[Any]:
+            given = [
+                (task, self._at(destination), outbox)
+                for (destination, task), outbox in zip(tasks, outboxes, strict=True)
+            ]
+            return self._runner.run(_SendingOn(function), given, step)
+
+        return _InMemory(self._runner, destinations, send, outboxes)
+
+    def _at(self, destination: int) -> Received:
+        self.results()
+        blocks = self._received.get(destination)
+        return NOTHING if blocks is None else Received(blocks)

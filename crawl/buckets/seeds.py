@@ -1,4 +1,4 @@
-"""inject's first step: a piece of a seed file becomes CrawlDb rows, split by bucket."""
+"""inject's first step: a piece of a seed file becomes CrawlDb rows, sent to their buckets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.exchange import Outbox, RowKind
 from crawl.buckets.samples import Samples
 from crawl.config import Config
 from crawl.config.properties import (
@@ -27,14 +28,13 @@ from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, METADATA
 from crawl.rules.inject import Seed, parse_line, why_no_url
-from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.seeds import SeedLine, SeedPiece, read_lines
-from crawl.storage.split import SplitFile, scratch_name, write_split
 from crawl.urls.hosts import hosts_of
 
 SEEDED = CRAWLDB.schema.append(pa.field("sequence", pa.int64(), False))
 """CrawlDb rows with the place of their seed line: of two for one URL the last wins."""
+SEEDS = RowKind("seeds", SEEDED)
 
 _BATCH_LINES = 20_000
 _BARE = r"^[!\"$-~][!-~]*$"
@@ -53,14 +53,12 @@ class ReadSeedsJob:
     scoring: ScoringChain
     now_ms: int
     buckets: int
-    scratch: Folder
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSeedsTaskResult:
     """What one piece came to."""
 
-    file: SplitFile | None
     counters: Counters
     samples: dict[str, list[str]]
 
@@ -76,8 +74,8 @@ class _Batch:
     """The seeds whose line says more than a URL, by row."""
 
 
-def read_seeds(job: ReadSeedsJob, piece: SeedPiece) -> ReadSeedsTaskResult:
-    """Every line of the piece becomes a row or a counted reason."""
+def read_seeds(job: ReadSeedsJob, piece: SeedPiece, outbox: Outbox) -> ReadSeedsTaskResult:
+    """Every line of the piece becomes a row that is sent, or a counted reason."""
     counters = Counters()
     samples = Samples(job.config[REPORT_SAMPLES])
     lines = read_lines(piece, job.config[SEED_MAX_LINE])
@@ -86,11 +84,8 @@ def read_seeds(job: ReadSeedsJob, piece: SeedPiece) -> ReadSeedsTaskResult:
         for batch in iter(lambda: list(islice(lines, _BATCH_LINES)), [])
     ]
     rows = pa.concat_tables([SEEDED.empty_table(), *tables])
-    file = None
-    if rows.num_rows:
-        destinations = buckets_of(rows["host"], job.buckets)
-        file = write_split(job.scratch, scratch_name("seeds"), rows, destinations)
-    return ReadSeedsTaskResult(file, counters, samples.by_reason)
+    outbox.send(SEEDS, rows, buckets_of(rows["host"], job.buckets))
+    return ReadSeedsTaskResult(counters, samples.by_reason)
 
 
 def _parsed(

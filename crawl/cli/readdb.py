@@ -158,17 +158,16 @@ def command(
         output = Folder(absolute(dump))
         dumping = DumpJob(
             directory.crawldb.folder,
-            output.child(_EXPR_SCRATCH) if expr else None,
             output,
             DumpFormat(dump_format or "parquet"),
             wanted,
+            has_expr=expr is not None,
         )
         begun = False
 
         def written(snapshot: Snapshot) -> int:
             nonlocal begun
-            if begun:  # the snapshot was forgotten: what is there is ours
-                output.delete(_EXPR_SCRATCH)
+            # begun: the snapshot was forgotten, and what is there is ours
             readdb.make_room(output, force=force or begun)
             begun = True
             return _dump(directory, snapshot, dumping, expr, spark, config)
@@ -194,9 +193,6 @@ def command(
 
     reading(shown)
     return 0
-
-
-_EXPR_SCRATCH = "_matching"
 
 
 def _refuse_misplaced(chosen: str, belongs: dict[str, dict[str, object]]) -> None:
@@ -249,14 +245,9 @@ def _dump(
         from crawl.spark.expr import check_expression, matching_rows
         from crawl.spark.tasks import SparkRunner
 
-        assert dumping.scratch is not None
-        matching = matching_rows(
-            session, directory, snapshot, check_expression(session, expr), dumping.scratch
-        )
-        runner = SparkRunner(session, quiet=spark.quiet)
-        rows = readdb.dump(runner, snapshot, dumping, matching)
-        dumping.output.delete(_EXPR_SCRATCH)
-        return rows
+        check_expression(session, expr)
+        matching = matching_rows(session, directory, snapshot, expr)
+        return readdb.dump(SparkRunner(session, quiet=spark.quiet), snapshot, dumping, matching)
 
 
 def _show_top(

@@ -12,21 +12,27 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from crawl.buckets.bucket_files import BucketTarget, largest_first
+from crawl.buckets.exchange import BlockSource, Exchange
 from crawl.buckets.generate.balance import balance_parts
-from crawl.buckets.generate.cutoff import TAKE_ALL, bracket, settle_cuts
-from crawl.buckets.generate.lists import (
-    CollectJob,
-    CollectTaskResult,
-    DealTask,
-    ListTask,
-    MarkJob,
-    SelectedBucket,
-    collect_bucket,
-    deal_bucket,
-    mark_bucket,
-    write_list,
+from crawl.buckets.generate.chains import ChainShard, ChainsJob, count_chains, deal_shard
+from crawl.buckets.generate.collect import CollectJob, CollectTaskResult, collect_bucket
+from crawl.buckets.generate.cutoff import (
+    TAKE_ALL,
+    KeySummary,
+    bracket,
+    settle_cuts,
+    whole_summaries,
 )
-from crawl.buckets.generate.scan import ScanJob, ScanTask, Selection, scan_bucket
+from crawl.buckets.generate.lists import ListTask, MarkJob, mark_bucket, write_list
+from crawl.buckets.generate.ranking import Cut
+from crawl.buckets.generate.scan import (
+    ScanJob,
+    ScanTask,
+    ScanTaskResult,
+    Selection,
+    scan_alone,
+    scan_bucket,
+)
 from crawl.buckets.generate.selection import selection_of
 from crawl.buckets.generate.shards import (
     RankJob,
@@ -35,7 +41,12 @@ from crawl.buckets.generate.shards import (
     look_inside_shard,
     summarize_shard,
 )
-from crawl.buckets.generate.unfinished import list_files, split_list, unfinished_segments
+from crawl.buckets.generate.unfinished import (
+    ListFile,
+    list_files,
+    send_list,
+    unfinished_segments,
+)
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
@@ -50,25 +61,32 @@ from crawl.config.properties import (
     GENERATE_UPDATE_CRAWLDB,
     PARTITION_URL_MODE,
 )
+from crawl.counters import Counters
 from crawl.errors import NoSnapshot
 from crawl.model.report import Report
 from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import GENERATE, PartManifest, committed_note
 from crawl.storage.snapshot import Transaction
-from crawl.storage.split import SplitFile, destinations_of
 from crawl.urls.partition import PartitionMode, Resolver
 
 _DAY_MS = 86_400_000
 _SUMMARY_KEYS = 1_000_000
 """How many keys all shards together send to the driver to find a cut."""
 
-Matching = Callable[[Snapshot, Folder], list[SplitFile]]
-"""Evaluates `--expr` over a snapshot: the rows that it holds for, split by bucket."""
+_CHAINS_TOLD = 200_000
+"""Chains of which the driver hears one by one; of the others it hears sums."""
+_SLOTS_A_PART = 64
+"""Sums of short chains that there are for each part to be filled with: an even number of URLs to
+within a hundredth."""
+_ROWS_A_CHAIN_SHARD = 250_000
+"""Records that one task counts and deals."""
+
+Matching = Callable[[Snapshot], BlockSource]
+"""Evaluates `--expr` over a snapshot: brings the rows that it holds for to their buckets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,130 +186,169 @@ class _Job:
         if base is None:  # gone since it was looked for
             raise NoSnapshot(f"{self.crawl_dir.address} has no CrawlDb")
         candidates = self._scan(base, matching)
-        shards = self._cut(candidates)
-        selected = self._assign(base, shards)
-        if not selected:
+        shards = self._cut(base, candidates)
+        assigned = candidates.send(
+            partial(assign_shard, self._ranking),
+            _by_number(shards),
+            base.buckets,
+            "generate: assign",
+        )
+        collect, chains = self._chain_jobs(base, resolver)
+        collected = assigned.send(
+            partial(collect_bucket, collect),
+            [(file.bucket, file) for file in largest_first(base.files)],
+            chains.shards,
+            "generate: collect",
+        )
+        with timed(self.report, "collect", self.clock):
+            counted = collected.run(
+                partial(count_chains, chains),
+                [(shard, shard) for shard in range(chains.shards)],
+                "generate: collect",
+            )
+        self._count(candidates, assigned, collected)
+        if not self.report.counters["urls_generated"]:
             self.report.finished_ms = self.clock.now_ms()
             return []
-        collected = self._collect(selected, resolver)
-        manifests = self._list(collected)
-        return self._publish(base, selected, manifests)
+        manifests = self._list(collected, chains, counted)
+        return self._publish(base, assigned, manifests)
 
-    def _scan(self, base: Snapshot, matching: Matching | None) -> list[SplitFile]:
-        matches: dict[int, list[SplitFile]] | None = None
-        if matching is not None:
-            with timed(self.report, "expr", self.clock):
-                matches = destinations_of(matching(base, self.transaction.scratch))
-        listed = destinations_of(self._listed(base))
+    def _scan(self, base: Snapshot, matching: Matching | None) -> Exchange[ScanTaskResult]:
+        """The candidates, which are looked for as soon as somebody wants to have them."""
         tasks = [
-            ScanTask(
-                file,
-                None if matches is None else matches.get(file.bucket, []),
-                base.hosts_of(file.bucket),
-                listed.get(file.bucket, []),
-            )
+            (file.bucket, ScanTask(file, base.hosts_of(file.bucket)))
             for file in largest_first(base.files)
         ]
         job = ScanJob(
-            self.selection, self.transaction.folder, self.transaction.scratch, base.buckets
+            self.selection, self.transaction.folder, base.buckets, has_expr=matching is not None
         )
-        with timed(self.report, "scan", self.clock):
-            scanned = self.runner.run(partial(scan_bucket, job), tasks, "generate: scan")
-        for bucket in scanned:
-            self.report.counters += bucket.counters
-        waits = [bucket.next_host_ms for bucket in scanned if bucket.next_host_ms is not None]
-        if waits:
-            self.report.details["next_host_ms"] = min(waits)
-        return [bucket.file for bucket in scanned if bucket.file is not None]
+        lists = self._unfinished_lists(base)
+        if not lists and matching is None:
+            scan = partial(scan_alone, job)
+            alone = [task for _, task in tasks]
+            return self.runner.exchange(scan, alone, base.buckets, "generate: scan")
+        known = self.runner.exchange(
+            partial(send_list, base.buckets),
+            lists,
+            base.buckets,
+            "generate: lists of unfinished segments",
+            [] if matching is None else [matching(base)],
+        )
+        return known.send(partial(scan_bucket, job), tasks, base.buckets, "generate: scan")
 
-    def _listed(self, base: Snapshot) -> list[SplitFile]:
-        """The URLs on lists of segments that the CrawlDb has not taken in yet, by bucket: they
-        are another fetch's, in this shell or in another."""
+    def _unfinished_lists(self, base: Snapshot) -> list[ListFile]:
+        """The lists of segments that the CrawlDb has not taken in yet: their URLs are another
+        fetch's, in this shell or in another."""
         unfinished = unfinished_segments(
             self.crawl_dir.segments.generated(),
             base.applied,
             self.selection.now_ms,
             self.selection.reserved_ms,
         )
-        files = list_files(unfinished)
-        if not files:
-            return []
-        self.report.details["unfinished_segments"] = [segment.name for segment in unfinished]
-        split = partial(split_list, self.transaction.scratch, base.buckets)
-        with timed(self.report, "listed", self.clock):
-            return self.runner.run(split, files, "generate: lists of unfinished segments")
+        if unfinished:
+            self.report.details["unfinished_segments"] = [segment.name for segment in unfinished]
+        return list_files(unfinished)
 
-    def _cut(self, candidates: list[SplitFile]) -> list[Shard]:
+    def _cut(self, base: Snapshot, candidates: Exchange[ScanTaskResult]) -> list[Shard]:
         """Every shard with its cuts, one for each segment that gets anything."""
-        files_of = destinations_of(candidates)
-        shards = [Shard(number, files, []) for number, files in files_of.items()]
-        shards.sort(key=lambda shard: -sum(file.rows[shard.number] for file in shard.files))
         top_n = self.options.top_n
-        total = sum(sum(file.rows.values()) for file in candidates)
-        step = max(1, total // _SUMMARY_KEYS)
+        wanted = _segments_wanted(self.config, self.options)
+        if top_n is None and wanted == 1:
+            return [Shard(number, [TAKE_ALL]) for number in range(base.buckets)]
+        shards = [Shard(number, []) for number in range(base.buckets)]
+        step = max(1, base.rows // _SUMMARY_KEYS)
         with timed(self.report, "cut", self.clock):
-            for _ in range(_segments_wanted(self.config, self.options) if shards else 0):
-                summaries = self.runner.run(
-                    partial(summarize_shard, self._ranking, step), shards, "generate: rank"
+            for _ in range(wanted):
+                summaries = candidates.run(
+                    partial(summarize_shard, self._ranking, step),
+                    _by_number(shards),
+                    "generate: rank",
                 )
                 if not any(summary.count for summary in summaries):
                     break
-                limits = None if top_n is None else bracket(summaries, step, top_n)
-                if limits is None or top_n is None:
-                    cuts = [TAKE_ALL] * len(shards)
-                else:
-                    found = self.runner.run(
-                        partial(look_inside_shard, self._ranking, limits), shards, "generate: cut"
-                    )
-                    cuts = settle_cuts(found, top_n)
+                cuts = self._cuts(candidates, shards, summaries, step)
                 shards = [
                     replace(shard, cuts=[*shard.cuts, cut])
                     for shard, cut in zip(shards, cuts, strict=True)
                 ]
         return shards
 
+    def _cuts(
+        self,
+        candidates: Exchange[ScanTaskResult],
+        shards: list[Shard],
+        summaries: list[KeySummary],
+        step: int,
+    ) -> list[Cut]:
+        """The cuts of the next segment, one for each shard."""
+        top_n = self.options.top_n
+        limits = None if top_n is None else bracket(summaries, step, top_n)
+        if limits is None or top_n is None:
+            return [TAKE_ALL] * len(shards)
+        if step == 1:
+            return settle_cuts(whole_summaries(summaries), top_n)
+        look = partial(look_inside_shard, self._ranking, limits)
+        return settle_cuts(candidates.run(look, _by_number(shards), "generate: cut"), top_n)
+
     @property
     def _ranking(self) -> RankJob:
-        return RankJob(self.transaction.scratch, self.config[GENERATE_MAX_COUNT])
+        return RankJob(self.config[GENERATE_MAX_COUNT])
 
-    def _assign(self, base: Snapshot, shards: list[Shard]) -> list[SelectedBucket]:
-        with timed(self.report, "assign", self.clock):
-            assigned = self.runner.run(
-                partial(assign_shard, self._ranking), shards, "generate: assign"
-            )
-        for shard in assigned:
-            self.report.counters += shard.counters
-        rows_of = destinations_of([shard.file for shard in assigned if shard.file is not None])
-        return [
-            SelectedBucket(file, rows_of[file.bucket])
-            for file in largest_first(base.files)
-            if file.bucket in rows_of
-        ]
-
-    def _collect(
-        self, selected: list[SelectedBucket], resolver: Resolver
-    ) -> list[CollectTaskResult]:
-        job = CollectJob(
+    def _chain_jobs(self, base: Snapshot, resolver: Resolver) -> tuple[CollectJob, ChainsJob]:
+        """What collects records, and what counts and deals their chains: in as few tasks as can
+        hold the records, for most selections are small."""
+        most = base.rows if self.selection.most is None else min(base.rows, self.selection.most)
+        shards = min(base.buckets, -(-most // _ROWS_A_CHAIN_SHARD)) or 1
+        collect = CollectJob(
             crawldb=self.transaction.folder,
-            scratch=self.transaction.scratch,
             now_ms=self.report.started_ms,
             mode=PartitionMode(self.config[PARTITION_URL_MODE]),
             resolver=resolver,
-            delay_s=self.config[FETCHER_SERVER_DELAY],
+            shards=shards,
         )
-        with timed(self.report, "collect", self.clock):
-            collected = self.runner.run(partial(collect_bucket, job), selected, "generate: collect")
-        for bucket in collected:
-            self.report.counters += bucket.counters
-        return collected
+        chains = ChainsJob(
+            shards=shards,
+            slots=-(-_SLOTS_A_PART * self.options.num_fetchers // shards),
+            most_chains=-(-_CHAINS_TOLD // shards),
+            delay_s=self.config[FETCHER_SERVER_DELAY],
+            latency_s=self.config[GENERATE_EXPECTED_LATENCY],
+        )
+        return collect, chains
 
-    def _list(self, collected: list[CollectTaskResult]) -> list[tuple[str, PartManifest]]:
-        """Deals the selected records to parts and writes the fetch lists."""
-        count = 1 + max(int(bucket.chains.segment.max()) for bucket in collected)
+    def _count(
+        self,
+        candidates: Exchange[ScanTaskResult],
+        assigned: Exchange[Counters],
+        collected: Exchange[CollectTaskResult],
+    ) -> None:
+        """Adds what the steps counted to the report."""
+        scanned = candidates.results()
+        for bucket in scanned:
+            self.report.counters += bucket.counters
+        waits = [bucket.next_host_ms for bucket in scanned if bucket.next_host_ms is not None]
+        if waits:
+            self.report.details["next_host_ms"] = min(waits)
+        for counters in assigned.results():
+            self.report.counters += counters
+        for result in collected.results():
+            self.report.counters += result.counters
+
+    def _list(
+        self, collected: Exchange[CollectTaskResult], job: ChainsJob, counted: list[ChainShard]
+    ) -> list[tuple[str, PartManifest]]:
+        """Deals the chains to parts and writes the fetch lists."""
+        segments = [
+            int(numbers.max())
+            for shard in counted
+            for numbers in (shard.segment, shard.slots.segment)
+            if len(numbers)
+        ]
+        count = 1 + max(segments)
         names = self.crawl_dir.segments.new_names(self.report.started_ms, count)
         parts = self.options.num_fetchers
         balance = balance_parts(
-            [bucket.chains for bucket in collected],
+            counted,
+            {number: name for each in collected.results() for number, name in each.names.items()},
             names,
             parts,
             threads=self.config[FETCHER_THREADS_FETCH],
@@ -299,27 +356,30 @@ class _Job:
         )
         self.report.counters["segments_generated"] = count
         self.report.details["segments"] = balance.predictions
-        deal_tasks = [
-            DealTask(bucket.path, bucket.chains.segment, bucket.chains.chain, part)
-            for bucket, part in zip(collected, balance.part_of, strict=True)
+        dealt = collected.send(
+            partial(deal_shard, job),
+            list(enumerate(balance.tasks)),
+            count * parts,
+            "generate: deal",
+        )
+        used = [
+            (number, part)
+            for number, described in enumerate(balance.predictions)
+            for part, load in enumerate(described["parts"])
+            if load["urls"]
         ]
-        scratch = self.transaction.scratch
-        with timed(self.report, "deal", self.clock):
-            dealt = self.runner.run(partial(deal_bucket, scratch), deal_tasks, "generate: deal")
-        files_of = destinations_of(dealt)
         tasks = [
             ListTask(
-                self.crawl_dir.segments.segment(names[destination // parts]).part_folder(GENERATE),
-                destination % parts,
-                destination,
-                files_of[destination],
+                self.crawl_dir.segments.segment(names[number]).part_folder(GENERATE),
+                part,
+                number * parts + part,
             )
-            for destination in sorted(files_of)
+            for number, part in used
         ]
         with timed(self.report, "list", self.clock):
-            written = self.runner.run(
-                partial(write_list, scratch, self.config[CRAWLDB_ROW_GROUP_SIZE]),
-                tasks,
+            written = dealt.run(
+                partial(write_list, self.config[CRAWLDB_ROW_GROUP_SIZE]),
+                [(task.destination, task) for task in tasks],
                 "generate: write fetch lists",
             )
         created = self.clock.now_ms()
@@ -336,7 +396,7 @@ class _Job:
     def _publish(
         self,
         base: Snapshot,
-        selected: list[SelectedBucket],
+        assigned: Exchange[Counters],
         manifests: list[tuple[str, PartManifest]],
     ) -> list[str]:
         segments = self.crawl_dir.segments
@@ -348,9 +408,11 @@ class _Job:
                 self.transaction.place,
                 self.config[CRAWLDB_ROW_GROUP_SIZE],
             )
-            job = MarkJob(target, self.transaction.scratch, self.report.started_ms)
+            job = MarkJob(target, self.report.started_ms)
+            rows = assigned.row_counts()
+            tasks = [(file.bucket, file) for file in largest_first(base.files) if rows[file.bucket]]
             with timed(self.report, "mark", self.clock):
-                marks = self.runner.run(partial(mark_bucket, job), selected, "generate: mark")
+                marks = assigned.run(partial(mark_bucket, job), tasks, "generate: mark")
         self.report.finished_ms = self.clock.now_ms()
         for name, _ in manifests:
             segments.segment(name).write_report(GENERATE, self.report)
@@ -367,3 +429,7 @@ class _Job:
         for name, manifest in manifests:
             segments.segment(name).publish(GENERATE, manifest)
         return [name for name, _ in manifests]
+
+
+def _by_number(shards: list[Shard]) -> list[tuple[int, Shard]]:
+    return [(shard.number, shard) for shard in shards]

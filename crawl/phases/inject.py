@@ -1,6 +1,6 @@
 """inject: seed files become records of the CrawlDb.
 
-Steps: read (a task a piece of seed file) → moved (only when old records are normalised
+Steps: read (a task a piece of seed file, and one a bucket where old records are normalised
 again) → merge (a task a touched bucket) → publish.
 """
 
@@ -9,11 +9,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 
+import numpy as np
+
 from crawl.buckets.bucket_files import BucketTarget, largest_first
-from crawl.buckets.inject import InjectMergeJob, InjectMergeTask, merge_bucket
-from crawl.buckets.renormalize import Renormalization, StoredRecords, find_renormalized
+from crawl.buckets.exchange import Exchange
+from crawl.buckets.inject import (
+    InjectMergeJob,
+    InjectMergeTask,
+    InjectSendJob,
+    merge_bucket,
+    send_rows,
+)
+from crawl.buckets.renormalize import Renormalization, StoredRecords
 from crawl.buckets.runner import Runner
-from crawl.buckets.seeds import ReadSeedsJob, read_seeds
+from crawl.buckets.seeds import ReadSeedsJob, ReadSeedsTaskResult
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
@@ -38,7 +47,6 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.seeds import plan_seeds
 from crawl.storage.snapshot import Transaction
-from crawl.storage.split import SplitFile, destinations_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,32 +105,34 @@ def run(
     with crawl_dir.writing_crawldb("inject", config, clock, force=options.force) as transaction:
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
-        read_job = ReadSeedsJob(
-            config, normalizers, filters, scoring, report.started_ms, buckets, transaction.scratch
-        )
-        with timed(report, "read", clock):
-            read = runner.run(partial(read_seeds, read_job), plan.pieces, "inject: read seeds")
-        for piece in read:
-            report.counters += piece.counters
-            report.add_samples(piece.samples, config[REPORT_SAMPLES])
-        if not report.counters["urls_injected"] and not options.filter_normalize_all:
-            raise NothingToDo(_no_seed(report))
-
         stored = StoredRecords(
             crawldb=transaction.folder,
-            scratch=transaction.scratch,
             buckets=buckets,
             purge_gone=config[DB_UPDATE_PURGE_404],
             renormalization=(
                 Renormalization(normalizers, filters) if options.filter_normalize_all else None
             ),
         )
+        read = ReadSeedsJob(config, normalizers, filters, scoring, report.started_ms, buckets)
+        moving = largest_first(base.files) if base and options.filter_normalize_all else []
+        sent = runner.exchange(
+            partial(send_rows, InjectSendJob(read, stored)),
+            [*plan.pieces, *moving],
+            buckets,
+            "inject: read seeds",
+        )
+        with timed(report, "read", clock):
+            for piece in filter(None, sent.results()):
+                report.counters += piece.counters
+                report.add_samples(piece.samples, config[REPORT_SAMPLES])
+        if not report.counters["urls_injected"] and not options.filter_normalize_all:
+            raise NothingToDo(_no_seed(report))
+
         target = BucketTarget(
             CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
         )
         job = InjectMergeJob(config, stored, target, on_known)
-        seeds = [piece.file for piece in read if piece.file is not None]
-        files = _merge(runner, transaction, job, seeds, report, clock)
+        files = _merge(sent, transaction, job, report, clock)
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
@@ -159,35 +169,23 @@ def _on_known(config: Config, options: InjectOptions) -> OnKnown:
 
 
 def _merge(
-    runner: Runner,
+    sent: Exchange[ReadSeedsTaskResult | None],
     transaction: Transaction,
     job: InjectMergeJob,
-    seeds: list[SplitFile],
     report: Report,
     clock: Clock,
 ) -> list[BucketFile]:
     """Rewrites the buckets that anything happens to; the others' files stay as they are."""
     base = transaction.base
     old = {file.bucket: file for file in base.files} if base else {}
-    moved: list[SplitFile] = []
-    if job.stored.renormalization is not None:
-        with timed(report, "moved", clock):
-            found = runner.run(
-                partial(find_renormalized, job.stored),
-                largest_first(old.values()),
-                "inject: normalise again",
-            )
-        moved = [file for file in found if file is not None]
-    seeds_of, moved_of = destinations_of(seeds), destinations_of(moved)
-    touched = set(seeds_of) | set(moved_of)
+    touched = set(np.flatnonzero(sent.row_counts()).tolist())
     if job.stored.purge_gone or job.stored.renormalization is not None:
         touched |= set(old)
-    tasks = [
-        InjectMergeTask(bucket, old.get(bucket), seeds_of.get(bucket, []), moved_of.get(bucket, []))
-        for bucket in touched
-    ]
+    tasks = largest_first(InjectMergeTask(bucket, old.get(bucket)) for bucket in touched)
     with timed(report, "merge", clock):
-        done = runner.run(partial(merge_bucket, job), largest_first(tasks), "inject: merge")
+        done = sent.run(
+            partial(merge_bucket, job), [(task.bucket, task) for task in tasks], "inject: merge"
+        )
     for bucket in done:
         report.counters += bucket.counters
     written = [bucket.file for bucket in done if bucket.file is not None]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from crawl.buckets.bucket_files import largest_first
-from crawl.buckets.dump import DumpJob, DumpTask, dump_bucket
+from crawl.buckets.dump import DumpJob, dump_bucket
+from crawl.buckets.exchange import NOTHING, BlockSource, Outbox
 from crawl.buckets.runner import Runner
 from crawl.buckets.stats import CrawlDbStats, bucket_stats
 from crawl.buckets.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import Snapshot
-from crawl.storage.split import SplitFile, destinations_of
+from crawl.storage.manifest import BucketFile, Snapshot
 
 SUCCESS = "_SUCCESS"
 """Written last: a dump without it is not whole."""
@@ -50,17 +50,29 @@ def dump(
     runner: Runner,
     snapshot: Snapshot,
     job: DumpJob,
-    matching: list[SplitFile] | None,
+    matching: BlockSource | None,
 ) -> int:
-    """Writes the wanted records into a folder that has room; returns how many."""
-    rows_of = None if matching is None else destinations_of(matching)
-    tasks = [
-        DumpTask(file, None if rows_of is None else rows_of.get(file.bucket, []))
-        for file in largest_first(snapshot.files)
-    ]
-    rows = sum(runner.run(partial(dump_bucket, job), tasks, "readdb: dump"))
+    """Writes the wanted records into a folder that has room; returns how many. `matching` brings
+    the rows that `--expr` holds for to their buckets."""
+    files = largest_first(snapshot.files)
+    if matching is None:
+        written = runner.run(partial(_dump_all, job), files, "readdb: dump")
+    else:
+        matches = runner.exchange(_send_nothing, (), snapshot.buckets, "readdb: expr", [matching])
+        written = matches.run(
+            partial(dump_bucket, job), [(file.bucket, file) for file in files], "readdb: dump"
+        )
+    rows = sum(written)
     job.output.write(SUCCESS, b"")
     return rows
+
+
+def _dump_all(job: DumpJob, file: BucketFile) -> int:
+    return dump_bucket(job, file, NOTHING)
+
+
+def _send_nothing(task: None, outbox: Outbox) -> None:
+    """Where only a source sends."""
 
 
 def make_room(output: Folder, *, force: bool) -> None:

@@ -12,12 +12,19 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
+import numpy as np
+
 from crawl.buckets.bucket_files import BucketTarget, largest_first
 from crawl.buckets.hosts import waiting_hosts
 from crawl.buckets.renormalize import StoredRecords
 from crawl.buckets.runner import Runner
 from crawl.buckets.sitemap.hosts import FindSitesJob, find_sites, most_urls
-from crawl.buckets.sitemap.merge import SitemapMergeJob, SitemapMergeTask, merge_listed
+from crawl.buckets.sitemap.merge import (
+    SitemapMergeJob,
+    SitemapMergeTask,
+    merge_listed,
+    send_listed,
+)
 from crawl.buckets.sitemap.task import read_sitemaps
 from crawl.buckets.sitemap.values import (
     SitemapJob,
@@ -60,7 +67,6 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.seeds import plan_seeds, read_lines
 from crawl.storage.snapshot import Transaction
-from crawl.storage.split import SplitFile, destinations_of
 from crawl.urls.parse import authority_of, canonical, host_of, parse
 from crawl.urls.partition import Partitioner, PartitionMode
 
@@ -170,7 +176,6 @@ def run(
             filters=filters,
             scoring=scoring,
             now_ms=report.started_ms,
-            buckets=buckets,
             scratch=transaction.scratch,
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
             clock=clock,
@@ -179,7 +184,7 @@ def run(
         with timed(report, "read", clock):
             waves.read(given)
             waves.prove()
-        stored = StoredRecords(transaction.folder, transaction.scratch, buckets)
+        stored = StoredRecords(transaction.folder, buckets)
         target = BucketTarget(
             CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
         )
@@ -233,7 +238,7 @@ class _Waves:
     job: SitemapJob
     num_tasks: int
     report: Report
-    files: list[SplitFile] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     _asked: set[str] = field(default_factory=set)
     _usage: dict[str, SiteUsage] = field(default_factory=dict)
     _servers: dict[str, ServerState] = field(default_factory=dict)
@@ -348,22 +353,28 @@ def _merge(
     runner: Runner,
     transaction: Transaction,
     job: SitemapMergeJob,
-    files: list[SplitFile],
+    files: list[str],
     report: Report,
 ) -> list[BucketFile]:
     """Rewrites the buckets that have URLs listed; the others' files stay as they are."""
     base = transaction.base
     old = {file.bucket: file for file in base.files} if base else {}
-    listed = destinations_of(files)
-    tasks = [SitemapMergeTask(bucket, old.get(bucket), rows) for bucket, rows in listed.items()]
-    done = runner.run(partial(merge_listed, job), largest_first(tasks), "sitemap: merge")
+    buckets = job.stored.buckets
+    sent = runner.exchange(
+        partial(send_listed, transaction.scratch, buckets), files, buckets, "sitemap: send"
+    )
+    listed = np.flatnonzero(sent.row_counts()).tolist()
+    tasks = largest_first(SitemapMergeTask(bucket, old.get(bucket)) for bucket in listed)
+    done = sent.run(
+        partial(merge_listed, job), [(task.bucket, task) for task in tasks], "sitemap: merge"
+    )
     for bucket in done:
         report.counters += bucket.counters
         report.add_samples(bucket.samples, job.config[REPORT_SAMPLES])
     written = [bucket.file for bucket in done if bucket.file is not None]
     if base is None:
         return sorted(written, key=lambda file: file.bucket)
-    return base.replacing(written, set(listed))
+    return base.replacing(written, listed)
 
 
 def _nothing(report: Report) -> str:

@@ -1,8 +1,7 @@
 """updatedb: what segments brought becomes the CrawlDb's next state.
 
-Steps: moved (only when old records are normalised again) → gather (only when there are
-very many files, or URLs are normalised) → merge (a task a bucket) → publish. A segment is
-applied once: the snapshot says which ones it contains.
+Steps: send (a task some files, and one a bucket where old records are normalised again) → merge
+(a task a bucket) → publish. A segment is applied once: the snapshot says which ones it contains.
 """
 
 from __future__ import annotations
@@ -13,10 +12,17 @@ from functools import partial
 
 from crawl.buckets.bucket_files import BucketTarget, largest_first
 from crawl.buckets.hosts import hosts_target
-from crawl.buckets.renormalize import Renormalization, StoredRecords, find_renormalized
+from crawl.buckets.renormalize import Renormalization, StoredRecords
 from crawl.buckets.runner import Runner
 from crawl.buckets.updatedb.bucket import UpdateDbJob, UpdateDbTask, update_bucket
-from crawl.buckets.updatedb.delta import BucketDelta, DeltaFile, GatherJob, bundles, gather
+from crawl.buckets.updatedb.delta import (
+    BucketDelta,
+    DeltaFile,
+    SendDeltaJob,
+    SendDeltaTask,
+    bundles,
+    send_delta,
+)
 from crawl.buckets.updatedb.hosts import HostTroublesFile, HostUpdateJob
 from crawl.buckets.updatedb.reservations import finished_marks
 from crawl.clock import Clock
@@ -49,13 +55,13 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment, segment_name
 from crawl.storage.snapshot import Transaction
-from crawl.storage.split import SplitFile, destinations_of
 from crawl.telemetry.context import update_context
 
 _ROWS_AN_OPENING = 3_000
-"""To open a file for one bucket takes as long as to gather so many rows (measured)."""
+"""To open a file on a local disk for one bucket takes as long as to send so many rows
+(measured)."""
 _FEW_OPENINGS = 500
-"""That many files are not worth a step of their own."""
+"""That many are not worth a step of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +195,6 @@ def run(
         base = transaction.base
         stored = StoredRecords(
             crawldb=transaction.folder,
-            scratch=transaction.scratch,
             buckets=base.buckets if base else config[CRAWLDB_BUCKETS],
             renormalization=renormalization,
         )
@@ -205,19 +210,18 @@ def run(
             marks=finished_marks(chosen.segments),
             hosts=HostUpdateJob(
                 target=hosts_target(transaction.folder, transaction.place),
-                buckets=stored.buckets,
                 longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
                 same_pages=SamePagesRule(
                     config[DB_HOST_SAME_PAGES],
                     round(config[DB_HOST_SAME_PAGES_WAIT] * 1000),
                     round(config[DB_HOST_WAIT_MAX] * 1000),
                 ),
-                troubles=_troubles_files(chosen.segments),
             ),
         )
-        step = _Step(runner, report, clock, stored)
         files = _delta_files(chosen.segments, report)
-        merged, hosts = step.merge(transaction, job, step.moved(base), step.delta(files))
+        troubles = _troubles_files(chosen.segments)
+        with timed(report, "merge", clock):
+            merged, hosts = _merge(runner, transaction, job, files, troubles, report)
         report.finished_ms = clock.now_ms()
         names = tuple(segment.name for segment in chosen.segments)
         snapshot = transaction.publish(
@@ -275,69 +279,50 @@ def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """The steps of a run, which all tell the same report."""
+def _merge(
+    runner: Runner,
+    transaction: Transaction,
+    job: UpdateDbJob,
+    files: list[DeltaFile],
+    troubles: list[HostTroublesFile],
+    report: Report,
+) -> tuple[list[BucketFile], list[BucketFile]]:
+    """The files of all buckets, and of their hosts; those that no segment mentions stay as they
+    are."""
+    base, stored = transaction.base, job.stored
+    old = {file.bucket: file for file in base.files} if base else {}
+    hosts = {file.bucket: file for file in base.hosts} if base else {}
+    delta = BucketDelta(files) if _are_read_by_buckets(files, stored) else BucketDelta()
+    senders: list[SendDeltaTask] = [*troubles]
+    if not delta.files:
+        senders += bundles(files)
+    if stored.renormalization is not None and stored.renormalization.normalizers is not None:
+        senders += largest_first(old.values())
+    sent = runner.exchange(
+        partial(send_delta, SendDeltaJob(stored)), senders, stored.buckets, "updatedb: send"
+    )
+    tasks = largest_first(
+        UpdateDbTask(bucket, old.get(bucket), delta, hosts.get(bucket))
+        for bucket in range(stored.buckets)
+    )
+    done = sent.run(
+        partial(update_bucket, job), [(task.bucket, task) for task in tasks], "updatedb: merge"
+    )
+    for counters in sent.results():
+        report.counters += counters
+    for bucket in done:
+        report.counters += bucket.counters
+    done = sorted(done, key=lambda each: each.bucket)
+    return (
+        [bucket.file for bucket in done if bucket.file is not None],
+        [bucket.hosts for bucket in done if bucket.hosts is not None],
+    )
 
-    runner: Runner
-    report: Report
-    clock: Clock
-    stored: StoredRecords
 
-    def moved(self, base: Snapshot | None) -> list[SplitFile]:
-        """Old records whose URL is no longer in normal form, under the one that is."""
-        renormalization = self.stored.renormalization
-        if base is None or renormalization is None or renormalization.normalizers is None:
-            return []
-        tasks = largest_first(base.files)
-        with timed(self.report, "moved", self.clock):
-            found = self.runner.run(
-                partial(find_renormalized, self.stored), tasks, "updatedb: normalise again"
-            )
-        return [file for file in found if file is not None]
-
-    def delta(self, files: list[DeltaFile]) -> BucketDelta:
-        stored = self.stored
-        openings = len(files) * stored.buckets
-        worth = _FEW_OPENINGS + sum(file.rows for file in files) // _ROWS_AN_OPENING
-        if stored.renormalization is None and openings <= worth:
-            return BucketDelta(files=files)
-        gather_job = GatherJob(stored.scratch, stored.buckets, stored.renormalization)
-        with timed(self.report, "gather", self.clock):
-            gathered = self.runner.run(
-                partial(gather, gather_job), list(bundles(files)), "updatedb: gather"
-            )
-        for bundle in gathered:
-            self.report.counters += bundle.counters
-        return BucketDelta(gathered=[bundle.file for bundle in gathered if bundle.file is not None])
-
-    def merge(
-        self, transaction: Transaction, job: UpdateDbJob, moved: list[SplitFile], delta: BucketDelta
-    ) -> tuple[list[BucketFile], list[BucketFile]]:
-        """The files of all buckets, and of their hosts; those that no segment mentions stay
-        as they are."""
-        base = transaction.base
-        old = {file.bucket: file for file in base.files} if base else {}
-        hosts = {file.bucket: file for file in base.hosts} if base else {}
-        moved_of, gathered_of = destinations_of(moved), destinations_of(delta.gathered)
-        tasks = [
-            UpdateDbTask(
-                bucket,
-                old.get(bucket),
-                BucketDelta(delta.files, gathered_of.get(bucket, [])),
-                moved_of.get(bucket, []),
-                hosts.get(bucket),
-            )
-            for bucket in range(job.stored.buckets)
-        ]
-        with timed(self.report, "merge", self.clock):
-            done = self.runner.run(
-                partial(update_bucket, job), largest_first(tasks), "updatedb: merge"
-            )
-        for bucket in done:
-            self.report.counters += bucket.counters
-        done = sorted(done, key=lambda each: each.bucket)
-        return (
-            [bucket.file for bucket in done if bucket.file is not None],
-            [bucket.hosts for bucket in done if bucket.hosts is not None],
-        )
+def _are_read_by_buckets(files: list[DeltaFile], stored: StoredRecords) -> bool:
+    """Whether each bucket reads its own rows from every file: where URLs stay as they are, and
+    to open so few files is cheap. On a store an opening is a request, and is paid for."""
+    if stored.renormalization is not None or not all(file.folder.is_local() for file in files):
+        return False
+    openings = len(files) * stored.buckets
+    return openings <= _FEW_OPENINGS + sum(file.rows for file in files) // _ROWS_AN_OPENING

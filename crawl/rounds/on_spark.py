@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from crawl.buckets.exchange import BlockSource, Exchange, Outbox
 from crawl.buckets.runner import Runner
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -109,6 +110,16 @@ class _ProgressRunner:
     ) -> list[Result]:
         runner = self._hidden if step in ("fetch", "parse") else self._shown
         return runner.run(function, tasks, step)
+
+    def exchange(
+        self,
+        function: Callable[[Task, Outbox], Result],
+        tasks: Sequence[Task],
+        destinations: int,
+        step: str,
+        sources: Sequence[BlockSource] = (),
+    ) -> Exchange[Result]:
+        return self._shown.exchange(function, tasks, destinations, step, sources)
 
 
 class _SignalHandler:

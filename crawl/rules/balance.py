@@ -27,6 +27,20 @@ class PartLoad:
     makespan_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Chains to be dealt; or several short ones as one, which have their sums."""
+
+    number: npt.NDArray[np.uint64]
+    site: npt.NDArray[np.uint64]
+    urls: npt.NDArray[np.int64]
+    count: npt.NDArray[np.int64]
+    """How many chains it stands for."""
+    seconds: npt.NDArray[np.float64]
+    longest_s: npt.NDArray[np.float64]
+    """Of the longest chain that it stands for."""
+
+
 def chain_seconds(
     urls: npt.NDArray[np.int64], delay_s: npt.NDArray[np.float64], latency_s: float
 ) -> npt.NDArray[np.float64]:
@@ -60,8 +74,7 @@ def deal_sites(
 
 def part_loads(
     dealt: npt.NDArray[np.int32],
-    urls: npt.NDArray[np.int64],
-    seconds: npt.NDArray[np.float64],
+    chains: Chains,
     parts: int,
     *,
     threads: int,
@@ -72,10 +85,11 @@ def part_loads(
     described = []
     for part in range(parts):
         mine = dealt == part
-        number = int(urls[mine].sum())
-        longest = float(seconds[mine].max(initial=0.0))
+        number = int(chains.urls[mine].sum())
+        longest = float(chains.longest_s[mine].max(initial=0.0))
+        count = int(chains.count[mine].sum())
         described.append(
-            PartLoad(number, int(mine.sum()), longest, max(longest, number * latency_s / threads))
+            PartLoad(number, count, longest, max(longest, number * latency_s / threads))
         )
     return described
 

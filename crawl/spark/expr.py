@@ -11,15 +11,14 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import Row, SparkSession
 
+from crawl.buckets.exchange import Block, Outbox
 from crawl.buckets.generate.scan import MATCHING
-from crawl.errors import UsageError
-from crawl.spark.progress import progress
+from crawl.errors import CrawlError, UsageError
+from crawl.spark.exchange import RddSource
 from crawl.spark.source import FORMAT, register
 from crawl.spark.source_tables import CRAWLDB_COLUMNS
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
-from crawl.storage.split import SplitFile, scratch_name, write_split
 
 # it prints every wrong expression as JSON to stderr; `check_expression` says it in one line
 logging.getLogger("SQLQueryContextLogger").disabled = True
@@ -39,33 +38,41 @@ def check_expression(spark: SparkSession, expr: str) -> str:
         _ = condition.schema
     except (ParseException, AnalysisException) as error:
         columns = ", ".join(CRAWLDB_COLUMNS.names)
-        raise UsageError(f"--expr {expr!r}: {_reason(error)} (columns: {columns})") from error
+        raise UsageError(f"--expr {expr!r}: {_reason(str(error))} (columns: {columns})") from error
     return expr
 
 
-def _reason(error: PySparkException) -> str:
+def _reason(said: str) -> str:
     """The first sentence of what Spark says, without its codes and query positions."""
-    text = re.sub(r"\s+", " ", str(error).strip().split("\n")[0])
+    text = re.sub(r"\s+", " ", said.strip().split("\n")[0])
     text = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", text)
     return text.split(" SQLSTATE")[0].rstrip(" .")
 
 
 def matching_rows(
-    spark: SparkSession, crawl_dir: CrawlDir, snapshot: Snapshot, expr: str, scratch: Folder
-) -> list[SplitFile]:
-    """The rows that the expression holds for, split by bucket."""
+    spark: SparkSession, crawl_dir: CrawlDir, snapshot: Snapshot, expr: str
+) -> RddSource:
+    """The rows that the expression holds for, sent to their buckets when somebody receives."""
+
+    def explain(said: str) -> CrawlError | None:
+        if "SQLSTATE" not in said:
+            return None
+        found = re.search(r"\[[A-Z_.0-9]+\][^\n]*SQLSTATE", said)
+        reason = _reason(found.group() if found else said)
+        return UsageError(f"--expr {expr!r} failed: {reason}")
+
     register(spark)
     records = spark.read.format(FORMAT).option("snapshot", snapshot.number)
     chosen = records.load(crawl_dir.folder.address).where(expr).select("_bucket", "_row")
-
-    def write(rows: Iterable[Row]) -> Iterator[SplitFile]:
-        places = np.array([(row[0], row[1]) for row in rows], dtype=np.int32).reshape(-1, 2)
-        if len(places):
-            table = pa.table([places[:, 1]], schema=MATCHING)
-            yield write_split(scratch, scratch_name("matching"), table, places[:, 0])
-
     try:
-        with progress(spark, "expr", quiet=True):
-            return chosen.rdd.mapPartitions(write).collect()
+        # plans the query, which works out what is constant in it
+        return RddSource(chosen.rdd.mapPartitions(_send_matching), explain)
     except PySparkException as error:
-        raise UsageError(f"--expr {expr!r} failed: {_reason(error)}") from error
+        raise UsageError(f"--expr {expr!r} failed: {_reason(str(error))}") from error
+
+
+def _send_matching(rows: Iterable[Row]) -> Iterator[Block]:
+    places = np.array([(row[0], row[1]) for row in rows], dtype=np.int32).reshape(-1, 2)
+    outbox = Outbox(0)  # whoever receives them asks for no order
+    outbox.send(MATCHING, pa.table([places[:, 1]], schema=MATCHING.schema), places[:, 0])
+    yield from outbox.blocks

@@ -63,6 +63,11 @@ _EVERYWHERE = {
     "spark.python.worker.reuse": "true",
     # Over TCP every small answer of a worker waits 40 ms for a delayed acknowledgement.
     "spark.python.unix.domain.socket.enabled": "true",
+    # An exchange sends blocks to as many destinations as there are buckets. By default a task
+    # writes a file for each of up to 200, which took four times the CPU of one sorted file
+    # (64 × 64 blocks), and only Kryo's bytes can be sorted without being read again.
+    "spark.shuffle.sort.bypassMergeThreshold": "1",
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     # Two attempts of a fetch at once would be impolite.
     "spark.speculation": "false",
     # Spark's own readers know S3 as s3a; the connector is the user's to add

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import IOBase
+from io import BytesIO, IOBase
 from typing import IO, Any, cast
 
 import pyarrow as pa
@@ -177,6 +177,20 @@ def open_table(folder: Folder, name: str, *, host_codes: bool = False) -> Iterat
     """Opens a Parquet file; `host_codes` reads the host column as dictionary codes."""
     with folder.open_read(name) as stream:
         yield StoredTable(stream, folder.path(name), host_codes=host_codes)
+
+
+@contextmanager
+def open_whole_table(folder: Folder, name: str) -> Iterator[StoredTable]:
+    """Opens a Parquet file that is read from its beginning to its end: on a store by one request,
+    where `open_table` needs one for the footer and more for the rows."""
+    if folder.is_local():
+        with open_table(folder, name) as table:
+            yield table
+        return
+    data = folder.read(name)
+    if data is None:
+        raise StorageError(f"{folder.path(name)} is missing")
+    yield StoredTable(BytesIO(data), folder.path(name))
 
 
 def read_groups(

@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from split_files import SplitFile, read_split, scratch_name, write_split
 
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, METADATA
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest, Segment
-from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 
 NAME = "20261115000000"
 PAGES_A_CHUNK = 5_000

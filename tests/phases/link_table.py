@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.bucket_files import BucketTarget
+from crawl.buckets.exchange import Outbox
 from crawl.buckets.merge import KeyGroups
 from crawl.buckets.runner import InProcess
-from crawl.buckets.table_merge import MergeJob, write_delta
+from crawl.buckets.table_merge import MergeJob, send_delta
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.arrow import as_mask, equals
@@ -55,6 +56,10 @@ def joined(groups: KeyGroups) -> pa.Table:
     return rows.filter(pa.array(marks == 0))
 
 
+def _send_links(pairs: list[tuple[str, str]], outbox: Outbox) -> None:
+    send_delta(LINKS, links_table(pairs), BUCKETS, outbox)
+
+
 def add_links(address: str, pairs: Iterable[tuple[str, str]], keep: int = 2) -> None:
     """Merges the links into the table and publishes it."""
     directory = CrawlDir(address)
@@ -62,19 +67,9 @@ def add_links(address: str, pairs: Iterable[tuple[str, str]], keep: int = 2) -> 
     dataset = directory.dataset(LINKS)
     with directory.writing(dataset, "links", config, clock) as transaction:
         target = BucketTarget(LINKS, transaction.folder, transaction.place, group_rows=4)
-        job = MergeJob(target, transaction.scratch, joined)
         pairs = list(pairs)
-        deltas = [
-            write_delta(transaction.scratch, LINKS, links_table(pairs[half::2]), BUCKETS)
-            for half in range(2)
-        ]
-        files = merge_table(
-            InProcess(),
-            job,
-            transaction.base,
-            [delta for delta in deltas if delta is not None],
-            "links: merge",
-        )
+        sent = InProcess().exchange(_send_links, [pairs[0::2], pairs[1::2]], BUCKETS, "links: send")
+        files = merge_table(sent, MergeJob(target, joined), transaction.base, "links: merge")
         report = Report("links", clock.now_ms(), config.digest())
         transaction.publish(files, report, buckets=BUCKETS, keep=keep)
 

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.rules.balance import PartLoad, chain_seconds, deal, deal_sites, makespan, part_loads
+from crawl.rules.balance import (
+    Chains,
+    PartLoad,
+    chain_seconds,
+    deal,
+    deal_sites,
+    makespan,
+    part_loads,
+)
 from tests.examples import scaled
 
 chains = st.lists(st.floats(0, 1e6, allow_subnormal=False), max_size=40)
@@ -85,7 +93,9 @@ def test_loads() -> None:
     dealt = np.array([0, 1, 0], dtype=np.int32)
     urls = np.array([10, 100, 1])
     seconds = np.array([50.0, 20.0, 0.5])
-    found = part_loads(dealt, urls, seconds, 3, threads=2, latency_s=0.5)
+    numbers, ones = np.arange(3, dtype=np.uint64), np.ones(3, dtype=np.int64)
+    chains = Chains(numbers, numbers, urls, ones, seconds, seconds)
+    found = part_loads(dealt, chains, 3, threads=2, latency_s=0.5)
     assert found == [
         PartLoad(urls=11, chains=2, longest_chain_s=50.0, makespan_s=50.0),
         PartLoad(urls=100, chains=1, longest_chain_s=20.0, makespan_s=25.0),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawl.errors import Locked
-from crawl.spark.tasks import SparkRunner, TaskError, _Fault, _last_words, run_tasks
+from crawl.spark.faults import Fault, _last_words
+from crawl.spark.tasks import SparkRunner, TaskError, run_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +29,7 @@ def test_a_fault_comes_back_as_it_was() -> None:
     try:
         raise Stubborn("crawldb", 7)
     except Stubborn as error:
-        rebuilt = _Fault.of(error).rebuilt()
+        rebuilt = Fault.of(error).rebuilt()
     assert type(rebuilt) is Stubborn
     assert str(rebuilt) == "crawldb is locked by 7"
     assert (rebuilt.owner, rebuilt.exit_code) == (7, 3)

@@ -72,9 +72,7 @@ def test_every_job_names_its_phase_step_crawl_and_segment(
     done = generate.run(
         *(runner, directory, config, GenerateOptions(), clock),
         resolver=lambda host: None,
-        matching=lambda snapshot, scratch: matching_rows(
-            spark, directory, snapshot, "score >= 0", scratch
-        ),
+        matching=lambda snapshot: matching_rows(spark, directory, snapshot, "score >= 0"),
     )
     with in_context(phase="updatedb", crawl=directory.address, segment=done.segments[0]):
         runner.run(work, [Piece(0)], "updatedb: merge")
@@ -84,8 +82,7 @@ def test_every_job_names_its_phase_step_crawl_and_segment(
     assert {
         f"inject: read seeds{place}",
         f"inject: merge{place}",
-        f"generate: expr{place}",
-        f"generate: scan{place}",
+        f"generate: collect{place}",
         f"generate: write fetch lists{place}",
         f"updatedb: merge{place} · {done.segments[0]}",
     } <= new

@@ -2,7 +2,7 @@
 
 Each shard sends every `step`-th of its keys, highest first. From these the N-th highest
 key of all is known to lie in a narrow range; the shards then send just the keys in that
-range, and the cut is exact. With few candidates the step is 1 and one look is enough.
+range, and the cut is exact. With few candidates the step is 1, and the first look is enough.
 """
 
 from __future__ import annotations
@@ -58,6 +58,11 @@ def bracket(summaries: list[KeySummary], step: int, wanted: int) -> Bracket | No
     sure = wanted // step - len(summaries)
     high = int(every[sure - 1]) if sure >= 1 else HIGHEST
     return Bracket(low, high)
+
+
+def whole_summaries(summaries: list[KeySummary]) -> list[BracketKeys]:
+    """Summaries with a step of 1 as what a second look would find: every key is in them."""
+    return [BracketKeys(0, summary.thinned) for summary in summaries]
 
 
 def keys_in_bracket(keys_descending: Keys, limits: Bracket) -> BracketKeys:

@@ -6,7 +6,6 @@ its users expect; each is asked of a whole row group at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.exchange import NOTHING, Outbox, Received, RowKind
 from crawl.buckets.generate.host_gate import (
     HOST_PROBED,
     HOST_WAITS,
@@ -39,25 +39,27 @@ from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of, encoded, number_of
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
-from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 from crawl.urls.domains import registered_domain
 from crawl.urls.hosts import hosts_of
 
 Mask = npt.NDArray[np.bool_]
 
-CANDIDATES = pa.schema(
-    [
-        pa.field("key", pa.uint64(), False),
-        pa.field("group", pa.uint64(), False),
-        pa.field("bucket", pa.int32(), False),
-        pa.field("row", pa.int32(), False),
-    ]
+CANDIDATES = RowKind(
+    "candidates",
+    pa.schema(
+        [
+            pa.field("key", pa.uint64(), False),
+            pa.field("group", pa.uint64(), False),
+            pa.field("bucket", pa.int32(), False),
+            pa.field("row", pa.int32(), False),
+        ]
+    ),
 )
 WAIT_FOR_UPDATE = "wait_for_update"
 PER_HOST_OVERFLOW = "urls_skipped_per_host_overflow"
 BELOW_TOP_N = "below_top_n"
 
-MATCHING = pa.schema([pa.field("row", pa.int32(), False)])
+MATCHING = RowKind("matching", pa.schema([pa.field("row", pa.int32(), False)]))
 """Rows of a bucket that `--expr` holds for."""
 
 
@@ -93,40 +95,43 @@ class ScanJob:
 
     selection: Selection
     crawldb: Folder
-    scratch: Folder
     buckets: int
+    has_expr: bool = False
+    """Whether only those rows may be selected whose numbers are received."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
-    """One bucket to scan; `matching` is None where there is no `--expr`."""
+    """One bucket to scan."""
 
     base: BucketFile
-    matching: list[SplitFile] | None
     hosts: BucketFile | None = None
-    listed: Sequence[SplitFile] = ()
-    """URLs on lists of unfinished segments."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTaskResult:
-    """A bucket's candidates by shard, and the reasons of the rest."""
+    """Why records are no candidates."""
 
-    file: SplitFile | None
     counters: Counters
     next_host_ms: int | None = None
     """When the first of the hosts that are left out may be asked again."""
 
 
-def scan_bucket(job: ScanJob, task: ScanTask) -> ScanTaskResult:
+def scan_alone(job: ScanJob, task: ScanTask, outbox: Outbox) -> ScanTaskResult:
+    """Scans a bucket of which nothing need be known besides its files."""
+    return scan_bucket(job, task, NOTHING, outbox)
+
+
+def scan_bucket(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox) -> ScanTaskResult:
+    """Sends the candidates of a bucket to their shards. Received are the URLs on lists of
+    unfinished segments, and the rows that `--expr` holds for."""
     selection = job.selection
     counters = Counters()
-    listed = read_split(job.scratch, task.listed, task.base.bucket, LISTED)["url"]
+    listed = received.rows(LISTED)["url"]
     columns = _columns(selection, needs_url=len(listed) > 0)
     matching: npt.NDArray[np.int32] | None = None
-    if task.matching is not None:
-        table = read_split(job.scratch, task.matching, task.base.bucket, MATCHING)
-        matching = table["row"].to_numpy()
+    if job.has_expr:
+        matching = received.rows(MATCHING)["row"].to_numpy()
     gate = gate_of(selection, job.crawldb, task.hosts)
     groups = _Groups(selection, job.buckets, counters)
     found: list[pa.Table] = []
@@ -152,7 +157,7 @@ def scan_bucket(job: ScanJob, task: ScanTask) -> ScanTaskResult:
                         np.full(len(alive_rows), task.base.bucket, dtype=np.int32),
                         place[alive_rows].astype(np.int32),
                     ],
-                    schema=CANDIDATES,
+                    schema=CANDIDATES.schema,
                 )
             )
             shards.append(shard)
@@ -160,7 +165,7 @@ def scan_bucket(job: ScanJob, task: ScanTask) -> ScanTaskResult:
             slowed.append(gate.slowed(rows)[alive_rows])
     counters["hosts_waiting"] += len(gate.waiting)
     if not found:
-        return ScanTaskResult(None, +counters, gate.next_ms)
+        return ScanTaskResult(+counters, gate.next_ms)
     every, destinations = pa.concat_tables(found), np.concatenate(shards)
     keys = every["key"].to_numpy()
     is_best = best_of_tried(np.concatenate(probed), keys)
@@ -171,8 +176,8 @@ def scan_bucket(job: ScanJob, task: ScanTask) -> ScanTaskResult:
     if not stays.all():
         every, destinations = every.filter(pa.array(stays)), destinations[stays]
     candidates, destinations = _prune(selection, every, destinations, counters)
-    file = write_split(job.scratch, scratch_name("candidates"), candidates, destinations)
-    return ScanTaskResult(file, +counters, gate.next_ms)
+    outbox.send(CANDIDATES, candidates, destinations)
+    return ScanTaskResult(+counters, gate.next_ms)
 
 
 def gate_of(selection: Selection, crawldb: Folder, hosts: BucketFile | None) -> HostGate:

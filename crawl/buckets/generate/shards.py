@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.generate.cutoff import (
     Bracket,
     BracketKeys,
@@ -18,18 +19,19 @@ from crawl.buckets.generate.cutoff import (
 from crawl.buckets.generate.ranking import NOT_TAKEN, Cut, Keys, assign, eligible_keys, within_cap
 from crawl.buckets.generate.scan import BELOW_TOP_N, CANDIDATES, PER_HOST_OVERFLOW
 from crawl.counters import Counters
-from crawl.storage.folder import Folder
-from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
 
-ASSIGNED = pa.schema([pa.field("row", pa.int32(), False), pa.field("segment", pa.int16(), False)])
+ASSIGNED = RowKind(
+    "assigned",
+    pa.schema([pa.field("row", pa.int32(), False), pa.field("segment", pa.int16(), False)]),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard's candidates, and its cuts for the segments settled so far."""
+    """Where all candidates of some hosts or domains meet, and its cuts for the segments settled
+    so far."""
 
     number: int
-    files: list[SplitFile]
     cuts: list[Cut]
 
 
@@ -37,29 +39,26 @@ class Shard:
 class RankJob:
     """What every task of these steps needs to know."""
 
-    scratch: Folder
     cap: int
     """Most URLs of a group in one segment; 0 or less: no bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class AssignTaskResult:
-    """Rows by bucket with their segment, and the reasons of those left over."""
-
-    file: SplitFile | None
-    counters: Counters
+def summarize_shard(job: RankJob, step: int, shard: Shard, received: Received) -> KeySummary:
+    return summarize(_eligible(job, shard, received), step)
 
 
-def summarize_shard(job: RankJob, step: int, shard: Shard) -> KeySummary:
-    return summarize(_eligible(job, shard), step)
+def look_inside_shard(
+    job: RankJob, limits: Bracket, shard: Shard, received: Received
+) -> BracketKeys:
+    return keys_in_bracket(_eligible(job, shard, received), limits)
 
 
-def look_inside_shard(job: RankJob, limits: Bracket, shard: Shard) -> BracketKeys:
-    return keys_in_bracket(_eligible(job, shard), limits)
-
-
-def assign_shard(job: RankJob, shard: Shard) -> AssignTaskResult:
-    candidates = read_split(job.scratch, shard.files, shard.number, CANDIDATES)
+def assign_shard(job: RankJob, shard: Shard, received: Received, outbox: Outbox) -> Counters:
+    """Sends the rows that are taken, with their segments, to their buckets; returns why the
+    others are left."""
+    candidates = received.rows(CANDIDATES)
+    if candidates.num_rows == 0:
+        return Counters()
     keys, groups = _arrays(candidates)
     taken = assign(keys, groups, job.cap, shard.cuts)
     chosen = taken != NOT_TAKEN
@@ -69,20 +68,13 @@ def assign_shard(job: RankJob, shard: Shard) -> AssignTaskResult:
     counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(over))
     counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
     counters[BELOW_TOP_N] += int(np.count_nonzero(possible & ~chosen))
-    if not chosen.any():
-        return AssignTaskResult(None, counters)
-    table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED)
-    file = write_split(
-        job.scratch,
-        scratch_name("assigned"),
-        table,
-        candidates["bucket"].to_numpy()[chosen],
-    )
-    return AssignTaskResult(file, counters)
+    table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED.schema)
+    outbox.send(ASSIGNED, table, candidates["bucket"].to_numpy()[chosen])
+    return counters
 
 
-def _eligible(job: RankJob, shard: Shard) -> Keys:
-    keys, groups = _arrays(read_split(job.scratch, shard.files, shard.number, CANDIDATES))
+def _eligible(job: RankJob, shard: Shard, received: Received) -> Keys:
+    keys, groups = _arrays(received.rows(CANDIDATES))
     return eligible_keys(keys, groups, job.cap, shard.cuts)
 
 

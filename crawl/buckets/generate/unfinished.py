@@ -1,6 +1,6 @@
 """URLs on the fetch lists of unfinished segments: they are being fetched, or will be.
 
-A list is no bucket's: its URLs are split by bucket first, in a task for each of its files.
+A list is no bucket's: its URLs are sent to their buckets first, by a task for each of its files.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from crawl.buckets.exchange import Outbox, RowKind
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
-from crawl.storage.parquet import each_group, open_table
+from crawl.storage.parquet import each_group, open_whole_table
 from crawl.storage.segments import GENERATE, Segment
-from crawl.storage.split import SplitFile, scratch_name, write_split
 
-LISTED = pa.schema([pa.field("url", pa.string(), False)])
+LISTED = RowKind("listed", pa.schema([pa.field("url", pa.string(), False)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,8 @@ def list_files(segments: Iterable[Segment]) -> list[ListFile]:
     ]
 
 
-def split_list(scratch: Folder, buckets: int, file: ListFile) -> SplitFile:
-    """The list's URLs, by the CrawlDb's buckets."""
-    with open_table(file.folder, file.path) as source:
-        columns = ["url", "host"]
-        rows = pa.concat_tables(
-            [source.schema_arrow.empty_table().select(columns), *each_group(source, columns)]
-        )
-    destinations = buckets_of(rows["host"], buckets)
-    urls = rows.select(["url"]).cast(LISTED)
-    return write_split(scratch, scratch_name("listed"), urls, destinations)
+def send_list(buckets: int, file: ListFile, outbox: Outbox) -> None:
+    """Sends the list's URLs to the CrawlDb's buckets."""
+    with open_whole_table(file.folder, file.path) as source:
+        for rows in each_group(source, ["url", "host"]):
+            outbox.send(LISTED, rows.select(["url"]), buckets_of(rows["host"], buckets))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
+from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.merge import KeyGroups, merge_sorted, sorted_unique
 from crawl.buckets.renormalize import StoredRecords, stored_rows
 from crawl.buckets.samples import Samples
@@ -25,9 +26,19 @@ from crawl.counters import Counters
 from crawl.model.arrow import strings
 from crawl.model.records import to_records, to_table
 from crawl.rules.sitemap import is_within, update_known
+from crawl.storage.folder import Folder
+from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
-from crawl.storage.split import SplitFile, read_split
+from crawl.storage.row_files import read_rows
 from crawl.urls.parse import host_of
+
+LISTED_ROWS = RowKind("listed", LISTED)
+
+
+def send_listed(scratch: Folder, buckets: int, name: str, outbox: Outbox) -> None:
+    """Sends the rows of a file to their buckets."""
+    rows = read_rows(scratch, name)
+    outbox.send(LISTED_ROWS, rows, buckets_of(rows["host"], buckets))
 
 
 @dataclass(frozen=True)
@@ -44,11 +55,10 @@ class SitemapMergeJob:
 
 @dataclass(frozen=True, slots=True)
 class SitemapMergeTask:
-    """One bucket: its present file, and the split files with rows for it."""
+    """One bucket, and its present file."""
 
     bucket: int
     base: BucketFile | None
-    listed: list[SplitFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +71,13 @@ class SitemapMergeTaskResult:
     samples: dict[str, list[str]]
 
 
-def merge_listed(job: SitemapMergeJob, task: SitemapMergeTask) -> SitemapMergeTaskResult:
+def merge_listed(
+    job: SitemapMergeJob, task: SitemapMergeTask, received: Received
+) -> SitemapMergeTaskResult:
     """Writes the bucket anew, with the URLs that sitemaps may list."""
     counters, samples = Counters(), Samples(job.config[REPORT_SAMPLES])
-    listed = read_split(job.stored.scratch, task.listed, task.bucket, LISTED)
-    listed = _permitted(job, listed, counters, samples).drop_columns(["sitemap"])
+    listed = _permitted(job, received.rows(LISTED_ROWS), counters, samples)
+    listed = listed.drop_columns(["sitemap"])
     key = job.target.table.key
     listed, repeated = sorted_unique(listed, key, rank="rank")
     counters["urls_repeated"] += repeated
@@ -75,7 +87,7 @@ def merge_listed(job: SitemapMergeJob, task: SitemapMergeTask) -> SitemapMergeTa
         counters["urls_known"] += len(groups)
         return _updated(job, groups, counters)
 
-    rows = stored_rows(job.stored, task.base, task.bucket, [], counters)
+    rows = stored_rows(job.stored, task.base, received, counters)
     file = write_bucket(job.target, task.bucket, merge_sorted(rows, listed, combine, key))
     counters["urls_new"] = listed.num_rows - counters["urls_known"]
     return SitemapMergeTaskResult(task.bucket, file, counters, samples.by_reason)

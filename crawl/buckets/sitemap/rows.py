@@ -1,4 +1,4 @@
-"""Entries of sitemaps as rows for the CrawlDb, split by bucket; whatever is dropped is counted."""
+"""Entries of sitemaps as rows for the CrawlDb; whatever is dropped is counted."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ from crawl.rules.sitemap import (
     lastmod_ms,
     priority_of,
 )
-from crawl.storage.layout import buckets_of
-from crawl.storage.split import SplitFile, scratch_name, write_split
+from crawl.storage.row_files import write_rows
 from crawl.urls.hosts import hosts_of
 from crawl.urls.parse import authority_of
 
@@ -63,7 +62,7 @@ class ListedRows:
         self._usual = int(job.config[DB_FETCH_INTERVAL_DEFAULT])
         self._tables: list[pa.Table] = []
         self._rows = 0
-        self.files: list[SplitFile] = []
+        self.files: list[str] = []
         self.unproved: dict[str, tuple[str, int]] = {}
 
     def add(self, source: SitemapSource, entries: Iterable[SitemapEntry]) -> None:
@@ -78,9 +77,7 @@ class ListedRows:
         """Writes what waits in memory."""
         if self._rows:
             table = pa.concat_tables(self._tables)
-            destinations = buckets_of(table["host"], self._job.buckets)
-            name = scratch_name("sitemap")
-            self.files.append(write_split(self._job.scratch, name, table, destinations))
+            self.files.append(write_rows(self._job.scratch, "sitemap", table))
         self._tables, self._rows = [], 0
 
     def _with_alternates(

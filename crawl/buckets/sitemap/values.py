@@ -17,7 +17,6 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.tables import CRAWLDB
 from crawl.rules.sitemap import folder_of
 from crawl.storage.folder import Folder
-from crawl.storage.split import SplitFile
 
 LISTED = CRAWLDB.schema.append(pa.field("rank", pa.int64(), False)).append(
     pa.field("sitemap", pa.string(), True)
@@ -73,7 +72,6 @@ class SitemapJob:
     filters: FilterChain | None
     scoring: ScoringChain
     now_ms: int
-    buckets: int
     scratch: Folder
     deadline_ms: int | None = None
     servers: tuple[ServerState, ...] = ()
@@ -101,7 +99,8 @@ class SitemapTaskResult:
 
     counters: Counters
     samples: dict[str, list[str]]
-    files: list[SplitFile] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    """The names of the files with the rows that it found (crawl/storage/row_files.py)."""
     elsewhere: list[SitemapSource] = field(default_factory=list)
     """Sitemaps on servers that are not this task's to ask."""
     cross_part: list[SitemapSource] = field(default_factory=list)

@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
+from crawl.buckets.exchange import Received
 from crawl.buckets.merge import overlaps
-from crawl.buckets.renormalize import StoredRecords, stored_rows
+from crawl.buckets.renormalize import MOVED, StoredRecords, stored_rows
 from crawl.buckets.updatedb.delta import BucketDelta
 from crawl.buckets.updatedb.hosts import HostUpdateJob, NewPages, update_hosts
 from crawl.buckets.updatedb.reservations import has_reserved, lift_reservations
@@ -35,7 +36,6 @@ from crawl.model.status import DB_STATUSES, Status
 from crawl.model.tables import CRAWLDB
 from crawl.rules.updatedb import NOT_ALLOWED, Event, UpdateRules, UrlUpdate, update_record
 from crawl.storage.manifest import BucketFile
-from crawl.storage.split import SplitFile
 
 _REST_ROWS = 65_536
 """URLs behind the last old record that are made at a time."""
@@ -68,12 +68,11 @@ class UpdateDbJob:
 
 @dataclass(frozen=True, slots=True)
 class UpdateDbTask:
-    """One bucket: its present file, and where rows for it are."""
+    """One bucket: its present files, and where rows for it are besides those it was sent."""
 
     bucket: int
     base: BucketFile | None
     delta: BucketDelta
-    moved: Sequence[SplitFile] = ()
     hosts: BucketFile | None = None
 
 
@@ -88,32 +87,37 @@ class UpdateDbTaskResult:
     hosts: BucketFile | None = None
 
 
-def update_bucket(job: UpdateDbJob, task: UpdateDbTask) -> UpdateDbTaskResult:
+def update_bucket(job: UpdateDbJob, task: UpdateDbTask, received: Received) -> UpdateDbTaskResult:
     """Writes the bucket anew, if a segment has anything of its URLs."""
     counters = Counters()
     stored = job.stored
-    rows = task.delta.read(stored.scratch, task.bucket, stored.buckets)
-    if rows.num_rows == 0 and not task.moved and not job.asks_every_record:
+    rows = task.delta.read(task.bucket, stored.buckets, received)
+    if rows.num_rows == 0 and not received.has(MOVED) and not job.asks_every_record:
         reserved = (
             job.marks and task.base and has_reserved(stored.crawldb, task.base.path, job.marks)
         )
         if not reserved:
-            hosts = _hosts(job, task, rows, {}, counters)
+            hosts = _hosts(job, task, received, rows, {}, counters)
             return UpdateDbTaskResult(task.bucket, task.base, +counters, hosts)
     updates = arrange_updates(rows, job.max_inlinks, counters)
-    old = stored_rows(stored, task.base, task.bucket, task.moved, counters)
+    old = stored_rows(stored, task.base, received, counters)
     merge = _Merge(job, updates, counters)
     file = write_bucket(job.target, task.bucket, merge.merge(old))
-    hosts = _hosts(job, task, rows, merge.new_pages, counters)
+    hosts = _hosts(job, task, received, rows, merge.new_pages, counters)
     return UpdateDbTaskResult(task.bucket, file, +counters, hosts)
 
 
 def _hosts(
-    job: UpdateDbJob, task: UpdateDbTask, rows: pa.Table, pages: NewPages, counters: Counters
+    job: UpdateDbJob,
+    task: UpdateDbTask,
+    received: Received,
+    rows: pa.Table,
+    pages: NewPages,
+    counters: Counters,
 ) -> BucketFile | None:
     if job.hosts is None:
         return task.hosts
-    return update_hosts(job.hosts, task.bucket, task.hosts, rows, pages, counters)
+    return update_hosts(job.hosts, task.bucket, task.hosts, received, rows, pages, counters)
 
 
 class _Merge:

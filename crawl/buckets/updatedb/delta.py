@@ -1,9 +1,9 @@
 """What segments tell of the URLs of one bucket, read from the files that fetch and parse
 wrote.
 
-Those files lie bucket by bucket, so a bucket's task reads its own rows from each. Where
-that would mean to open very many files, or where URLs are normalised and may change their
-bucket, the files are gathered first: fewer of them, and each row where it belongs.
+They are read once each, by tasks that send every row to its bucket. Only where there are few of
+them, on a local disk, a bucket's task reads its own rows from each: they lie bucket by bucket
+there, and to open them costs next to nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.renormalize import Renormalization, with_urls
+from crawl.buckets.exchange import Outbox, Received, RowKind
+from crawl.buckets.renormalize import (
+    Renormalization,
+    StoredRecords,
+    send_renormalized,
+    with_urls,
+)
+from crawl.buckets.updatedb.hosts import HostTroublesFile, send_troubles
 from crawl.counters import Counters
 from crawl.errors import UsageError
 from crawl.model.arrow import count_true
@@ -23,16 +30,17 @@ from crawl.model.tables import CRAWLDB
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
-from crawl.storage.parquet import each_group, open_table
-from crawl.storage.split import SplitFile, read_split, scratch_name, write_split
+from crawl.storage.manifest import BucketFile
+from crawl.storage.parquet import StoredTable, each_group, open_whole_table
 
 DELTA = CRAWLDB.schema.append(pa.field("origin", pa.int32(), False))
 """A row of a segment, and which table of which segment it is from."""
+UPDATES = RowKind("updates", DELTA)
 
 _MOST_BYTES = (1 << 31) - 1
 """The most bytes of one column that Arrow can hold in one piece."""
 _ROWS_AT_ONCE = 400_000
-"""Rows that a gathering task has in memory, unless one file alone has more."""
+"""Rows that a sending task has in memory, unless one file alone has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +56,14 @@ class DeltaFile:
 
 @dataclass(frozen=True, slots=True)
 class BucketDelta:
-    """Where the rows for the buckets are: in files as they were written, or gathered."""
+    """Where the rows for a bucket are: they were sent to it, or it reads them from the files as
+    they were written."""
 
     files: Sequence[DeltaFile] = ()
-    gathered: Sequence[SplitFile] = ()
 
-    def read(self, scratch: Folder, bucket: int, buckets: int) -> pa.Table:
+    def read(self, bucket: int, buckets: int, received: Received) -> pa.Table:
         """The bucket's rows in the order of the segments; they must fit into memory."""
-        rows = [read_split(scratch, self.gathered, bucket, DELTA)]
+        rows = [received.rows(UPDATES)]
         for file in self.files:
             table = read_bucket(file.folder, file.path, bucket, buckets)
             if table.num_rows:
@@ -71,52 +79,62 @@ class BucketDelta:
 
 
 @dataclass(frozen=True)
-class GatherJob:
-    """What every task of the step needs to know."""
+class SendDeltaJob:
+    """What every sending task needs to know."""
 
-    scratch: Folder
-    buckets: int
-    renormalization: Renormalization | None
-    """How URLs are normalised and filtered."""
+    stored: StoredRecords
 
 
 @dataclass(frozen=True, slots=True)
-class GatherTaskResult:
-    """The rows of some files, split by bucket; None where no row is left."""
+class DeltaBundle:
+    """Files that one task reads, in their order."""
 
-    file: SplitFile | None
-    counters: Counters
+    files: tuple[DeltaFile, ...]
 
 
-def bundles(files: Iterable[DeltaFile]) -> Iterator[list[DeltaFile]]:
-    """The files in their order, as many together as a gathering task can take."""
+SendDeltaTask = DeltaBundle | HostTroublesFile | BucketFile
+
+
+def bundles(files: Iterable[DeltaFile]) -> Iterator[DeltaBundle]:
+    """The files in their order, as many together as a sending task can take."""
     bundle: list[DeltaFile] = []
     rows = 0
     for file in files:
         if bundle and rows + file.rows > _ROWS_AT_ONCE:
-            yield bundle
+            yield DeltaBundle(tuple(bundle))
             bundle, rows = [], 0
         bundle.append(file)
         rows += file.rows
     if bundle:
-        yield bundle
+        yield DeltaBundle(tuple(bundle))
 
 
-def gather(job: GatherJob, files: Sequence[DeltaFile]) -> GatherTaskResult:
-    """Reads the files and writes their rows anew, split by bucket."""
+def send_delta(job: SendDeltaJob, task: SendDeltaTask, outbox: Outbox) -> Counters:
+    """Sends to their buckets the rows of some files, what a fetch tells of hosts that failed, or
+    the stored records of a bucket whose URL changes when it is normalised again."""
     counters = Counters()
-    rows = [DELTA.empty_table()]
-    for file in files:
-        with open_table(file.folder, file.path) as source:
-            for group in each_group(source):
-                group = _with_origin(group, file.origin)
-                rows.append(_renormalized(job.renormalization, group, counters))
-    table = pa.concat_tables(rows)
-    if table.num_rows == 0:
-        return GatherTaskResult(None, counters)
-    destinations = buckets_of(table["host"], job.buckets)
-    split = write_split(job.scratch, scratch_name("delta"), table, destinations)
-    return GatherTaskResult(split, counters)
+    if isinstance(task, BucketFile):
+        send_renormalized(job.stored, task, outbox)
+    elif isinstance(task, HostTroublesFile):
+        send_troubles(task, job.stored.buckets, outbox)
+    else:
+        for file in task.files:
+            _send_file(job.stored, file, outbox, counters)
+    return counters
+
+
+def _send_file(stored: StoredRecords, file: DeltaFile, outbox: Outbox, counters: Counters) -> None:
+    """Reads the file once, whole: on a store that is one request."""
+    with open_whole_table(file.folder, file.path) as source:
+        rows = pa.concat_tables([DELTA.empty_table(), *_groups(stored, file, source, counters)])
+    outbox.send(UPDATES, rows, buckets_of(rows["host"], stored.buckets))
+
+
+def _groups(
+    stored: StoredRecords, file: DeltaFile, source: StoredTable, counters: Counters
+) -> Iterator[pa.Table]:
+    for group in each_group(source):
+        yield _renormalized(stored.renormalization, _with_origin(group, file.origin), counters)
 
 
 def _renormalized(

@@ -6,28 +6,36 @@ A fetch tells of hosts that failed it; that one answered stands in the records o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.bucket_files import BucketTarget
+from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.hosts import read_hosts, write_hosts
 from crawl.counters import Counters
 from crawl.model.arrow import strings
 from crawl.model.hosts import HostState, HostTrouble, to_troubles
 from crawl.model.status import Status
+from crawl.model.tables import FETCH_HOSTS
 from crawl.rules.host_wait import after_segment
 from crawl.rules.same_pages import SamePagesRule, after_pages
-from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
+from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
+from crawl.storage.parquet import each_group, open_whole_table
 
 _ANSWERED = tuple(
     int(status) for status in Status if status.is_fetch and status is not Status.FETCH_RETRY
 )
 
+
+TROUBLES = RowKind(
+    "host_troubles", FETCH_HOSTS.schema.append(pa.field("segment", pa.int32(), False))
+)
+"""What a fetch tells of hosts that failed, and the segment's place among those to be applied."""
 
 NewPages = dict[str, Counter[bytes]]
 """How many of a host's pages that were fetched for the first time have which signature."""
@@ -48,23 +56,22 @@ class HostUpdateJob:
     """What every task needs to know."""
 
     target: BucketTarget
-    buckets: int
     longest_ms: int
     same_pages: SamePagesRule
-    troubles: Sequence[HostTroublesFile] = ()
 
 
 def update_hosts(
     job: HostUpdateJob,
     bucket: int,
     base: BucketFile | None,
+    received: Received,
     rows: pa.Table,
     pages: NewPages,
     counters: Counters,
 ) -> BucketFile | None:
     """The bucket's file of hosts, which may be the one before; `rows` are those of the
     segments for the bucket, by origin as in a delta."""
-    troubles = _troubles(job, bucket)
+    troubles = _troubles(received)
     if base is None and not troubles and not pages:
         return None
     states = read_hosts(job.target.folder, base)
@@ -95,12 +102,24 @@ def update_hosts(
     return write_hosts(job.target, bucket, new.values())
 
 
-def _troubles(job: HostUpdateJob, bucket: int) -> dict[tuple[str, int], HostTrouble]:
+def send_troubles(file: HostTroublesFile, buckets: int, outbox: Outbox) -> None:
+    """Sends what a fetch tells of hosts that failed to their buckets."""
+    with open_whole_table(file.folder, file.path) as source:
+        for group in each_group(source):
+            rows = group.replace_schema_metadata(None)
+            number = pa.array(np.full(rows.num_rows, file.segment, dtype=np.int32))
+            rows = rows.append_column(TROUBLES.schema.field("segment"), number)
+            outbox.send(TROUBLES, rows, buckets_of(rows["host"], buckets))
+
+
+def _troubles(received: Received) -> dict[tuple[str, int], HostTrouble]:
     """What the fetches say of hosts that failed, by host and segment."""
+    rows = received.rows(TROUBLES)
+    segments: list[int] = rows["segment"].to_numpy().tolist()
+    troubles = to_troubles(rows.drop_columns(["segment"]))
     return {
-        (trouble.host, file.segment): trouble
-        for file in job.troubles
-        for trouble in to_troubles(read_bucket(file.folder, file.path, bucket, job.buckets))
+        (trouble.host, segment): trouble
+        for trouble, segment in zip(troubles, segments, strict=True)
     }
 
 

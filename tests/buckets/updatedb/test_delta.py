@@ -1,11 +1,24 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from crawl.buckets.exchange import NOTHING, Received
+from crawl.buckets.renormalize import StoredRecords
+from crawl.buckets.runner import InProcess
 from crawl.buckets.updatedb import delta
-from crawl.buckets.updatedb.delta import DELTA, BucketDelta, DeltaFile, GatherJob, bundles, gather
+from crawl.buckets.updatedb.delta import (
+    DELTA,
+    UPDATES,
+    BucketDelta,
+    DeltaBundle,
+    DeltaFile,
+    SendDeltaJob,
+    bundles,
+    send_delta,
+)
 from crawl.errors import UsageError
 from crawl.model.arrow import strings
 from crawl.model.datum import CrawlDatum
@@ -14,7 +27,6 @@ from crawl.model.status import Status
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
-from crawl.storage.split import destinations_of
 
 BUCKETS = 4
 
@@ -32,16 +44,26 @@ def written(folder: Folder, count: int) -> list[DeltaFile]:
     return files
 
 
-def test_a_bucket_is_the_same_read_or_gathered(tmp_path: Path) -> None:
-    folder, scratch = Folder(str(tmp_path / "files")), Folder(str(tmp_path / "scratch"))
+def sent(folder: Folder, bundled: list[DeltaBundle]) -> dict[int, Received]:
+    """What the buckets receive of the files."""
+    job = SendDeltaJob(StoredRecords(folder, BUCKETS))
+    exchange = InProcess().exchange(partial(send_delta, job), bundled, BUCKETS, "send")
+    tasks = [(bucket, bucket) for bucket in range(BUCKETS)]
+    return dict(exchange.run(_with_number, tasks, "receive"))
+
+
+def _with_number(bucket: int, received: Received) -> tuple[int, Received]:
+    return bucket, received
+
+
+def test_a_bucket_is_the_same_read_or_sent(tmp_path: Path) -> None:
+    folder = Folder(str(tmp_path / "files"))
     files = written(folder, 3)
-    gathering = GatherJob(scratch, BUCKETS, None)
-    gathered = [gather(gathering, bundle).file for bundle in ([files[0]], files[1:])]
-    places = destinations_of([file for file in gathered if file is not None])
+    received = sent(folder, [DeltaBundle((files[0],)), DeltaBundle(tuple(files[1:]))])
     total = 0
     for bucket in range(BUCKETS):
-        read = BucketDelta(files=files).read(scratch, bucket, BUCKETS)
-        again = BucketDelta(gathered=places.get(bucket, [])).read(scratch, bucket, BUCKETS)
+        read = BucketDelta(files=files).read(bucket, BUCKETS, NOTHING)
+        again = BucketDelta().read(bucket, BUCKETS, received[bucket])
         assert read.schema.equals(DELTA) and again.equals(read)
         assert read["origin"].to_pylist() == read["retries"].to_pylist()
         assert {bucket_of(host, BUCKETS) for host in strings(read["host"])} <= {bucket}
@@ -53,8 +75,9 @@ def test_files_without_rows(tmp_path: Path) -> None:
     folder = Folder(str(tmp_path))
     write_bucketed(folder, "none.parquet", to_table([]), BUCKETS)
     file = DeltaFile(folder, "none.parquet", 0, 0)
-    assert gather(GatherJob(folder, BUCKETS, None), [file]).file is None
-    assert BucketDelta(files=[file]).read(folder, 0, BUCKETS).num_rows == 0
+    received = sent(folder, [DeltaBundle((file,))])
+    assert not any(each.has(UPDATES) for each in received.values())
+    assert BucketDelta(files=[file]).read(0, BUCKETS, NOTHING).num_rows == 0
 
 
 def test_too_much_for_one_bucket_is_one_line(
@@ -64,13 +87,13 @@ def test_too_much_for_one_bucket_is_one_line(
     folder = Folder(str(tmp_path))
     bucket = bucket_of("h1.org", BUCKETS)
     with pytest.raises(UsageError, match=f"too much of bucket {bucket} at once .* rebucket"):
-        BucketDelta(files=written(folder, 3)).read(folder, bucket, BUCKETS)
+        BucketDelta(files=written(folder, 3)).read(bucket, BUCKETS, NOTHING)
 
 
 def test_bundles_are_bounded_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delta, "_ROWS_AT_ONCE", 10)
     files = [DeltaFile(Folder("x"), str(n), rows, n) for n, rows in enumerate([4, 6, 1, 50, 2, 3])]
-    assert [[file.origin for file in bundle] for bundle in bundles(files)] == [
+    assert [[file.origin for file in bundle.files] for bundle in bundles(files)] == [
         [0, 1],
         [2],
         [3],

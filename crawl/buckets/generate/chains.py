@@ -1,0 +1,172 @@
+"""Where the chains of some sites meet: how long they are, and which part each goes to.
+
+The driver deals chains to parts, and there may be fifty million of them. So it hears of the
+longest one by one, and of the rest as sums: a shard throws its short chains into slots by a
+hash of their site, and the driver deals slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.exchange import Outbox, Received, RowKind
+from crawl.buckets.generate.collect import SELECTED
+from crawl.model.datum import FETCH_DELAY_KEY
+from crawl.model.metadata import has_any, lookup
+from crawl.model.tables import CRAWL_GENERATE
+from crawl.rules.balance import chain_seconds
+
+LISTS = RowKind("list", CRAWL_GENERATE.schema)
+"""Records on their way to the part that fetches them."""
+
+
+@dataclass(frozen=True)
+class ChainsJob:
+    """What every task of these steps needs to know."""
+
+    shards: int
+    slots: int
+    """Of each shard."""
+    most_chains: int
+    """That one shard tells one by one."""
+    delay_s: float
+    latency_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChainShard:
+    """The chains of a shard by segment, longest first of all; and the sums of the others."""
+
+    segment: npt.NDArray[np.int16]
+    chain: npt.NDArray[np.uint64]
+    site: npt.NDArray[np.uint64]
+    urls: npt.NDArray[np.int64]
+    seconds: npt.NDArray[np.float64]
+    slots: SlotSums
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSums:
+    """The chains in each slot of a segment, added up; slots without any are left out."""
+
+    segment: npt.NDArray[np.int16]
+    slot: npt.NDArray[np.int32]
+    urls: npt.NDArray[np.int64]
+    chains: npt.NDArray[np.int64]
+    seconds: npt.NDArray[np.float64]
+    longest_s: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class DealTask:
+    """The part of each chain that the shard told of, sorted by segment and chain, and of each
+    slot; parts are numbered through all segments: segment · parts + part."""
+
+    segment: npt.NDArray[np.int16]
+    chain: npt.NDArray[np.uint64]
+    part: npt.NDArray[np.int32]
+    slot_segment: npt.NDArray[np.int16]
+    slot: npt.NDArray[np.int32]
+    slot_part: npt.NDArray[np.int32]
+
+
+def count_chains(job: ChainsJob, shard: int, received: Received) -> ChainShard:
+    """How long the chains are that meet in a shard."""
+    selected = received.rows(SELECTED)
+    segments, chain = selected["segment"].to_numpy(), selected["chain"].to_numpy()
+    order = np.lexsort((chain, segments))
+    segments, chain = segments[order], chain[order]
+    is_first = (segments[1:] != segments[:-1]) | (chain[1:] != chain[:-1])
+    starts = np.flatnonzero(np.append(True, is_first)) if len(order) else order
+    urls = np.diff(np.append(starts, len(order))).astype(np.int64)
+    delays = _delays(selected, job.delay_s)[order]
+    mean_delay = np.add.reduceat(delays, starts) / urls if len(starts) else delays
+    seconds = chain_seconds(urls, mean_delay, job.latency_s)
+    segments, chain = segments[starts], chain[starts]
+    site = selected["site"].to_numpy()[order][starts]
+    is_told = np.zeros(len(chain), dtype=np.bool_)
+    is_told[np.argsort(-seconds, kind="stable")[: job.most_chains]] = True
+    return ChainShard(
+        segments[is_told],
+        chain[is_told],
+        site[is_told],
+        urls[is_told],
+        seconds[is_told],
+        _slot_sums(job, segments[~is_told], site[~is_told], urls[~is_told], seconds[~is_told]),
+    )
+
+
+def _slot_sums(
+    job: ChainsJob,
+    segments: npt.NDArray[np.int16],
+    site: npt.NDArray[np.uint64],
+    urls: npt.NDArray[np.int64],
+    seconds: npt.NDArray[np.float64],
+) -> SlotSums:
+    numbers = segments.astype(np.int64) * job.slots + _slots(job, site)
+    used, place = np.unique(numbers, return_inverse=True)
+    longest = np.zeros(len(used))
+    np.maximum.at(longest, place, seconds)
+    return SlotSums(
+        (used // job.slots).astype(np.int16),
+        (used % job.slots).astype(np.int32),
+        np.bincount(place, weights=urls, minlength=len(used)).astype(np.int64),
+        np.bincount(place, minlength=len(used)),
+        np.bincount(place, weights=seconds, minlength=len(used)).astype(np.float64),
+        longest,
+    )
+
+
+def _slots(job: ChainsJob, site: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+    # all sites of a shard are equal modulo the number of shards
+    return (site // np.uint64(job.shards) % np.uint64(job.slots)).astype(np.int32)
+
+
+def deal_shard(job: ChainsJob, task: DealTask, received: Received, outbox: Outbox) -> None:
+    """Sends every record of the shard to its part."""
+    selected = received.rows(SELECTED)
+    segments, chain = selected["segment"].to_numpy(), selected["chain"].to_numpy()
+    slot = _slots(job, selected["site"].to_numpy())
+    destinations = np.empty(selected.num_rows, dtype=np.int32)
+    for number in np.unique(segments).tolist():
+        mine = segments == number
+        by_slot = np.full(job.slots, -1, dtype=np.int32)
+        of_segment = task.slot_segment == number
+        by_slot[task.slot[of_segment]] = task.slot_part[of_segment]
+        told = task.segment == number
+        destinations[mine] = _looked_up(
+            task.chain[told], task.part[told], chain[mine], by_slot[slot[mine]]
+        )
+    rows = selected.drop_columns(["segment", "chain", "site"])
+    outbox.send(LISTS, rows, destinations)
+
+
+def _looked_up(
+    chains: npt.NDArray[np.uint64],
+    parts: npt.NDArray[np.int32],
+    wanted: npt.NDArray[np.uint64],
+    otherwise: npt.NDArray[np.int32],
+) -> npt.NDArray[np.int32]:
+    """The part of each wanted chain among those sorted; else the other."""
+    if len(chains) == 0:
+        return otherwise
+    places = np.minimum(np.searchsorted(chains, wanted), len(chains) - 1)
+    return np.where(chains[places] == wanted, parts[places], otherwise)
+
+
+def _delays(selected: pa.Table, usual_s: float) -> npt.NDArray[np.float64]:
+    """Seconds between requests, for each row; a record may bear its host's own."""
+    usual = np.full(selected.num_rows, usual_s)
+    metadata = selected["metadata"].combine_chunks()
+    if selected.num_rows == 0 or not has_any(metadata):
+        return usual
+    own = lookup(metadata, FETCH_DELAY_KEY)
+    valid = pc.match_substring_regex(own, r"^[0-9]{1,12}$")
+    milliseconds = pc.if_else(valid, own, None).cast(pa.float64())
+    given = milliseconds.to_numpy(zero_copy_only=False)
+    return np.where(np.isnan(given), usual, given / 1000)

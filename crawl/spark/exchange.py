@@ -1,0 +1,304 @@
+"""An exchange by Spark's own shuffle: `mapPartitions → partitionBy → mapPartitions` over pairs of
+a number and bytes, so that the JVM moves opaque blocks and no rows.
+
+The shuffle's files stay with the executors that wrote them: whoever works on the same rows
+again, or is tried again, reads them there, and where an executor is lost only its own tasks
+send once more. What the sending tasks return travels to one further destination, with the rows
+that each has sent; so the driver hears of as many things as there are tasks and destinations,
+and never of their product.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crawl.buckets.exchange import Addressed, Block, BlockSource, Exchange, Outbox, Received
+from crawl.errors import CrawlError
+from crawl.spark.faults import Fault, freeze_modules, reported_faults, without_faults
+from crawl.spark.progress import progress
+from crawl.telemetry.task import ObservedTasks, observe_tasks
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+    from pyspark.sql import SparkSession
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class RddSource:
+    """Blocks that a Spark query makes."""
+
+    blocks: RDD[Block]
+    explain: Callable[[str], CrawlError | None] = lambda said: None
+    """What a failure of the query means to the user, by what Spark says of it."""
+
+
+def exchange_on_spark(
+    spark: SparkSession,
+    function: Callable[[Task, Outbox], Result],
+    tasks: Sequence[Task],
+    destinations: int,
+    step: str,
+    sources: Sequence[BlockSource] = (),
+    *,
+    quiet: bool = False,
+) -> Exchange[Result]:
+    """The exchange of `Runner.exchange`."""
+    context = spark.sparkContext
+    work = observe_tasks(_Spread(function), step, away=True)
+    numbered = list(enumerate(tasks))
+    sent = context.parallelize(numbered, max(1, len(numbered))).mapPartitions(
+        _Sender(work.function, destinations)
+    )
+    explain = []
+    for source in sources:
+        assert isinstance(source, RddSource)
+        sent = context.union([sent, source.blocks])
+        explain.append(source.explain)
+    engine = _Engine(spark, quiet, tuple(explain))
+    return SparkExchange(engine, sent, destinations, step, work)
+
+
+@dataclass(frozen=True)
+class _Spread(Generic[Result]):
+    """A function of several arguments as one of a tuple, as telemetry knows tasks."""
+
+    function: Callable[..., Result]
+
+    def __call__(self, given: tuple[Any, ...]) -> Result:
+        return self.function(*given)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a sending task returned, and how many rows it sent to whom."""
+
+    number: int
+    result: Any
+    destinations: npt.NDArray[np.int32]
+    rows: npt.NDArray[np.int64]
+
+
+class _Sender:
+    """Runs in the worker: the tasks of a partition, with what they send."""
+
+    def __init__(self, function: Callable[[Any], Any], destinations: int) -> None:
+        self._function = function
+        self._destinations = destinations
+
+    def __call__(self, tasks: Iterable[tuple[int, Any]]) -> Iterator[Block]:
+        freeze_modules()
+        for number, task in tasks:
+            yield from self.send(number, task)
+
+    def send(self, number: int, task: Any, *received: Received) -> Iterator[Block]:
+        """The blocks of a task, and its outcome behind the last destination."""
+        outbox = Outbox(number)
+        try:
+            result = self._function((task, *received, outbox))
+        except CrawlError as error:
+            result, outbox = Fault.of(error), Outbox(number)
+        yield from outbox.blocks
+        outcome = _Outcome(
+            number,
+            result,
+            np.fromiter(outbox.rows, np.int32, len(outbox.rows)),
+            np.fromiter(outbox.rows.values(), np.int64, len(outbox.rows)),
+        )
+        yield self._destinations, pickle.dumps(outcome)
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """What the driver hears of the sending tasks."""
+
+    results: list[Any]
+    """In the order of the tasks."""
+    rows: npt.NDArray[np.int64]
+    before: _Arrived | None
+    """Of the exchange whose rows these tasks sent on."""
+
+    @classmethod
+    def of(cls, blocks: Iterable[Block], destinations: int) -> _Arrived:
+        outcomes: list[_Outcome] = []
+        before: _Arrived | None = None
+        rows = np.zeros(destinations, dtype=np.int64)
+        for _, body in blocks:
+            found = pickle.loads(body)  # our own bytes
+            if isinstance(found, _Arrived):
+                before = found
+            else:
+                outcomes.append(found)
+                rows[found.destinations] += found.rows
+        outcomes.sort(key=lambda outcome: outcome.number)
+        return cls([outcome.result for outcome in outcomes], rows, before)
+
+
+class _Receiver:
+    """Runs in the worker: the task of a destination, or what became of the senders."""
+
+    def __init__(
+        self, function: Callable[[Any], Any], tasks: Mapping[int, bytes], destinations: int
+    ) -> None:
+        self._function = function
+        self._tasks = tasks
+        self._destinations = destinations
+
+    def __call__(self, destination: int, blocks: Iterable[Block]) -> Iterator[Any]:
+        freeze_modules()
+        if destination == self._destinations:
+            yield _Arrived.of(blocks, destination)
+            return
+        # To the end, needed or not: a worker that leaves something unread is thrown away.
+        received = Received([body for _, body in blocks])
+        try:
+            yield self._function((pickle.loads(self._tasks[destination]), received))
+        except CrawlError as error:
+            yield Fault.of(error)
+
+
+class _Forwarder:
+    """Runs in the worker: the task of a destination sends on. What became of the senders before
+    goes to where the driver looks for what became of these."""
+
+    def __init__(
+        self, sender: _Sender, tasks: Mapping[int, tuple[int, bytes]], before: int, after: int
+    ) -> None:
+        self._sender = sender
+        self._tasks = tasks
+        self._before = before
+        self._after = after
+
+    def __call__(self, destination: int, blocks: Iterable[Block]) -> Iterator[Block]:
+        freeze_modules()
+        if destination == self._before:
+            yield self._after, pickle.dumps(_Arrived.of(blocks, destination))
+            return
+        received = Received([body for _, body in blocks])
+        if destination in self._tasks:
+            number, task = self._tasks[destination]
+            yield from self._sender.send(number, pickle.loads(task), received)
+
+
+@dataclass(frozen=True)
+class _Engine:
+    """The session, and what all steps that follow from one exchange share."""
+
+    spark: SparkSession
+    quiet: bool
+    explain: tuple[Callable[[str], CrawlError | None], ...]
+
+    def run(self, rows: RDD[Any], partitions: list[int], tasks: int, step: str) -> list[Any]:
+        """What these partitions hold, in this order, which is also the order of start."""
+        with (
+            reported_faults(self.spark, step, self.explain),
+            progress(self.spark, step, tasks, quiet=self.quiet),
+        ):
+            return list(self.spark.sparkContext.runJob(rows, iter, partitions))
+
+
+class SparkExchange(Generic[Result]):
+    """An Exchange (crawl/buckets/exchange.py) on the executors of a session."""
+
+    def __init__(
+        self,
+        engine: _Engine,
+        sent: RDD[Block],
+        destinations: int,
+        step: str,
+        work: ObservedTasks[Any, Result],
+        before: SparkExchange[Any] | None = None,
+    ) -> None:
+        self._engine = engine
+        self._senders = sent.getNumPartitions()
+        self._destinations = destinations
+        self._step = step
+        self._work = work
+        self._before = before
+        self._shuffled = sent.partitionBy(destinations + 1, _same)
+        self._arrived: _Arrived | None = None
+        self._results: list[Result] = []
+
+    def results(self) -> list[Result]:
+        if self._arrived is None:
+            self._run(_Receiver(_nobody, {}, self._destinations), [], self._step)
+        return self._results
+
+    def row_counts(self) -> npt.NDArray[np.int64]:
+        self.results()
+        assert self._arrived is not None
+        return self._arrived.rows
+
+    def run(
+        self,
+        function: Callable[[Task, Received], Any],
+        tasks: Sequence[Addressed[Task]],
+        step: str,
+    ) -> list[Any]:
+        if not tasks and self._arrived is not None:
+            return []
+        work = observe_tasks(_Spread(function), step, away=True)
+        # Pickled one by one: each worker gets them all, and needs one.
+        pickled = {destination: pickle.dumps(task) for destination, task in tasks}
+        assert len(pickled) == len(tasks)  # a destination is worked on once
+        receiver = _Receiver(work.function, pickled, self._destinations)
+        return work.results(without_faults(self._run(receiver, list(pickled), step)))
+
+    def send(
+        self,
+        function: Callable[[Task, Received, Outbox], Any],
+        tasks: Sequence[Addressed[Task]],
+        destinations: int,
+        step: str,
+    ) -> SparkExchange[Any]:
+        work = observe_tasks(_Spread(function), step, away=True)
+        pickled = {
+            destination: (number, pickle.dumps(task))
+            for number, (destination, task) in enumerate(tasks)
+        }
+        assert len(pickled) == len(tasks)
+        sender = _Sender(work.function, destinations)
+        forwarder = _Forwarder(sender, pickled, self._destinations, destinations)
+        sent = self._shuffled.mapPartitionsWithIndex(forwarder)
+        return SparkExchange(self._engine, sent, destinations, step, work, self)
+
+    def _run(self, receiver: _Receiver, partitions: list[int], step: str) -> list[Any]:
+        """What the receiver makes of these destinations; what became of the senders is heard in
+        the same job, where it is not known yet."""
+        received = self._shuffled.mapPartitionsWithIndex(receiver)
+        if self._arrived is not None:
+            return self._engine.run(received, partitions, len(partitions), step)
+        tasks = len(partitions) + 1 + self._all_senders()
+        *found, arrived = self._engine.run(received, [*partitions, self._destinations], tasks, step)
+        self._hear(arrived)
+        return found
+
+    def _all_senders(self) -> int:
+        """The tasks that have to send before anybody can receive."""
+        if self._arrived is not None:
+            return 0
+        return self._senders + (0 if self._before is None else self._before._all_senders())
+
+    def _hear(self, arrived: _Arrived) -> None:
+        """Takes note of what became of the senders, and raises what one of them raised."""
+        if self._before is not None and self._before._arrived is None:
+            assert arrived.before is not None
+            self._before._hear(arrived.before)
+        self._results = self._work.results(without_faults(arrived.results))
+        self._arrived = arrived
+
+
+def _same(destination: int) -> int:
+    return destination
+
+
+def _nobody(given: Any) -> None:
+    raise AssertionError("nobody works on these rows")
