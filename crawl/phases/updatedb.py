@@ -310,6 +310,7 @@ def _merge(
     )
     for counters in sent.results():
         report.counters += counters
+    report.counters["rows_sent"] = int(sent.row_counts().sum())
     for bucket in done:
         report.counters += bucket.counters
     done = sorted(done, key=lambda each: each.bucket)
