@@ -12,7 +12,10 @@ from crawl.errors import StorageError
 from crawl.model.arrow import strings
 
 NUMBERS = RowKind("numbers", pa.schema([pa.field("n", pa.int64(), False)]))
-WORDS = RowKind("words", pa.schema({"n": pa.int64(), "word": pa.string()}))
+WORDS = RowKind(
+    "words",
+    pa.schema([pa.field("n", pa.int64(), False), *pa.schema([pa.field("word", pa.string())])]),
+)
 
 
 def numbers(values: list[int]) -> pa.Table:

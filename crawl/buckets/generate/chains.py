@@ -87,8 +87,19 @@ def count_chains(job: ChainsJob, shard: int, received: Received) -> ChainShard:
     delays = _delays(selected, job.delay_s)[order]
     mean_delay = np.add.reduceat(delays, starts) / urls if len(starts) else delays
     seconds = chain_seconds(urls, mean_delay, job.latency_s)
-    segments, chain = segments[starts], chain[starts]
     site = selected["site"].to_numpy()[order][starts]
+    return shorten(job, segments[starts], chain[starts], site, urls, seconds)
+
+
+def shorten(
+    job: ChainsJob,
+    segments: npt.NDArray[np.int16],
+    chain: npt.NDArray[np.uint64],
+    site: npt.NDArray[np.uint64],
+    urls: npt.NDArray[np.int64],
+    seconds: npt.NDArray[np.float64],
+) -> ChainShard:
+    """What the driver is told of all chains of a shard, which are sorted by segment and number."""
     is_told = np.zeros(len(chain), dtype=np.bool_)
     is_told[np.argsort(-seconds, kind="stable")[: job.most_chains]] = True
     return ChainShard(
