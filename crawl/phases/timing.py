@@ -19,13 +19,15 @@ def timed(report: Report, step: str, clock: Clock) -> Iterator[None]:
     total is that of the phase so far, the driver's reads and writes between steps included."""
     phase = current_account()
     started = clock.monotonic()
-    try:
-        with in_context(step=step), span(f"{report.phase}: {step}"), cost_account() as account:
-            yield
-    finally:
-        spent = clock.monotonic() - started
-        report.durations_s[step] = round(report.durations_s.get(step, 0.0) + spent, 3)
-        report.engine_steps[step] = report.engine_steps.get(step, EngineCosts()) + account.total
-        report.engine = sum(report.engine_steps.values(), EngineCosts())
-        if phase is not None:
-            report.engine = phase.total
+    with cost_account() as account:
+        try:
+            with in_context(step=step), span(f"{report.phase}: {step}"):
+                yield
+        finally:
+            spent = clock.monotonic() - started
+            report.durations_s[step] = round(report.durations_s.get(step, 0.0) + spent, 3)
+    before = report.engine_steps.get(step, EngineCosts())
+    report.engine_steps[step] = before + account.total
+    report.engine = (
+        sum(report.engine_steps.values(), EngineCosts()) if phase is None else phase.total
+    )

@@ -7,6 +7,7 @@ reads and writes files and knows nothing of Spark.
 from __future__ import annotations
 
 import gc
+import pickle
 import re
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from crawl.errors import CrawlError
+from crawl.spark.costs import pickled_tasks
 from crawl.spark.progress import progress
 from crawl.spark.session import log_file_of
 from crawl.telemetry.task import observe_tasks
@@ -65,11 +67,11 @@ class _Attempt(Generic[Task, Result]):
     def __init__(self, function: Callable[[Task], Result]) -> None:
         self._function = function
 
-    def __call__(self, tasks: Iterable[Task]) -> list[Result | _Fault]:
+    def __call__(self, tasks: Iterable[bytes]) -> list[Result | _Fault]:
         # Spark's worker collects garbage after every task: looking through all modules
         # each time cost 15 ms a task, five times what a small task takes itself
         gc.freeze()
-        return [self._one(task) for task in tasks]
+        return [self._one(pickle.loads(task)) for task in tasks]
 
     def _one(self, task: Task) -> Result | _Fault:
         try:
@@ -98,7 +100,7 @@ def run_tasks(
     if not tasks:
         return []
     work = observe_tasks(function, step, away=True)
-    slices = spark.sparkContext.parallelize(tasks, len(tasks))
+    slices = spark.sparkContext.parallelize(pickled_tasks(tasks), len(tasks))
     try:
         with progress(spark, step, len(tasks), quiet=quiet):
             outcomes = slices.mapPartitions(_Attempt(work.function)).collect()
