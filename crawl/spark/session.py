@@ -23,6 +23,7 @@ from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.spark.class_archive import archive_options, forget_archive
 from crawl.spark.code_archive import code_archives, named_archives
+from crawl.spark.costs import MAX_RESULT_SIZE
 from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
 from crawl.spark.jvm_process import JvmProcess, watched_start
@@ -63,6 +64,10 @@ _EVERYWHERE = {
     "spark.python.worker.reuse": "true",
     # Over TCP every small answer of a worker waits 40 ms for a delayed acknowledgement.
     "spark.python.unix.domain.socket.enabled": "true",
+    # The tasks of one job may return so much to the driver, or it fails: Spark's own default,
+    # stated because it bounds a crawl. They return names of files and counts, some kilobytes each
+    # (`driver` in `crawl status --phases`); rows go from file to file or through the shuffle.
+    MAX_RESULT_SIZE: "1g",
     # Two attempts of a fetch at once would be impolite.
     "spark.speculation": "false",
     # Spark's own readers know S3 as s3a; the connector is the user's to add
