@@ -33,6 +33,10 @@ class _PhaseRun:
     segments: tuple[str, ...]
     report: dict[str, Any]
 
+    def is_part_of(self, other: _PhaseRun) -> bool:
+        """Whether the other one made the same segment."""
+        return self.phase == other.phase and not set(self.segments).isdisjoint(other.segments)
+
     def as_dict(self) -> dict[str, Any]:
         steps = self.report.get("engine_steps")
         return {
@@ -59,10 +63,16 @@ def phase_costs(directory: CrawlDir, notice: Notice) -> list[dict[str, Any]]:
     """Every phase since the newest segment was generated, in the order in which they began; all
     that kept snapshots tell of where there is no segment. `notice` is called with a line for
     each manifest that is damaged."""
-    runs = _merged([*_runs_of_snapshots(directory, notice), *_runs_of_segments(directory, notice)])
+    of_segments = list(_runs_of_segments(directory, notice))
+    newest = {name for run in of_segments for name in run.segments}
+    runs = _merged([*_runs_of_snapshots(directory, notice), *of_segments])
     generated = [run.started_ms for run in runs if run.phase == "generate"]
     since_ms = max(generated, default=0)
-    return [run.as_dict() for run in runs if run.started_ms >= since_ms]
+    return [
+        run.as_dict()
+        for run in runs
+        if run.started_ms >= since_ms or not newest.isdisjoint(run.segments)
+    ]
 
 
 def _runs_of_snapshots(directory: CrawlDir, notice: Notice) -> Iterator[_PhaseRun]:
@@ -73,7 +83,9 @@ def _runs_of_snapshots(directory: CrawlDir, notice: Notice) -> Iterator[_PhaseRu
         except StorageError as error:
             notice(str(error))
             continue
-        yield _run(snapshot.phase, snapshot.created_ms, (), crawldb.report(number))
+        made = snapshot.notes.get("segments")  # of a generate, whose lists it commits
+        names = tuple(map(str, made)) if isinstance(made, dict) else ()
+        yield _run(snapshot.phase, snapshot.created_ms, names, crawldb.report(number))
 
 
 def _runs_of_segments(directory: CrawlDir, notice: Notice) -> Iterator[_PhaseRun]:
@@ -115,13 +127,15 @@ def _run(
 
 def _merged(runs: list[_PhaseRun]) -> list[_PhaseRun]:
     """Each run once, the earliest first: a generate leaves its report with the snapshot and with
-    every segment."""
+    every segment, and one of them that can be read is enough."""
     found: dict[tuple[str, int], _PhaseRun] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda run: not run.report):
+        if not run.report and any(run.is_part_of(other) for other in found.values()):
+            continue
         key = (run.phase, run.started_ms)
-        other = found.get(key, run)
-        names = tuple(sorted({*other.segments, *run.segments}))
-        found[key] = _PhaseRun(run.phase, run.started_ms, names, other.report or run.report)
+        names = {*run.segments, *(found[key].segments if key in found else ())}
+        report = found[key].report if key in found else run.report
+        found[key] = _PhaseRun(run.phase, run.started_ms, tuple(sorted(names)), report)
     return sorted(found.values(), key=lambda run: run.started_ms)
 
 
