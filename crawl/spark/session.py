@@ -65,8 +65,8 @@ _EVERYWHERE = {
     # Over TCP every small answer of a worker waits 40 ms for a delayed acknowledgement.
     "spark.python.unix.domain.socket.enabled": "true",
     # The tasks of one job may return so much to the driver, or it fails: Spark's own default,
-    # stated because it bounds a crawl. They return names of files and counts, some kilobytes each
-    # (`driver` in `crawl status --phases`); rows go from file to file or through the shuffle.
+    # stated because it bounds a crawl. They return names of files and counts, some kilobytes each,
+    # and rows go from file to file: `crawl status --phases` tells how much it was.
     MAX_RESULT_SIZE: "1g",
     # Two attempts of a fetch at once would be impolite.
     "spark.speculation": "false",
