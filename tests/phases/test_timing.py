@@ -52,7 +52,7 @@ def test_the_stored_report_says_the_same(tmp_path: Path) -> None:
     done = injected(CountingRunner(), tmp_path / "a", 3)
     stored = CrawlDir(str(tmp_path / "a" / "c")).crawldb.report(done.snapshot.number)
     assert EngineCosts.of_dict(stored["engine"]) == done.report.engine
-    assert stored["engine"]["driver_bytes"] == done.report.engine.driver_bytes  # type: ignore[union-attr]
+    assert stored["engine"]["driver_bytes"] == done.report.engine.driver_bytes
     assert stored["engine_steps"].keys() == done.report.engine_steps.keys()
 
 
