@@ -31,7 +31,7 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "updatedb": ("updatedb",),
     "simulate": ("simulate",),
     "plan": ("crawl.plan",),
-    "status": ("status", "hosts_left_alone"),
+    "status": ("status", "hosts_left_alone", "phase_costs"),
     "readdb": ("stats", "lookup", "top", "crawldb"),
     "snapshots": ("snapshots",),
     "rollback": ("rollback",),
@@ -73,8 +73,18 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
         *("check", "close", "crawldb", "dataframe", "explain", "fetch", "gc", "generate"),
-        *("hosts_left_alone", "inject", "lookup", "pages", "parse", "rebucket", "repair"),
-        *("rollback", "run", "segment", "segments", "simulate", "sitemap", "snapshots", "stats"),
+        *("hosts_left_alone", "inject", "lookup", "pages", "parse", "phase_costs", "rebucket"),
+        *(
+            "repair",
+            "rollback",
+            "run",
+            "segment",
+            "segments",
+            "simulate",
+            "sitemap",
+            "snapshots",
+            "stats",
+        ),
         *("status", "top", "updatedb"),
     ]
     for name, method in public.items():

@@ -42,6 +42,18 @@ class Readers(Handle):
         with self._working():
             return hosts_left_alone(self._directory, self._config, SystemClock())
 
+    def phase_costs(self) -> list[dict[str, Any]]:
+        """What each phase of the last round took: seconds, the engine's jobs and tasks, and the
+        bytes that were read, written, exchanged between tasks and passed through the driver. A
+        figure that its report does not tell is None.
+
+        >>> web.phase_costs()[-1]["bytes_exchanged"]
+        """
+        from crawl.inspect.phase_costs import phase_costs
+
+        with self._working():
+            return phase_costs(self._directory, _log.warning)
+
     def stats(self, *, hosts: int = 0, snapshot: int | None = None) -> dict[str, Any]:
         """URLs by status, scores, intervals and retries; of the `hosts` largest hosts too.
 

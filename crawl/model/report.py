@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from crawl.counters import Counters
+from crawl.model.costs import EngineCosts
 
 
 @dataclass(slots=True)
@@ -23,6 +24,10 @@ class Report:
     durations_s: dict[str, float] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     """What only this phase has to say, such as a predicted makespan."""
+    engine: EngineCosts | None = None
+    """What the phase cost until its last step was done; None where nobody counted."""
+    engine_steps: dict[str, EngineCosts] = field(default_factory=dict)
+    """The same by step."""
     finished_ms: int = 0
 
     def add_samples(self, samples: dict[str, list[str]], most: int) -> None:
@@ -34,6 +39,10 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         content = {each.name: getattr(self, each.name) for each in fields(self)}
         content["counters"] = dict(sorted(self.counters.items()))
+        content["engine"] = {} if self.engine is None else self.engine.as_dict()
+        content["engine_steps"] = {
+            step: costs.as_dict() for step, costs in self.engine_steps.items()
+        }
         return content
 
     def as_json(self) -> str:

@@ -1,4 +1,4 @@
-"""Logs, spans and metrics of a phase: that it runs, how it ended, what it counted. One line
+"""Logs, spans, metrics and costs of a phase: that it runs, how it ended, what it counted. One line
 above each phase's `run`, so that none is forgotten and none knows who listens.
 """
 
@@ -24,6 +24,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.telemetry import ambient, logs, metrics
 from crawl.telemetry.context import current_context, in_context
+from crawl.telemetry.costs import cost_account
 from crawl.telemetry.meter import Meter
 
 P = ParamSpec("P")
@@ -46,7 +47,11 @@ def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
             observer = _PhaseObserver(
                 phase, crawl_dir, given["runner"], given["clock"], ambient.meter()
             )
-            with in_context(phase=phase, crawl=crawl_dir.address), ambient.span(phase) as span:
+            with (
+                in_context(phase=phase, crawl=crawl_dir.address),
+                ambient.span(phase) as span,
+                cost_account(),
+            ):
                 began = observer.begin()
                 try:
                     done = run(*args, **kwargs)

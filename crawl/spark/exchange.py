@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from crawl.buckets.exchange import Addressed, Block, BlockSource, Exchange, Outbox, Received
 from crawl.errors import CrawlError
+from crawl.spark.costs import pickled_tasks
 from crawl.spark.faults import Fault, freeze_modules, reported_faults, without_faults
 from crawl.spark.progress import progress
 from crawl.telemetry.task import ObservedTasks, observe_tasks
@@ -54,7 +55,7 @@ def exchange_on_spark(
     """The exchange of `Runner.exchange`."""
     context = spark.sparkContext
     work = observe_tasks(_Spread(function), step, away=True)
-    numbered = list(enumerate(tasks))
+    numbered = list(enumerate(pickled_tasks(tasks)))
     sent = context.parallelize(numbered, max(1, len(numbered))).mapPartitions(
         _Sender(work.function, destinations)
     )
@@ -94,16 +95,16 @@ class _Sender:
         self._function = function
         self._destinations = destinations
 
-    def __call__(self, tasks: Iterable[tuple[int, Any]]) -> Iterator[Block]:
+    def __call__(self, tasks: Iterable[tuple[int, bytes]]) -> Iterator[Block]:
         freeze_modules()
         for number, task in tasks:
             yield from self.send(number, task)
 
-    def send(self, number: int, task: Any, *received: Received) -> Iterator[Block]:
+    def send(self, number: int, task: bytes, *received: Received) -> Iterator[Block]:
         """The blocks of a task, and its outcome behind the last destination."""
         outbox = Outbox(number)
         try:
-            result = self._function((task, *received, outbox))
+            result = self._function((pickle.loads(task), *received, outbox))
         except CrawlError as error:
             result, outbox = Fault.of(error), Outbox(number)
         yield from outbox.blocks
@@ -185,7 +186,7 @@ class _Forwarder:
         received = Received([body for _, body in blocks])
         if destination in self._tasks:
             number, task = self._tasks[destination]
-            yield from self._sender.send(number, pickle.loads(task), received)
+            yield from self._sender.send(number, task, received)
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ class SparkExchange(Generic[Result]):
             return []
         work = observe_tasks(_Spread(function), step, away=True)
         # Pickled one by one: each worker gets them all, and needs one.
-        pickled = {destination: pickle.dumps(task) for destination, task in tasks}
+        pickled = dict(zip(_destinations(tasks), _pickled(tasks), strict=True))
         assert len(pickled) == len(tasks)  # a destination is worked on once
         receiver = _Receiver(work.function, pickled, self._destinations)
         return work.results(without_faults(self._run(receiver, list(pickled), step)))
@@ -260,10 +261,8 @@ class SparkExchange(Generic[Result]):
         step: str,
     ) -> SparkExchange[Any]:
         work = observe_tasks(_Spread(function), step, away=True)
-        pickled = {
-            destination: (number, pickle.dumps(task))
-            for number, (destination, task) in enumerate(tasks)
-        }
+        numbered = enumerate(_pickled(tasks))
+        pickled = dict(zip(_destinations(tasks), numbered, strict=True))
         assert len(pickled) == len(tasks)
         sender = _Sender(work.function, destinations)
         forwarder = _Forwarder(sender, pickled, self._destinations, destinations)
@@ -294,6 +293,14 @@ class SparkExchange(Generic[Result]):
             self._before._hear(arrived.before)
         self._results = self._work.results(without_faults(arrived.results))
         self._arrived = arrived
+
+
+def _destinations(tasks: Sequence[Addressed[Any]]) -> list[int]:
+    return [destination for destination, _ in tasks]
+
+
+def _pickled(tasks: Sequence[Addressed[Any]]) -> list[bytes]:
+    return pickled_tasks([task for _, task in tasks])
 
 
 def _same(destination: int) -> int:

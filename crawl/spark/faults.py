@@ -7,6 +7,7 @@ is tried again by Spark, and in the end told in one line.
 from __future__ import annotations
 
 import gc
+import pickle
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,9 +65,9 @@ class Attempt(Generic[Task, Result]):
     def __init__(self, function: Callable[[Task], Result]) -> None:
         self._function = function
 
-    def __call__(self, tasks: Iterable[Task]) -> list[Result | Fault]:
+    def __call__(self, tasks: Iterable[bytes]) -> list[Result | Fault]:
         freeze_modules()
-        return [self._one(task) for task in tasks]
+        return [self._one(pickle.loads(task)) for task in tasks]
 
     def _one(self, task: Task) -> Result | Fault:
         try:

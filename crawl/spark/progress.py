@@ -1,6 +1,7 @@
 """Shows how far a long Spark step is (crawl/telemetry/progress.py).
 
-The same step goes to Spark, so that its own pages name phase, step, crawl and segment.
+The same step goes to Spark, so that its own pages name phase, step, crawl and segment; and what
+its jobs have cost is added to the account of the phase when it is done.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TextIO
 
 from crawl.clock import SystemClock
+from crawl.spark.costs import add_costs
 from crawl.telemetry.context import describe_step
 from crawl.telemetry.progress import display_on, shown_progress
 
@@ -65,18 +67,24 @@ def progress(
     context = spark.sparkContext
     group = f"{step} #{next(_numbers)}"
     with _job_group(context, group, describe_step(step)):
-        if quiet:
+        with nullcontext() if quiet else _shown(context, group, step, total_tasks, stream):
             yield
-            return
-        clock = SystemClock()
-        started = clock.monotonic()
+        add_costs(context, group, step)
 
-        def look() -> TaskProgress:
-            return _task_progress(context, group, total_tasks, clock.monotonic() - started)
 
-        display = display_on(sys.stderr if stream is None else stream, step)
-        with shown_progress(display, look, poll_seconds=POLL_SECONDS):
-            yield
+@contextmanager
+def _shown(
+    context: SparkContext, group: str, step: str, total_tasks: int, stream: TextIO | None
+) -> Iterator[None]:
+    clock = SystemClock()
+    started = clock.monotonic()
+
+    def look() -> TaskProgress:
+        return _task_progress(context, group, total_tasks, clock.monotonic() - started)
+
+    display = display_on(sys.stderr if stream is None else stream, step)
+    with shown_progress(display, look, poll_seconds=POLL_SECONDS):
+        yield
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.spark.class_archive import archive_options, forget_archive
 from crawl.spark.code_archive import code_archives, named_archives
+from crawl.spark.costs import MAX_RESULT_SIZE
 from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
 from crawl.spark.jvm_process import JvmProcess, watched_start
@@ -68,6 +69,10 @@ _EVERYWHERE = {
     # (64 × 64 blocks), and only Kryo's bytes can be sorted without being read again.
     "spark.shuffle.sort.bypassMergeThreshold": "1",
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    # The tasks of one job may return so much to the driver, or it fails: Spark's own default,
+    # stated because it bounds a crawl. They return names of files and counts, some kilobytes each,
+    # and rows go from task to task: `crawl status --phases` tells how much it was.
+    MAX_RESULT_SIZE: "1g",
     # Two attempts of a fetch at once would be impolite.
     "spark.speculation": "false",
     # Spark's own readers know S3 as s3a; the connector is the user's to add

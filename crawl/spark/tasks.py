@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from crawl.buckets.exchange import BlockSource, Exchange, Outbox
+from crawl.spark.costs import pickled_tasks
 from crawl.spark.exchange import exchange_on_spark
 from crawl.spark.faults import Attempt, TaskError, reported_faults, without_faults
 from crawl.spark.progress import progress
@@ -41,7 +42,7 @@ def run_tasks(
     if not tasks:
         return []
     work = observe_tasks(function, step, away=True)
-    slices = spark.sparkContext.parallelize(tasks, len(tasks))
+    slices = spark.sparkContext.parallelize(pickled_tasks(tasks), len(tasks))
     with reported_faults(spark, step), progress(spark, step, len(tasks), quiet=quiet):
         outcomes = slices.mapPartitions(Attempt(work.function)).collect()
     return work.results(without_faults(outcomes))

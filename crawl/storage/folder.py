@@ -23,6 +23,13 @@ from fsspec.core import url_to_fs
 from crawl.errors import StorageError
 from crawl.hints import install
 from crawl.storage.filesystems import hdfs, local_files, object_store
+from crawl.storage.filesystems.counted import (
+    count_read,
+    count_written,
+    counted_reader,
+    size_of,
+)
+from crawl.telemetry.io_counts import count_io
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class Folder:
 
     def exists(self, name: str = "") -> bool:
         file_system, path = self._locate(name)
+        count_io()
         with self._naming_file(name):
             if _is_store(file_system):
                 return object_store.exists(file_system, path)
@@ -56,10 +64,13 @@ class Folder:
         file_system, path = self._locate(name)
         with self._naming_file(name):
             try:
-                return bytes(file_system.cat_file(path))
+                data = bytes(file_system.cat_file(path))
             except FileNotFoundError as error:
                 object_store.require_bucket(error)
+                count_io()
                 return None
+        count_io(read=len(data))
+        return data
 
     def write(self, name: str, data: bytes) -> None:
         """Writes a small file whole, replacing it: on a local disk, an object store and HDFS
@@ -71,6 +82,7 @@ class Folder:
                 local_files.write(file_system, path, data)
             else:
                 file_system.pipe_file(path, data)
+        count_io(written=len(data))
 
     def create(self, name: str, data: bytes) -> bool:
         """Writes a small file unless there is one already; says whether it did.
@@ -80,6 +92,7 @@ class Folder:
         HDFS, elsewhere as far as there is one.
         """
         file_system, path = self._locate(name)
+        count_io(written=len(data))
         with self._naming_file(name):
             _make_parent(file_system, path)
             try:
@@ -102,7 +115,11 @@ class Folder:
         file_system, path = self._locate(name)
         wanted = {"block_size": object_store.READ_BLOCK} if _is_store(file_system) else {}
         with self._naming_file(name), file_system.open(path, "rb", **wanted) as stream:
-            yield stream
+            counted = counted_reader(stream)
+            try:
+                yield counted
+            finally:
+                count_read(counted)
 
     @contextmanager
     def open_write(self, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
@@ -116,20 +133,25 @@ class Folder:
                 stream = file_system.open(path, "wb", block_size=object_store.WRITE_BLOCK)
                 try:
                     yield stream
+                    size = size_of(stream)
                     object_store.finish(file_system, path, stream)
                 except BaseException:
                     object_store.discard(stream)
                     raise
+                count_written(size, object_store.WRITE_BLOCK)
                 return
             _make_parent(file_system, path)
             with file_system.open(path, "wb") as stream:
                 yield stream
+                size = size_of(stream)
                 if lasting and self.is_local():
                     local_files.settle(stream)
+        count_written(size, None)
 
     def delete(self, name: str) -> None:
         """Deletes a file or a whole tree; deleting what is not there is no fault."""
         file_system, path = self._locate(name)
+        count_io()
         with self._naming_file(name):
             try:
                 if _is_store(file_system):
@@ -153,6 +175,7 @@ class Folder:
         nobody is writing there now.
         """
         file_system, path = self._locate(name)
+        count_io()
         with self._naming_file(name):
             if _is_hdfs(file_system):
                 return int(file_system.drop_unfinished(path))
@@ -166,6 +189,7 @@ class Folder:
         Only for cleaning up and for input folders: state is read by manifest.
         """
         file_system, path = self._locate(name)
+        count_io()
         with self._naming_file(name):
             file_system.invalidate_cache()
             try:
@@ -186,6 +210,7 @@ class Folder:
     def names(self, name: str = "") -> list[str]:
         """The names directly below, sorted; empty where there is no such folder."""
         file_system, path = self._locate(name)
+        count_io()
         with self._naming_file(name):
             file_system.invalidate_cache()
             try:
@@ -203,6 +228,7 @@ class Folder:
     def size(self, name: str) -> int | None:
         """A file's size in bytes; None where it is a folder or is not there."""
         file_system, path = self._locate(name)
+        count_io()
         with self._naming_file(name):
             try:
                 details = file_system.info(path)

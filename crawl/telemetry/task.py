@@ -1,5 +1,6 @@
-"""Carries telemetry to the worker of a task and back: the span and the context it belongs to, and
-how long it took. Where telemetry is off the task travels as it is.
+"""Carries telemetry to the worker of a task and back: the span and the context it belongs to, how
+long it took, and in a phase also what it read and wrote. Where telemetry is off and nobody asks
+for costs the task travels as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from crawl.clock import SystemClock
 from crawl.telemetry import logs
 from crawl.telemetry.ambient import current_traceparent, meter, open_worker, settings, span, tracing
 from crawl.telemetry.context import CrawlContext, current_context, in_context, process_context
+from crawl.telemetry.costs import CostAccount, current_account
+from crawl.telemetry.io_counts import IoCounts, counted_by, process_io
 from crawl.telemetry.metrics import TASK_SECONDS
 from crawl.telemetry.settings import Settings
 
@@ -91,11 +94,61 @@ class ObservedTasks(Generic[Task, Result]):
     results: Callable[[Sequence[Any]], list[Result]]
 
 
+@dataclass(frozen=True, slots=True)
+class CountedResult:
+    """A result on its way back, with what its task read and wrote."""
+
+    result: Any
+    io: IoCounts
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedTask(Generic[Task]):
+    """The function in a process of its own, which runs one task at a time; travels by pickle."""
+
+    function: Callable[[Task], Any]
+
+    def __call__(self, task: Task) -> CountedResult:
+        before = process_io()
+        result = self.function(task)
+        return CountedResult(result, process_io() - before)
+
+
 def observe_tasks(
     function: Callable[[Task], Result], step: str, *, away: bool
 ) -> ObservedTasks[Task, Result]:
-    """Wraps the function so that every task of the step is observed. `away`: the tasks run in
-    processes of their own."""
+    """Wraps the function so that every task of the step is observed, and counted where there is
+    an account. `away`: the tasks run in processes of their own."""
+    work = _observed(function, step, away=away)
+    account = current_account()
+    if account is None:
+        return work
+    return _counted_away(work, account) if away else _counted_here(work, account)
+
+
+def _counted_away(
+    work: ObservedTasks[Task, Result], account: CostAccount
+) -> ObservedTasks[Task, Result]:
+    def results(done: Sequence[CountedResult]) -> list[Result]:
+        account.add_io(sum((each.io for each in done), IoCounts()))
+        return work.results([each.result for each in done])
+
+    return ObservedTasks(_CountedTask(work.function), results)
+
+
+def _counted_here(
+    work: ObservedTasks[Task, Result], account: CostAccount
+) -> ObservedTasks[Task, Result]:
+    def function(task: Task) -> Any:
+        with counted_by(account.io):  # the thread may be one of a pool
+            return work.function(task)
+
+    return ObservedTasks(function, work.results)
+
+
+def _observed(
+    function: Callable[[Task], Result], step: str, *, away: bool
+) -> ObservedTasks[Task, Result]:
     wanted = settings()
     if not wanted.is_on:
         return ObservedTasks(function, list)

@@ -7,6 +7,8 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.fetcher.task import PROGRESS
+from crawl.model.costs import EngineCosts
+from crawl.model.report import Report
 from crawl.phases import updatedb
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
@@ -168,3 +170,41 @@ def test_status_lists_them(crawl: Caller, tmp_path: Path, monkeypatch: pytest.Mo
     answer = crawl("status", directory.address)
     assert "3 hosts are in backoff, the first until 2027-01-15 08:05:00 UTC" in answer.err
     assert "dead2.org" in answer.out
+
+
+def test_what_the_phases_of_the_last_round_cost(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
+    directory, name = made
+    publish(directory, name, 20, complete=True)
+    answer = crawl("status", directory.address, "--phases")
+    assert answer.code == 0, answer.err
+    head, *lines = (line.split() for line in answer.out.splitlines())
+    found = {line[0]: line for line in lines}
+    generated, fetched = found["generate"], found["fetch"]
+    assert head[:3] == ["phase", "started", "seconds"]
+    assert head[-4:] == ["read", "written", "exchanged", "driver"]
+    assert generated[-5:] == ["kB", "0", "B", "0", "B"]
+    assert fetched[-8:] == ["-"] * 8  # it has no report
+    rows = {
+        row["phase"]: row for row in crawl("status", directory.address, "--phases", "--json").json
+    }
+    assert rows["generate"]["segments"] == rows["fetch"]["segments"] == [name]
+    assert rows["generate"]["bytes_written"] > 0 and rows["fetch"]["bytes_written"] is None
+    assert rows["generate"]["steps"]["scan"]["bytes_read"] > 0
+
+
+def test_results_near_their_limit_are_remarked(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
+    directory, name = made
+    publish(directory, name, 20, complete=True)
+    costs = EngineCosts(largest_result_bytes=600_000_000, result_limit_bytes=1_000_000_000)
+    report = Report("fetch", 4_000_000_000_000, "", engine=costs)
+    directory.segments.segment(name).write_report(FETCH, report)
+    answer = crawl("status", directory.address, "--phases")
+    assert answer.err == (
+        "status: fetch: the tasks of one job returned 600 MB, more than half of"
+        " spark.driver.maxResultSize (1 GB)\n"
+    )
+
+
+def test_hosts_and_phases_are_two_questions(crawl: Caller, made: tuple[CrawlDir, str]) -> None:
+    answer = crawl("status", made[0].address, "--phases", "--hosts")
+    assert (answer.code, answer.out) == (2, "")

@@ -70,6 +70,21 @@ def test_rounds_through_the_api(
     assert not [name for name in Path(opened.address).iterdir() if "seeds" in name.name]
 
 
+def test_the_costs_of_the_last_round(web: tuple[crawl.Crawl, Web]) -> None:
+    opened, _ = web
+    rows = opened.phase_costs()
+    assert [row["phase"] for row in rows] == ["generate", "fetch", "parse", "updatedb"]
+    assert {name for row in rows for name in row["segments"]} == {opened.segments()[-1]}
+    for row in rows:
+        assert row["jobs"] >= 1 and row["tasks"] >= row["jobs"], row
+        assert row["bytes_read"] > 0 and row["bytes_written"] > 0, row
+        assert row["driver_bytes"] == row["task_bytes"] + row["result_bytes"] > 0, row
+        assert row["retried_tasks"] == 0 and row["result_limit_bytes"] == 1 << 30
+    updated = rows[-1]
+    assert updated["jobs"] == sum(step["jobs"] for step in updated["steps"].values())
+    assert updated["bytes_written"] >= opened.snapshots()[-1]["bytes"]
+
+
 def test_pages_are_the_newest_ones(web: tuple[crawl.Crawl, Web]) -> None:
     opened, served = web
     pages = opened.pages().to_pandas()

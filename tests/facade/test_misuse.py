@@ -89,6 +89,7 @@ NO_CRAWL: dict[str, Use] = {
     "snapshots": lambda web: web.snapshots(),
     "top": lambda web: web.top(3),
     "hosts_left_alone": lambda web: web.hosts_left_alone(),
+    "phase_costs": lambda web: web.phase_costs(),
 }
 
 

@@ -127,6 +127,9 @@ class TestOnSpark:
         hadoop = spark.sparkContext._jsc.hadoopConfiguration()
         assert hadoop.get("fs.s3.impl") == "org.apache.hadoop.fs.s3a.S3AFileSystem"
 
+    def test_how_much_tasks_may_return_is_stated(self, spark: SparkSession) -> None:
+        assert spark.sparkContext.getConf().get("spark.driver.maxResultSize") == "1g"
+
     def test_a_second_session_is_the_first(self, spark: SparkSession) -> None:
         assert open_session("other", Config.of({})) is spark
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from crawl.storage.filesystems.object_store import READ_BLOCK
 from crawl.storage.folder import Folder
+from crawl.telemetry.costs import cost_account
 from crawl.testing.servers import faulty_proxy
 from crawl.testing.servers.faulty_proxy import Fault, FaultyProxy, ProxiedRequest, SeededFaults
 from tests.storage.remote_contract import RemoteFilesContract
@@ -181,3 +183,32 @@ def test_an_unreachable_store_is_one_line(
     monkeypatch.setenv("AWS_ENDPOINT_URL", gone.address)
     for call in each_call(folder):
         assert f"cannot reach the store at {gone.address}" in error_line(call)
+
+
+def test_counted_requests_are_those_that_the_store_sees(folder: Folder, proxy: FaultyProxy) -> None:
+    seen: list[str] = []
+
+    def look(request: ProxiedRequest) -> Fault | None:
+        seen.append(request.method)
+        return None
+
+    proxy.plan = look
+    with cost_account() as account:
+        folder.write("small", b"x" * 1000)
+        assert len(folder.read("small") or b"") == 1000
+        with folder.open_write("medium") as sink:
+            sink.write(b"y" * MIB)
+        with folder.open_write("large") as sink:
+            for _ in range(40):
+                sink.write(b"z" * MIB)
+        with folder.open_read("large") as stream:
+            stream.seek(39 * MIB)
+            assert len(stream.read(10)) == 10
+            stream.seek(0)
+            assert len(stream.read(10)) == 10
+        assert folder.size("small") == 1000
+    total = account.total
+    assert total.requests == len(seen), seen
+    assert total.bytes_written == 1000 + MIB + 40 * MIB
+    # ten bytes, and what is read ahead: to the end of the file, and a block
+    assert total.bytes_read == 1000 + MIB + 10 + READ_BLOCK
