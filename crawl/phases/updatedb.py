@@ -259,6 +259,8 @@ def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
             manifest = segment.manifest(part)
             folder = segment.part_folder(part)
             for file in manifest.files if manifest else ():
+                if not file.rows:
+                    continue
                 found.append(DeltaFile(folder, file.path, file.rows, 2 * number + place))
                 rows[part] += file.rows
         described.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
