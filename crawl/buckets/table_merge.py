@@ -7,7 +7,7 @@ is the caller's `Combine`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -28,6 +28,9 @@ class MergeJob:
     target: BucketTarget
     scratch: Folder
     combine: Combine
+    tidy: Callable[[Iterable[pa.Table]], Iterable[pa.Table]] | None = None
+    """Called with all rows of a bucket that is written, in their order: what it leaves out is
+    forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +69,5 @@ def merge_delta(job: MergeJob, task: MergeTask) -> MergeTaskResult:
         job.combine,
         table.key,
     )
-    file = write_bucket(job.target, task.bucket, rows)
+    file = write_bucket(job.target, task.bucket, rows if job.tidy is None else job.tidy(rows))
     return MergeTaskResult(task.bucket, file, new.num_rows)
