@@ -111,7 +111,8 @@ def _newest(groups: KeyGroups, column: str) -> npt.NDArray[np.int64]:
     """The place of the newest row of each group; of several as new the last."""
     order: npt.NDArray[np.int64] = np.lexsort((_moments(groups.rows, column), groups.owners))
     ends = np.append(groups.starts, len(order))[1:] - 1
-    return order[ends]
+    newest: npt.NDArray[np.int64] = order[ends]
+    return newest
 
 
 def _moments(rows: pa.Table, column: str) -> npt.NDArray[np.int64]:
