@@ -122,7 +122,7 @@ class KnownServers:
         now_ms = self._clock.now_ms()
         failures = pause.failures if pause.failures_until_ms > now_ms else 0
         ready_at = self._clock.monotonic() + pause.pause_s(now_ms)
-        return KnownServer(ready_at, failures, pause.reason)
+        return KnownServer(ready_at, failures, pause.crawl_delay_s, pause.reason)
 
     def _bucket(self, rows: KeyedRows, number: int) -> dict[str, ServerPause]:
         found = self._buckets.get(number)
@@ -160,6 +160,7 @@ def write_server_states(
             moment(state.pause_s),
             state.exceptions,
             moment(state.counts_s),
+            state.min_delay_s,
             state.wait_reason,
             now_ms,
             state.closed_reason,
@@ -183,6 +184,7 @@ def read_server_states(
                         pause.failures,
                         pause.closed,
                         max(0, pause.failures_until_ms - now_ms) / 1000,
+                        pause.crawl_delay_s,
                         pause.reason,
                     )
         except StorageError as error:

@@ -219,6 +219,7 @@ SERVERS = Table(
         Column("ready_at", TIMESTAMP, "it must not be asked before"),
         Column("failures", pa.int32(), "failures in a row"),
         Column("failures_until", TIMESTAMP, "until when another one is one more in a row"),
+        Column("crawl_delay_s", pa.float64(), "the pause that its robots.txt asks for; 0: none"),
         Column("reason", pa.string(), "why it waits; empty for the usual pause"),
         Column("told_at", TIMESTAMP, "when a fetch told so"),
     ),

@@ -32,6 +32,8 @@ class ServerPause:
     ready_ms: int
     failures: int
     failures_until_ms: int
+    crawl_delay_s: float
+    """The pause that its robots.txt asks for; 0 where it asks for none."""
     reason: str
     told_ms: int
     closed: str = ""

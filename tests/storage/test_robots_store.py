@@ -38,6 +38,7 @@ PAUSES = st.builds(
     MOMENTS,
     st.integers(0, 99),
     MOMENTS,
+    st.floats(0, 1e6),
     st.text(max_size=9),
     MOMENTS,
     st.text(max_size=9),
@@ -85,6 +86,6 @@ def test_files_of_tasks_are_read_back_and_a_damaged_one_is_no_fault(tmp_path: Pa
     path.write_bytes(path.read_bytes()[:-20])
     found = [answer for rows in read_pieces(folder, pieces) for answer in to_answers(rows)]
     assert found == [second]
-    pause = ServerPause("a.org", 5, 1, 9, "Retry-After", 2, "closed")
+    pause = ServerPause("a.org", 5, 1, 9, 2.5, "Retry-After", 2, "closed")
     piece = write_pauses(folder, 3, [pause])
     assert [p for rows in read_pause_rows(folder, piece) for p in to_pauses(rows)] == [pause]

@@ -290,6 +290,8 @@ class RobotsHandler:
             self._engine.counters["robots_elsewhere"] += 1
             self.give_up(item.robots_for, ROBOTS_ON_OTHER_PART)
             return True
+        if found.authority not in self._cache.delays:
+            self._recall(found, self._clock.monotonic())  # it may ask for a pause of its own
         self._engine.enqueue(
             replace(
                 found,

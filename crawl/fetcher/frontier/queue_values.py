@@ -29,6 +29,8 @@ class ServerState:
     closed_reason: str
     counts_s: float = 0.0
     """How long another failure would be one more in a row."""
+    min_delay_s: float = 0.0
+    """The pause that its robots.txt asks for; 0 where it asks for none."""
     wait_reason: str = ""
     """Why it waits; empty for the usual pause."""
 

@@ -82,6 +82,8 @@ class HostQueues:
         """By key of queues that were dropped, where they have failed or are closed."""
         self._paused: dict[str, float] = {}
         """When the pauses end that another engine's requests ask for."""
+        self._slowed: dict[str, float] = {}
+        """The pauses that robots.txt files ask for, by key of queues that there are not."""
         self._closed_until: dict[str, float] = {}
         """When queues that are closed for a time take in again."""
         self._reopen_at = math.inf
@@ -107,9 +109,17 @@ class HostQueues:
             elif key not in self._paused and (known := self._recall(key)) is not None:
                 found.ready_at, found.wait_reason = known.ready_at, known.wait_reason
                 found.exceptions = known.exceptions
+                self._slow_down(found, known.crawl_delay_s)
             found.ready_at = max(found.ready_at, self._paused.pop(key, 0.0))
+            self._slow_down(found, self._slowed.get(key, 0.0))
             self._queues[key] = found
         return found
+
+    def _slow_down(self, queue: HostQueue, crawl_delay_s: float) -> None:
+        """Keeps to the pause that a robots.txt asked others for, if it may be waited for."""
+        if crawl_delay_s > 0:
+            pace = self._politeness.with_crawl_delay(queue.pace, crawl_delay_s)
+            queue.slow_down(pace or queue.pace, crawl_delay_s)
 
     def _recall(self, key: str) -> KnownServer | None:
         known = None if self._known_server is None else self._known_server(key)
@@ -135,7 +145,7 @@ class HostQueues:
         for queue in self._queues.values():
             # the answer to a request under way ends the fetch, or comes when it has ended
             ready_at = max(queue.ready_at, now + queue.pace.delay_s if queue.in_progress else 0.0)
-            if ready_at > now or queue.exceptions or queue.closed_reason:
+            if ready_at > now or queue.exceptions or queue.closed_reason or queue.min_delay_s:
                 counts_until = ready_at + self._politeness.back_off(queue.exceptions + 1, 1.0)
                 states.append(
                     ServerState(
@@ -144,6 +154,7 @@ class HostQueues:
                         queue.exceptions,
                         queue.closed_reason,
                         max(0.0, counts_until - now) if queue.exceptions else 0.0,
+                        queue.min_delay_s,
                         queue.wait_reason,
                     )
                 )
@@ -152,7 +163,11 @@ class HostQueues:
             if ready_at > now:
                 states.append(ServerState(f"{ADDRESS_MARK}{address}", ready_at - now, 0, ""))
         told = {state.key for state in states}
-        return states + [ServerState(key, 0.0, 0, "") for key in self._recalled - told]
+        owed_less = (self._recalled | self._slowed.keys()) - told
+        return states + [
+            ServerState(key, 0.0, 0, "", min_delay_s=self._slowed.get(key, 0.0))
+            for key in owed_less
+        ]
 
     def keep_pauses(self, states: Iterable[ServerState], now: float) -> None:
         """Keeps the pauses that another one's requests ask for; before anything is put."""
@@ -164,6 +179,8 @@ class HostQueues:
                     gate.ready_at = max(gate.ready_at, until)
                 continue
             self._paused[each.key] = max(until, self._paused.get(each.key, until))
+            if each.min_delay_s:
+                self._slowed[each.key] = each.min_delay_s
             if each.exceptions or each.closed_reason:
                 self._remember(each.key, each.exceptions, each.closed_reason, until)
 
@@ -266,6 +283,8 @@ class HostQueues:
         ]
         for queue in idle:
             del self._queues[queue.key]
+            if queue.min_delay_s and len(self._slowed) < self._max_past:
+                self._slowed[queue.key] = queue.min_delay_s
             if queue.exceptions or queue.closed_reason:
                 self._remember(queue.key, queue.exceptions, queue.closed_reason, now)
         if self._gated:

@@ -12,4 +12,6 @@ class KnownServer:
     ready_at: float
     """Monotonic: no request may start before; it may be over."""
     exceptions: int = 0
+    crawl_delay_s: float = 0.0
+    """That its robots.txt asked for; 0 for none."""
     wait_reason: str = ""
