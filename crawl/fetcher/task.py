@@ -78,8 +78,9 @@ class FetchTaskResult:
     """A sample, for percentiles."""
     hosts: list[HostSummary] = field(default_factory=list)
     """Those with the most pages in this run."""
-    cross_part_authorities: list[str] = field(default_factory=list)
-    """Authorities whose pages wait until all parts are done (`CrossPartHosts`)."""
+    cross_part_authorities: dict[str, str] = field(default_factory=dict)
+    """Authorities whose pages wait until all parts are done (`CrossPartHosts`), each with where
+    its robots.txt redirects to."""
     servers: Piece | None = None
     """The file with the pauses and failures of its servers at the end."""
     troubles: list[HostTrouble] = field(default_factory=list)
@@ -98,7 +99,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             Counters(finished["counters"]),
             True,
             [],
-            cross_part_authorities=finished.get("strays", []),
+            cross_part_authorities=_redirects(finished.get("strays", {})),
             servers=_piece(finished.get("servers")),
             troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
         )
@@ -170,7 +171,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             protocols.close()
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + plugin_faults
-    authorities = engine.cross_part_authorities
+    redirects = engine.cross_part_redirects
+    authorities = {each: redirects.get(each, "") for each in engine.cross_part_authorities}
     states = engine.queues.server_states(clock.monotonic())
     servers = write_server_states(spec.segment.child(SERVERS_LEFT), file.part, states, clock)
     if is_finished:
@@ -210,6 +212,11 @@ def _handed_over(
     servers = KnownServers(spec.handed_over.servers, spec.clock)
     servers.load(hosts)  # their keys where a server is a host; others are read when met
     return robots, servers
+
+
+def _redirects(told: dict[str, str] | list[str]) -> dict[str, str]:
+    """Former releases told the authorities alone."""
+    return told if isinstance(told, dict) else dict.fromkeys(told, "")
 
 
 def _piece(told: dict[str, Any] | None) -> Piece | None:

@@ -43,6 +43,7 @@ def hooks_for_task(
 
     partitioner = Partitioner(mode, address_of)
     spaced = Politeness.of(config).ip_delay_s > 0
+    redirects = {} if spec.cross_part is None else spec.cross_part.authorities
     has_others = len(spec.lists) > 1 and spec.cross_part is None
     is_list_checked = spec.list_normalizers is not None or spec.list_filters is not None
     return EngineHooks(
@@ -70,6 +71,7 @@ def hooks_for_task(
         is_slow_host=spec.is_slow_host or (lambda host: False),
         address_of=address_of if spaced else None,
         known_robots=known_robots.take,
+        robots_redirect_of=lambda authority: redirects.get(authority, ""),
         known_server=known_servers.take,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crawl.clock import Clock, SystemClock
@@ -22,7 +22,8 @@ class CrossPartHosts:
     """Hosts of all parts whose robots.txt is on a server of another part. One task fetches
     them at the end, when nobody else asks that server."""
 
-    authorities: frozenset[str]
+    authorities: Mapping[str, str]
+    """Each with the URL that its robots.txt redirects to, which need not be asked again."""
     servers: tuple[Piece, ...]
     """The files with the pauses and failures of the servers that the other tasks asked."""
 

@@ -204,9 +204,9 @@ def _fetch_cross_part_hosts(
     """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
     done, in one task that may ask every server. It is a part of its own, so that it can be
     resumed as the others can."""
-    authorities = frozenset(
-        authority for part in fetched for authority in part.cross_part_authorities
-    )
+    authorities: dict[str, str] = {}
+    for part in fetched:
+        authorities |= part.cross_part_authorities
     if not authorities or not all(part.finished for part in fetched):
         return []
     rows = 0

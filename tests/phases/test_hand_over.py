@@ -101,7 +101,7 @@ def test_pauses_are_kept_between_rounds_and_parts(tmp_path: Path, parts: int) ->
 
 
 def answer(host: str, asked_ms: int = 0, body: bytes = b"") -> StoredAnswer:
-    now = SystemClock().now_ms() if not asked_ms else asked_ms
+    now = asked_ms or SystemClock().now_ms()
     return StoredAnswer(
         f"http://{host}", now, now + SOON_MS, 200, f"http://{host}/robots.txt", body
     )

@@ -100,6 +100,7 @@ class FetchEngine:
             archive=output.add_archived if settings.store_robots else None,
             keep=output.add_robots if settings.robots_keep_s > 0 else None,
             known=hooks.known_robots,
+            redirect_of=hooks.robots_redirect_of,
             is_other_parts_server=hooks.is_other_parts_server,
         )
         self._follower = Follower(self, settings, hooks, output)
@@ -374,6 +375,11 @@ class FetchEngine:
         """The authorities whose pages were returned because their robots.txt is on a server of
         another part: they can be fetched when nobody else asks it."""
         return self._robots.cross_part_authorities()
+
+    @property
+    def cross_part_redirects(self) -> dict[str, str]:
+        """The same, each with the URL that its robots.txt redirects to."""
+        return self._robots.cross_part_redirects
 
     def return_unfetched(self, items: list[FetchItem], reason: str) -> None:
         """Gives up URLs for this run. Those of the list stay due in the CrawlDb: they are counted,

@@ -49,6 +49,7 @@ class RobotsHandler:
         archive: Callable[[Content], None] | None = None,
         keep: Callable[[StoredAnswer], None] | None = None,
         known: Callable[[str], StoredAnswer | None] | None = None,
+        redirect_of: Callable[[str], str] = lambda authority: "",
         is_other_parts_server: Callable[[str], bool] = lambda key: False,
     ) -> None:
         self._engine = engine
@@ -59,6 +60,9 @@ class RobotsHandler:
         self._archive = archive
         self._keep = keep
         self._known = known
+        self._redirect_of = redirect_of
+        self.cross_part_redirects: dict[str, str] = {}
+        """Where robots.txt files redirect to that are on servers of other parts, by authority."""
         self._keep_times = KeepTimes(
             min(settings.robots_expire_s, settings.robots_keep_s), settings.robots_defer_s
         )
@@ -121,10 +125,14 @@ class RobotsHandler:
             return
         self._engine.enqueue(item, first=True)
         known_failure = self._known_failures.pop(item.authority, None)
-        if known_failure is None:
-            self._ask(item)
-        else:
+        if known_failure is not None:
             self._wait_as_others(item, *known_failure)
+            return
+        asked = self._begin_asking(item)
+        target = self._redirect_of(item.authority)
+        redirect = Response(asked.url, 302, (("location", target),))
+        if not target or not self._follow(asked, redirect):
+            self._engine.enqueue(asked)
 
     def set_pace(self, item: FetchItem) -> None:
         """Gives the queue the pace that known rules of the item's authority ask for: the queue
@@ -206,12 +214,9 @@ class RobotsHandler:
         """The authorities whose pages wait in a queue."""
         return {page.authority for queue in self._engine.queues for page in queue.pages}
 
-    def _ask(self, item: FetchItem) -> None:
-        """Holds the queue's pages back until the authority's rules are known."""
-        self._engine.enqueue(self._begin_asking(item))
-
     def _begin_asking(self, item: FetchItem) -> FetchItem:
-        """Holds the queue's pages back; returns what is to be asked for."""
+        """Holds the queue's pages back until the authority's rules are known; returns what is to
+        be asked for."""
         self._cache.ask(item.authority, item.key)
         self._engine.queues.queue(item.key).awaited_rules += 1
         return FetchItem(
@@ -288,6 +293,7 @@ class RobotsHandler:
             # two tasks that ask one server know nothing of each other's pauses, and without
             # the file nobody knows what is allowed: the host is fetched when all others are done
             self._engine.counters["robots_elsewhere"] += 1
+            self.cross_part_redirects[item.robots_for] = target
             self.give_up(item.robots_for, ROBOTS_ON_OTHER_PART)
             return True
         if found.authority not in self._cache.delays:

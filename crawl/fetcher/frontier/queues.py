@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from crawl.fetcher.frontier.address_gate import AddressGate
 from crawl.fetcher.frontier.queue import HostQueue
+from crawl.fetcher.frontier.queue_stats import stats_of
 from crawl.fetcher.frontier.queue_values import (
     ADDRESS_MARK,
     Idle,
@@ -31,9 +32,6 @@ from crawl.fetcher.values.politeness import Politeness
 
 __all__ = ["HostQueues", "Idle", "LongWait", "QueueStats", "ServerState"]
 
-_LONG_S = 5.0
-"""A pause that people want to know of."""
-_MAX_LONG_WAITS = 3
 _LOOK_ABOVE = 1000
 """Queues, or hosts with an address, that may stand about idle before they are looked through."""
 _OWN_PACE_KEPT_S = 86_400.0
@@ -325,26 +323,7 @@ class HostQueues:
 
     def stats(self, now: float) -> QueueStats:
         """How many queues are ready or wait: for progress displays and an ETA."""
-        ready = waiting = awaiting = backed_off = 0
-        longest = 0.0
-        waits: list[LongWait] = []
-        for queue in self._queues.values():
-            if queue.has_work and queue.ready_at <= now:
-                ready += 1
-            elif queue.waiting or queue.in_progress:
-                waiting += 1
-                if queue.awaited_rules:
-                    awaiting += 1
-                elif queue.exceptions and queue.ready_at > now:
-                    backed_off += 1
-                if queue.waiting and queue.ready_at - now > _LONG_S:
-                    reason = queue.wait_reason or "crawl delay"
-                    waits.append(LongWait(queue.next_host, reason, queue.ready_at))
-            if queue.waiting:
-                pauses = max(0, queue.waiting - 1) * queue.pace.delay_s / queue.pace.at_once
-                longest = max(longest, max(0.0, queue.ready_at - now) + pauses)
-        first = heapq.nsmallest(_MAX_LONG_WAITS, waits, key=lambda wait: wait.until)
-        return QueueStats(ready, waiting, longest, awaiting, backed_off, tuple(first))
+        return stats_of(self._queues.values(), now)
 
     def _offer(self, queue: HostQueue) -> None:
         if not queue.is_scheduled and queue.has_work:

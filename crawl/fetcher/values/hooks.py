@@ -43,6 +43,9 @@ class EngineHooks:
     known_robots: Callable[[str], StoredAnswer | None] | None = None
     """Returns the answer for an authority's robots.txt that another fetch got and that still
     counts, and hands it out once."""
+    robots_redirect_of: Callable[[str], str] = lambda authority: ""
+    """Returns where another engine saw an authority's robots.txt redirect to; empty where none
+    did."""
     known_server: Callable[[str], KnownServer | None] | None = None
     """Returns the pause that a server, or `@` and an address, is owed for requests of another
     fetch, and hands it out once."""
