@@ -171,8 +171,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             protocols.close()
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + plugin_faults
-    redirects = engine.cross_part_redirects
-    authorities = {each: redirects.get(each, "") for each in engine.cross_part_authorities}
+    authorities = engine.cross_part_authorities
     states = engine.queues.server_states(clock.monotonic())
     servers = write_server_states(spec.segment.child(SERVERS_LEFT), file.part, states, clock)
     if is_finished:

@@ -17,6 +17,9 @@ from crawl.config import Config
 from crawl.fetcher.hand_over import KnownRobots
 from crawl.model.report import Report
 from crawl.model.tables import ROBOTS, SERVERS
+from crawl.phases import fetch, generate
+from crawl.phases.fetch import FetchOptions
+from crawl.phases.generate import GenerateOptions
 from crawl.phases.hand_over import handed_over, publish_handed_over
 from crawl.phases.snapshots import collect_garbage
 from crawl.robots.stored import StoredAnswer
@@ -32,7 +35,7 @@ from crawl.synthetic.web.log import LogEntry
 from tests.phases.killed import run_killed
 from tests.phases.made import datum, make_crawldb
 from tests.phases.round_loops import run_rounds
-from tests.phases.webs import web_config
+from tests.phases.webs import LONG_AGO, web_config
 
 BUCKETS = 3
 SOON_MS = 3_600_000
@@ -97,6 +100,35 @@ def test_pauses_are_kept_between_rounds_and_parts(tmp_path: Path, parts: int) ->
     assert max(robots_asked(log).values()) == 1
 
 
+@pytest.mark.slow(seconds=30)
+def test_the_last_request_of_a_fetch_counts_in_the_next(tmp_path: Path) -> None:
+    """Fetches that follow each other at once, where a pause is far longer than lies between."""
+    delay = 4.0
+    shape = Settings.plain(
+        3, 12, size=400, robots=(RobotsKind.DELAY,), crawl_delay=delay, port=0, addresses=1
+    )
+    with running(Web(shape)) as server:
+        records = {url: datum(fetch_time=LONG_AGO) for url in server.web.urls()}
+        directory = make_crawldb(str(tmp_path), records, buckets=BUCKETS)
+        config = web_config(server.web, generate__max__count=2)
+        clock, options = SystemClock(), GenerateOptions(num_fetchers=2, max_num_segments=2)
+        made = generate.run(
+            InProcess(), directory, config, options, clock, resolver=lambda host: None
+        )
+        assert len(made.segments) == 2
+        done = [
+            fetch.run(InProcess(2), directory, config, FetchOptions(name), clock)
+            for name in made.segments
+        ]
+        log = server.requests()
+    assert [each.report.counters["fetch_success"] for each in done] == [6, 6]
+    assert done[1].report.counters["robots_known"] == 3
+    assert set(robots_asked(log).values()) == {1}
+    found = gaps(log)
+    assert len(found) == 12
+    assert [gap for gap in found if gap.seconds < delay] == []
+
+
 # the datasets
 
 
@@ -137,6 +169,10 @@ def hand_over(address: str, hosts: str, body: bytes = b"") -> bool:
     done = publish_handed_over(InProcess(), directory, config, clock, tasks, report, BUCKETS)
     directory.folder.delete("segments/made")
     return done
+
+
+def hand_over_in_child(address: str, hosts: str, body: bytes) -> None:
+    hand_over(address, hosts, body)
 
 
 def known(directory: CrawlDir) -> tuple[dict[str, bytes], set[str]]:
@@ -180,7 +216,7 @@ def test_a_hand_over_killed_at_every_write(tmp_path: Path) -> None:
     while killed:
         wreck = tmp_path / f"killed-{at}"
         shutil.copytree(base, wreck)
-        killed = run_killed(hand_over, str(wreck), "cdef", b"new", at=at)
+        killed = run_killed(hand_over_in_child, str(wreck), "cdef", b"new", at=at)
         directory = CrawlDir(str(wreck))
         robots, servers = known(directory)
         assert servers in (set("abc"), set("abcdef"))

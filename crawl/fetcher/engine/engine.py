@@ -371,15 +371,10 @@ class FetchEngine:
         self._output.add_host_troubles(self.troubles.all_hosts())
 
     @property
-    def cross_part_authorities(self) -> list[str]:
-        """The authorities whose pages were returned because their robots.txt is on a server of
-        another part: they can be fetched when nobody else asks it."""
+    def cross_part_authorities(self) -> dict[str, str]:
+        """The authorities whose pages were returned because their robots.txt redirects to a
+        server of another part, and where: they can be fetched when nobody else asks it."""
         return self._robots.cross_part_authorities()
-
-    @property
-    def cross_part_redirects(self) -> dict[str, str]:
-        """The same, each with the URL that its robots.txt redirects to."""
-        return self._robots.cross_part_redirects
 
     def return_unfetched(self, items: list[FetchItem], reason: str) -> None:
         """Gives up URLs for this run. Those of the list stay due in the CrawlDb: they are counted,

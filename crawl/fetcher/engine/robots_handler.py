@@ -61,7 +61,7 @@ class RobotsHandler:
         self._keep = keep
         self._known = known
         self._redirect_of = redirect_of
-        self.cross_part_redirects: dict[str, str] = {}
+        self._cross_part_redirects: dict[str, str] = {}
         """Where robots.txt files redirect to that are on servers of other parts, by authority."""
         self._keep_times = KeepTimes(
             min(settings.robots_expire_s, settings.robots_keep_s), settings.robots_defer_s
@@ -151,9 +151,10 @@ class RobotsHandler:
         """Whether its rules could not be had, and are asked for again later."""
         return self._cache.is_failing(authority)
 
-    def cross_part_authorities(self) -> list[str]:
-        """The authorities whose robots.txt is on a server of another part."""
-        return self._cache.refused_for(ROBOTS_ON_OTHER_PART)
+    def cross_part_authorities(self) -> dict[str, str]:
+        """The authorities whose robots.txt is on a server of another part, and its URL there."""
+        refused = self._cache.refused_for(ROBOTS_ON_OTHER_PART)
+        return {each: self._cross_part_redirects.get(each, "") for each in refused}
 
     def give_up(
         self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0
@@ -293,7 +294,7 @@ class RobotsHandler:
             # two tasks that ask one server know nothing of each other's pauses, and without
             # the file nobody knows what is allowed: the host is fetched when all others are done
             self._engine.counters["robots_elsewhere"] += 1
-            self.cross_part_redirects[item.robots_for] = target
+            self._cross_part_redirects[item.robots_for] = target
             self.give_up(item.robots_for, ROBOTS_ON_OTHER_PART)
             return True
         if found.authority not in self._cache.delays:
