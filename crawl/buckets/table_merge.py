@@ -7,6 +7,7 @@ then merges them (`merge_delta`). What becomes of a key with several rows is the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -25,6 +26,9 @@ class MergeJob:
 
     target: BucketTarget
     combine: Combine
+    tidy: Callable[[Iterable[pa.Table]], Iterable[pa.Table]] | None = None
+    """Called with all rows of a bucket that is written, in their order: what it leaves out is
+    forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,5 +68,5 @@ def merge_delta(job: MergeJob, task: MergeTask, received: Received) -> MergeTask
         job.combine,
         table.key,
     )
-    file = write_bucket(job.target, task.bucket, rows)
+    file = write_bucket(job.target, task.bucket, rows if job.tidy is None else job.tidy(rows))
     return MergeTaskResult(task.bucket, file, new.num_rows)

@@ -7,7 +7,7 @@ import click
 from crawl.buckets.dump import as_paragraph
 from crawl.buckets.explain import Explanation, SnapshotRecord, explain
 from crawl.buckets.generate.explain_selection import GenerateStep, moment
-from crawl.buckets.robots_verdict import RobotsVerdict, ask_verdict, last_verdict
+from crawl.buckets.robots_verdict import RobotsVerdict, ask_verdict, known_verdict
 from crawl.buckets.segment_lookup import SegmentEntry
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config
 from crawl.cli.common.output import echo, print_json, print_table, remark
@@ -28,7 +28,9 @@ UNKNOWN = 1
 @click.command("explain")
 @crawl_dir_argument
 @click.argument("url")
-@click.option("--robots", "with_robots", is_flag=True, help="Ask the host's robots.txt, politely.")
+@click.option(
+    "--robots", "with_robots", is_flag=True, help="Ask the host's robots.txt anew, politely."
+)
 @click.option(
     "--inlinks",
     type=click.IntRange(min=0),
@@ -45,7 +47,8 @@ def command(
     """Show everything that CRAWL_DIR knows about a URL, and what happens to it next.
 
     Its record and how it came to be, what segments say about it, what normalizers and filters
-    make of it, when it is due and why generate would select it or not, who links to it.
+    make of it, when it is due and why generate would select it or not, who links to it; what its
+    host's robots.txt said, and when it was asked.
     Nothing is sent unless --robots is given. Exit code 1: nothing is known about the URL.
 
     \b
@@ -54,14 +57,9 @@ def command(
       crawl explain mycrawl https://example.org/ --robots -D http.agent.name=mybot
       crawl explain mycrawl https://example.org/ -D generate.min.score=0.5 --json
     """
-    found = explain(
-        CrawlDir(crawl_dir),
-        decoded_argument(url),
-        config,
-        SystemClock().now_ms(),
-        most_inlinks=inlinks,
-    )
-    robots = last_verdict(found.segments)
+    directory, now_ms = CrawlDir(crawl_dir), SystemClock().now_ms()
+    found = explain(directory, decoded_argument(url), config, now_ms, most_inlinks=inlinks)
+    robots = known_verdict(directory, found.url, config, now_ms, found.segments)
     if with_robots:
         with polite_requests("explain", config) as environment:
             robots = ask_verdict(found.url, config, environment)

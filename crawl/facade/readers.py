@@ -113,14 +113,15 @@ class Readers(Handle):
         >>> web.explain("https://example.org/")["next"]
         """
         from crawl.buckets.explain import explain
-        from crawl.buckets.robots_verdict import last_verdict
+        from crawl.buckets.robots_verdict import known_verdict
         from crawl.inspect.explanation import explanation_values
 
         with self._working():
             check_text("url", url)
             now_ms = SystemClock().now_ms()
             found = explain(self._directory, url, self._config, now_ms, most_inlinks=inlinks)
-            return explanation_values(found, last_verdict(found.segments))
+            robots = known_verdict(self._directory, found.url, self._config, now_ms, found.segments)
+            return explanation_values(found, robots)
 
     def snapshots(self) -> list[dict[str, Any]]:
         """The kept states of the CrawlDb, the current one last.

@@ -6,8 +6,8 @@ What another attempt at the same part has committed is not fetched again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field
-from threading import Event
+from dataclasses import asdict, astuple, dataclass, field
+from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
@@ -16,8 +16,14 @@ from crawl.counters import Counters
 from crawl.fetcher.drivers.protocols import Protocols
 from crawl.fetcher.drivers.threaded import BandwidthTarget, ThreadedDriver, ThroughputFloor
 from crawl.fetcher.engine.engine import FetchEngine
-from crawl.fetcher.frontier.queues import ServerState
 from crawl.fetcher.gc_threshold import raised_gc_threshold
+from crawl.fetcher.hand_over import (
+    KnownRobots,
+    KnownServers,
+    learnt_answers,
+    read_server_states,
+    write_server_states,
+)
 from crawl.fetcher.output.followed import not_listed, unfetched_followed
 from crawl.fetcher.output.inline_parser import InlineParser
 from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput, pages_of
@@ -32,7 +38,7 @@ from crawl.fetcher.reporting.task_monitor import (
     monitor_task,
     pauses_of_previous_task,
 )
-from crawl.fetcher.task_hooks import hooks_for_task
+from crawl.fetcher.task_hooks import hooks_for_task, listed_hosts
 from crawl.fetcher.task_spec import FetchTaskSpec
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import (
@@ -50,11 +56,11 @@ from crawl.fetcher.values.settings import (
 from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.model.records import to_records
-from crawl.storage.chunks import Chunk, ChunkLog
+from crawl.storage.chunks import SERVERS_LEFT, Chunk, ChunkLog, Piece
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import FETCH, GENERATE, PartFile
-from crawl.urls.parse import authority_of
+from crawl.urls.parse import authority_of, host_of
 
 __all__ = ["INTERRUPTED", "PROGRESS", "STOP", "FetchTaskResult", "FetchTaskSpec", "fetch_part"]
 
@@ -72,10 +78,11 @@ class FetchTaskResult:
     """A sample, for percentiles."""
     hosts: list[HostSummary] = field(default_factory=list)
     """Those with the most pages in this run."""
-    cross_part_authorities: list[str] = field(default_factory=list)
-    """Authorities whose pages wait until all parts are done (`CrossPartHosts`)."""
-    servers: list[ServerState] = field(default_factory=list)
-    """The pauses and failures of its servers at the end."""
+    cross_part_authorities: dict[str, str] = field(default_factory=dict)
+    """Authorities whose pages wait until all parts are done (`CrossPartHosts`), each with where
+    its robots.txt redirects to."""
+    servers: Piece | None = None
+    """The file with the pauses and failures of its servers at the end."""
     troubles: list[HostTrouble] = field(default_factory=list)
     """Hosts that failed."""
 
@@ -92,8 +99,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             Counters(finished["counters"]),
             True,
             [],
-            cross_part_authorities=finished.get("strays", []),
-            servers=[ServerState(*each) for each in finished.get("left", [])],
+            cross_part_authorities=_redirects(finished.get("strays", {})),
+            servers=_piece(finished.get("servers")),
             troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
         )
     claim_part(log, spec.segment, file.part, config, clock)
@@ -117,18 +124,18 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     )
     if output.commit_leftovers(fetched, {name for chunk in chunks for name in chunk.notes}):
         chunks = log.committed()
+    known_robots, known_servers = _handed_over(spec, file, chunks)
     engine = FetchEngine(
         _listed(spec, file, fetched),
         FetchSettings.of(config),
         Politeness.of(config),
-        hooks_for_task(spec, file, fetched, protocols.resolver),
+        hooks_for_task(spec, file, fetched, protocols.resolver, known_robots, known_servers),
         output,
         deadline=_deadline(spec.deadline_ms, clock),
     )
     if spec.cross_part is not None:
-        # an address has no queue of its own whose pause could be known
-        Event().wait(Politeness.of(config).ip_delay_s)
-        engine.queues.keep_pauses(spec.cross_part.servers, clock.monotonic())
+        states = read_server_states(spec.segment, spec.cross_part.servers, clock.now_ms())
+        engine.queues.keep_pauses(states, clock.monotonic())
     engine.queues.keep_pauses(paused, clock.monotonic())
     lists = [each.path for each in spec.lists_of(file)]
     waiting = unfetched_followed(spec.segment, chunks, fetched)
@@ -165,14 +172,15 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + plugin_faults
     authorities = engine.cross_part_authorities
-    servers = engine.queues.server_states(clock.monotonic()) if authorities else []
+    states = engine.queues.server_states(clock.monotonic())
+    servers = write_server_states(spec.segment.child(SERVERS_LEFT), file.part, states, clock)
     if is_finished:
         output.finish()
         log.finish(
             {
                 "counters": dict(counters),
                 "strays": authorities,
-                "left": [astuple(each) for each in servers],
+                "servers": None if servers is None else asdict(servers),
                 "troubles": [astuple(each) for each in output.host_troubles],
             }
         )
@@ -187,6 +195,31 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         servers,
         output.host_troubles,
     )
+
+
+def _handed_over(
+    spec: FetchTaskSpec, file: PartFile, chunks: list[Chunk]
+) -> tuple[KnownRobots, KnownServers]:
+    """What other fetches, and tasks of this one for the same part, have learnt."""
+    if spec.cross_part is None:
+        hosts = listed_hosts(spec, file)
+    else:
+        hosts = {host_of(f"{each}/") or "" for each in spec.cross_part.authorities}
+    keep_s = FetchSettings.of(spec.config).robots_keep_s
+    robots = KnownRobots(spec.handed_over.robots, hosts, keep_s, spec.clock)
+    robots.add(learnt_answers(spec.segment, chunks))
+    servers = KnownServers(spec.handed_over.servers, spec.clock)
+    servers.load(hosts)  # their keys where a server is a host; others are read when met
+    return robots, servers
+
+
+def _redirects(told: dict[str, str] | list[str]) -> dict[str, str]:
+    """Former releases told the authorities alone."""
+    return told if isinstance(told, dict) else dict.fromkeys(told, "")
+
+
+def _piece(told: dict[str, Any] | None) -> Piece | None:
+    return None if told is None else Piece(**told)
 
 
 def _kept_for_parse(

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from crawl.fetcher.hand_over import KnownRobots, KnownServers
 from crawl.fetcher.task_spec import FetchTaskSpec
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.politeness import Politeness
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 
 
 def hooks_for_task(
-    spec: FetchTaskSpec, file: PartFile, fetched: set[str], resolver: HostResolver
+    spec: FetchTaskSpec,
+    file: PartFile,
+    fetched: set[str],
+    resolver: HostResolver,
+    known_robots: KnownRobots,
+    known_servers: KnownServers,
 ) -> EngineHooks:
     """The hooks of the engine that fetches a part; `fetched` URLs have a record already."""
     config = spec.config
@@ -37,6 +43,7 @@ def hooks_for_task(
 
     partitioner = Partitioner(mode, address_of)
     spaced = Politeness.of(config).ip_delay_s > 0
+    redirects = {} if spec.cross_part is None else spec.cross_part.authorities
     has_others = len(spec.lists) > 1 and spec.cross_part is None
     is_list_checked = spec.list_normalizers is not None or spec.list_filters is not None
     return EngineHooks(
@@ -63,6 +70,9 @@ def hooks_for_task(
         else lambda key: False,
         is_slow_host=spec.is_slow_host or (lambda host: False),
         address_of=address_of if spaced else None,
+        known_robots=known_robots.take,
+        robots_redirect_of=lambda authority: redirects.get(authority, ""),
+        known_server=known_servers.take,
     )
 
 
@@ -106,10 +116,15 @@ class _OtherPartsServers:
 
 def _server_keys(spec: FetchTaskSpec, file: PartFile, partitioner: Partitioner) -> frozenset[str]:
     """The servers of a part: generate gives each to one part."""
+    return frozenset(partitioner.key_of_host(host).key for host in listed_hosts(spec, file))
+
+
+def listed_hosts(spec: FetchTaskSpec, file: PartFile) -> set[str]:
+    """The hosts of a part's fetch list."""
     hosts: set[str] = set()
     with open_table(spec.segment.child(GENERATE), file.path, host_codes=True) as source:
         for rows in each_group(source, ["host"]):
             for chunk in rows["host"].chunks:
                 codes = cast("pa.DictionaryArray[Any, Any]", chunk)
                 hosts.update(cast(list[str], codes.dictionary.to_pylist()))
-    return frozenset(partitioner.key_of_host(host).key for host in hosts)
+    return hosts

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
-from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.hand_over import HandedOver
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import ResolvedPlugin
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.parsing.plan import ParsePlan
+from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
 
@@ -21,9 +22,10 @@ class CrossPartHosts:
     """Hosts of all parts whose robots.txt is on a server of another part. One task fetches
     them at the end, when nobody else asks that server."""
 
-    authorities: frozenset[str]
-    servers: tuple[ServerState, ...]
-    """The pauses and failures of the servers that the other tasks asked."""
+    authorities: Mapping[str, str]
+    """Each with the URL that its robots.txt redirects to, which need not be asked again."""
+    servers: tuple[Piece, ...]
+    """The files with the pauses and failures of the servers that the other tasks asked."""
 
 
 def cross_part_number(lists: Iterable[PartFile]) -> int:
@@ -57,6 +59,9 @@ class FetchTaskSpec:
     clock: Clock = field(default_factory=SystemClock)
     is_slow_host: Callable[[str], bool] | None = None
     """Whether a host is known to be slow; None where there is no CrawlDb."""
+
+    handed_over: HandedOver = field(default_factory=HandedOver)
+    """What earlier fetches have left."""
 
     def lists_of(self, file: PartFile) -> Sequence[PartFile]:
         """The fetch lists that the task for a part reads."""

@@ -24,6 +24,7 @@ def explanation_values(found: Explanation, robots: RobotsVerdict) -> dict[str, A
             "allowed": robots.allowed,
             "told": robots.detail,
             "crawl_delay_s": robots.crawl_delay_s,
+            "asked": None if robots.asked_ms is None else moment(robots.asked_ms),
         },
         "history": [
             {

@@ -187,3 +187,46 @@ FETCH_HOSTS = Table(
     ),
 )
 """What a fetch tells of hosts that failed it."""
+
+ROBOTS = Table(
+    "robots",
+    (
+        Column("authority", pa.string(), "scheme, host and port whose rules it has; the key"),
+        Column("host", pa.string(), "its host; decides the bucket"),
+        Column("asked_at", TIMESTAMP, "when the host was asked"),
+        Column("expires_at", TIMESTAMP, "until when the answer counts"),
+        Column("code", pa.int32(), "HTTP status; 0 where no answer came"),
+        Column("url", pa.string(), "where redirects led"),
+        Column("content", pa.binary(), "the bytes of a 2xx, as far as they are read"),
+        Column("truncated", pa.string(), "why the body is not whole; empty for a whole one"),
+        Column("message", pa.string(), "why no answer came"),
+    ),
+    key=("authority",),
+    bucket_by="host",
+)
+"""The last answer of every authority to a request for its robots.txt: a cache, which the next
+round reads instead of asking again."""
+
+SERVERS = Table(
+    "servers",
+    (
+        Column(
+            "server",
+            pa.string(),
+            "key of its queue: a host, a domain, an address; `@` before"
+            " an address that hosts share",
+        ),
+        Column("ready_at", TIMESTAMP, "it must not be asked before"),
+        Column("failures", pa.int32(), "failures in a row"),
+        Column("failures_until", TIMESTAMP, "until when another one is one more in a row"),
+        Column("crawl_delay_s", pa.float64(), "the pause that its robots.txt asks for; 0: none"),
+        Column("reason", pa.string(), "why it waits; empty for the usual pause"),
+        Column("told_at", TIMESTAMP, "when a fetch told so"),
+    ),
+    key=("server",),
+    bucket_by="server",
+)
+"""The pauses that servers are owed when a fetch ends, for whoever asks them next."""
+
+CACHES = frozenset({ROBOTS.name, SERVERS.name})
+"""Datasets that are learnt anew where they are lost: no fault in them stops a crawl."""

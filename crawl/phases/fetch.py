@@ -41,9 +41,10 @@ from crawl.model import tables
 from crawl.model.hosts import merged_troubles, troubles_table
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
+from crawl.phases.hand_over import HandOverTask, handed_over, publish_handed_over
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
-from crawl.storage.chunks import FOLLOWED
+from crawl.storage.chunks import FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer
@@ -152,10 +153,18 @@ def run(
             list_filters=_list_filters(config),
             clock=clock,
             is_slow_host=_slow_hosts(crawl_dir),
+            handed_over=handed_over(crawl_dir),
         )
         with timed(report, "fetch", clock):
             fetched = _fetch_parts(runner, spec, lists)
             fetched += _fetch_cross_part_hosts(runner, spec, fetched)
+        # before the segment counts as fetched: nobody comes back to it then
+        with timed(report, "hand_over", clock):
+            lock.verify()
+            tasks = [_handed_over_by(segment, part) for part in fetched]
+            is_handed_over = publish_handed_over(
+                runner, crawl_dir, config, clock, tasks, report, spec.buckets, force=options.force
+            )
         _fill_report(report, fetched, clock)
         lock.verify()
         complete = all(part.finished for part in fetched)
@@ -168,6 +177,9 @@ def run(
             segment.sweep(table, manifest)
         if complete:
             segment.folder.delete(FOLLOWED)  # no part is resumed any more
+        if complete and is_handed_over:
+            segment.folder.delete(ROBOTS_LEARNT)
+            segment.folder.delete(SERVERS_LEFT)
         if spec.parsing is not None and _is_parsed(fetched):
             segment.write_report(PARSE, report)
             segment.publish_parsed({table: manifests[table] for table in PARSED})
@@ -192,18 +204,30 @@ def _fetch_cross_part_hosts(
     """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
     done, in one task that may ask every server. It is a part of its own, so that it can be
     resumed as the others can."""
-    authorities = frozenset(
-        authority for part in fetched for authority in part.cross_part_authorities
-    )
+    authorities: dict[str, str] = {}
+    for part in fetched:
+        authorities |= part.cross_part_authorities
     if not authorities or not all(part.finished for part in fetched):
         return []
     rows = 0
     for part in fetched:
         rows += part.counters.pop(f"handed_back.{ROBOTS_ON_OTHER_PART}", 0)
-    servers = tuple(server for part in fetched for server in part.servers)
+    servers = tuple(part.servers for part in fetched if part.servers is not None)
     file = PartFile(cross_part_number(spec.lists), "", rows, 0)
     hosts = CrossPartHosts(authorities, servers)
     return _fetch_parts(runner, replace(spec, cross_part=hosts), [file])
+
+
+def _handed_over_by(segment: Segment, part: FetchTaskResult) -> HandOverTask:
+    """What a part leaves to later fetches."""
+    robots = tuple(chunk.robots for chunk in part.chunks if chunk.robots is not None)
+    return HandOverTask(
+        part.part,
+        segment.part_folder(ROBOTS_LEARNT),
+        robots,
+        segment.part_folder(SERVERS_LEFT),
+        part.servers,
+    )
 
 
 def _buckets(crawl_dir: CrawlDir, config: Config) -> int:

@@ -50,6 +50,7 @@ from crawl.errors import NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.frontier.pauses import strictest
 from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.hand_over import write_server_states
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FETCHER_TIMELIMIT
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -58,11 +59,13 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.model.tables import CRAWLDB
 from crawl.net.dns import HostResolver
+from crawl.phases.hand_over import HandOverTask, handed_over, publish_handed_over
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.host_wait import waits_until
 from crawl.rules.inject import parse_line
 from crawl.rules.sitemap import REASONS, joined_scopes
+from crawl.storage.chunks import Piece
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.seeds import plan_seeds, read_lines
@@ -179,11 +182,17 @@ def run(
             scratch=transaction.scratch,
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
             clock=clock,
+            handed_over=handed_over(crawl_dir),
         )
         waves = _Waves(runner, job, options.num_tasks, report)
         with timed(report, "read", clock):
             waves.read(given)
             waves.prove()
+        with timed(report, "hand_over", clock):
+            left = [waves.handed_over_task()]
+            publish_handed_over(
+                runner, crawl_dir, config, clock, left, report, buckets, force=options.force
+            )
         stored = StoredRecords(transaction.folder, buckets)
         target = BucketTarget(
             CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
@@ -247,6 +256,13 @@ class _Waves:
     _named: dict[str, set[str]] = field(default_factory=dict)
     _robots_read: set[str] = field(default_factory=set)
     _unproved: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _robots: list[Piece] = field(default_factory=list)
+
+    def handed_over_task(self) -> HandOverTask:
+        """What was learnt of servers, for later fetches."""
+        scratch = self.job.scratch
+        servers = write_server_states(scratch, 0, self._servers.values(), self.job.clock)
+        return HandOverTask(0, scratch, tuple(self._robots), scratch, servers)
 
     def read(self, sources: list[SitemapSource]) -> None:
         """Reads the sources and all that they lead to: no more waves than there may be indexes
@@ -305,6 +321,7 @@ class _Waves:
         self.report.counters += result.counters
         self.report.add_samples(result.samples, self.job.config[REPORT_SAMPLES])
         self.files += result.files
+        self._robots += result.robots
         self._asked.update(result.scopes)
         self._usage.update(result.usage)
         for url, scopes in result.scopes.items():

@@ -34,6 +34,10 @@ CHUNKS = "crawl_fetch/chunks"
 """Where the marks of a segment are: there from the first claim on."""
 FOLLOWED = "crawl_fetch/followed"
 """URLs that a fetch under way took on beyond its list (crawl/fetcher/output/followed.py)."""
+ROBOTS_LEARNT = "crawl_fetch/robots"
+"""Answers for robots.txt that a fetch under way got (crawl/storage/robots_store.py)."""
+SERVERS_LEFT = "crawl_fetch/servers"
+"""The pauses that tasks of a fetch left (crawl/storage/server_pauses.py)."""
 DONE = "DONE.json"
 OWNER = "OWNER.json"
 LAST = "LAST.json"
@@ -62,6 +66,8 @@ class Chunk:
     """What of the fetch's journal it contains."""
     followed: Piece | None = None
     """URLs that its pages led to and that the fetch took on; no table of the segment."""
+    robots: Piece | None = None
+    """Answers for robots.txt that came meanwhile. They are no loss: not among `all_pieces`."""
 
     @property
     def all_pieces(self) -> dict[str, Piece]:
@@ -74,7 +80,9 @@ class Chunk:
         pieces = {name: Piece(**piece) for name, piece in content["pieces"].items()}
         led_to = content.get("followed")
         followed = None if led_to is None else Piece(**led_to)
-        return cls(pieces, content["counters"], content.get("notes", []), followed)
+        learnt = content.get("robots")
+        robots = None if learnt is None else Piece(**learnt)
+        return cls(pieces, content["counters"], content.get("notes", []), followed, robots)
 
 
 class ChunkLog:

@@ -111,6 +111,11 @@ class _Repair:
             return
         if not kept:
             kept = whole  # none that was kept is whole, but one that was not published is
+        if not kept and where in tables.CACHES:
+            for name in (SNAPSHOTS, dataset.pointer.name, dataset.pointer.copy):
+                self.set_aside(f"{where}/{name}")
+            self.done.append(f"found no snapshot of {where} that is whole: it is learnt anew")
+            return
         if not kept:
             kept_as = "the CrawlDb" if dataset is self.directory.crawldb else where
             self.done.append(f"found no snapshot that is whole: {kept_as} is left as it is")

@@ -189,10 +189,13 @@ def test_a_fetch_is_a_trace_from_the_command_to_its_pages(
             span_id = by_id[span_id].parent
         return names
 
-    tasks = [span for span in spans if span.name == "fetch task"]
+    # what is learnt of servers is handed over by tasks of buckets, not of parts
+    of_parts = ["fetch task", "fetch: fetch", "fetch", "crawl fetch"]
+    tasks = [span for span in spans if way_up(span.id) == of_parts]
+    others = [span for span in spans if span.name == "fetch task" and span not in tasks]
+    assert {way_up(span.id)[1] for span in others} == {"fetch: hand_over"}
     assert {task.attributes["nutria.part"] for task in tasks} == {0, 1}
     for task in tasks:
-        assert way_up(task.id) == ["fetch task", "fetch: fetch", "fetch", "crawl fetch"]
         assert task.attributes["nutria.segment"] == name
         assert task.attributes["nutria.count.records"] > 0
     pages = [span for span in spans if span.name == "page"]
@@ -216,6 +219,7 @@ def test_pages_get_no_spans_unless_asked_for(
             "fetch",
             "fetch task",
             "fetch: fetch",
+            "fetch: hand_over",
         ]
 
 
@@ -299,7 +303,9 @@ def test_the_lines_of_a_fetch_parse_and_name_their_parts(
     lines = [json.loads(line) for line in captured.err.splitlines()]
     ours = [line for line in lines if line["logger"].startswith("crawl.")]
     assert {line["crawl"] for line in ours} == {directory.address}
-    tasks = [line for line in ours if line["message"] == "task done"]
+    done = [line for line in ours if line["message"] == "task done"]
+    tasks = [line for line in done if line["step"] == "fetch"]
+    assert {line["step"] for line in done} == {"fetch", "hand_over"}
     assert {(line["phase"], line["segment"], line["part"]) for line in tasks} == {
         ("fetch", name, 0),
         ("fetch", name, 1),

@@ -39,10 +39,14 @@ from crawl.model.status import Status
 from crawl.parsing.formats.sitemaps import Sitemap, SitemapKind
 from crawl.parsing.sitemap_body import NoSitemap, sitemap_of_body
 from crawl.robots.rules import RobotRules
+from crawl.robots.stored import StoredAnswer
+from crawl.storage.robots_store import write_answers
 from crawl.urls.parse import authority_of, host_of
 
 ROBOTS_READ = "robots_read"
 """Why the engine is kept from asking for a robots.txt as if it were a page."""
+_ROBOTS_BYTES = 16 << 20
+"""Of answers for robots.txt that may wait to be written."""
 _REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 
 
@@ -67,6 +71,8 @@ class SitemapSession(NullOutput):
         """Targets of redirects that the engine has given up."""
         self._found: list[SitemapSource] = []
         self._redirecting: SitemapSource | None = None
+        self._robots: list[StoredAnswer] = []
+        self._robots_bytes = 0
         self.rows = ListedRows(job, self.counters, samples)
         self.result = SitemapTaskResult(self.counters, samples.by_reason)
 
@@ -129,6 +135,17 @@ class SitemapSession(NullOutput):
             )
             self._link(source, followed.url)
 
+    def add_robots(self, answer: StoredAnswer) -> None:
+        self._robots.append(answer)
+        self._robots_bytes += len(answer.body)
+        if self._robots_bytes > _ROBOTS_BYTES:
+            self._write_robots()
+
+    def _write_robots(self) -> None:
+        if self._robots:
+            self.result.robots.append(write_answers(self._job.scratch, 0, self._robots))
+        self._robots, self._robots_bytes = [], 0
+
     def found_links(self) -> Iterable[FoundLinks]:
         found, self._found = self._found, []
         return [FoundLinks(source.depth + 1, [(source.url, self._datum())]) for source in found]
@@ -142,6 +159,7 @@ class SitemapSession(NullOutput):
         """What was found. Authorities whose robots.txt is on a server of another task are asked
         when no other task runs."""
         self.rows.flush()
+        self._write_robots()
         authorities = frozenset(cross_part_authorities)
         for source in self._left:
             if authority_of(source.url) not in authorities:

@@ -17,6 +17,7 @@ from crawl.fetcher.drivers.protocols import Protocols
 from crawl.fetcher.drivers.threaded import ThreadedDriver
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
+from crawl.fetcher.hand_over import KnownRobots, KnownServers
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_HANG, FETCHER_QUEUE_MODE, FetchSettings
@@ -81,6 +82,8 @@ def sitemap_engine(
         redirect_max=config[SITEMAP_REDIR_MAX],
         redirect_exceeded_skip=True,
     )
+    hosts = {host_of(source.url) or "" for source in task.sources}
+    known_robots = KnownRobots(job.handed_over.robots, hosts, settings.robots_keep_s, job.clock)
     hooks = EngineHooks(
         key_of=key_of,
         clock=job.clock,
@@ -89,6 +92,8 @@ def sitemap_engine(
         owns_server=owns_server,
         is_other_parts_server=lambda key: key in job.server_keys and not owns_server(key),
         address_of=address_of if Politeness.of(config).ip_delay_s > 0 else None,
+        known_robots=known_robots.take,
+        known_server=KnownServers(job.handed_over.servers, job.clock).take,
         why_left_out=session.why_left_out,
     )
     deadline = None

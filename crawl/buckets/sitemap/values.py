@@ -11,11 +11,13 @@ from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.hand_over import HandedOver
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import ResolvedPlugin
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.tables import CRAWLDB
 from crawl.rules.sitemap import folder_of
+from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
 
 LISTED = CRAWLDB.schema.append(pa.field("rank", pa.int64(), False)).append(
@@ -79,6 +81,8 @@ class SitemapJob:
     server_keys: frozenset[str] = frozenset()
     """The servers of all tasks of the wave."""
     clock: Clock = field(default_factory=SystemClock)
+    handed_over: HandedOver = field(default_factory=HandedOver)
+    """What fetches, and sitemaps before these, have left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +121,5 @@ class SitemapTaskResult:
     """By host, its origin and how many of its URLs are listed by sitemaps elsewhere."""
     usage: dict[str, SiteUsage] = field(default_factory=dict)
     servers: list[ServerState] = field(default_factory=list)
+    robots: list[Piece] = field(default_factory=list)
+    """Files with the answers for robots.txt that it got, in the job's scratch folder."""

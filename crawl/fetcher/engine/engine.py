@@ -82,7 +82,9 @@ class FetchEngine:
         """How many URLs may wait in memory."""
         self._refill_below = self._max_waiting - self._max_waiting // 8 - 1
         """With so few waiting, more of the list are read."""
-        self.queues = HostQueues(politeness, max_past=settings.max_past_hosts)
+        self.queues = HostQueues(
+            politeness, max_past=settings.max_past_hosts, known_server=hooks.known_server
+        )
         self.counters = output.counters
         self.troubles = HostTroubles(hooks.clock, settings.max_past_hosts)
         """Hosts that the rounds after this one leave alone for a while."""
@@ -96,6 +98,9 @@ class FetchEngine:
             hooks.clock,
             deadline=deadline,
             archive=output.add_archived if settings.store_robots else None,
+            keep=output.add_robots if settings.robots_keep_s > 0 else None,
+            known=hooks.known_robots,
+            redirect_of=hooks.robots_redirect_of,
             is_other_parts_server=hooks.is_other_parts_server,
         )
         self._follower = Follower(self, settings, hooks, output)
@@ -366,9 +371,9 @@ class FetchEngine:
         self._output.add_host_troubles(self.troubles.all_hosts())
 
     @property
-    def cross_part_authorities(self) -> list[str]:
-        """The authorities whose pages were returned because their robots.txt is on a server of
-        another part: they can be fetched when nobody else asks it."""
+    def cross_part_authorities(self) -> dict[str, str]:
+        """The authorities whose pages were returned because their robots.txt redirects to a
+        server of another part, and where: they can be fetched when nobody else asks it."""
         return self._robots.cross_part_authorities()
 
     def return_unfetched(self, items: list[FetchItem], reason: str) -> None:

@@ -23,6 +23,7 @@ from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.content import Content
 from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
+from crawl.robots.stored import KeepTimes, StoredAnswer, seconds_left, stored_answer
 from crawl.rules.redirect import redirect_target
 from crawl.urls.parse import host_of
 
@@ -46,6 +47,9 @@ class RobotsHandler:
         *,
         deadline: float | None = None,
         archive: Callable[[Content], None] | None = None,
+        keep: Callable[[StoredAnswer], None] | None = None,
+        known: Callable[[str], StoredAnswer | None] | None = None,
+        redirect_of: Callable[[str], str] = lambda authority: "",
         is_other_parts_server: Callable[[str], bool] = lambda key: False,
     ) -> None:
         self._engine = engine
@@ -54,6 +58,17 @@ class RobotsHandler:
         self._clock = clock
         self._deadline = deadline
         self._archive = archive
+        self._keep = keep
+        self._known = known
+        self._redirect_of = redirect_of
+        self._cross_part_redirects: dict[str, str] = {}
+        """Where robots.txt files redirect to that are on servers of other parts, by authority."""
+        self._keep_times = KeepTimes(
+            min(settings.robots_expire_s, settings.robots_keep_s), settings.robots_defer_s
+        )
+        self._known_failures: dict[str, tuple[Deferred, float]] = {}
+        """By authority: why its rules could not be had by another engine, and until when it is
+        left alone for that."""
         self._is_other_parts_server = is_other_parts_server
         self._cache = RobotsCache(
             settings.robots_expire_s,
@@ -71,7 +86,29 @@ class RobotsHandler:
         exempt = self._settings.robots_exempt
         if exempt and is_at_or_below(item.host, exempt):
             return _NO_ROBOTS
-        return self._cache.rules_of(item.authority, now)
+        rules = self._cache.rules_of(item.authority, now)
+        if rules is None and self._known is not None:
+            return self._recall(item, now)
+        return rules
+
+    def _recall(self, item: FetchItem, now: float) -> RobotRules | None:
+        """Takes up what another engine has learnt of the authority, if that still counts."""
+        authority = item.authority
+        if self._known is None or self._cache.asker_of(authority) is not None:
+            return None
+        stored, now_ms = self._known(authority), self._clock.now_ms()
+        left_s = 0.0 if stored is None else seconds_left(stored, now_ms)
+        if stored is None or left_s <= 0:
+            return None
+        verdict = rules_from_answer(stored.as_answer(), self._settings.robots, now_ms)
+        if isinstance(verdict, Deferred):
+            self._known_failures[authority] = verdict, self._clock.monotonic() + left_s
+            return None
+        self._engine.counters["robots_known"] += 1
+        if verdict.crawl_delay_s is not None:
+            self._slow_down(self._engine.queues.queue(item.key), verdict.crawl_delay_s)
+        self._cache.recall(authority, verdict, now, left_s)
+        return verdict
 
     def wait_for_rules(self, item: FetchItem) -> None:
         """Puts the page back to wait for its authority's rules, and asks for them; returns it
@@ -87,7 +124,15 @@ class RobotsHandler:
             self._engine.enqueue(replace(item, key=asker), first=True)
             return
         self._engine.enqueue(item, first=True)
-        self._ask(item)
+        known_failure = self._known_failures.pop(item.authority, None)
+        if known_failure is not None:
+            self._wait_as_others(item, *known_failure)
+            return
+        asked = self._begin_asking(item)
+        target = self._redirect_of(item.authority)
+        redirect = Response(asked.url, 302, (("location", target),))
+        if not target or not self._follow(asked, redirect):
+            self._engine.enqueue(asked)
 
     def set_pace(self, item: FetchItem) -> None:
         """Gives the queue the pace that known rules of the item's authority ask for: the queue
@@ -106,9 +151,10 @@ class RobotsHandler:
         """Whether its rules could not be had, and are asked for again later."""
         return self._cache.is_failing(authority)
 
-    def cross_part_authorities(self) -> list[str]:
-        """The authorities whose robots.txt is on a server of another part."""
-        return self._cache.refused_for(ROBOTS_ON_OTHER_PART)
+    def cross_part_authorities(self) -> dict[str, str]:
+        """The authorities whose robots.txt is on a server of another part, and its URL there."""
+        refused = self._cache.refused_for(ROBOTS_ON_OTHER_PART)
+        return {each: self._cross_part_redirects.get(each, "") for each in refused}
 
     def give_up(
         self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0
@@ -146,7 +192,11 @@ class RobotsHandler:
         if isinstance(answer, Failure) and answer.kind in _NO_SUCH_HOST:
             self._give_up_host(item, origin, answer)
             return
-        verdict = rules_from_answer(answer, self._settings.robots, self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        verdict = rules_from_answer(answer, self._settings.robots, now_ms)
+        if self._keep is not None:
+            times = self._keep_times
+            self._keep(stored_answer(item.robots_for, answer, verdict, now_ms, times))
         if isinstance(verdict, Deferred):
             self._engine.counters[verdict.reason] += 1
             self._defer(item, origin, verdict, now)
@@ -165,21 +215,28 @@ class RobotsHandler:
         """The authorities whose pages wait in a queue."""
         return {page.authority for queue in self._engine.queues for page in queue.pages}
 
-    def _ask(self, item: FetchItem) -> None:
-        """Holds the queue's pages back until the authority's rules are known."""
+    def _begin_asking(self, item: FetchItem) -> FetchItem:
+        """Holds the queue's pages back until the authority's rules are known; returns what is to
+        be asked for."""
         self._cache.ask(item.authority, item.key)
         self._engine.queues.queue(item.key).awaited_rules += 1
-        self._engine.enqueue(
-            FetchItem(
-                url=f"{item.authority}/robots.txt",
-                host=item.host,
-                authority=item.authority,
-                key=item.key,
-                datum=item.datum,
-                purpose=Purpose.ROBOTS,
-                robots_for=item.authority,
-            )
+        return FetchItem(
+            url=f"{item.authority}/robots.txt",
+            host=item.host,
+            authority=item.authority,
+            key=item.key,
+            datum=item.datum,
+            purpose=Purpose.ROBOTS,
+            robots_for=item.authority,
         )
+
+    def _wait_as_others(self, item: FetchItem, verdict: Deferred, until: float) -> None:
+        """Leaves a host alone whose robots.txt failed another engine, as that one would have."""
+        self._engine.counters["robots_known_to_fail"] += 1
+        now = self._clock.monotonic()
+        asked = self._begin_asking(item)
+        origin = self._origin_queue(item.authority)
+        self._defer(asked, origin, verdict, now, pause_s=max(0.0, until - now))
 
     def _slow_down_target(self, item: FetchItem, rules: RobotRules, now: float) -> None:
         """Keeps to the Crawl-delay of another host whose own robots.txt a redirect led to."""
@@ -237,8 +294,11 @@ class RobotsHandler:
             # two tasks that ask one server know nothing of each other's pauses, and without
             # the file nobody knows what is allowed: the host is fetched when all others are done
             self._engine.counters["robots_elsewhere"] += 1
+            self._cross_part_redirects[item.robots_for] = target
             self.give_up(item.robots_for, ROBOTS_ON_OTHER_PART)
             return True
+        if found.authority not in self._cache.delays:
+            self._recall(found, self._clock.monotonic())  # it may ask for a pause of its own
         self._engine.enqueue(
             replace(
                 found,
@@ -249,10 +309,20 @@ class RobotsHandler:
         )
         return True
 
-    def _defer(self, item: FetchItem, origin: HostQueue, verdict: Deferred, now: float) -> None:
-        """Asks again later for rules that cannot be had now, or leaves the host for this run."""
+    def _defer(
+        self,
+        item: FetchItem,
+        origin: HostQueue,
+        verdict: Deferred,
+        now: float,
+        *,
+        pause_s: float | None = None,
+    ) -> None:
+        """Asks again later for rules that cannot be had now, or leaves the host for this run;
+        `pause_s` is what is left of the pause where another engine has asked."""
         tries = self._cache.failed(item.robots_for)
-        pause = max(verdict.retry_after_s or 0.0, self._settings.robots_defer_s)
+        usual_s = max(verdict.retry_after_s or 0.0, self._settings.robots_defer_s)
+        pause = usual_s if pause_s is None else pause_s
         late = self._deadline is not None and now + pause >= self._deadline
         keeps_others = any(page.authority != item.robots_for for page in origin.pages)
         if tries > self._settings.robots_defer_retries or late or keeps_others:

@@ -49,5 +49,8 @@ def strictest(states: Iterable[ServerState]) -> dict[str, ServerState]:
             max(known.pause_s, state.pause_s),
             max(known.exceptions, state.exceptions),
             known.closed_reason or state.closed_reason,
+            max(known.counts_s, state.counts_s),
+            max(known.min_delay_s, state.min_delay_s),
+            known.wait_reason or state.wait_reason,
         )
     return found

@@ -13,33 +13,29 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+from crawl.fetcher.frontier.address_gate import AddressGate
 from crawl.fetcher.frontier.queue import HostQueue
+from crawl.fetcher.frontier.queue_stats import stats_of
+from crawl.fetcher.frontier.queue_values import (
+    ADDRESS_MARK,
+    Idle,
+    LongWait,
+    QueueStats,
+    ServerState,
+)
 from crawl.fetcher.values.item import FetchItem
+from crawl.fetcher.values.known_server import KnownServer
 from crawl.fetcher.values.politeness import Politeness
 
-_LONG_S = 5.0
-"""A pause that people want to know of."""
-_MAX_LONG_WAITS = 3
+__all__ = ["HostQueues", "Idle", "LongWait", "QueueStats", "ServerState"]
+
 _LOOK_ABOVE = 1000
 """Queues, or hosts with an address, that may stand about idle before they are looked through."""
 _OWN_PACE_KEPT_S = 86_400.0
 """How long a queue is kept for the pace that a URL's record asked for, as a robots.txt is."""
-
-
-@dataclass(slots=True, eq=False)
-class _AddressGate:
-    """One IP address: at most one request at a time, and a pause after each."""
-
-    busy: bool = False
-    ready_at: float = 0.0
-    waiting: deque[HostQueue] = field(default_factory=deque)
-    """Ready, but for the address."""
-    called: HostQueue | None = None
-    """The queue that may pass next: one at a time, however many hosts share the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,77 +48,40 @@ class _PastFailures:
     """Until then another failure would be one more in a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """No server may be asked now."""
-
-    until: float | None
-    """The moment at which one may be; None while that depends on a request under way, or if
-    nothing is left at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerState:
-    """The pause and the failures of a server, for the next engine that asks it."""
-
-    key: str
-    pause_s: float
-    """How long it must not be asked."""
-    exceptions: int
-    closed_reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class LongWait:
-    """A server that cannot be asked for a while."""
-
-    host: str
-    reason: str
-    until: float
-
-
-@dataclass(frozen=True, slots=True)
-class QueueStats:
-    """How many queues are ready or wait at a moment, and how long they will take."""
-
-    ready: int
-    """Queues that could be asked."""
-    waiting: int
-    """Queues whose pause is not over, that are being asked, or whose rules are."""
-    serial_s: float
-    """How long the longest one takes at the least, by its pauses alone."""
-    awaiting_robots: int = 0
-    """Of those that wait: for a robots.txt."""
-    backed_off: int = 0
-    """Of those that wait: because their server failed, or asked for it."""
-    waits: tuple[LongWait, ...] = ()
-    """The first of the queues that wait for long."""
-
-
 class HostQueues:
     """The queues of all servers, by key."""
 
     def __init__(
-        self, politeness: Politeness, gates: bool | None = None, max_past: int = 100_000
+        self,
+        politeness: Politeness,
+        gates: bool | None = None,
+        max_past: int = 100_000,
+        known_server: Callable[[str], KnownServer | None] | None = None,
     ) -> None:
         """With more than `max_past` queues that were dropped after failures, `forget_past` looks
-        for those that are long over."""
+        for those that are long over. `known_server` returns what a server is owed for requests
+        of others, once; asked when a key is first met."""
+        self._known_server = known_server
+        self._recalled: set[str] = set()
+        """Keys of which it had something to tell."""
         self._politeness = politeness
         self._max_past = self._look_at_past_above = max_past
         self._look_above = _LOOK_ABOVE
         self._queues: dict[str, HostQueue] = {}
         self._heap: list[tuple[float, int, HostQueue]] = []
         self._numbers = itertools.count()
-        self._gates: dict[str, _AddressGate] = {}
+        self._gates: dict[str, AddressGate] = {}
         self._address_of: dict[str, str] = {}
-        self._gate_of: dict[FetchItem, _AddressGate] = {}
+        self._gate_of: dict[FetchItem, AddressGate] = {}
         """The gate that each item under way has closed behind it."""
-        self._called_by: dict[HostQueue, _AddressGate] = {}
+        self._called_by: dict[HostQueue, AddressGate] = {}
         """The gates that have called a queue, which has not come yet."""
         self._past: dict[str, _PastFailures] = {}
         """By key of queues that were dropped, where they have failed or are closed."""
         self._paused: dict[str, float] = {}
         """When the pauses end that another engine's requests ask for."""
+        self._slowed: dict[str, float] = {}
+        """The pauses that robots.txt files ask for, by key of queues that there are not."""
         self._closed_until: dict[str, float] = {}
         """When queues that are closed for a time take in again."""
         self._reopen_at = math.inf
@@ -145,34 +104,81 @@ class HostQueues:
             past = self._past.pop(key, None)
             if past is not None:
                 found.exceptions, found.closed_reason = past.exceptions, past.closed_reason
-            found.ready_at = self._paused.pop(key, 0.0)
+            elif key not in self._paused and (known := self._recall(key)) is not None:
+                found.ready_at, found.wait_reason = known.ready_at, known.wait_reason
+                found.exceptions = known.exceptions
+                self._slow_down(found, known.crawl_delay_s)
+            found.ready_at = max(found.ready_at, self._paused.pop(key, 0.0))
+            self._slow_down(found, self._slowed.get(key, 0.0))
             self._queues[key] = found
         return found
 
+    def _slow_down(self, queue: HostQueue, crawl_delay_s: float) -> None:
+        """Keeps to the pause that a robots.txt asked others for, if it may be waited for."""
+        if crawl_delay_s > 0:
+            pace = self._politeness.with_crawl_delay(queue.pace, crawl_delay_s)
+            queue.slow_down(pace or queue.pace, crawl_delay_s)
+
+    def _recall(self, key: str) -> KnownServer | None:
+        known = None if self._known_server is None else self._known_server(key)
+        if known is not None:
+            self._recalled.add(key)
+        return known
+
     def server_states(self, now: float) -> list[ServerState]:
-        """What the next engine that asks these servers has to know."""
-        past = [
-            ServerState(key, 0.0, each.exceptions, each.closed_reason)
+        """What the next engine that asks these servers has to know. One that this engine was told
+        of and that is owed nothing any more is among them, too."""
+        states = [
+            ServerState(
+                *(key, 0.0, each.exceptions, each.closed_reason),
+                counts_s=max(0.0, each.count_until - now),
+            )
             for key, each in self._past.items()
         ]
-        past += [
+        states += [
             ServerState(key, until - now, 0, "")
             for key, until in self._paused.items()
             if until > now
         ]
-        return past + [
-            ServerState(
-                queue.key, max(0.0, queue.ready_at - now), queue.exceptions, queue.closed_reason
-            )
-            for queue in self._queues.values()
-            if queue.ready_at > now or queue.exceptions or queue.closed_reason
+        for queue in self._queues.values():
+            # the answer to a request under way ends the fetch, or comes when it has ended
+            ready_at = max(queue.ready_at, now + queue.pace.delay_s if queue.in_progress else 0.0)
+            if ready_at > now or queue.exceptions or queue.closed_reason or queue.min_delay_s:
+                counts_until = ready_at + self._politeness.back_off(queue.exceptions + 1, 1.0)
+                states.append(
+                    ServerState(
+                        queue.key,
+                        max(0.0, ready_at - now),
+                        queue.exceptions,
+                        queue.closed_reason,
+                        max(0.0, counts_until - now) if queue.exceptions else 0.0,
+                        queue.min_delay_s,
+                        queue.wait_reason,
+                    )
+                )
+        for address, gate in self._gates.items():
+            ready_at = now + self._politeness.ip_delay_s if gate.busy else gate.ready_at
+            if ready_at > now:
+                states.append(ServerState(f"{ADDRESS_MARK}{address}", ready_at - now, 0, ""))
+        told = {state.key for state in states}
+        owed_less = (self._recalled | self._slowed.keys()) - told
+        return states + [
+            ServerState(key, 0.0, 0, "", min_delay_s=self._slowed.get(key, 0.0))
+            for key in owed_less
         ]
 
     def keep_pauses(self, states: Iterable[ServerState], now: float) -> None:
         """Keeps the pauses that another one's requests ask for; before anything is put."""
         for each in states:
             until = now + each.pause_s
+            if each.key.startswith(ADDRESS_MARK):
+                if self._gated:
+                    gate = self._gates.setdefault(each.key[1:], AddressGate())
+                    gate.ready_at = max(gate.ready_at, until)
+                continue
             self._paused[each.key] = max(until, self._paused.get(each.key, until))
+            if each.min_delay_s:
+                self._slowed[each.key] = each.min_delay_s
             if each.exceptions or each.closed_reason:
                 self._remember(each.key, each.exceptions, each.closed_reason, until)
 
@@ -275,6 +281,8 @@ class HostQueues:
         ]
         for queue in idle:
             del self._queues[queue.key]
+            if queue.min_delay_s and len(self._slowed) < self._max_past:
+                self._slowed[queue.key] = queue.min_delay_s
             if queue.exceptions or queue.closed_reason:
                 self._remember(queue.key, queue.exceptions, queue.closed_reason, now)
         if self._gated:
@@ -315,26 +323,7 @@ class HostQueues:
 
     def stats(self, now: float) -> QueueStats:
         """How many queues are ready or wait: for progress displays and an ETA."""
-        ready = waiting = awaiting = backed_off = 0
-        longest = 0.0
-        waits: list[LongWait] = []
-        for queue in self._queues.values():
-            if queue.has_work and queue.ready_at <= now:
-                ready += 1
-            elif queue.waiting or queue.in_progress:
-                waiting += 1
-                if queue.awaited_rules:
-                    awaiting += 1
-                elif queue.exceptions and queue.ready_at > now:
-                    backed_off += 1
-                if queue.waiting and queue.ready_at - now > _LONG_S:
-                    reason = queue.wait_reason or "crawl delay"
-                    waits.append(LongWait(queue.next_host, reason, queue.ready_at))
-            if queue.waiting:
-                pauses = max(0, queue.waiting - 1) * queue.pace.delay_s / queue.pace.at_once
-                longest = max(longest, max(0.0, queue.ready_at - now) + pauses)
-        first = heapq.nsmallest(_MAX_LONG_WAITS, waits, key=lambda wait: wait.until)
-        return QueueStats(ready, waiting, longest, awaiting, backed_off, tuple(first))
+        return stats_of(self._queues.values(), now)
 
     def _offer(self, queue: HostQueue) -> None:
         if not queue.is_scheduled and queue.has_work:
@@ -344,9 +333,16 @@ class HostQueues:
         queue.is_scheduled = True
         heapq.heappush(self._heap, (moment, next(self._numbers), queue))
 
-    def _gate(self, host: str) -> _AddressGate | None:
+    def _gate(self, host: str) -> AddressGate | None:
         address = self._address_of.get(host)
-        return None if address is None else self._gates.setdefault(address, _AddressGate())
+        if address is None:
+            return None
+        gate = self._gates.get(address)
+        if gate is None:
+            known = self._recall(f"{ADDRESS_MARK}{address}")
+            gate = AddressGate(ready_at=0.0 if known is None else known.ready_at)
+            self._gates[address] = gate
+        return gate
 
     def _passes_gate(self, queue: HostQueue, now: float, is_outdated: bool) -> bool:
         """Whether the queue may go on, as far as its address is concerned; otherwise it
@@ -367,7 +363,7 @@ class HostQueues:
             self._call_next(gate)
         return False
 
-    def _call_next(self, gate: _AddressGate) -> None:
+    def _call_next(self, gate: AddressGate) -> None:
         """Calls the first queue that can pass as soon as the gate opens."""
         while gate.waiting:
             queue = gate.waiting.popleft()

@@ -14,9 +14,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from crawl.robots.rules import Basis, RobotRules
+from crawl.robots.stored import MAX_AGE_S
 
-MAX_AGE_S = 86_400.0
-"""Rules must not be used for longer (RFC 9309, 2.4)."""
 MAX_RULES_BYTES = 128 << 20
 """All rules together. A single file may have half a MB of them (`robots.read.MAX_BYTES`)."""
 _FIRST_USE_S = 3600.0
@@ -116,6 +115,13 @@ class RobotsCache:
             self.delays[authority] = rules.crawl_delay_s
         if len(self._known) > self._shrink_above or self._bytes > self._shrink_bytes_above:
             self._shrink(now)
+
+    def recall(self, authority: str, rules: RobotRules, now: float, seconds: float) -> None:
+        """Takes in rules that another engine has learnt, and that count for so many seconds."""
+        self.learn(authority, rules, now)
+        entry = self._known[authority]
+        entry.expires_at = min(entry.expires_at, now + seconds)
+        entry.first_use_until = now
 
     def failed(self, authority: str) -> int:
         """Counts another failed request for its robots.txt; returns how many there were."""

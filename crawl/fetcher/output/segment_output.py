@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
@@ -32,8 +32,10 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.model.status import Status
-from crawl.storage.chunks import Chunk, ChunkLog
+from crawl.robots.stored import StoredAnswer
+from crawl.storage.chunks import ROBOTS_LEARNT, Chunk, ChunkLog
 from crawl.storage.folder import Folder
+from crawl.storage.robots_store import write_answers
 from crawl.storage.segments import CONTENT
 
 _MAX_BATCHES = 4
@@ -88,6 +90,8 @@ class SegmentOutput:
     """What the parses of this run have counted."""
     host_troubles: list[HostTrouble] = field(default_factory=list)
     """Hosts that failed, known at the end."""
+    _robots: list[StoredAnswer] = field(default_factory=list)
+    """Answers for robots.txt that go with the chunk."""
     parses_pages: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,6 +133,12 @@ class SegmentOutput:
         if self._is_journaling_now:
             self._growing_note().archived.append(content)
 
+    def add_robots(self, answer: StoredAnswer) -> None:
+        """Keeps an answer for fetches after this one. It is no record: a chunk does not grow by
+        it, but by its bytes."""
+        self._robots.append(answer)
+        self._chunk.bytes += len(answer.body)
+
     def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
         """Keeps hosts that failed until the part is finished."""
         self.host_troubles.extend(troubles)
@@ -157,7 +167,7 @@ class SegmentOutput:
         """Notes, writes or commits what is due. Called when all records of an answer have been
         added, and now and then: records must not wait for long because no others come."""
         size, batch, chunk = self.size, self._batch, self._chunk
-        if not chunk.rows:
+        if not chunk.rows and not self._robots:
             return
         if chunk.begun is None:
             chunk.begun = now
@@ -194,10 +204,11 @@ class SegmentOutput:
         chunk before."""
         if self._commit_under_way is not None:
             self._commit_under_way.result()
-        if not self._chunk.rows:
+        if not self._chunk.rows and not self._robots:
             return
         self._submit_batch()
-        self._commit_under_way = self._thread.submit(self._commit, self._chunk.journal.end)
+        robots, self._robots = self._robots, []
+        self._commit_under_way = self._thread.submit(self._commit, self._chunk.journal.end, robots)
         self._begin_chunk()
 
     def commit_leftovers(self, fetched: set[str], contained: set[str]) -> bool:
@@ -307,14 +318,19 @@ class SegmentOutput:
         self._chunk_counters.update(parsed)
         return parsed
 
-    def _commit(self, end_of_notes: Callable[[], list[str]]) -> None:
+    def _commit(
+        self, end_of_notes: Callable[[], list[str]], answers: Sequence[StoredAnswer] = ()
+    ) -> None:
         begun = self.monotonic()
         pieces = self._chunk_files.finish()
         followed = None
         if self._chunk_followed:
             followed = write_followed(self.segment, self.part, self._chunk_followed)
+        robots = None
+        if answers:
+            robots = write_answers(self.segment.child(ROBOTS_LEARNT), self.part, answers)
         names = end_of_notes()  # not sooner: files take long to finish
-        self.log.commit(Chunk(pieces, dict(self._chunk_counters), names, followed))
+        self.log.commit(Chunk(pieces, dict(self._chunk_counters), names, followed, robots))
         self._journal.delete(names)
         self._chunk_files, self._chunk_counters, self._chunk_followed = (
             self._new_files(),

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawl.clock import Clock
+from crawl.fetcher.values.known_server import KnownServer
 from crawl.robots.rules import RobotRules
+from crawl.robots.stored import StoredAnswer
 from crawl.rules.redirect import why_refused
 
 
@@ -38,6 +40,15 @@ class EngineHooks:
     """Whether a host was given up at the end of an earlier fetch before its time was up."""
     address_of: Callable[[str], str | None] | None = None
     """Returns a host's address, where hosts at one address must keep a distance."""
+    known_robots: Callable[[str], StoredAnswer | None] | None = None
+    """Returns the answer for an authority's robots.txt that another fetch got and that still
+    counts, and hands it out once."""
+    robots_redirect_of: Callable[[str], str] = lambda authority: ""
+    """Returns where another engine saw an authority's robots.txt redirect to; empty where none
+    did."""
+    known_server: Callable[[str], KnownServer | None] | None = None
+    """Returns the pause that a server, or `@` and an address, is owed for requests of another
+    fetch, and hands it out once."""
     why_left_out: Callable[[str, RobotRules], str] | None = None
     """Called with a URL and the rules that it is under before it is asked for, also where they
     forbid it; returns why it is not to be asked for, or an empty text."""

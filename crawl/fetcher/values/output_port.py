@@ -14,6 +14,7 @@ from crawl.fetcher.values.item import FollowedUrl, FoundLinks
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.hosts import HostTrouble
+from crawl.robots.stored import StoredAnswer
 
 
 class OutputPort(Protocol):
@@ -34,6 +35,9 @@ class OutputPort(Protocol):
 
     def add_archived(self, content: Content) -> None:
         """Takes an answer that is nobody's record, such as a robots.txt."""
+
+    def add_robots(self, answer: StoredAnswer) -> None:
+        """Takes an answer for a robots.txt that fetches after this one may use."""
 
     def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
         """Takes the hosts that failed, and how long they must be left alone: at the end, and from
@@ -72,6 +76,9 @@ class NullOutput:
         pass
 
     def add_archived(self, content: Content) -> None:
+        pass
+
+    def add_robots(self, answer: StoredAnswer) -> None:
         pass
 
     def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:

@@ -207,6 +207,16 @@ HTTP_ROBOTS_EXPIRE = duration(
     minimum=0,
     maximum=24,
 )
+HTTP_ROBOTS_KEEP = duration(
+    "http.robots.keep",
+    24.0,
+    "How long answers for robots.txt are kept in the crawl, so that later rounds and parts need not"
+    " ask again; never for longer than http.robots.expire, and failures only for"
+    " http.robots.503.defer.visits.delay. 0: every fetch asks anew.",
+    unit="h",
+    minimum=0,
+    maximum=24,
+)
 PROPERTIES = (
     FETCHER_QUEUE_MODE,
     FETCHER_QUEUE_DEPTH,
@@ -245,6 +255,7 @@ PROPERTIES = (
     HTTP_ROBOTS_DEFER_RETRIES,
     HTTP_ROBOTS_REDIRECT_MAX,
     HTTP_ROBOTS_EXPIRE,
+    HTTP_ROBOTS_KEEP,
 )
 
 
@@ -270,6 +281,8 @@ class FetchSettings:
     robots_defer_retries: int = 3
     robots_redirect_max: int = 5
     robots_expire_s: float = 86_400.0
+    robots_keep_s: float = 86_400.0
+    """How long answers are kept for other engines; 0 where they are not."""
     robots_cache_size: int = 500_000
     """Hosts whose rules are remembered, beside those whose pages wait: some 150 MB where all
     have short rules. One that is forgotten while its pages are still to come costs its server
@@ -308,6 +321,7 @@ class FetchSettings:
             robots_defer_retries=config[HTTP_ROBOTS_DEFER_RETRIES],
             robots_redirect_max=config[HTTP_ROBOTS_REDIRECT_MAX],
             robots_expire_s=config[HTTP_ROBOTS_EXPIRE] * 3600,
+            robots_keep_s=config[HTTP_ROBOTS_KEEP] * 3600,
             tail_wait_s=_bound(config[FETCHER_TAIL_WAIT]),
             tail_silence_s=_bound(config[FETCHER_TAIL_SILENCE]),
         )

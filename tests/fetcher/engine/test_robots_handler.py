@@ -96,7 +96,7 @@ def test_a_robots_redirect_to_a_server_of_another_part_is_not_followed() -> None
     assert done.statuses == {"http://b.org/p0": Status.FETCH_SUCCESS}
     assert done.engine.counters["handed_back.robots_elsewhere"] == 2
     assert done.engine.counters["robots_elsewhere"] == 1
-    assert done.engine.cross_part_authorities == ["http://a.org"]
+    assert list(done.engine.cross_part_authorities) == ["http://a.org"]
 
 
 def test_the_crawl_delay_of_another_host_reached_by_a_redirect_is_kept() -> None:

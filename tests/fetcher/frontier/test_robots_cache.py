@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.fetcher.engine.engine import FetchEngine
-from crawl.fetcher.frontier.robots_cache import MAX_AGE_S, RobotsCache
+from crawl.fetcher.frontier.robots_cache import RobotsCache
 from crawl.robots.rules import Basis, RobotRules, allow_all
+from crawl.robots.stored import MAX_AGE_S
 from tests.fetcher.small_web import SmallWeb, fetch
 
 RULES = allow_all(Basis.ABSENT)

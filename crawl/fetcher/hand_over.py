@@ -1,0 +1,191 @@
+"""What one fetch leaves to the next, as a task reads and writes it: answers for robots.txt, and
+the pauses that servers are owed.
+
+A task takes up what is known of its own hosts when it meets them. What it learns is committed
+along with its chunks (answers) and written when it ends (pauses); the phase then merges it into
+the crawl's datasets `robots` and `servers` (crawl/phases/hand_over.py).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from crawl.clock import Clock
+from crawl.errors import StorageError
+from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.values.known_server import KnownServer
+from crawl.robots.stored import StoredAnswer, seconds_left
+from crawl.storage.chunks import ROBOTS_LEARNT, SERVERS_LEFT, Chunk, Piece
+from crawl.storage.folder import Folder
+from crawl.storage.keyed_rows import KeyedRows
+from crawl.storage.robots_store import read_pieces, to_answers
+from crawl.storage.server_pauses import ServerPause, read_pause_rows, to_pauses, write_pauses
+from crawl.urls.parse import host_of
+
+_MAX_LOADED_BYTES = 64 << 20
+"""Of answers that a task holds before it needs them; more are looked up one by one."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """What fetches before this one have left, as tasks are given it."""
+
+    robots: KeyedRows | None = None
+    servers: KeyedRows | None = None
+
+
+class KnownRobots:
+    """Answers for robots.txt that still count, each handed out once."""
+
+    def __init__(
+        self,
+        rows: KeyedRows | None,
+        hosts: Collection[str],
+        keep_s: float,
+        clock: Clock,
+        max_bytes: int = _MAX_LOADED_BYTES,
+    ) -> None:
+        """Loads those of the hosts; of others, and beyond `max_bytes`, they are looked up."""
+        self._rows = rows if keep_s > 0 else None
+        self._keep_s = keep_s
+        self._clock = clock
+        self._answers: dict[str, StoredAnswer] = {}
+        self._loaded: Collection[str] = ()
+        self._taken: set[str] = set()
+        if self._rows is not None:
+            self._load(self._rows, hosts, max_bytes)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def add(self, answers: Iterable[StoredAnswer]) -> None:
+        """Takes in answers of a task before this one; the newest of an authority counts."""
+        for answer in answers if self._keep_s > 0 else ():
+            known = self._answers.get(answer.authority)
+            if known is None or known.asked_ms <= answer.asked_ms:
+                self._answers[answer.authority] = answer
+
+    def take(self, authority: str) -> StoredAnswer | None:
+        """The answer for an authority's robots.txt; None where none counts any more, or where
+        it was taken before: whoever asks again then wants to know it anew."""
+        if authority in self._taken:
+            return None
+        self._taken.add(authority)
+        found = self._answers.pop(authority, None)
+        host = host_of(f"{authority}/") or ""
+        if found is None and self._rows is not None and host not in self._loaded:
+            row = self._rows.row(authority, host)
+            found = None if row is None else next(to_answers(row), None)
+        return found if found is not None and self._counts(found) else None
+
+    def _load(self, rows: KeyedRows, hosts: Collection[str], max_bytes: int) -> None:
+        size = 0
+        for table in rows.of_places(hosts):
+            valid = [answer for answer in to_answers(table) if self._counts(answer)]
+            size += sum(len(answer.body) for answer in valid)
+            if size > max_bytes:
+                return
+            self.add(valid)
+        self._loaded = hosts
+
+    def _counts(self, answer: StoredAnswer) -> bool:
+        return seconds_left(answer, self._clock.now_ms(), self._keep_s) > 0
+
+
+class KnownServers:
+    """Pauses that servers are owed for requests of other fetches, each handed out once."""
+
+    def __init__(self, rows: KeyedRows | None, clock: Clock) -> None:
+        self._rows = rows
+        self._clock = clock
+        self._buckets: dict[int, dict[str, ServerPause]] = {}
+        """Those that were looked at; a bucket is read when a server of it is met."""
+
+    def load(self, keys: Iterable[str]) -> None:
+        """Reads the buckets of these servers ahead."""
+        if self._rows is not None:
+            wanted = set(keys)
+            numbers = {self._rows.bucket_of(key) for key in wanted}
+            for number in numbers:
+                self._bucket(self._rows, number)
+
+    def take(self, key: str) -> KnownServer | None:
+        """What a server is owed, in the engine's time; None where that is nothing."""
+        if self._rows is None:
+            return None
+        pause = self._bucket(self._rows, self._rows.bucket_of(key)).pop(key, None)
+        if pause is None:
+            return None
+        now_ms = self._clock.now_ms()
+        failures = pause.failures if pause.failures_until_ms > now_ms else 0
+        ready_at = self._clock.monotonic() + pause.pause_s(now_ms)
+        return KnownServer(ready_at, failures, pause.crawl_delay_s, pause.reason)
+
+    def _bucket(self, rows: KeyedRows, number: int) -> dict[str, ServerPause]:
+        found = self._buckets.get(number)
+        if found is None:
+            now_ms = self._clock.now_ms()
+            found = {
+                pause.server: pause
+                for table in rows.of_bucket(number)
+                for pause in to_pauses(table)
+                if pause.matters_until_ms > now_ms
+            }
+            self._buckets[number] = found
+        return found
+
+
+def learnt_answers(segment: Folder, chunks: Iterable[Chunk]) -> Iterable[StoredAnswer]:
+    """The answers that tasks before this one have committed with their chunks."""
+    pieces = [chunk.robots for chunk in chunks if chunk.robots is not None]
+    for rows in read_pieces(segment.child(ROBOTS_LEARNT), pieces):
+        yield from to_answers(rows)
+
+
+def write_server_states(
+    folder: Folder, part: int, states: Iterable[ServerState], clock: Clock
+) -> Piece | None:
+    """Writes what the servers of a task are owed at its end; None where that is nothing."""
+    now_ms = clock.now_ms()
+
+    def moment(seconds: float) -> int:
+        return now_ms + round(seconds * 1000)
+
+    pauses = [
+        ServerPause(
+            state.key,
+            moment(state.pause_s),
+            state.exceptions,
+            moment(state.counts_s),
+            state.min_delay_s,
+            state.wait_reason,
+            now_ms,
+            state.closed_reason,
+        )
+        for state in states
+    ]
+    return write_pauses(folder, part, pauses) if pauses else None
+
+
+def read_server_states(
+    segment: Folder, pieces: Iterable[Piece], now_ms: int
+) -> Iterable[ServerState]:
+    """What other tasks of the same fetch have left, as of a moment."""
+    for piece in pieces:
+        try:
+            for rows in read_pause_rows(segment.child(SERVERS_LEFT), piece):
+                for pause in to_pauses(rows):
+                    yield ServerState(
+                        pause.server,
+                        max(0.0, pause.pause_s(now_ms)),
+                        pause.failures,
+                        pause.closed,
+                        max(0, pause.failures_until_ms - now_ms) / 1000,
+                        pause.crawl_delay_s,
+                        pause.reason,
+                    )
+        except StorageError as error:
+            _log.warning("%s; the pauses that it held are not known", error)

@@ -1,0 +1,149 @@
+"""What one fetch leaves to the next: the datasets `robots` and `servers` of a crawl.
+
+    robots    the last answer of every authority to a request for its robots.txt
+    servers   the pauses and failures of servers when a fetch ended
+
+Both are caches. Where they are damaged they are begun anew, with a line in the log, and where
+somebody else holds them the fetch goes on without them; no crawl fails for them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+from crawl.buckets.bucket_files import BucketTarget
+from crawl.buckets.exchange import Exchange
+from crawl.buckets.hand_over import (
+    DropExpired,
+    HandOverTask,
+    newest_answer,
+    send_pauses,
+    send_robots,
+    strictest_pause,
+)
+from crawl.buckets.runner import Runner
+from crawl.buckets.table_merge import MergeJob
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.errors import Locked, StorageError
+from crawl.fetcher.hand_over import HandedOver
+from crawl.model.report import Report
+from crawl.model.tables import ROBOTS, SERVERS, Table
+from crawl.phases.table_merge import merge_table
+from crawl.storage.crawl_dir import CrawlDir, locked
+from crawl.storage.keyed_rows import KeyedRows
+from crawl.storage.robots_store import GROUP_ROWS
+from crawl.storage.snapshot import SNAPSHOTS, Dataset, Transaction
+
+__all__ = ["HandOverTask", "handed_over", "publish_handed_over"]
+
+_KEEP = 2
+"""Snapshots of each: the one before is for whoever reads it, or for a repair."""
+_log = logging.getLogger(__name__)
+
+
+def handed_over(crawl_dir: CrawlDir) -> HandedOver:
+    """What earlier fetches have left."""
+    return HandedOver(
+        KeyedRows.current(crawl_dir.dataset(ROBOTS)), KeyedRows.current(crawl_dir.dataset(SERVERS))
+    )
+
+
+def publish_handed_over(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    clock: Clock,
+    tasks: Sequence[HandOverTask],
+    report: Report,
+    buckets: int,
+    *,
+    force: bool = False,
+) -> bool:
+    """Merges what the parts of a fetch have learnt into the datasets, and publishes them; whether
+    it could be done. `buckets` is for a dataset that is new."""
+    wanted = [task for task in tasks if task.robots or task.servers is not None]
+    if not wanted:
+        return True
+    work = partial(_publish, runner, crawl_dir, config, clock, wanted, report, buckets, force)
+    try:
+        work()
+    except Locked as error:
+        _log.warning("%s; what the fetch has learnt of servers is not kept", error)
+        return False
+    except StorageError as error:
+        _log.warning("%s; the crawl's robots.txt and pauses are begun anew", error)
+        try:
+            for table in (ROBOTS, SERVERS):
+                _begin_anew(crawl_dir, crawl_dir.dataset(table), config, clock, force=force)
+            work()
+        except StorageError as again:
+            _log.warning("%s; what the fetch has learnt of servers is not kept", again)
+            return False
+    return True
+
+
+def _begin_anew(
+    crawl_dir: CrawlDir, dataset: Dataset, config: Config, clock: Clock, *, force: bool
+) -> None:
+    with locked(dataset.folder, "fetch", config, clock, force=force):
+        for name in (dataset.pointer.name, dataset.pointer.copy, SNAPSHOTS):
+            dataset.folder.delete(name)
+
+
+def _publish(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    clock: Clock,
+    tasks: Sequence[HandOverTask],
+    report: Report,
+    buckets: int,
+    force: bool,
+) -> None:
+    with (
+        crawl_dir.writing(
+            crawl_dir.dataset(ROBOTS), report.phase, config, clock, force=force
+        ) as robots,
+        crawl_dir.writing(
+            crawl_dir.dataset(SERVERS), report.phase, config, clock, force=force
+        ) as servers,
+    ):
+        for transaction, table, send in (
+            (robots, ROBOTS, send_robots),
+            (servers, SERVERS, send_pauses),
+        ):
+            count = transaction.base.buckets if transaction.base else buckets
+            sent = runner.exchange(partial(send, count), tasks, count, f"{report.phase}: hand_over")
+            _merge(sent, transaction, table, report, count, clock)
+
+
+def _merge(
+    sent: Exchange[None],
+    transaction: Transaction,
+    table: Table,
+    report: Report,
+    buckets: int,
+    clock: Clock,
+) -> None:
+    new, now_ms = int(sent.row_counts().sum()), clock.now_ms()
+    if not new:
+        return
+    is_robots = table is ROBOTS
+    job = MergeJob(
+        BucketTarget(table, transaction.folder, transaction.place, GROUP_ROWS),
+        newest_answer if is_robots else strictest_pause,
+        (DropExpired.of_robots if is_robots else DropExpired.of_servers)(now_ms, buckets),
+    )
+    before = transaction.base.rows if transaction.base else 0
+    files = merge_table(sent, job, transaction.base, f"{report.phase}: hand_over")
+    own = Report(report.phase, now_ms, report.settings_digest, {"step": "hand_over"})
+    own.counters["new"] = new
+    own.counters["rows"] = sum(file.rows for file in files)
+    own.counters["forgotten"] = before + new - own.counters["rows"]
+    own.finished_ms = clock.now_ms()
+    transaction.publish(files, own, buckets=buckets, keep=_KEEP)
+    for name, count in own.counters.items():
+        report.details.setdefault("hand_over", {})[f"{table.name}_{name}"] = count

@@ -1,0 +1,83 @@
+"""Answers for robots.txt as rows: of the dataset `robots`, and of the files that a fetch under
+way commits along with its chunks.
+
+    CRAWL_DIR/robots/…                                       the dataset
+    SEGMENT/crawl_fetch/robots/part-00003-1f2e3d4c.parquet   what a chunk's task has learnt
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from crawl.errors import StorageError
+from crawl.interfaces.protocol import Truncation
+from crawl.model.tables import ROBOTS
+from crawl.robots.stored import StoredAnswer
+from crawl.storage.chunks import Piece
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.urls.parse import host_of
+
+GROUP_ROWS = 1_024
+"""A single answer may have half a MB, and few rows of a group are wanted."""
+_TRUNCATIONS = frozenset(map(str, Truncation))
+_log = logging.getLogger(__name__)
+
+
+def answers_table(answers: Iterable[StoredAnswer]) -> pa.Table:
+    """The answers as rows of the dataset."""
+    rows = [
+        (
+            each.authority,
+            host_of(f"{each.authority}/") or "",
+            each.asked_ms,
+            each.expires_ms,
+            each.code,
+            each.url,
+            each.body,
+            each.truncated,
+            each.message,
+        )
+        for each in answers
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * len(ROBOTS.schema)
+    arrays: list[pa.Array[Any]] = [
+        pa.array(column, field.type) for column, field in zip(columns, ROBOTS.schema, strict=True)
+    ]
+    return pa.table(arrays, schema=ROBOTS.schema)
+
+
+def to_answers(table: pa.Table) -> Iterator[StoredAnswer]:
+    """The answers that rows hold; one that none of ours can be is passed over."""
+    names = ["authority", "asked_at", "expires_at", "code", "url", "content", "truncated"]
+    columns: list[list[Any]] = []
+    for name in [*names, "message"]:
+        column = table[name]
+        is_time = pa.types.is_timestamp(column.type)
+        columns.append((column.cast(pa.int64()) if is_time else column).to_pylist())
+    for row in zip(*columns, strict=True):
+        answer = StoredAnswer(*row)
+        if answer.truncated in _TRUNCATIONS:
+            yield answer
+
+
+def write_answers(folder: Folder, part: int, answers: Sequence[StoredAnswer]) -> Piece:
+    """Writes the file that goes with a chunk."""
+    name = attempt_name(f"part-{part:05d}")
+    with open_writer(folder, name, ROBOTS.schema, GROUP_ROWS) as writer:
+        writer.write(answers_table(answers))
+    return Piece(name, len(answers), folder.size(name) or 0)
+
+
+def read_pieces(folder: Folder, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
+    """The rows of such files. One that is damaged or gone costs a request more, no page."""
+    for piece in pieces:
+        try:
+            with open_table(folder, piece.path) as source:
+                yield from each_group(source)
+        except StorageError as error:
+            _log.warning("%s; what it held is not known", error)

@@ -1,0 +1,85 @@
+"""The pauses that servers are owed when a fetch ends, as rows: of the dataset `servers`, and of
+the file that each task of a fetch leaves.
+
+    CRAWL_DIR/servers/…                                       the dataset
+    SEGMENT/crawl_fetch/servers/part-00003-1f2e3d4c.parquet   what a task tells
+
+Moments are those of the wall clock: whoever asks next may be another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from crawl.model.tables import SERVERS
+from crawl.storage.chunks import Piece
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.parquet import each_group, open_table, open_writer
+
+_CLOSED = pa.field("closed", pa.string(), nullable=False)
+_TASK_SCHEMA = SERVERS.schema.append(_CLOSED)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPause:
+    """What the next one who asks a server has to know. Moments are in milliseconds."""
+
+    server: str
+    ready_ms: int
+    failures: int
+    failures_until_ms: int
+    crawl_delay_s: float
+    """The pause that its robots.txt asks for; 0 where it asks for none."""
+    reason: str
+    told_ms: int
+    closed: str = ""
+    """Why the same fetch asks it for nothing more; a later one may."""
+
+    @property
+    def matters_until_ms(self) -> int:
+        """When there is nothing left to know."""
+        return max(self.ready_ms, self.failures_until_ms if self.failures else 0)
+
+    def pause_s(self, now_ms: int) -> float:
+        """How long it must not be asked; negative where that is over for so long. Never longer
+        than when it was told, whatever the clocks say."""
+        return min(self.ready_ms - now_ms, max(0, self.ready_ms - self.told_ms)) / 1000
+
+
+def pauses_table(pauses: Iterable[ServerPause]) -> pa.Table:
+    """The pauses as a task's file has them; the dataset's rows lack the last column."""
+    rows = [astuple(pause) for pause in pauses]
+    columns = list(zip(*rows, strict=True)) or [()] * len(_TASK_SCHEMA)
+    arrays: list[pa.Array[Any]] = [
+        pa.array(column, field.type) for column, field in zip(columns, _TASK_SCHEMA, strict=True)
+    ]
+    return pa.table(arrays, schema=_TASK_SCHEMA)
+
+
+def to_pauses(table: pa.Table) -> Iterator[ServerPause]:
+    """The pauses that rows hold, of the dataset or of a task."""
+    columns: list[list[Any]] = []
+    for field in _TASK_SCHEMA if _CLOSED.name in table.column_names else SERVERS.schema:
+        column = table[field.name]
+        is_time = pa.types.is_timestamp(column.type)
+        columns.append((column.cast(pa.int64()) if is_time else column).to_pylist())
+    for row in zip(*columns, strict=True):
+        yield ServerPause(*row)
+
+
+def write_pauses(folder: Folder, part: int, pauses: Sequence[ServerPause]) -> Piece:
+    """Writes the file of a task."""
+    name = attempt_name(f"part-{part:05d}")
+    with open_writer(folder, name, _TASK_SCHEMA) as writer:
+        writer.write(pauses_table(pauses))
+    return Piece(name, len(pauses), folder.size(name) or 0)
+
+
+def read_pause_rows(folder: Folder, piece: Piece) -> Iterator[pa.Table]:
+    """The rows of a task's file."""
+    with open_table(folder, piece.path) as source:
+        yield from each_group(source)
