@@ -82,6 +82,12 @@ class YarnCluster:
         """Processes of this cluster and of its clients that still run."""
         return [pid for pid in _processes() if self._is_ours(pid)]
 
+    def container_output(self) -> str:
+        """The ends of what drivers and executors wrote, the newest last."""
+        logs = [path for path in self._base.glob("node-*/logs/*/*/std*") if path.stat().st_size]
+        logs.sort(key=lambda path: path.stat().st_mtime)
+        return "\n".join(f"{path}:\n{path.read_text()[-2000:]}" for path in logs[-6:])
+
     def environment(self, home: Path) -> dict[str, str]:
         """Of a client without this checkout."""
         return {**bare_environment(home), "HADOOP_CONF_DIR": str(self.conf)}

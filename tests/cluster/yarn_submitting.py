@@ -43,12 +43,11 @@ class YarnSite(Site):
         )
 
     def submit_cluster(self, yarn: YarnCluster, job: str, *arguments: str) -> Submitted:
-        """The driver runs in the application master; what it reads is sent along, and so are
-        the packages, from here."""
+        """The driver runs in the application master; what it reads is sent along."""
         files = [*(self.folder / "conf").iterdir(), self.seeds]
         return self._submit(
             yarn,
-            *("--deploy-mode", "cluster", "--archives", self.package.archive),
+            *("--deploy-mode", "cluster", "--archives", self.environment),
             *("--files", ",".join(map(str, files))),
             f"--conf=spark.yarn.appMasterEnv.PYSPARK_PYTHON={SENT_PYTHON}",
             # all nodes are this machine, which may have other addresses
