@@ -23,8 +23,8 @@ SYSTEM_SHARE = 0.1
 LEAST_FOR_SYSTEM = 1024 * MIB
 MOST_CORES = 5
 """Of an executor: the tasks and the blocks of all its cores are lost together."""
-FULL_ENOUGH = 0.9
-"""Of the tasks that a node could run: fewer, larger JVMs are worth the rest."""
+JVM_CORES = 0.25
+"""What a JVM takes of the cores for itself: few large ones are better than many small."""
 HEAP_BYTES = 512 * MIB
 """Of an executor's JVM before it has a task: Spark sets 300 MiB of it aside for itself."""
 HEAP_BYTES_A_CORE = 256 * MIB
@@ -219,14 +219,12 @@ def _why_so_large(plan: ExecutorPlan) -> str:
 
 
 def _fullest(node: Node, usable: int, worker: int) -> tuple[int, int]:
-    """Executors on a node and cores of each: the largest with which almost as many tasks run at
-    once as with any, because every JVM takes its share."""
+    """Executors on a node and cores of each: most tasks at once, of which every JVM costs some."""
     counts = {
         cores: max(0, min(node.cores // cores, usable // (_heap_bytes(cores) + cores * worker)))
         for cores in range(1, min(MOST_CORES, node.cores) + 1)
     }
-    most = max(count * cores for cores, count in counts.items())
-    cores = max(cores for cores, count in counts.items() if count * cores >= FULL_ENOUGH * most)
+    cores = max(counts, key=lambda cores: (counts[cores] * (cores - JVM_CORES), cores))
     return counts[cores], cores
 
 
