@@ -1,4 +1,5 @@
-"""Rounds by spark-submit on a real YARN, on a crawl in HDFS, come to what they come to in local mode.
+"""Rounds by spark-submit on a real YARN, with HDFS as the crawl's folder, come to what they come
+to in local mode.
 
 The code is in the archives that travel, and nowhere else on the cluster's nodes.
 """

@@ -45,7 +45,9 @@ class YarnCluster:
     def __init__(self, base: Path, default_fs: str) -> None:
         self._base = base
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        jars = (fetched("org.bouncycastle", name, _BOUNCY_CASTLE_VERSION) for name in _BOUNCY_CASTLE)
+        jars = (
+            fetched("org.bouncycastle", name, _BOUNCY_CASTLE_VERSION) for name in _BOUNCY_CASTLE
+        )
         self._classes = [*hadoop_classes(), *jars]
         self._web = f"127.0.0.1:{free_port()}"
         self._shared = {

@@ -1,4 +1,4 @@
-"""The lines with which jobs are submitted to YARN, as docs/pages/how-to/cluster-managers.md has them."""
+"""The lines that submit jobs to YARN, as docs/pages/how-to/cluster-managers.md has them."""
 
 from __future__ import annotations
 

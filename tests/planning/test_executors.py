@@ -1,3 +1,5 @@
+"""What Spark is told of a cluster: nothing that its nodes do not have."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -79,9 +81,7 @@ def test_a_larger_node_never_runs_fewer_tasks(
     found = plan_executors(demand, COSTS, node, nodes)
     if isinstance(found, ExecutorPlan):
         larger = planned(demand, replace(node, memory_bytes=node.memory_bytes * times), nodes)
-        tasks = [
-            each.executors_per_node * (each.cores - JVM_CORES) for each in (found, larger)
-        ]
+        tasks = [each.executors_per_node * (each.cores - JVM_CORES) for each in (found, larger)]
         assert tasks[1] >= tasks[0]
 
 
