@@ -75,7 +75,8 @@ class ExecutorPlan:
     worker_bytes: int
     """Memory of one Python worker in it."""
     driver_overhead_bytes: int
-    max_result_bytes: int
+    result_bytes: int
+    """What the tasks of a step tell the driver, all together."""
     filling_threads: int
     latency_s: float
     num_fetchers: int
@@ -98,8 +99,12 @@ class ExecutorPlan:
         return self.heap_bytes + self.overhead_bytes
 
     @property
+    def max_result_bytes(self) -> int:
+        return max(DEFAULT_RESULT_BYTES, self.result_bytes)
+
+    @property
     def driver_heap_bytes(self) -> int:
-        return _driver_heap_bytes(self.max_result_bytes)
+        return _driver_heap_bytes(self.result_bytes)
 
     @property
     def driver_bytes(self) -> int:
@@ -128,7 +133,7 @@ def plan_executors(demand: Demand, costs: Costs, node: Node, nodes: int) -> Exec
     largest = max(works, key=lambda work: _worker_bytes(work, node))
     worker = _worker_bytes(largest, node)
     usable = usable_bytes(node)
-    result = _max_result_bytes(works, node, nodes)
+    result = _result_bytes(works, node, nodes)
     driver_overhead = _driver_overhead_bytes(works)
     driver = _driver_heap_bytes(result) + driver_overhead
     # the only node has the driver, too
@@ -148,7 +153,7 @@ def plan_executors(demand: Demand, costs: Costs, node: Node, nodes: int) -> Exec
         worker_phase=largest.phase,
         worker_bytes=worker,
         driver_overhead_bytes=driver_overhead,
-        max_result_bytes=result,
+        result_bytes=result,
         filling_threads=filling_threads(demand, costs, node.use),
         latency_s=demand.pace.latency_s,
         num_fetchers=max(1, min(slots, math.ceil(demand.hosts_in_round))),
@@ -241,14 +246,14 @@ def _worker_bytes(work: PhaseWork, node: Node) -> int:
     return _whole(size * HEADROOM)
 
 
-def _max_result_bytes(works: Sequence[PhaseWork], node: Node, nodes: int) -> int:
+def _result_bytes(works: Sequence[PhaseWork], node: Node, nodes: int) -> int:
     tasks = max(work.tasks for work in works if math.isfinite(work.tasks))
-    tasks = max(tasks, nodes * node.cores)
-    return max(DEFAULT_RESULT_BYTES, _whole(tasks * RESULT_BYTES_A_TASK))
+    return _whole(max(tasks, nodes * node.cores) * RESULT_BYTES_A_TASK)
 
 
-def _driver_heap_bytes(max_result: int) -> int:
-    return DRIVER_HEAP_BYTES + max_result - DEFAULT_RESULT_BYTES
+def _driver_heap_bytes(results: int) -> int:
+    """Room for results as they come and as Python takes them."""
+    return max(DRIVER_HEAP_BYTES, 2 * results)
 
 
 def _driver_overhead_bytes(works: Sequence[PhaseWork]) -> int:
