@@ -129,7 +129,6 @@ def recording_api(kubelet: Kubelet | None = None) -> Iterator[RecordingApi]:
             self.end_headers()
             self.wfile.write(data)
 
-
         def log_message(self, format: str, *args: object) -> None:
             """Nothing is printed."""
 

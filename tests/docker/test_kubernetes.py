@@ -144,32 +144,33 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordingApi]:
+    home = tmp_path_factory.mktemp("home")
+    with recording_api() as api:
+        sizes = {
+            "spark.driver.memory": "1024m",
+            "spark.driver.memoryOverhead": "600m",
+            "spark.executor.memoryOverhead": "3000m",
+        }
+        settings = " ".join(f"--conf {key}={value}" for key, value in sizes.items())
+        told = {"MASTER": api.master, "IMAGE": IMAGE, "WAIT": "false"}
+        done = subprocess.run(
+            [HERE / "submit", "run", "s3://bucket/crawl", "--seeds", "/site/seeds.txt"],
+            env={**environment(home), **told, "SPARK_SETTINGS": settings},
+            capture_output=True,
+            text=True,
+            timeout=SUBMIT_S,
+        )
+        assert done.returncode == 0, done.stderr
+        yield api
+
+
 @pytest.mark.cluster
 @pytest.mark.slow(seconds=30)
 @pytest.mark.timeout(900)
 class TestSubmitted:
     """What `docker/kubernetes/submit` has Spark ask for."""
-
-    @pytest.fixture(scope="class")
-    def api(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordingApi]:
-        home = tmp_path_factory.mktemp("home")
-        with recording_api() as api:
-            sizes = {
-                "spark.driver.memory": "1024m",
-                "spark.driver.memoryOverhead": "600m",
-                "spark.executor.memoryOverhead": "3000m",
-            }
-            settings = " ".join(f"--conf {key}={value}" for key, value in sizes.items())
-            told = {"MASTER": api.master, "IMAGE": IMAGE, "WAIT": "false"}
-            done = subprocess.run(
-                [HERE / "submit", "run", "s3://bucket/crawl", "--seeds", "/site/seeds.txt"],
-                env={**environment(home), **told, "SPARK_SETTINGS": settings},
-                capture_output=True,
-                text=True,
-                timeout=SUBMIT_S,
-            )
-            assert done.returncode == 0, done.stderr
-            yield api
 
     def test_the_driver_s_pod(self, api: RecordingApi) -> None:
         (pod,) = api.created("Pod")
