@@ -313,7 +313,7 @@ def _start_errors_explained(where: str, log: Path | None = None) -> Iterator[Non
     except Py4JError as error:
         cause = getattr(error, "java_exception", None)
         if cause is not None:
-            reason = str(cause.getMessage()).splitlines()[0]
+            reason = str(cause.getMessage() or cause.toString()).splitlines()[0]
             if "NoSuchFile" in str(cause.toString()):
                 reason = f"there is no {reason}"  # Java tells the path only
         else:

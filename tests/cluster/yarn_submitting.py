@@ -64,6 +64,9 @@ class YarnSite(Site):
             "spark.pyspark.python": SENT_PYTHON,
             "spark.yarn.jars": f"local:{SPARK}/jars/*",
             "spark.executor.cores": "1",
+            # its pages and the filter that YARN puts before them get in each other's way at times
+            # when a driver starts (ConcurrentModificationException, Spark 4.3)
+            "spark.ui.enabled": "false",
             # the driver is told at once of a container that died
             "spark.yarn.scheduler.heartbeat.interval-ms": "500",
         }
