@@ -128,7 +128,7 @@ def filling_threads(demand: Demand, costs: Costs, use: float) -> int:
 
 
 def plan_executors(demand: Demand, costs: Costs, node: Node, nodes: int) -> ExecutorPlan | NoRoom:
-    """The executors with which most tasks run at once, on so many nodes; of these the fewest."""
+    """The executors with which most tasks run at once, less what their JVMs take."""
     works = (inject(demand, costs), *round_of(demand, costs))
     largest = max(works, key=lambda work: _worker_bytes(work, node))
     worker = _worker_bytes(largest, node)
@@ -221,7 +221,11 @@ def _why_so_large(plan: ExecutorPlan) -> str:
         f"{plan.node.cores} cores a node, at most {MOST_CORES} in a JVM: they are lost together"
     )
     idle = plan.node.cores - plan.executors_per_node * plan.cores
-    return f"{reason}; {idle} idle for want of memory" if idle else reason
+    if not idle:
+        return reason
+    spare = usable_bytes(plan.node) - plan.executors_per_node * plan.container_bytes
+    is_short = spare < _heap_bytes(1) + plan.worker_bytes
+    return f"{reason}; {idle} {'idle for want of memory' if is_short else 'left over'}"
 
 
 def _fullest(node: Node, usable: int, worker: int) -> tuple[int, int]:

@@ -118,6 +118,8 @@ class YarnCluster:
                 # a virtual gigabyte is nothing, and the disk is whoever's
                 "yarn.nodemanager.pmem-check-enabled": "false",
                 "yarn.nodemanager.vmem-check-enabled": "false",
+                # or every container begins with a list of all files of all packages
+                "yarn.nodemanager.log-container-debug-info.enabled": "false",
                 f"{_DISKS}.max-disk-utilization-per-disk-percentage": 99.5,
             }
         folder = self._base / f"conf-{name}"

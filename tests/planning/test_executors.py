@@ -125,6 +125,12 @@ def test_short_memory_leaves_cores_idle_and_says_so() -> None:
     assert smaller.executors_per_node * smaller.cores == 16
 
 
+def test_cores_that_no_executor_takes_are_left_over() -> None:
+    found = planned(SMALL, Node(cores=7, memory_bytes=64e9), 2)
+    assert (found.executors_per_node, found.cores) == (2, 3)
+    assert spark_settings(found)[1].reason.endswith("; 1 left over")
+
+
 def test_the_driver_takes_the_place_of_an_executor_where_nothing_else_is_left() -> None:
     tight = Node(cores=2, memory_bytes=3.0e9)
     found = planned(SMALL, tight, 5)
