@@ -18,6 +18,8 @@ from crawl.planning.cluster import Node
 from crawl.planning.costs import Costs
 
 MIB = 1 << 20
+ENDLESS = 1 << 80
+"""Bytes: more than any node has."""
 SYSTEM_SHARE = 0.1
 """Of a node's memory: the system, its page cache, and the cluster manager's own agent."""
 LEAST_FOR_SYSTEM = 1024 * MIB
@@ -223,8 +225,7 @@ def _why_so_large(plan: ExecutorPlan) -> str:
     idle = plan.node.cores - plan.executors_per_node * plan.cores
     if not idle:
         return reason
-    spare = usable_bytes(plan.node) - plan.executors_per_node * plan.container_bytes
-    is_short = spare < _heap_bytes(1) + plan.worker_bytes
+    is_short = _fullest(plan.node, ENDLESS, 0) != (plan.executors_per_node, plan.cores)
     return f"{reason}; {idle} {'idle for want of memory' if is_short else 'left over'}"
 
 
