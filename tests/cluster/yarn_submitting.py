@@ -9,6 +9,7 @@ from crawl.synthetic.web import Web
 from tests.cluster.standalone import SPARK, Submitted, started
 from tests.cluster.submitting import ROOT, Package, Site
 from tests.cluster.yarn import YarnCluster
+from tests.quick_jvm import quick_jvm
 
 SENT_PYTHON = "./environment/bin/python"
 
@@ -38,6 +39,7 @@ class YarnSite(Site):
             *("--deploy-mode", "client", "--archives", self.environment),
             f"--conf=spark.pyspark.driver.python={self.package.python}",
             "--conf=spark.yarn.am.memory=512m",
+            f"--conf=spark.yarn.am.extraJavaOptions={quick_jvm()}",
             f"--conf=spark.executor.instances={executors}",
             *(str(ROOT / "jobs" / f"{job}.py"), self.crawl, *arguments, "--conf", "conf"),
         )
