@@ -47,7 +47,10 @@ class _ByServer(LoadFileScheduling):  # type: ignore[misc]
     """What a file has set up is shared by its tests, and a store by all tests that need it."""
 
     def _split_scope(self, nodeid: str) -> str:
-        for store, words in {"hdfs": ("hdfs",), "s3": ("[s3", "test_s3", "object_store")}.items():
+        for store, words in {
+            "hdfs": ("hdfs", "test_yarn"),
+            "s3": ("[s3", "test_s3", "object_store"),
+        }.items():
             if any(word in nodeid for word in words):
                 return store
         return str(super()._split_scope(nodeid))

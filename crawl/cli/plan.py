@@ -35,6 +35,13 @@ from crawl.planning.cluster import (
     plan,
 )
 from crawl.planning.costs import FILE, Costs, read_costs
+from crawl.planning.executors import (
+    ExecutorPlan,
+    NoRoom,
+    filling_threads,
+    plan_executors,
+    spark_settings,
+)
 from crawl.planning.host_sizes import HostPace
 
 
@@ -99,7 +106,9 @@ def _price(unit: str, example: float) -> Callable[[Command], Command]:
 @_amount("--memory-per-node", kind=SIZE, default="64GB", show_default=True)
 @_amount("--bandwidth-per-node", kind=BITS, default="10Gbit", show_default=True)
 @click.option(
-    "--threads", type=click.IntRange(min=1), default=50, show_default=True, help="A fetch task."
+    "--threads",
+    type=click.IntRange(min=1),
+    help="A fetch task (default: as many as keep a core busy while hosts answer).",
 )
 @click.option(
     "--use",
@@ -138,7 +147,7 @@ def command(
     cores_per_node: int,
     memory_per_node: float,
     bandwidth_per_node: float,
-    threads: int,
+    threads: int | None,
     use: float,
     price_per_node_hour: float,
     price_per_gb_month: float,
@@ -156,6 +165,8 @@ def command(
     URLs are spread over hosts, and `--skew` says how. The costs of a unit of work were
     measured; each figure and where it is from is in conf/costs.toml. Measure on your machines
     before you buy any. Prices are examples until you give yours; all 0: no costs are shown.
+    The last table has the settings for spark-submit, computed from a node's cores and memory,
+    each with its reason; where a node has no room for one executor, the exit code is 1.
 
     Assumptions: hosts answer, and their robots.txt, asked for once a round, allows
     everything and asks for no pause of its own; every request is a new TLS connection; pages
@@ -182,21 +193,24 @@ def command(
         keep_days=revisit if keep is None else keep,
         buckets=buckets or 0,
     )
+    costs = _costs(costs_file)
+    threads = threads or filling_threads(demand, costs, use)
     node = Node(cores_per_node, memory_per_node, bandwidth_per_node, threads, use)
     prices = Prices(
         price_per_node_hour, price_per_gb_month, price_per_million_puts, price_per_million_gets
     )
-    costs = _costs(costs_file)
     found = plan(demand, costs, node, nodes, prices)
     most = None if found.fits else most_pages_per_day(demand, costs, node)
+    executors = plan_executors(demand, costs, node, found.nodes)
     if as_json:
-        print_json(plan_values(demand, node, found, most))
+        print_json(plan_values(demand, node, found, most, executors))
     else:
         _show(demand, node, found, prices)
+        _show_executors(executors)
         _conclude(demand, found, most)
         if prices == EXAMPLE_PRICES:
             remark("plan: prices are examples: give yours by --price-per-…")
-    return 0 if found.fits else 1
+    return 0 if found.fits and not isinstance(executors, NoRoom) else 1
 
 
 def _costs(path: str | None) -> Costs:
@@ -259,9 +273,18 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
         ["crawldb.buckets", f"{demand.bucket_count}"],
         ["generate --top-n", f"{demand.pages_per_round:.0f}"],
         ["generate.max.count", f"{found.max_count:.0f}"],
-        ["fetcher.threads.fetch", f"{node.threads}"],
     ]
     print_table("the crawl", ["what", "how much"], facts, first=False)
+
+
+def _show_executors(executors: ExecutorPlan | NoRoom) -> None:
+    if isinstance(executors, NoRoom):
+        remark(f"plan: {executors.reason}")
+        return
+    rows: list[list[object]] = [
+        [setting.name, setting.value, setting.reason] for setting in spark_settings(executors)
+    ]
+    print_table("how to submit it", ["setting", "value", "why"], rows, first=False)
 
 
 def _conclude(demand: Demand, found: Plan, most: float | None) -> None:

@@ -4,7 +4,7 @@ and nothing is stored."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from crawl.config import Config
@@ -16,6 +16,7 @@ from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, Norma
 from crawl.planning.capacity import Demand
 from crawl.planning.cluster import EXAMPLE_PRICES, Node, most_pages_per_day, plan
 from crawl.planning.costs import FILE, read_costs
+from crawl.planning.executors import filling_threads, plan_executors
 from crawl.robots.read import read_rules
 
 _REVISIT_DAYS = 30.0
@@ -81,6 +82,8 @@ def plan_crawl(
     )
     costs = read_costs((packaged() / FILE).read_text(), FILE)
     node = Node()
+    node = replace(node, threads=filling_threads(demand, costs, node.use))
     found = plan(demand, costs, node, nodes, EXAMPLE_PRICES)
     most = None if found.fits else most_pages_per_day(demand, costs, node)
-    return plan_values(demand, node, found, most)
+    executors = plan_executors(demand, costs, node, found.nodes)
+    return plan_values(demand, node, found, most, executors)

@@ -6,9 +6,16 @@ from typing import Any
 
 from crawl.planning.capacity import Demand
 from crawl.planning.cluster import Node, Plan
+from crawl.planning.executors import ExecutorPlan, NoRoom, spark_settings
 
 
-def plan_values(demand: Demand, node: Node, found: Plan, most: float | None) -> dict[str, Any]:
+def plan_values(
+    demand: Demand,
+    node: Node,
+    found: Plan,
+    most: float | None,
+    executors: ExecutorPlan | NoRoom,
+) -> dict[str, Any]:
     """`most`: the pages a day that are possible, where the plan does not fit."""
     return {
         "fits": found.fits,
@@ -33,6 +40,7 @@ def plan_values(demand: Demand, node: Node, found: Plan, most: float | None) -> 
             "generate.max.count": round(found.max_count),
             "fetcher.threads.fetch": node.threads,
         },
+        "spark": executor_values(executors),
         "phases": [
             {
                 "phase": phase.work.phase,
@@ -52,4 +60,14 @@ def plan_values(demand: Demand, node: Node, found: Plan, most: float | None) -> 
             }
             for phase in found.phases
         ],
+    }
+
+
+def executor_values(executors: ExecutorPlan | NoRoom) -> dict[str, dict[str, str]]:
+    """Settings to submit with, each with its reason; none where a node has no room."""
+    if isinstance(executors, NoRoom):
+        return {}
+    return {
+        setting.name: {"value": setting.value, "reason": setting.reason}
+        for setting in spark_settings(executors)
     }

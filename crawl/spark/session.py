@@ -62,8 +62,6 @@ _EVERYWHERE = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # A Python worker that has imported pyarrow serves all its executor's tasks.
     "spark.python.worker.reuse": "true",
-    # Over TCP every small answer of a worker waits 40 ms for a delayed acknowledgement.
-    "spark.python.unix.domain.socket.enabled": "true",
     # An exchange sends blocks to as many destinations as there are buckets. By default a task
     # writes a file for each of up to 200, which took four times the CPU of one sorted file
     # (64 × 64 blocks), and only Kryo's bytes can be sorted without being read again.
@@ -130,6 +128,14 @@ def current_session() -> SparkSession | None:
     return SparkSession.builder.getOrCreate()
 
 
+def python_socket_settings(master: str) -> dict[str, str]:
+    """How Python workers and JVM talk. Over TCP every small answer of a worker waits 40 ms for a
+    delayed acknowledgement. On YARN it must: sockets lie in the container's own folder, whose
+    path is longer than a socket's may be."""
+    is_short = not master.startswith("yarn")
+    return {"spark.python.unix.domain.socket.enabled": str(is_short).lower()}
+
+
 def log_file_of(spark: SparkSession) -> Path | None:
     """Where the session's JVM writes its log; None where the cluster decides."""
     path = spark.sparkContext.getConf().get(LOG_FILE_KEY, None)
@@ -145,7 +151,8 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
     SparkContext._ensure_initialized()
     conf = SparkConf()
     named = master or str(conf.get("spark.master", ""))
-    for key, value in {**_EVERYWHERE, **executor_settings(named)}.items():
+    ours = {**_EVERYWHERE, **python_socket_settings(named), **executor_settings(named)}
+    for key, value in ours.items():
         conf.setIfMissing(key, value)
     conf.setIfMissing("spark.app.name", name)
     for key, value in chosen.items():
@@ -182,7 +189,8 @@ def _launched(
     java = find_java()
     log = _log_of_running_jvm() or log_file or new_log_file(SystemClock())
 
-    settings = {**_EVERYWHERE, **(_LOCAL if is_local(master) else {}), **_worker_path(master)}
+    settings = {**_EVERYWHERE, **python_socket_settings(master), **_worker_path(master)}
+    settings |= _LOCAL if is_local(master) else {}
     has_json_log = Settings.of(config).log_json
     if has_json_log:
         settings |= _JSON_LOG
@@ -315,7 +323,7 @@ def _start_errors_explained(where: str, log: Path | None = None) -> Iterator[Non
     except Py4JError as error:
         cause = getattr(error, "java_exception", None)
         if cause is not None:
-            reason = str(cause.getMessage()).splitlines()[0]
+            reason = str(cause.getMessage() or cause.toString()).splitlines()[0]
             if "NoSuchFile" in str(cause.toString()):
                 reason = f"there is no {reason}"  # Java tells the path only
         else:

@@ -60,6 +60,38 @@ def test_people_see_phases_settings_and_money(crawl: Caller, costs: str) -> None
     assert "plan: prices are examples" in plain.err
 
 
+def test_executors_are_stated_with_their_reasons(crawl: Caller, costs: str) -> None:
+    here = ("plan", "--urls", "1e6", "--hosts", "1e4", "--nodes", 3, "--costs", costs)
+    shape = ("--cores-per-node", 4, "--memory-per-node", "16GB")
+    spark = crawl(*here, *shape, "--json").json["spark"]
+    assert spark["spark.executor.instances"] == {"value": "3", "reason": "1 on each of 3 nodes"}
+    assert spark["spark.executor.cores"]["value"] == "4"
+    assert {"spark.executor.memoryOverhead", "spark.driver.maxResultSize"} <= spark.keys()
+    plain = crawl(*here, *shape)
+    for name, setting in spark.items():
+        (line,) = [line for line in plain.out.splitlines() if line.startswith(name + " ")]
+        assert line.split(maxsplit=name.count(" ") + 2)[-1] == setting["reason"]
+
+
+def test_threads_keep_a_core_busy_unless_they_are_given(crawl: Caller, costs: str) -> None:
+    """A request takes 1.08 ms here: at 0.1 s an answer, and 0.7 of a core, 65 threads."""
+    here = ("plan", "--urls", "1e6", "--hosts", "1e4", "--latency", "100ms", "--costs", costs)
+    threads = [
+        crawl(*here, *option, "--json").json["settings"]["fetcher.threads.fetch"]
+        for option in ((), ("--threads", 7))
+    ]
+    assert 60 <= threads[0] <= 70
+    assert threads[1] == 7
+
+
+def test_a_node_without_room_is_reported(crawl: Caller, costs: str) -> None:
+    here = ("plan", "--urls", "1e6", "--hosts", "1e4", "--nodes", 3, "--costs", costs)
+    answer = crawl(*here, "--memory-per-node", "2GB")
+    assert answer.code == 1
+    assert "plan: a node of 2 GB has no room for an executor" in answer.err
+    assert crawl(*here, "--memory-per-node", "2GB", "--json").json["spark"] == {}
+
+
 def test_prices_are_the_users(crawl: Caller, costs: str) -> None:
     here = ("plan", "--urls", "1e6", "--hosts", "1e4", "--costs", costs)
     dear = crawl(*here, "--price-per-node-hour", "1.4", "--price-per-GB-month", "0.046", "--json")

@@ -24,7 +24,7 @@ from crawl.spark.session import QUICK_JVM
 from tests.quick_jvm import quick_jvm
 
 SPARK = Path(pyspark.__file__).parent
-PATIENCE_S = 300.0
+PATIENCE_S = 600.0
 """Nothing takes so long, but on a machine that many share."""
 
 T = TypeVar("T")

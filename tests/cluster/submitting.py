@@ -66,9 +66,11 @@ def packaged() -> Package:
 class Site:
     """One crawl: its folder, configuration, plugins, and how it is started."""
 
-    def __init__(self, folder: Path, web: Web, package: Package) -> None:
+    def __init__(self, folder: Path, web: Web, package: Package, crawl: str = "crawl") -> None:
+        """`crawl`: the crawl's address, or a folder in this one."""
         folder.mkdir()
         self.folder = folder
+        self.crawl = crawl
         self.package = package
         self.began = SystemClock().now_ms()
         self.gate = Gate(folder / "gate")
@@ -102,7 +104,21 @@ class Site:
 
     @property
     def directory(self) -> CrawlDir:
-        return CrawlDir(str(self.folder / "crawl"))
+        is_elsewhere = "://" in self.crawl
+        return CrawlDir(self.crawl if is_elsewhere else str(self.folder / self.crawl))
+
+    def spark_settings(self) -> dict[str, str]:
+        """Of every job, wherever it runs: small machines, and a log of what happened."""
+        return {
+            "spark.executor.memory": "512m",
+            "spark.driver.memory": "512m",
+            "spark.driver.extraJavaOptions": quick_jvm(),
+            "spark.executor.extraJavaOptions": quick_jvm(),
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.rolling.enabled": "false",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": self.events.as_uri(),
+        }
 
     def submit(
         self, cluster: Cluster, job: str, *arguments: str, packed: bool = False, **conf: object
@@ -114,14 +130,7 @@ class Site:
         settings = {
             "spark.pyspark.python": str(self.package.python),
             "spark.pyspark.driver.python": str(self.package.python),
-            "spark.executor.memory": "512m",
-            "spark.driver.memory": "512m",
-            "spark.driver.extraJavaOptions": quick_jvm(),
-            "spark.executor.extraJavaOptions": quick_jvm(),
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.rolling.enabled": "false",
-            "spark.eventLog.compress": "false",
-            "spark.eventLog.dir": self.events.as_uri(),
+            **self.spark_settings(),
             **{name.replace("__", "."): str(value) for name, value in conf.items()},
         }
         archives: list[str] = []
@@ -134,7 +143,7 @@ class Site:
                 *(SPARK / "bin" / "spark-submit", "--master", cluster.master),
                 *("--py-files", f"{self.package.code},{self.plugins}", *archives, *options),
                 ROOT / "jobs" / f"{job}.py",
-                "crawl",
+                self.crawl,
                 *arguments,
                 *("--conf", "conf"),
             ],

@@ -14,7 +14,7 @@ import crawl
 from tests.docker.dockerfile import DOCKER, ROOT, chain, stages
 
 HADOLINT = Path(sys.executable).parent / "hadolint"
-RUNTIMES = ("nutria", "airflow", "")
+RUNTIMES = ("nutria", "airflow", "kubernetes", "")
 
 
 def linted(path: Path) -> subprocess.CompletedProcess[str]:

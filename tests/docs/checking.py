@@ -27,6 +27,8 @@ _NOT_OURS = {
     "kill",
     "mkdir",
     "cat",
+    "hdfs",
+    "kubectl",
     "grep",
     "tail",
     "nc",

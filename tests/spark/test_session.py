@@ -15,11 +15,21 @@ from crawl.config import Config
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.spark import session
 from crawl.spark.java import find_java
-from crawl.spark.session import log_file_of, open_session
+from crawl.spark.session import log_file_of, open_session, python_socket_settings
 from tests.quick_jvm import quick_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize(
+    ("master", "enabled"),
+    [("local[2]", "true"), ("k8s://https://host:6443", "true"), ("yarn", "false")],
+)
+def test_sockets_have_no_room_in_the_folder_of_a_container_of_yarn(
+    master: str, enabled: str
+) -> None:
+    assert python_socket_settings(master) == {"spark.python.unix.domain.socket.enabled": enabled}
 
 
 class TestBeforeAnyJVM:
@@ -167,7 +177,7 @@ class TestOnSpark:
 JOB = """
 from crawl.config import Config
 from crawl.spark.java import find_java
-from crawl.spark.session import log_file_of, open_session
+from crawl.spark.session import log_file_of, open_session, python_socket_settings
 
 with open_session("ours", Config.of({"spark.sql.shuffle.partitions": "3"})) as spark:
     settings = spark.conf

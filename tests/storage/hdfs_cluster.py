@@ -7,13 +7,12 @@ once and kept in the user's cache folder.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,18 +20,17 @@ from pyspark.find_spark_home import _find_spark_home
 
 from crawl.errors import StorageError
 from crawl.spark.java import find_java
-from crawl.spark.user_folders import cache_folder
 from crawl.storage.folder import Folder
 from tests.free_port import free_port
+from tests.maven import fetched
 
 BLOCK = 8 << 20
 _DATA_NODES = 2
 _SERVERS = "org.apache.hadoop.hdfs.server"
 _NAME_NODE = f"{_SERVERS}.namenode.NameNode"
 _DATA_NODE = f"{_SERVERS}.datanode.DataNode"
-_ARTEFACT = "hadoop-client-minicluster"
 _LIBRARIES = ("hadoop-client-*", "slf4j-api-*", "log4j-*", "jcl-over-slf4j-*", "jsr305-*")
-_JVM = (
+SMALL_JVM = (
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-Xmx256m",
@@ -48,7 +46,7 @@ class HdfsCluster:
     def __init__(self, base: Path) -> None:
         self._base = base
         self._java = find_java()
-        self._classes = _classes()
+        self._classes = hadoop_classes()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self.port = free_port()
         self.address = f"hdfs://127.0.0.1:{self.port}"
@@ -124,18 +122,14 @@ class HdfsCluster:
             "dfs.heartbeat.interval": 1,
             "dfs.namenode.heartbeat.recheck-interval": 1000,
         }
-        rows = "".join(
-            f"<property><name>{key}</name><value>{value}</value></property>"
-            for key, value in settings.items()
-        )
         folder = self._base / f"conf-{name}"
         folder.mkdir()
-        (folder / "core-site.xml").write_text(f"<configuration>{rows}</configuration>")
-        (folder / "hdfs-site.xml").write_text(f"<configuration>{rows}</configuration>")
+        for file in ("core-site.xml", "hdfs-site.xml"):
+            write_site(folder / file, settings)
 
     def _command(self, name: str, kind: str) -> list[str]:
         classes = os.pathsep.join([str(self._base / f"conf-{name}"), *map(str, self._classes)])
-        return [str(self._java.home / "bin" / "java"), *_JVM, "-cp", classes, kind]
+        return [str(self._java.home / "bin" / "java"), *SMALL_JVM, "-cp", classes, kind]
 
     def _log(self, name: str) -> Path:
         return self._base / f"{name}.log"
@@ -174,42 +168,19 @@ def running() -> Iterator[HdfsCluster]:
             cluster.stop()
 
 
-def _classes() -> list[Path]:
+def hadoop_classes() -> list[Path]:
+    """The code of Hadoop's servers, of the version that Spark's client has."""
     jars = Path(_find_spark_home()) / "jars"
     client = next(jars.glob("hadoop-client-api-*.jar"))
-    servers = _fetched(client.stem.removeprefix("hadoop-client-api-"))
+    version = client.stem.removeprefix("hadoop-client-api-")
+    servers = fetched("org.apache.hadoop", "hadoop-client-minicluster", version)
     return [servers, *(jar for pattern in _LIBRARIES for jar in sorted(jars.glob(pattern)))]
 
 
-def _fetched(version: str) -> Path:
-    """The servers' code, of the version that Spark's client has."""
-    kept = cache_folder() / f"{_ARTEFACT}-{version}.jar"
-    if kept.exists():
-        return kept
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-    with tempfile.TemporaryDirectory(dir=kept.parent) as there:
-        done = subprocess.run(
-            [
-                *(_maven(), "-q", "-B", plugin, f"-DoutputDirectory={there}"),
-                f"-Dartifact=org.apache.hadoop:{_ARTEFACT}:{version}",
-            ],
-            cwd=there,
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
-        assert done.returncode == 0, f"Maven could not fetch {_ARTEFACT}: {done.stdout[-1000:]}"
-        (Path(there) / kept.name).replace(kept)
-    return kept
-
-
-def _maven() -> str:
-    found = shutil.which("mvn")
-    if found is None and os.getuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "update", "-qq"], capture_output=True, timeout=600)
-        install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", "maven"]
-        subprocess.run(install, capture_output=True, timeout=900)
-        found = shutil.which("mvn")
-    assert found, "the tests of HDFS fetch it by Maven: install one (apt-get install maven)"
-    return found
+def write_site(path: Path, settings: Mapping[str, object]) -> None:
+    """A file of settings as Hadoop reads it."""
+    rows = "".join(
+        f"<property><name>{key}</name><value>{value}</value></property>"
+        for key, value in settings.items()
+    )
+    path.write_text(f"<configuration>{rows}</configuration>")

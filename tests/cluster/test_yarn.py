@@ -1,0 +1,160 @@
+"""Rounds by spark-submit on a real YARN, with HDFS as the crawl's folder, come to what they come
+to in local mode.
+
+The code is in the archives that travel, and nowhere else on the cluster's nodes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from crawl.synthetic.web import Web, WebServer, running
+from tests.cluster.standalone import Submitted
+from tests.cluster.submitting import ROOT, Package, Site, packaged
+from tests.cluster.test_spark_submit import SHAPE, State, finished
+from tests.cluster.third_party import NOTE
+from tests.cluster.yarn import YarnCluster, running_yarn
+from tests.cluster.yarn_submitting import YarnSite, stored_environment
+from tests.storage.hdfs_cluster import HdfsCluster, unfinished
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=240), pytest.mark.timeout(1800)]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with running(Web(SHAPE)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def package() -> Package:
+    return packaged()
+
+
+@pytest.fixture(scope="module")
+def yarn(hdfs: HdfsCluster) -> Iterator[YarnCluster]:
+    with running_yarn(hdfs.address) as cluster:
+        yield cluster
+    assert cluster.members() == []
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package) -> State:
+    """Two rounds in local mode, on a disk."""
+    site = Site(tmp_path_factory.mktemp("local") / "c", server.web, package)
+    arguments = ("crawl", "--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
+    done = site.command("run", *arguments, "--master", "local[2]")
+    assert done.finish() == 0, done.output
+    return site.state()
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Two rounds on YARN: where they are, and what they came to."""
+
+    site: YarnSite
+    state: State
+    first_output: str
+
+
+@pytest.fixture(scope="module")
+def rounds(
+    tmp_path_factory: pytest.TempPathFactory,
+    server: WebServer,
+    package: Package,
+    yarn: YarnCluster,
+    hdfs: HdfsCluster,
+) -> Rounds:
+    """The first round in one job, whose driver is in a container, too. The second in a job a
+    step, whose drivers are here: a container is killed in the middle of its fetch and one in
+    the middle of its updatedb."""
+    place = hdfs.new_folder()
+    environment = stored_environment(package, f"{place}/packages")
+    folder = tmp_path_factory.mktemp("yarn") / "c"
+    site = YarnSite(folder, server.web, package, f"{place}/crawl", environment)
+    first = site.submit_cluster(
+        yarn, "run", "--seeds", "seeds.txt", "--rounds", "1", "--num-fetchers", "2"
+    )
+    finished(first)
+    finished(site.submit_client(yarn, "generate", "--num-fetchers", "2", executors=1))
+    with held(site, yarn, "fetch") as fetch:
+        yarn.kill_executor_of(site.gate.first_waiting("fetch"))
+    finished(fetch)
+    finished(site.submit_client(yarn, "parse", executors=1))
+    with held(site, yarn, "updatedb") as updatedb:
+        yarn.kill_executor_of(site.gate.first_waiting("updatedb"))
+    finished(updatedb)
+    return Rounds(site, site.state(), first.output)
+
+
+@contextmanager
+def held(site: YarnSite, yarn: YarnCluster, job: str) -> Iterator[Submitted]:
+    """The job, which is kept in its middle for as long as this lasts."""
+    site.gate.shut(job)
+    submitted = site.submit_client(yarn, job)
+    try:
+        yield submitted
+    except BaseException:
+        submitted.kill()
+        raise
+    finally:
+        site.gate.open(job)
+
+
+def test_two_rounds_are_those_of_local_mode(rounds: Rounds, local: State) -> None:
+    """Though a container was killed in the middle of a fetch, and one in that of an updatedb."""
+    assert rounds.site.lost_in() == {"fetch: fetch", "updatedb: merge"}
+    assert rounds.state == local
+    assert unfinished(rounds.site.directory.folder) == []
+
+
+def test_the_driver_of_the_first_round_was_in_a_container(rounds: Rounds) -> None:
+    assert "final status: SUCCEEDED" in rounds.first_output
+    modes = [
+        event["Spark Properties"]["spark.submit.deployMode"]
+        for event in rounds.site.spark_events()
+        if event["Event"] == "SparkListenerEnvironmentUpdate"
+    ]
+    assert modes.count("cluster") == 1 and modes.count("client") >= 4
+
+
+def test_code_configuration_and_rule_files_travel(rounds: Rounds, package: Package) -> None:
+    """Executors built a third party's plugin from archives that lie in their container's folder."""
+    workers = [report for report in rounds.site.gate.reports("schedule") if report["spark"]]
+    assert workers
+    for report in [*workers, *rounds.site.gate.reports("parsefilter")]:
+        assert report["code"].endswith("/nutria.zip/crawl/__init__.py")
+        assert not report["code"].startswith(str(package.folder)), "a copy that Spark has sent"
+        assert report["note"] == NOTE
+    _, parses = rounds.state
+    assert {dict(parse["metadata"])["witness"] for parse in parses.values()} == {NOTE.strip()}
+
+
+def test_the_other_jobs_run_too(rounds: Rounds, yarn: YarnCluster, tmp_path: Path) -> None:
+    """readdb reads beside rebucket, which changes nothing that can be read; inject brings one
+    URL more."""
+    site, (known, _) = rounds.site, rounds.state
+    rebucket = site.submit_client(yarn, "rebucket", "--buckets", "8", executors=1)
+    readdb = site.submit_client(yarn, "readdb", "--stats", executors=1)
+    output = finished(readdb)
+    assert "TOTAL urls" in output and str(len(known)) in output
+    finished(rebucket)
+    assert site.state() == rounds.state
+    output = finished(site.submit_client(yarn, "sitemap", "--json", executors=1))
+    counters = json.loads(output[output.index("{\n") :])["report"]["counters"]
+    assert 0 < counters["urls_updated"] <= counters["urls_known"]
+    more = tmp_path / "more.txt"
+    more.write_text("http://one.more.example.org/\n")
+    finished(site.submit_client(yarn, "inject", str(more), executors=1))
+    records, _ = site.state()
+    assert records.keys() - known.keys() == {"http://one.more.example.org/"}
+    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == {
+        *("inject", "run", "generate", "fetch", "parse", "updatedb"),
+        *("rebucket", "readdb", "sitemap"),
+    }, "every job is submitted here"
