@@ -235,7 +235,8 @@ class RoundLoop:
     def _fetch(self, due: NextStep) -> StopReason | None:
         (name,) = due.segments
         config = fetch_config(self.config, self.options)
-        options = FetchOptions(name, self.force)
+        is_last = self.loop.ends(len(self.rounds) + self._idle + 1) is not None
+        options = FetchOptions(name, self.force, more_rounds=not is_last)
         # the servers that the last round asked at its end are asked first now, perhaps
         stop = self._pause(self._fetched_at + Politeness.of(config).usual.delay_s)
         if stop is not None:

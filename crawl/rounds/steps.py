@@ -257,6 +257,8 @@ class Task:
         found = self._step(params).command_line(params["crawl_dir"])
         if self.round:
             found.append("--if-due")
+        if self.step == "fetch" and self.round < params["rounds"]:
+            found.append("--more-rounds")
         for option, value in ("--master", params["master"]), ("--conf", params["conf"]):
             found += [option, value] if value else []
         for setting in params["settings"]:

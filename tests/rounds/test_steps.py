@@ -213,16 +213,21 @@ def test_the_graph_of_a_crawl() -> None:
 
 def test_what_the_tasks_of_a_graph_run() -> None:
     inject, *a_round = task_graph(1)
-    crawl_params = params(master="yarn", conf="my conf", settings=["a=b", "c=d e"])
+    given = {"master": "yarn", "conf": "my conf", "settings": ["a=b", "c=d e"]}
+    crawl_params = params(**given)
+    last = params(rounds=1, **given)
     shared = ["--master", "yarn", "--conf", "my conf", "-D", "a=b", "-D", "c=d e"]
     fetching = ["-D", "fetcher.threads.fetch=7", "-D", "fetcher.timelimit.mins=1.5"]
     assert inject.command_line(crawl_params) == ["inject", "c", "a.txt", "b", *shared]
-    assert [task.command_line(crawl_params) for task in a_round] == [
+    assert [task.command_line(last) for task in a_round] == [
         ["generate", "c", "--top-n", "100", "--if-due", *shared],
         ["fetch", "c", *fetching, "--if-due", *shared],
         ["parse", "c", "--if-due", *shared],
         ["updatedb", "c", "--if-due", *shared],
     ]
+    # its tail may be left for the round after it
+    fetch = task_graph(2)[2].command_line(crawl_params)
+    assert fetch == ["fetch", "c", *fetching, "--if-due", "--more-rounds", *shared]
     generate = a_round[0].command_line(params(num_fetchers=3))
     assert generate == ["generate", "c", "--top-n", "100", "--num-fetchers", "3", "--if-due"]
 
