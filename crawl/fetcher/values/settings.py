@@ -107,8 +107,8 @@ FETCHER_TAIL_CUT = choice(
     TailCut.ROUNDS.value,
     tuple(cut.value for cut in TailCut),
     "End a fetch when what is left is a tail: fewer servers are busy than in the mean of the round,"
-    " its parse, updatedb and generate included, and what is left, what was found and the time spent"
-    " are each worth a round. The rest stays due. rounds: where a further round follows.",
+    " its parse, updatedb and generate included, and what is left, what was found and the time"
+    " spent are each worth a round. The rest stays due. rounds: where a further round follows.",
 )
 FETCHER_THROUGHPUT_THRESHOLD = integer(
     "fetcher.throughput.threshold.pages",
