@@ -13,6 +13,7 @@ import pytest
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.fetcher.reporting.part_reports import PartReports
 from crawl.fetcher.reporting.task_monitor import PROGRESS, STOP
 from crawl.model.report import Report
 from crawl.phases import fetch, tail
@@ -77,7 +78,7 @@ class Watched:
         return self.segment.exists(STOP)
 
     def begin(self) -> None:
-        reports = tail.PartReports(self.segment, PARTS)
+        reports = PartReports(self.segment, PARTS)
         self._watch = tail._Watch(reports, len(PARTS), self.clock)
 
 
