@@ -230,6 +230,12 @@ SITEMAP_INTERVAL_MIN = duration(
 )
 
 # --- generate --------------------------------------------------------------------------
+CRAWL_ROUNDS_OVERLAP = boolean(
+    "crawl.rounds.overlap",
+    False,
+    "crawl run closes a round and makes the next list while another list is fetched; where any"
+    " number of rounds is run, and a fetch asks for nothing beyond its list.",
+)
 GENERATE_MAX_COUNT = integer(
     "generate.max.count",
     -1,

@@ -44,13 +44,16 @@ def is_tail_cut(config: Config, *, more_rounds: bool) -> bool:
     return cut is TailCut.ALWAYS or (cut is TailCut.ROUNDS and more_rounds)
 
 
-def last_round_costs(crawl_dir: CrawlDir, segment: Segment, config: Config) -> RoundCosts:
-    """What a round costs beside its fetch, by the reports of the last one; `segment` is about to be
-    fetched. Reports are no state: where one is missing, the usual is taken."""
-    generated = segment.report(GENERATE)
-    counted = _counters(generated)
+def last_round_costs(crawl_dir: CrawlDir, segment: Segment | None, config: Config) -> RoundCosts:
+    """What a round costs beside its fetch, by the reports of the last one. `segment`: the one that
+    is about to be fetched, if there is one. Reports are no state: where one is missing, the usual
+    is taken."""
     snapshot = crawl_dir.crawldb.current()
     applied = snapshot.applied if snapshot else {}
+    if segment is None and applied:
+        segment = crawl_dir.segments.segment(max(applied))
+    generated = {} if segment is None else segment.report(GENERATE)
+    counted = _counters(generated)
     closing_s, found_per_page = _USUAL_OVERHEAD_S, _USUAL_FOUND_PER_PAGE
     if applied:
         updated = crawl_dir.crawldb.report(max(applied.values()))

@@ -1,5 +1,5 @@
 """How near whole crawls in rounds come to the time that politeness itself takes, with tails cut or
-waited for. See README.md beside this file."""
+waited for, and with rounds that overlap. See README.md beside this file."""
 
 from __future__ import annotations
 
@@ -89,6 +89,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--tail-cut", default="never,rounds", help="values of fetcher.tail.cut (never,rounds)"
     )
+    parser.add_argument("--overlap", action="store_true", help="and once with rounds that overlap")
     parser.add_argument("--master", default="local[2]", help="of Spark (default: local[2])")
     parser.add_argument(
         "-D", action="append", default=[], metavar="KEY=VALUE", help="a property of all crawls"
@@ -99,6 +100,8 @@ def _options() -> argparse.Namespace:
 def _cases(options: argparse.Namespace) -> Iterable[tuple[str, list[str]]]:
     for cut in options.tail_cut.split(","):
         yield f"tail cut {cut}", [f"fetcher.tail.cut={cut}"]
+    if options.overlap:
+        yield "overlap", ["crawl.rounds.overlap=true"]
 
 
 def _crawl(

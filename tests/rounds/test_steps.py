@@ -24,6 +24,7 @@ from crawl.rounds import (
     build_round,
     inject_step,
     next_step,
+    next_steps,
     open_segments,
     parse_wait,
     task_graph,
@@ -124,6 +125,68 @@ def test_what_was_begun_comes_first_the_oldest_before_the_others() -> None:
     assert after(Stage.FETCHED, Stage.FETCHED) == ("parse", ("0",))
     assert after(Stage.PARSED, Stage.FETCHED) == ("parse", ("1",))
     assert after(Stage.PARSED, Stage.UPDATED, Stage.PARSED) == ("updatedb", ("0", "2"))
+
+
+def test_two_lanes_one_list_ahead() -> None:
+    a_round = build_round(RoundOptions())
+
+    def after(*some: Stage, fetching: int | None = None) -> tuple[str, str]:
+        segments = found(list(some))
+        name = None if fetching is None else segments[fetching].name
+        due = next_steps(segments, a_round, name)
+
+        def shown(step: NextStep | None) -> str:
+            if step is None:
+                return ""
+            return " ".join([step.step.name, *(name[-1] for name in step.segments)])
+
+        return shown(due.fetch), shown(due.beside)
+
+    made, going, got, read = Stage.GENERATED, Stage.FETCHING, Stage.FETCHED, Stage.PARSED
+    assert after() == ("", "generate")
+    assert after(made) == ("fetch 0", ""), "one list ahead is enough"
+    assert after(made, fetching=0) == ("fetch 0", "generate")
+    assert after(got, going, fetching=1) == ("fetch 1", "parse 0")
+    assert after(read, going, fetching=1) == ("fetch 1", "updatedb 0")
+    assert after(Stage.UPDATED, going, fetching=1) == ("fetch 1", "generate")
+    assert after(Stage.UPDATED, going, made, fetching=1) == ("fetch 1", "")
+    assert after(got, got, fetching=1) == ("", "parse 0"), "the other lane has not ended yet"
+    assert after(read, read, got, fetching=2) == ("", "updatedb 0 1")
+
+
+@given(stages, options, st.data())
+def test_two_lanes_close_every_round_and_never_meet(
+    some: list[Stage], wanted: RoundOptions, data: st.DataObject
+) -> None:
+    """In whatever order the lanes end: no segment is worked on by both, every one is updated once,
+    and there is never more than one list ahead of what was there."""
+    a_round, segments = build_round(wanted), found(some)
+    lists = sum(segment.stage in a_round.fetch.takes for segment in segments)
+    updates: list[str] = []
+    fetching: NextStep | None = None
+    generated = 0
+    for _ in range(6 * len(some) + 30):
+        if fetching is None:
+            fetching = next_steps(segments, a_round).fetch
+        name = None if fetching is None else fetching.segments[0]
+        beside = next_steps(segments, a_round, name).beside
+        assert beside is None or name not in beside.segments
+        if beside is not None and beside.step is a_round.generate and generated == 3:
+            beside = None
+        if fetching is None and beside is None:
+            break
+        if fetching is not None and (beside is None or data.draw(st.booleans(), "the fetch ends")):
+            segments, fetching = done(fetching, segments), None
+            continue
+        assert beside is not None
+        generated += beside.step is a_round.generate
+        updates += beside.segments if beside.step is a_round.updatedb else ()
+        segments = done(beside, segments)
+        waiting = sum(segment.stage in a_round.fetch.takes for segment in segments)
+        assert waiting <= max(2, lists)
+    assert not open_segments(segments)
+    assert generated == 3
+    assert len(updates) == len(set(updates)) == len(open_segments(found(some))) + 3
 
 
 def test_a_segment_fetched_without_parsing_is_parsed_also_where_the_fetch_would_now() -> None:
