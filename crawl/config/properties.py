@@ -233,8 +233,8 @@ SITEMAP_INTERVAL_MIN = duration(
 CRAWL_ROUNDS_OVERLAP = boolean(
     "crawl.rounds.overlap",
     False,
-    "crawl run closes a round and makes the next list while another list is fetched; where any"
-    " number of rounds is run, and a fetch asks for nothing beyond its list.",
+    "crawl run parses, updates and generates while another list is fetched: in any number of"
+    " rounds whose fetches ask for nothing beyond their lists.",
 )
 GENERATE_MAX_COUNT = integer(
     "generate.max.count",
