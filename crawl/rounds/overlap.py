@@ -26,6 +26,8 @@ from crawl.rounds.steps import UNBOUNDED, LoopOptions, Step, StopReason, next_st
 if TYPE_CHECKING:
     from crawl.rounds.loop import RoundLoop
 
+_SIGNALS_HEARD_S = 0.5
+"""An interruption that another thread asks for is heard between two waits only."""
 _CANCELLED_WITHIN_S = 60.0
 """How long a step that was cancelled is waited for: it has locks to give back."""
 
@@ -72,11 +74,12 @@ class OverlappedRounds:
         closing.start()
         try:
             stop = loop.run_step(due, loop.lane)
+            while closing.is_alive():
+                closing.join(_SIGNALS_HEARD_S)
         except BaseException:
             self._beside.cancel()
             closing.join(_CANCELLED_WITHIN_S)
             raise
-        closing.join()
         observer.tell(loop.lane)
         if closing.fault is not None:
             raise closing.fault

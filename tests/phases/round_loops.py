@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crawl.buckets.runner import InProcess
@@ -67,6 +68,7 @@ def run_rounds(
     diary: Diary | None = None,
     threads: int = 2,
     overlap: bool = False,
+    cancel: Callable[[], None] = lambda: None,
 ) -> LoopResult:
     """Runs rounds of all phases in this process."""
     round_loop = RoundLoop(
@@ -84,6 +86,6 @@ def run_rounds(
         diary or Diary(),
         resolver=lambda host: None,
         sleep=time.sleep if overlap else lambda seconds: None,
-        beside=Beside(InProcess(threads)) if overlap else None,
+        beside=Beside(InProcess(threads), cancel) if overlap else None,
     )
     return round_loop.run(seeds)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,7 +79,13 @@ class Crawl:
         )
         self._seen = len(server.requests())
 
-    def run(self, *, overlap: bool = True, diary: Diary | None = None) -> LoopResult:
+    def run(
+        self,
+        *,
+        overlap: bool = True,
+        diary: Diary | None = None,
+        cancel: Callable[[], None] = lambda: None,
+    ) -> LoopResult:
         return run_rounds(
             self.directory,
             self.config,
@@ -86,6 +94,7 @@ class Crawl:
             seeds=(str(self.seeds),),
             diary=diary,
             overlap=overlap,
+            cancel=cancel,
         )
 
     @property
@@ -255,4 +264,44 @@ def test_a_stop_file_ends_both_lanes(
     assert not [thread for thread in threading.enumerate() if thread.name == "beside-fetch"]
     crawl.directory.folder.delete(STOP_FILE)
     assert crawl.run().ending is StopReason.NOTHING_DUE
+    crawl.assert_polite_and_once()
+
+
+@pytest.mark.slow(seconds=30)
+@pytest.mark.parametrize("is_fetched", [False, True], ids=["in the fetch", "after it"])
+def test_an_interruption_cancels_what_is_done_beside_the_fetch(
+    tmp_path: Path,
+    server: WebServer,
+    small_lists: None,
+    monkeypatch: pytest.MonkeyPatch,
+    is_fetched: bool,
+) -> None:
+    crawl = Crawl(tmp_path / "c", server)
+    run_fetch, run_parse = fetch.run, parse.run
+    parsing, cancelled = threading.Event(), threading.Event()
+    main = threading.current_thread()
+
+    def slow_parse(*arguments: Any) -> Any:
+        if threading.current_thread() is not main:
+            parsing.set()
+            if is_fetched:
+                time.sleep(1)
+                _thread.interrupt_main()
+            assert cancelled.wait(60)
+            raise StorageError("cancelled")
+        return run_parse(*arguments)
+
+    def interrupted(*arguments: Any) -> Any:
+        done = run_fetch(*arguments)
+        if not is_fetched and parsing.wait(3):  # the first fetch has none beside it
+            raise KeyboardInterrupt
+        return done
+
+    with monkeypatch.context() as patched:
+        patched.setattr(parse, "run", slow_parse)
+        patched.setattr(fetch, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            crawl.run(cancel=cancelled.set)
+    assert not [thread for thread in threading.enumerate() if thread.name == "beside-fetch"]
+    assert crawl.run(overlap=False).ending is StopReason.NOTHING_DUE
     crawl.assert_polite_and_once()
