@@ -30,6 +30,11 @@ from crawl.spark.runners import SparkOptions
     metavar="N",
     help="Threads per task (default: fetcher.threads.fetch).",
 )
+@click.option(
+    "--more-rounds",
+    is_flag=True,
+    help="A further round follows: a tail of few slow hosts is left for it (fetcher.tail.cut).",
+)
 @if_due_option
 @force_option
 @json_option
@@ -39,6 +44,7 @@ def command(
     crawl_dir: str,
     segment: str | None,
     threads: int | None,
+    more_rounds: bool,
     if_due: bool,
     force: bool,
     as_json: bool,
@@ -54,6 +60,7 @@ def command(
     Examples:
       crawl fetch mycrawl -D http.agent.name=mybot
       crawl fetch mycrawl 20261115093000 --threads 50 -D fetcher.timelimit.mins=60
+      crawl fetch mycrawl --more-rounds
     """
     if if_due:
         work = find_due_work("fetch", crawl_dir, config, filter(None, [segment]))
@@ -62,7 +69,7 @@ def command(
         (segment,) = work.segments
     try:
         with open_crawl(crawl_dir, config, spark, command="fetch") as web:
-            done = web.fetch(segment, threads=threads, force=force)
+            done = web.fetch(segment, threads=threads, more_rounds=more_rounds, force=force)
     except Interrupted as interrupted:
         if not isinstance(interrupted.result, PhaseResult):
             remark(f"fetch: {interrupted}")
@@ -95,5 +102,8 @@ def _summarize(crawl_dir: str, done: PhaseResult) -> None:
         f"fetch: {crawl_dir}/segments/{done.segments[0]}: {counters['records']:,} records,"
         f" {pace:,.1f} per second" + (f"; latency {told}" if told else "")
     )
+    if "tail" in done.report["details"]:
+        left = counters["handed_back.tail"]
+        remark(f"fetch: ended as a tail of few hosts; {left:,} URLs are left for the next round")
     if not done.complete:
         remark("fetch: interrupted; run the same command to resume")

@@ -83,6 +83,12 @@ _DEFAULTS = RoundOptions()
     help="Where nothing is due, look again after this time (30s, 10m, 2h, 1d), or as soon as a"
     " host in backoff may be asked again.",
 )
+@click.option(
+    "--overlap/--no-overlap",
+    default=None,
+    help="With --until-empty or --rounds -1: parse, updatedb and generate while the next list is"
+    " fetched (default: crawl.rounds.overlap).",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @force_option
 @json_option
@@ -98,6 +104,7 @@ def command(
     num_threads: int | None,
     time_limit_fetch: float | None,
     wait: str | None,
+    overlap: bool | None,
     dry_run: bool,
     force: bool,
     as_json: bool,
@@ -115,6 +122,7 @@ def command(
     Examples:
       crawl run mycrawl --seeds seeds.txt --rounds 3 -D http.agent.name=mybot
       crawl run mycrawl --until-empty --top-n 10000
+      crawl run mycrawl --until-empty --overlap
       crawl run mycrawl --rounds -1 --wait 1h
       crawl run mycrawl --dry-run
     """
@@ -133,7 +141,7 @@ def command(
     observer = partial(TerminalObserver, "run", quiet=spark.quiet, tables=not as_json)
     try:
         with open_crawl(crawl_dir, config, spark, command="run", observer=observer) as web:
-            done = web.run(files=seeds, force=force, **shape)
+            done = web.run(files=seeds, overlap=overlap, force=force, **shape)
     except Interrupted as interrupted:
         assert isinstance(interrupted.result, RunResult)
         done = interrupted.result

@@ -230,6 +230,12 @@ SITEMAP_INTERVAL_MIN = duration(
 )
 
 # --- generate --------------------------------------------------------------------------
+CRAWL_ROUNDS_OVERLAP = boolean(
+    "crawl.rounds.overlap",
+    False,
+    "crawl run parses, updates and generates while another list is fetched: in any number of"
+    " rounds whose fetches ask for nothing beyond their lists.",
+)
 GENERATE_MAX_COUNT = integer(
     "generate.max.count",
     -1,

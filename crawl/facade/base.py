@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from crawl.buckets.runner import Runner
-    from crawl.rounds.loop import RoundObserver
+    from crawl.rounds.lanes import RoundObserver
     from crawl.rounds.on_spark import Displays
 
 

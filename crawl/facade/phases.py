@@ -193,9 +193,16 @@ class Phases(Handle):
         return phase_result(done.report, segments=done.segments, remarks=(done.took_over,))
 
     def fetch(
-        self, segment: str | None = None, *, threads: int | None = None, force: bool = False
+        self,
+        segment: str | None = None,
+        *,
+        threads: int | None = None,
+        more_rounds: bool = False,
+        force: bool = False,
     ) -> PhaseResult:
         """Fetches a segment politely: the named one, or the oldest that is not fetched yet.
+        `more_rounds`: a further round follows, so that a few slow hosts need not be waited for
+        (fetcher.tail.cut).
 
         An interrupt (Ctrl-C, or the kernel's) stops it gracefully before KeyboardInterrupt is
         raised: what is fetched is kept, and the same call resumes it.
@@ -216,7 +223,7 @@ class Phases(Handle):
             chosen = fetch.choose(self._directory, segment)
             require_unlocked(chosen.folder, config, force=force)
             require_unlocked(self._directory.fetching_folder, config, force=force)
-            options = FetchOptions(chosen.name, force)
+            options = FetchOptions(chosen.name, force, more_rounds)
             displays = self._hooks.displays()
             interrupted: Callable[[], bool] = bool  # not yet
             try:

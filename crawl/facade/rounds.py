@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from crawl.config import Config
+from crawl.config.properties import CRAWL_ROUNDS_OVERLAP
 from crawl.errors import NoSnapshot
 from crawl.facade.arguments import (
     check_number,
@@ -40,13 +41,15 @@ class Rounds(Phases):
         threads: int | None = None,
         time_limit_min: float | None = None,
         wait: str | None = None,
+        overlap: bool | None = None,
         force: bool = False,
     ) -> RunResult:
         """Crawls in rounds of generate, fetch, parse and updatedb; one, unless told otherwise.
 
         A round that was interrupted is finished first. `until_empty`: any number of rounds,
         until nothing is due; `wait` ("10m"): look again after that time where nothing is.
-        `urls` and `files` are injected first, as `inject` does.
+        `overlap`: any number of rounds whose lists are made while others are fetched (None: as
+        crawl.rounds.overlap says). `urls` and `files` are injected first, as `inject` does.
 
             >>> web.run(rounds=2).rounds[0].fetched
         """
@@ -87,6 +90,7 @@ class Rounds(Phases):
                         seeds=seeds,
                         observer=self._hooks.observer(),
                         displays=self._hooks.displays(),
+                        overlap=self._config[CRAWL_ROUNDS_OVERLAP] if overlap is None else overlap,
                         force=force,
                     )
                 except KeyboardInterrupt:

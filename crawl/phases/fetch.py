@@ -8,6 +8,7 @@ resumed, not begun again; here all pieces become the segment's state by one mani
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from statistics import quantiles
@@ -43,6 +44,7 @@ from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
 from crawl.phases.hand_over import HandOverTask, handed_over, publish_handed_over
 from crawl.phases.observed import observed
+from crawl.phases.tail import TailCutter, is_tail_cut, last_round_costs
 from crawl.phases.timing import timed
 from crawl.storage.chunks import FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
 from crawl.storage.crawl_dir import CrawlDir, locked
@@ -69,6 +71,8 @@ class FetchOptions:
 
     segment: str | None = None
     force: bool = False
+    more_rounds: bool = False
+    """Whether a further round follows, which can take up what this one leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +159,14 @@ def run(
             is_slow_host=_slow_hosts(crawl_dir),
             handed_over=handed_over(crawl_dir),
         )
+        tail = _tail_cutter(crawl_dir, segment, config, options, clock)
         with timed(report, "fetch", clock):
-            fetched = _fetch_parts(runner, spec, lists)
-            fetched += _fetch_cross_part_hosts(runner, spec, fetched)
+            fetched = _fetch_parts(runner, spec, lists, tail)
+            if interrupted():
+                segment.folder.write(STOP, b"")
+            fetched += _fetch_cross_part_hosts(runner, spec, fetched, tail)
+        if tail is not None and tail.cut is not None:
+            report.details["tail"] = tail.cut
         # before the segment counts as fetched: nobody comes back to it then
         with timed(report, "hand_over", clock):
             lock.verify()
@@ -191,15 +200,27 @@ def run(
         return FetchResult(segment.name, report, complete, took_over)
 
 
+def _tail_cutter(
+    crawl_dir: CrawlDir, segment: Segment, config: Config, options: FetchOptions, clock: Clock
+) -> TailCutter | None:
+    if not is_tail_cut(config, more_rounds=options.more_rounds):
+        return None
+    costs = last_round_costs(crawl_dir, segment, config)
+    return TailCutter(segment.folder, costs, config, clock)
+
+
 def _fetch_parts(
-    runner: Runner, spec: FetchTaskSpec, parts: list[PartFile]
+    runner: Runner, spec: FetchTaskSpec, parts: list[PartFile], tail: TailCutter | None
 ) -> list[FetchTaskResult]:
-    with fetch_metrics(spec.segment, parts, spec.clock):
+    with (
+        fetch_metrics(spec.segment, parts, spec.clock),
+        nullcontext() if tail is None else tail.watching(parts),
+    ):
         return runner.run(partial(fetch_part, spec), parts, "fetch")
 
 
 def _fetch_cross_part_hosts(
-    runner: Runner, spec: FetchTaskSpec, fetched: list[FetchTaskResult]
+    runner: Runner, spec: FetchTaskSpec, fetched: list[FetchTaskResult], tail: TailCutter | None
 ) -> list[FetchTaskResult]:
     """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
     done, in one task that may ask every server. It is a part of its own, so that it can be
@@ -215,7 +236,7 @@ def _fetch_cross_part_hosts(
     servers = tuple(part.servers for part in fetched if part.servers is not None)
     file = PartFile(cross_part_number(spec.lists), "", rows, 0)
     hosts = CrossPartHosts(authorities, servers)
-    return _fetch_parts(runner, replace(spec, cross_part=hosts), [file])
+    return _fetch_parts(runner, replace(spec, cross_part=hosts), [file], tail)
 
 
 def _handed_over_by(segment: Segment, part: FetchTaskResult) -> HandOverTask:

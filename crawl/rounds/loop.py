@@ -8,14 +8,17 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config, Property
 from crawl.config.config import DEFAULT_ORIGIN
-from crawl.config.properties import FETCHER_THREADS_FETCH
-from crawl.counters import Counters
+from crawl.config.properties import (
+    FETCHER_THREADS_FETCH,
+    GENERATE_EXPECTED_LATENCY,
+    GENERATE_MAX_COUNT,
+)
 from crawl.errors import EnvironmentFault, NothingToDo
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
@@ -24,6 +27,7 @@ from crawl.phases.fetch import FetchOptions
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
+from crawl.phases.tail import last_round_costs
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.rounds import (
     STOP_FILE,
@@ -31,17 +35,19 @@ from crawl.rounds import (
     NextStep,
     Round,
     RoundOptions,
-    Step,
     StopReason,
     build_round,
     inject_step,
     next_step,
 )
+from crawl.rounds.closing import closed_round, mean_due
+from crawl.rounds.lanes import Beside, Lane, RoundObserver
+from crawl.rounds.overlap import OverlappedRounds
 from crawl.rounds.results import LoopResult, RoundResult
 from crawl.rounds.state import segment_states
-from crawl.rules.updatedb import Event
+from crawl.rules.overlap import pages_of_a_host
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.segments import FETCH, PARSE, Segment
+from crawl.storage.segments import Segment
 from crawl.telemetry.ambient import meter
 from crawl.telemetry.context import in_context
 from crawl.telemetry.metrics import ROUND
@@ -51,22 +57,6 @@ T = TypeVar("T", int, float)
 
 _STOP_CHECK_S = 5.0
 """How often a wait looks whether the loop is to end."""
-
-
-class RoundObserver(Protocol):
-    """Is informed of the steps and rounds of a loop."""
-
-    def on_step(self, step: Step, segments: tuple[str, ...]) -> None:
-        """A step begins."""
-
-    def on_remark(self, step: Step, line: str) -> None:
-        """A line for the user."""
-
-    def on_round(self, done: RoundResult) -> None:
-        """A round is closed."""
-
-    def on_wait(self, seconds: float) -> None:
-        """Nothing is due, and the loop waits."""
 
 
 def check(config: Config, options: RoundOptions, seeds: tuple[str, ...]) -> None:
@@ -136,13 +126,19 @@ class RoundLoop:
     parsing: Callable[[Segment], AbstractContextManager[object]] = nullcontext
     """Entered for the parse of a segment."""
     force: bool = False
+    beside: Beside | None = None
+    """How the rest of the rounds is done beside the fetches; None where it waits for them."""
     rounds: list[RoundResult] = field(default_factory=list, init=False)
     """The rounds that were closed so far."""
     _round: Round = field(init=False)
     _idle: int = field(default=0, init=False)
     """Rounds in which nothing was due."""
-    _seconds: dict[str, float] = field(default_factory=dict, init=False)
-    _last: NextStep | None = field(default=None, init=False)
+    _seconds: dict[str, dict[str, float]] = field(default_factory=dict, init=False)
+    """Spent on each step, by segment; what was done for none yet is the next round's."""
+    _mean_due: float = field(default=0.0, init=False)
+    """Due URLs of a host in the mean, when the last list was made."""
+    _last: dict[str, NextStep] = field(default_factory=dict, init=False)
+    """The last step of each kind."""
     _fetched_at: float = field(default=-math.inf, init=False)
     """When the last fetch ended, by the clock that never runs backwards."""
     _hosts_waiting: int = field(default=0, init=False)
@@ -153,31 +149,48 @@ class RoundLoop:
 
     def run(self, seeds: tuple[str, ...] = ()) -> LoopResult:
         """Injects the seeds, if there are any, and runs rounds until the loop ends."""
-        stop = self._stop_requested()
+        stop = self.stop_requested()
         if stop is None and seeds:
             self._inject(seeds)
+        if stop is None and self.beside is not None:
+            stop = OverlappedRounds(self, self.beside).run()
         while stop is None:
-            stop = self._stop_requested() or self._run_next_step()
+            stop = self.stop_requested() or self._run_next_step()
         return LoopResult(stop, tuple(self.rounds), self._hosts_waiting, self._next_host_ms)
 
-    def _stop_requested(self) -> StopReason | None:
+    def stop_requested(self) -> StopReason | None:
         if self.interrupted():
             return StopReason.INTERRUPTED
         return StopReason.STOP_FILE if self.directory.folder.exists(STOP_FILE) else None
 
+    @property
+    def lane(self) -> Lane:
+        """Where steps run one after the other."""
+        return Lane(self.runner, self.observer, self.parsing)
+
+    @property
+    def round(self) -> Round:
+        return self._round
+
     def _run_next_step(self) -> StopReason | None:
         due = next_step(segment_states(self.directory), self._round)
+        if due.step is self._round.generate and (stop := self._rounds_done()) is not None:
+            return stop
+        return self.wait_or_stop(self.run_step(due, self.lane))
+
+    def run_step(self, due: NextStep, lane: Lane) -> StopReason | None:
+        """Runs a step; returns what speaks against another, if anything does."""
         if due.step is self._round.generate:
-            return self._rounds_done() or self._generate(due)
-        if due == self._last:
+            return self._generate(due, lane)
+        if due == self._last.get(due.step.name):
             names = ", ".join(due.segments)
             raise EnvironmentFault(f"{due.step.name} of {names} left it as it was")
-        self._last = due
+        self._last[due.step.name] = due
         if due.step is self._round.fetch:
-            return self._fetch(due)
+            return self._fetch(due, lane)
         if due.step is self._round.parse:
-            return self._parse(due)
-        return self._update(due)
+            return self._parse(due, lane)
+        return self._update(due, lane)
 
     def _rounds_done(self) -> StopReason | None:
         return self.loop.ends(len(self.rounds) + self._idle)
@@ -186,43 +199,55 @@ class RoundLoop:
         options = InjectOptions(seeds, force=self.force)
         due = NextStep(inject_step(seeds))
         try:
-            with self._timed(due):
+            with self._timed(due, self.lane):
                 done = inject.run(self.runner, self.directory, self.config, options, self.clock)
         except NothingToDo as nothing:
             known = self.directory.crawldb.current()
             if known is None or not known.rows:
                 raise
             # the seeds brought nothing new, but there is a CrawlDb to run rounds on
-            self._remark(due, str(nothing))
+            _remark(self.lane, due, str(nothing))
         else:
-            self._remark(due, done.took_over)
+            _remark(self.lane, due, done.took_over)
 
-    def _generate(self, due: NextStep) -> StopReason | None:
+    def _generate(self, due: NextStep, lane: Lane) -> StopReason | None:
         options = GenerateOptions(
             top_n=self.options.top_n,
             num_fetchers=self.options.num_fetchers or 1,
             force=self.force,
         )
-        with self._timed(due):
+        with self._timed(due, lane):
             done = generate.run(
-                self.runner,
+                lane.runner,
                 self.directory,
-                self.config,
+                self.config if self.beside is None else self._half_of_hosts(),
                 options,
                 self.clock,
                 resolver=self.resolver,
             )
-        self._remark(due, done.took_over)
+        _remark(lane, due, done.took_over)
         self._hosts_waiting = done.report.counters["hosts_waiting"]
         self._next_host_ms = done.next_host_ms
         if done.segments:
+            self._mean_due = mean_due(done.report)
             return None
         self._idle += 1
-        return self._wait_or_stop(StopReason.NOTHING_DUE)
+        return StopReason.NOTHING_DUE
 
-    def _wait_or_stop(self, reason: StopReason) -> StopReason | None:
-        """Waits for something to be due, or ends where no wait is wanted."""
-        if self.loop.wait_s is None:
+    def _half_of_hosts(self) -> Config:
+        """The settings of a list that leaves work for the next one."""
+        overhead_s = last_round_costs(self.directory, None, self.config).overhead_s
+        page_s = Politeness.of(self.config).usual.delay_s + self.config[GENERATE_EXPECTED_LATENCY]
+        most = pages_of_a_host(self._mean_due, overhead_s, page_s)
+        limit = self.config[GENERATE_MAX_COUNT]
+        if 0 < limit <= most:
+            return self.config
+        return self.config.with_values({"generate.max.count": most}, "crawl run")
+
+    def wait_or_stop(self, reason: StopReason | None) -> StopReason | None:
+        """Waits for something to be due where nothing is, or ends where no wait is wanted."""
+        is_idle = reason in (StopReason.NOTHING_DUE, StopReason.NOTHING_FETCHED)
+        if not is_idle or self.loop.wait_s is None:
             return reason
         if self._rounds_done() is None:
             wait_s = self.loop.wait_s
@@ -232,118 +257,75 @@ class RoundLoop:
             return self._pause(self.clock.monotonic() + wait_s)
         return None
 
-    def _fetch(self, due: NextStep) -> StopReason | None:
+    def _fetch(self, due: NextStep, lane: Lane) -> StopReason | None:
         (name,) = due.segments
         config = fetch_config(self.config, self.options)
-        options = FetchOptions(name, self.force)
+        is_last = self.loop.ends(len(self.rounds) + self._idle + 1) is not None
+        options = FetchOptions(name, self.force, more_rounds=not is_last)
         # the servers that the last round asked at its end are asked first now, perhaps
         stop = self._pause(self._fetched_at + Politeness.of(config).usual.delay_s)
         if stop is not None:
             return stop
-        with self._timed(due), self.fetching(self.directory.segments.segment(name)):
+        with self._timed(due, lane), self.fetching(self.directory.segments.segment(name)):
             done = fetch.run(
-                self.runner, self.directory, config, options, self.clock, self.interrupted
+                lane.runner, self.directory, config, options, self.clock, self.interrupted
             )
         self._fetched_at = self.clock.monotonic()
-        self._remark(due, done.took_over)
+        _remark(lane, due, done.took_over)
         return None if done.complete else StopReason.INTERRUPTED
 
-    def _parse(self, due: NextStep) -> StopReason | None:
+    def _parse(self, due: NextStep, lane: Lane) -> StopReason | None:
         (name,) = due.segments
         options = ParseOptions(segment=name, force=self.force)
-        with self._timed(due), self.parsing(self.directory.segments.segment(name)):
-            done = parse.run(self.runner, self.directory, self.config, options, self.clock)
-        self._remark(due, done.took_over)
+        with self._timed(due, lane), lane.parsing(self.directory.segments.segment(name)):
+            done = parse.run(lane.runner, self.directory, self.config, options, self.clock)
+        _remark(lane, due, done.took_over)
         return None
 
-    def _update(self, due: NextStep) -> StopReason | None:
+    def _update(self, due: NextStep, lane: Lane) -> StopReason | None:
         options = UpdateDbOptions(segments=due.segments, force=self.force)
-        with self._timed(due):
-            done = updatedb.run(self.runner, self.directory, self.config, options, self.clock)
-        self._remark(due, done.took_over, *done.remarks)
-        counted = done.report.counters
-        records, left, seconds = self._fetched(due.segments)
-        parsed = self._counted(due.segments, PARSE)
-        closed = RoundResult(
-            number=len(self.rounds) + 1,
-            segments=due.segments,
-            fetched=_total(counted, Event.FETCHED, Event.CHANGED, Event.UNPARSABLE),
-            not_modified=_total(counted, Event.UNCHANGED, Event.NOT_MODIFIED),
-            redirects=_total(counted, Event.MOVED, Event.MOVED_FOR_NOW),
-            gone=_total(counted, Event.GONE, Event.GIVEN_UP),
-            retried=_total(counted, Event.FAILED),
-            left_for_later=left,
-            new=counted["urls_new"],
-            pages_truncated=parsed["truncated.length"],
-            links_over_limit=parsed["outlinks_dropped.limit"],
-            records=records,
-            fetch_s=seconds,
-            db_urls=done.snapshot.rows,
-            db_bytes=done.snapshot.bytes,
-            seconds=self._seconds,
-        )
-        self._seconds = {}
+        with self._timed(due, lane):
+            done = updatedb.run(lane.runner, self.directory, self.config, options, self.clock)
+        _remark(lane, due, done.took_over, *done.remarks)
+        number, seconds = len(self.rounds) + 1, self._take_seconds(due.segments)
+        closed = closed_round(self.directory, number, done, seconds)
         self.rounds.append(closed)
-        self.observer.on_round(closed)
+        lane.observer.on_round(closed)
         # hosts that are put off are left out of the next round: it has other URLs
-        goes_on = closed.records or counted["hosts_put_off"]
-        return None if goes_on else self._wait_or_stop(StopReason.NOTHING_FETCHED)
-
-    def _fetched(self, names: tuple[str, ...]) -> tuple[int, int, float]:
-        """Records, returned URLs and seconds of these segments' fetches, by their reports: an
-        earlier process may have run them."""
-        reports = [self.directory.segments.segment(name).report(FETCH) for name in names]
-        counted = [
-            report.get("counters") or {"records": self._rows_of(name)}
-            for name, report in zip(names, reports, strict=True)
-        ]
-        records = sum(int(counters.get("records", 0)) for counters in counted)
-        left = sum(
-            int(count)
-            for counters in counted
-            for name, count in counters.items()
-            if name.startswith("handed_back.")
-        )
-        seconds = sum(float(report.get("durations_s", {}).get("fetch", 0.0)) for report in reports)
-        return records, left, seconds
-
-    def _counted(self, names: tuple[str, ...], part: str) -> Counters:
-        """The counters of these segments' reports on a phase, added up."""
-        total = Counters()
-        for name in names:
-            total.update(self.directory.segments.segment(name).report(part).get("counters", {}))
-        return total
-
-    def _rows_of(self, name: str) -> int:
-        """The rows of a segment's fetch, by its manifest: for a report that was lost."""
-        manifest = self.directory.segments.segment(name).manifest(FETCH)
-        return 0 if manifest is None else manifest.rows
+        goes_on = closed.records or done.report.counters["hosts_put_off"]
+        return None if goes_on else StopReason.NOTHING_FETCHED
 
     def _pause(self, until: float) -> StopReason | None:
         """Sleeps until that moment of the clock, or until the loop is to end."""
         stop = None
         while stop is None and (left := until - self.clock.monotonic()) > 0:
             self.sleep(min(left, _STOP_CHECK_S))
-            stop = self._stop_requested()
+            stop = self.stop_requested()
         return stop
 
     @contextmanager
-    def _timed(self, due: NextStep) -> Iterator[None]:
+    def _timed(self, due: NextStep, lane: Lane) -> Iterator[None]:
         """Reports that the step begins, and measures it."""
-        self.observer.on_step(due.step, due.segments)
+        lane.observer.on_step(due.step, due.segments)
         number, figures = len(self.rounds) + 1, meter()
         if figures is not None:
             figures.set(ROUND, number)
         began = self.clock.monotonic()
         with in_context(round=number):
             yield
-        spent = self.clock.monotonic() - began
-        self._seconds[due.step.name] = round(self._seconds.get(due.step.name, 0.0) + spent, 3)
+        spent = self._seconds.setdefault(due.segments[0] if due.segments else "", {})
+        seconds = spent.get(due.step.name, 0.0) + self.clock.monotonic() - began
+        spent[due.step.name] = round(seconds, 3)
 
-    def _remark(self, due: NextStep, *lines: str | None) -> None:
-        for line in filter(None, lines):
-            self.observer.on_remark(due.step, line)
+    def _take_seconds(self, names: tuple[str, ...]) -> dict[str, float]:
+        """Spent on the round of these segments, and on what was for none."""
+        found: dict[str, float] = {}
+        for name in ("", *names):
+            for step, seconds in self._seconds.pop(name, {}).items():
+                found[step] = round(found.get(step, 0.0) + seconds, 3)
+        return found
 
 
-def _total(counters: Counters, *events: Event) -> int:
-    return sum(counters[event.value] for event in events)
+def _remark(lane: Lane, due: NextStep, *lines: str | None) -> None:
+    for line in filter(None, lines):
+        lane.observer.on_remark(due.step, line)

@@ -16,7 +16,9 @@ from crawl.config import Config
 from crawl.errors import EnvironmentFault
 from crawl.fetcher.task import STOP
 from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
-from crawl.rounds.loop import RoundLoop, RoundObserver
+from crawl.rounds.lanes import Beside, RoundObserver
+from crawl.rounds.loop import RoundLoop
+from crawl.rounds.overlap import can_overlap, fetch_parts
 from crawl.rounds.results import LoopResult
 from crawl.rounds.steps import LoopOptions, RoundOptions, StopReason
 from crawl.spark.runners import JVMDied, SparkOptions
@@ -51,10 +53,12 @@ def run_rounds(
     seeds: tuple[str, ...],
     observer: RoundObserver,
     displays: Displays,
+    overlap: bool = False,
     force: bool = False,
 ) -> LoopResult:
     """All rounds in one session. A signal ends a fetch in good order and any other step at
-    once: those have no state but what they publish at their end."""
+    once: those have no state but what they publish at their end. One beside a fetch is waited for,
+    and ended at once by a second signal. `overlap`: where that can be."""
     on_signal = _SignalHandler(displays.fetch)
     interrupted: Callable[[], bool] = bool  # not yet
     round_loop: RoundLoop | None = None
@@ -67,13 +71,18 @@ def run_rounds(
             from crawl.spark.tasks import SparkRunner
 
             cores = session.sparkContext.defaultParallelism
+            beside = None
+            if overlap and cores > 1 and can_overlap(config, loop):
+                quiet = SparkRunner(session, quiet=True)
+                beside = Beside(quiet, session.sparkContext.cancelAllJobs)
+            parts = cores if beside is None else fetch_parts(cores)
             round_loop = RoundLoop(
                 _ProgressRunner(
                     SparkRunner(session, quiet=spark.quiet), SparkRunner(session, quiet=True)
                 ),
                 directory,
                 config,
-                replace(options, num_fetchers=options.num_fetchers or cores),
+                replace(options, num_fetchers=options.num_fetchers or parts),
                 loop,
                 SystemClock(),
                 observer,
@@ -83,6 +92,7 @@ def run_rounds(
                 fetching=on_signal.fetching,
                 parsing=displays.parse,
                 force=force,
+                beside=beside,
             )
             return round_loop.run(seeds)
     except KeyboardInterrupt:

@@ -168,6 +168,34 @@ def next_step(found: Iterable[SegmentState], a_round: Round) -> NextStep:
     return NextStep(a_round.generate)
 
 
+@dataclass(frozen=True, slots=True)
+class NextSteps:
+    """What can be done at the same time: a fetch, and what lies before and behind it."""
+
+    fetch: NextStep | None
+    beside: NextStep | None
+
+
+def next_steps(
+    found: Iterable[SegmentState], a_round: Round, fetching: str | None = None
+) -> NextSteps:
+    """What two lanes do for a crawl with these segments, oldest first. One fetches list after list,
+    never two at once. The other closes the rounds of lists that were fetched, and makes one list
+    ahead; it leaves the segment that is being fetched alone."""
+    unfinished = open_segments(found)
+    lists = [segment.name for segment in unfinished if segment.stage in a_round.fetch.takes]
+    fetch = NextStep(a_round.fetch, (lists[0],)) if lists else None
+    others = [segment for segment in unfinished if segment.name != fetching]
+    for segment in others:
+        if segment.stage in a_round.parse.takes:
+            return NextSteps(fetch, NextStep(a_round.parse, (segment.name,)))
+    parsed = tuple(segment.name for segment in others if segment.stage in a_round.updatedb.takes)
+    if parsed:
+        return NextSteps(fetch, NextStep(a_round.updatedb, parsed))
+    is_ahead = any(segment.stage in a_round.fetch.takes for segment in others)
+    return NextSteps(fetch, None if is_ahead else NextStep(a_round.generate))
+
+
 class StopReason(StrEnum):
     """Why there is no further step."""
 
@@ -257,6 +285,8 @@ class Task:
         found = self._step(params).command_line(params["crawl_dir"])
         if self.round:
             found.append("--if-due")
+        if self.step == "fetch" and self.round < params["rounds"]:
+            found.append("--more-rounds")
         for option, value in ("--master", params["master"]), ("--conf", params["conf"]):
             found += [option, value] if value else []
         for setting in params["settings"]:

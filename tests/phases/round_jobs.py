@@ -25,6 +25,10 @@ def run_all_rounds(hours: int, address: str, seeds: str, settings: Settings) -> 
     rounds_by(HoursLater(hours), address, seeds, settings)
 
 
+def run_overlapped_rounds(hours: int, address: str, seeds: str, settings: Settings) -> None:
+    rounds_by(HoursLater(hours), address, seeds, settings, overlap=True)
+
+
 def run_following_rounds(
     hours: int, address: str, seeds: str, settings: Settings, links: bool
 ) -> None:
@@ -44,7 +48,9 @@ def run_following_rounds(
     run_rounds(CrawlDir(address), config, clock, loop, seeds=(seeds,), parts=2, top_n=12)
 
 
-def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> LoopResult:
+def rounds_by(
+    clock: Clock, address: str, seeds: str, settings: Settings, *, overlap: bool = False
+) -> LoopResult:
     """Rounds of a few URLs until nothing is due."""
     directory = CrawlDir(address)
     config = web_config(
@@ -63,4 +69,5 @@ def rounds_by(clock: Clock, address: str, seeds: str, settings: Settings) -> Loo
         seeds=(seeds,),
         parts=2,
         top_n=10,
+        overlap=overlap,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crawl.buckets.runner import InProcess
@@ -9,6 +11,7 @@ from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.fetcher.values.settings import FETCHER_PARSE
 from crawl.rounds import LoopOptions, RoundOptions, Step
+from crawl.rounds.lanes import Beside
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.results import LoopResult, RoundResult
 from crawl.storage.crawl_dir import CrawlDir
@@ -64,6 +67,8 @@ def run_rounds(
     top_n: int = 50_000,
     diary: Diary | None = None,
     threads: int = 2,
+    overlap: bool = False,
+    cancel: Callable[[], None] = lambda: None,
 ) -> LoopResult:
     """Runs rounds of all phases in this process."""
     round_loop = RoundLoop(
@@ -80,6 +85,7 @@ def run_rounds(
         clock,
         diary or Diary(),
         resolver=lambda host: None,
-        sleep=lambda seconds: None,
+        sleep=time.sleep if overlap else lambda seconds: None,
+        beside=Beside(InProcess(threads), cancel) if overlap else None,
     )
     return round_loop.run(seeds)

@@ -24,6 +24,7 @@ from crawl.rounds import (
     build_round,
     inject_step,
     next_step,
+    next_steps,
     open_segments,
     parse_wait,
     task_graph,
@@ -126,6 +127,68 @@ def test_what_was_begun_comes_first_the_oldest_before_the_others() -> None:
     assert after(Stage.PARSED, Stage.UPDATED, Stage.PARSED) == ("updatedb", ("0", "2"))
 
 
+def test_two_lanes_one_list_ahead() -> None:
+    a_round = build_round(RoundOptions())
+
+    def after(*some: Stage, fetching: int | None = None) -> tuple[str, str]:
+        segments = found(list(some))
+        name = None if fetching is None else segments[fetching].name
+        due = next_steps(segments, a_round, name)
+
+        def shown(step: NextStep | None) -> str:
+            if step is None:
+                return ""
+            return " ".join([step.step.name, *(name[-1] for name in step.segments)])
+
+        return shown(due.fetch), shown(due.beside)
+
+    made, going, got, read = Stage.GENERATED, Stage.FETCHING, Stage.FETCHED, Stage.PARSED
+    assert after() == ("", "generate")
+    assert after(made) == ("fetch 0", ""), "one list ahead is enough"
+    assert after(made, fetching=0) == ("fetch 0", "generate")
+    assert after(got, going, fetching=1) == ("fetch 1", "parse 0")
+    assert after(read, going, fetching=1) == ("fetch 1", "updatedb 0")
+    assert after(Stage.UPDATED, going, fetching=1) == ("fetch 1", "generate")
+    assert after(Stage.UPDATED, going, made, fetching=1) == ("fetch 1", "")
+    assert after(got, got, fetching=1) == ("", "parse 0"), "the other lane has not ended yet"
+    assert after(read, read, got, fetching=2) == ("", "updatedb 0 1")
+
+
+@given(stages, options, st.data())
+def test_two_lanes_close_every_round_and_never_meet(
+    some: list[Stage], wanted: RoundOptions, data: st.DataObject
+) -> None:
+    """In whatever order the lanes end: no segment is worked on by both, every one is updated once,
+    and there is never more than one list ahead of what was there."""
+    a_round, segments = build_round(wanted), found(some)
+    lists = sum(segment.stage in a_round.fetch.takes for segment in segments)
+    updates: list[str] = []
+    fetching: NextStep | None = None
+    generated = 0
+    for _ in range(6 * len(some) + 30):
+        if fetching is None:
+            fetching = next_steps(segments, a_round).fetch
+        name = None if fetching is None else fetching.segments[0]
+        beside = next_steps(segments, a_round, name).beside
+        assert beside is None or name not in beside.segments
+        if beside is not None and beside.step is a_round.generate and generated == 3:
+            beside = None
+        if fetching is None and beside is None:
+            break
+        if fetching is not None and (beside is None or data.draw(st.booleans(), "the fetch ends")):
+            segments, fetching = done(fetching, segments), None
+            continue
+        assert beside is not None
+        generated += beside.step is a_round.generate
+        updates += beside.segments if beside.step is a_round.updatedb else ()
+        segments = done(beside, segments)
+        waiting = sum(segment.stage in a_round.fetch.takes for segment in segments)
+        assert waiting <= max(2, lists)
+    assert not open_segments(segments)
+    assert generated == 3
+    assert len(updates) == len(set(updates)) == len(open_segments(found(some))) + 3
+
+
 def test_a_segment_fetched_without_parsing_is_parsed_also_where_the_fetch_would_now() -> None:
     a_round = build_round(RoundOptions(parses_in_fetch=True))
     assert [step.name for step in a_round.steps] == ["generate", "fetch", "updatedb"]
@@ -213,16 +276,21 @@ def test_the_graph_of_a_crawl() -> None:
 
 def test_what_the_tasks_of_a_graph_run() -> None:
     inject, *a_round = task_graph(1)
-    crawl_params = params(master="yarn", conf="my conf", settings=["a=b", "c=d e"])
+    given = {"master": "yarn", "conf": "my conf", "settings": ["a=b", "c=d e"]}
+    crawl_params = params(**given)
+    last = params(rounds=1, **given)
     shared = ["--master", "yarn", "--conf", "my conf", "-D", "a=b", "-D", "c=d e"]
     fetching = ["-D", "fetcher.threads.fetch=7", "-D", "fetcher.timelimit.mins=1.5"]
     assert inject.command_line(crawl_params) == ["inject", "c", "a.txt", "b", *shared]
-    assert [task.command_line(crawl_params) for task in a_round] == [
+    assert [task.command_line(last) for task in a_round] == [
         ["generate", "c", "--top-n", "100", "--if-due", *shared],
         ["fetch", "c", *fetching, "--if-due", *shared],
         ["parse", "c", "--if-due", *shared],
         ["updatedb", "c", "--if-due", *shared],
     ]
+    # its tail may be left for the round after it
+    fetch = task_graph(2)[2].command_line(crawl_params)
+    assert fetch == ["fetch", "c", *fetching, "--if-due", "--more-rounds", *shared]
     generate = a_round[0].command_line(params(num_fetchers=3))
     assert generate == ["generate", "c", "--top-n", "100", "--num-fetchers", "3", "--if-due"]
 

@@ -12,7 +12,7 @@ from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 if TYPE_CHECKING:
-    from crawl.rounds.loop import RoundObserver
+    from crawl.rounds.lanes import RoundObserver
     from crawl.rounds.on_spark import Displays
 
 

@@ -35,6 +35,10 @@ class HostQueue:
     """Why nothing more is taken in; empty while the queue is open."""
     min_delay_s: float = 0.0
     """The pause that robots.txt asks for: nothing else shortens it."""
+    taken_at: float = 0.0
+    """When the last item was handed out."""
+    answer_s: float = 0.0
+    """How long the server took for its last answer; 0 before the first."""
     is_scheduled: bool = False
     """Whether it stands in the heap of the queues that will be served, or at an address gate."""
 
@@ -69,6 +73,8 @@ class HostQueue:
     def give_back(self, now: float, *, asked: bool) -> None:
         """Frees the slot. Where the server was asked, its pause begins now."""
         self.in_progress -= 1
+        if asked:
+            self.answer_s = now - self.taken_at
         if asked and now + self.pace.delay_s > self.ready_at:
             self.ready_at = now + self.pace.delay_s
             self.wait_reason = ""

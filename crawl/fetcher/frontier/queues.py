@@ -213,6 +213,7 @@ class HostQueues:
                 self._offer(queue)  # back in its place, if it has one
                 continue
             item = queue.take()
+            queue.taken_at = now
             self.waiting -= 1
             self.in_progress += 1
             if self._gated:

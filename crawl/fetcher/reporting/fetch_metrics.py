@@ -7,18 +7,15 @@ counted since its last report.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
 from crawl.clock import Clock
 from crawl.counters import Counters
-from crawl.errors import CrawlError
-from crawl.fetcher.reporting.task_monitor import PROGRESS
+from crawl.fetcher.reporting.part_reports import PartReports
 from crawl.fetcher.values.outcome import BY_CLASS, BY_CODE, BY_FAILURE
 from crawl.interfaces.protocol import FailureKind
 from crawl.model.status import Status
@@ -28,9 +25,6 @@ from crawl.telemetry import ambient, metrics
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import Metric
 from crawl.telemetry.repeating import repeating
-
-_READERS = 8
-"""A store answers slowly, and many at once."""
 
 _PLAIN: dict[str, Metric] = {
     "requests": metrics.FETCH_REQUESTS,
@@ -74,12 +68,11 @@ class FetchMetrics:
         self._clock = clock
         self._known: dict[str, tuple[Counters, list[int], int]] = {}
         """What each run of a part has reported."""
-        self._before: set[str] = set()
-        """Runs that belong to an earlier fetch."""
+        self._reports: PartReports | None = None
 
     def begin(self) -> None:
         """Begins all counters at zero; reports that are there by now are of an earlier fetch."""
-        self._before = {str(report.get("run")) for report in self._read()}
+        self._reports = PartReports(self._segment, self._parts)
         meter = self._meter
         for metric in _PLAIN.values():
             meter.add(metric, 0)
@@ -91,7 +84,7 @@ class FetchMetrics:
     def poll(self) -> None:
         """Takes in the reports of the parts."""
         try:
-            reports = [each for each in self._read() if str(each.get("run")) not in self._before]
+            reports = [] if self._reports is None else self._reports.read()
             for report in reports:
                 self._count(report)
             self._set_gauges(reports)
@@ -110,19 +103,6 @@ class FetchMetrics:
             self._meter.set(metric, 0)
         for state in _QUEUE_STATES:
             self._meter.set(metrics.FETCH_QUEUES, 0, state=state)
-
-    def _read(self) -> list[dict[str, Any]]:
-        with ThreadPoolExecutor(min(_READERS, max(1, len(self._parts)))) as readers:
-            found = list(readers.map(self._report_of, self._parts))
-        return [report for report in found if report is not None]
-
-    def _report_of(self, part: PartFile) -> dict[str, Any] | None:
-        try:
-            raw = self._segment.read(f"{PROGRESS}/part-{part.part:05d}.json")
-            report = json.loads(raw) if raw else None
-        except (CrawlError, ValueError):
-            return None  # being written at this moment, or a passing fault of the store
-        return report if isinstance(report, dict) and "told_ms" in report else None
 
     def _count(self, report: dict[str, Any]) -> None:
         run = str(report.get("run"))

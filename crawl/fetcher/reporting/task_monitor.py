@@ -1,7 +1,8 @@
 """Reports the progress of a task, and finds out whether the task has to end.
 
 SEGMENT/crawl_fetch/progress/part-00003.json   the last progress report of the task
-SEGMENT/crawl_fetch/STOP                       asks all tasks to end in good order
+SEGMENT/crawl_fetch/STOP                       asks all tasks to end in good order: empty where the
+                                               fetch is to be gone on with, else the reason
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
+from crawl.fetcher.frontier.chains import open_chains
 from crawl.fetcher.frontier.pauses import current_pauses, read_pauses
 from crawl.fetcher.frontier.queues import LongWait, ServerState
 from crawl.fetcher.output.segment_output import SegmentOutput
@@ -36,6 +38,8 @@ STOP = "crawl_fetch/STOP"
 """A Ctrl-C that tasks on all machines notice."""
 PROGRESS = "crawl_fetch/progress"
 INTERRUPTED = "interrupted"
+TAIL = "tail"
+"""What is left is a tail, which the next round takes up: the fetch is complete without it."""
 SUPERSEDED = "superseded"
 """Another task has claimed the part, because this one was taken for dead."""
 
@@ -199,6 +203,7 @@ class _TaskMonitor:
         self._last = (now, pages, amount)
         spent = max(now - then, 1e-3)
         stats = engine.queues.stats(now)
+        chains = open_chains(engine.queues, now)
         followed = self._followed + followed_count(engine.counters)
         return {
             "part": self._file.part,
@@ -216,6 +221,8 @@ class _TaskMonitor:
             "queues_awaiting_robots": stats.awaiting_robots,
             "queues_backed_off": stats.backed_off,
             "longest_queue_s": round(stats.serial_s, 1),
+            "servers_busy": chains.busy,
+            "longest_chain_s": round(chains.longest_s, 1),
             "waits": [self._long_wait(wait, now) for wait in stats.waits],
             "errors": _errors(engine.counters),
             "counters": {**engine.counters, **self._output.parse_counters},
@@ -237,10 +244,23 @@ class _TaskMonitor:
                 _log.warning("another task has claimed this part: this one ends")
                 return SUPERSEDED
             self._segment.write(_progress_file(self._file.part), json.dumps(progress).encode())
-            return INTERRUPTED if self._segment.exists(STOP) else ""
+            return stop_reason(self._segment)
         except StorageError as error:
             _log.warning("cannot write the progress of the part: %s", error)
             return ""  # a passing fault of the store: a lasting one shows when pages are written
+
+
+def stop_reason(segment: Folder) -> str:
+    """Why all tasks of the segment's fetch are to end; empty where they are not."""
+    raw = segment.read(STOP)
+    if raw is None:
+        return ""
+    return TAIL if raw == TAIL.encode() else INTERRUPTED
+
+
+def request_tail_end(segment: Folder) -> None:
+    """Has all tasks end and hand back what is left; nothing where somebody else stops them."""
+    segment.create(STOP, TAIL.encode())
 
 
 def followed_count(counters: Mapping[str, int]) -> int:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 from crawl.config import Config, boolean, choice, duration, integer, number, size, string_list, text
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.robots.answer import RobotsPolicy
 from crawl.rules.follow import FollowRules
 from crawl.urls.partition import PartitionMode
+
+
+class TailCut(StrEnum):
+    """Which fetches are ended when what is left is a tail."""
+
+    ROUNDS = "rounds"
+    """Those that a further round follows."""
+    ALWAYS = "always"
+    NEVER = "never"
+
 
 FETCHER_QUEUE_MODE = choice(
     "fetcher.queue.mode",
@@ -90,6 +101,14 @@ FETCHER_TAIL_SILENCE = duration(
     " has answered. -1: they are waited for.",
     unit="s",
     minimum=-1,
+)
+FETCHER_TAIL_CUT = choice(
+    "fetcher.tail.cut",
+    TailCut.ROUNDS.value,
+    tuple(cut.value for cut in TailCut),
+    "End a fetch when what is left is a tail: fewer servers are busy than in the mean of the round,"
+    " its parse, updatedb and generate included, and what is left, what was found and the time"
+    " spent are each worth a round. The rest stays due. rounds: where a further round follows.",
 )
 FETCHER_THROUGHPUT_THRESHOLD = integer(
     "fetcher.throughput.threshold.pages",
@@ -232,6 +251,7 @@ PROPERTIES = (
     FETCHER_TIMELIMIT,
     FETCHER_TAIL_WAIT,
     FETCHER_TAIL_SILENCE,
+    FETCHER_TAIL_CUT,
     FETCHER_THROUGHPUT_THRESHOLD,
     FETCHER_THROUGHPUT_RETRIES,
     FETCHER_THROUGHPUT_CHECK_AFTER,

@@ -20,6 +20,7 @@ from crawl.fetcher.reporting.task_monitor import (
     claim_part,
     monitor_task,
     pauses_of_previous_task,
+    request_tail_end,
 )
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.politeness import Politeness, ServerPace
@@ -207,6 +208,26 @@ def test_it_hears_that_it_is_to_end(monitored: Monitored) -> None:
     assert monitored.look() == ""
     monitored.clock.advance(2)
     assert monitored.look() == "interrupted"
+
+
+def test_it_hears_that_the_rest_is_left_for_the_next_round(monitored: Monitored) -> None:
+    request_tail_end(monitored.segment)
+    assert monitored.look() == "tail"
+    monitored.segment.write(STOP, b"")  # Ctrl-C goes before
+    monitored.clock.advance(2)
+    assert monitored.look() == "interrupted"
+    request_tail_end(monitored.segment)
+    assert monitored.segment.read(STOP) == b""
+
+
+def test_servers_at_work_are_reported(monitored: Monitored) -> None:
+    for host in ("a.org", "a.org", "b.org"):
+        monitored.engine.queues.put(FetchItem(f"http://{host}/", host, f"http://{host}", host, DUE))
+    now = monitored.clock.monotonic()
+    monitored.engine.queues.take(now)
+    monitored.look()
+    assert monitored.progress["servers_busy"] == 1
+    assert monitored.progress["longest_chain_s"] == 1.0
 
 
 def test_it_hears_that_another_task_has_the_part(monitored: Monitored) -> None:

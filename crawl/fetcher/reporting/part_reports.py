@@ -1,0 +1,45 @@
+"""What the tasks of a fetch last told (task_monitor.py), read by the driver."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from crawl.errors import CrawlError
+from crawl.fetcher.reporting.task_monitor import PROGRESS
+from crawl.storage.folder import Folder
+from crawl.storage.segments import PartFile
+
+_READERS = 8
+"""A store answers slowly, and many at once."""
+
+
+class PartReports:
+    """The progress reports of the parts of a fetch; those that are there when it is made are of an
+    earlier one."""
+
+    def __init__(self, segment: Folder, parts: Sequence[PartFile]) -> None:
+        self._segment = segment
+        self._parts = parts
+        self._before: frozenset[str] = frozenset()
+        self._before = frozenset(str(report.get("run")) for report in self.read())
+
+    def read(self) -> list[dict[str, Any]]:
+        """The last report of every part that has told something."""
+        with ThreadPoolExecutor(min(_READERS, max(1, len(self._parts)))) as readers:
+            found = list(readers.map(self._report_of, self._parts))
+        return [
+            report
+            for report in found
+            if report is not None and str(report.get("run")) not in self._before
+        ]
+
+    def _report_of(self, part: PartFile) -> dict[str, Any] | None:
+        try:
+            raw = self._segment.read(f"{PROGRESS}/part-{part.part:05d}.json")
+            report = json.loads(raw) if raw else None
+        except (CrawlError, ValueError):
+            return None  # being written at this moment, or a passing fault of the store
+        return report if isinstance(report, dict) and "told_ms" in report else None

@@ -1,0 +1,86 @@
+"""What a round came to, by the reports of its phases: an earlier process may have run some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from crawl.buckets.generate.scan import PER_HOST_OVERFLOW
+from crawl.counters import Counters
+from crawl.model.report import Report
+from crawl.phases.updatedb import UpdateDbResult
+from crawl.rounds.results import RoundResult
+from crawl.rules.updatedb import Event
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import FETCH, PARSE
+
+
+def closed_round(
+    directory: CrawlDir, number: int, done: UpdateDbResult, seconds: dict[str, float]
+) -> RoundResult:
+    """The round that an updatedb has closed; `seconds`: spent on its steps."""
+    counted = done.report.counters
+    records, left, fetch_s = _fetched(directory, done.segments)
+    parsed = _counted(directory, done.segments, PARSE)
+    return RoundResult(
+        number=number,
+        segments=done.segments,
+        fetched=_total(counted, Event.FETCHED, Event.CHANGED, Event.UNPARSABLE),
+        not_modified=_total(counted, Event.UNCHANGED, Event.NOT_MODIFIED),
+        redirects=_total(counted, Event.MOVED, Event.MOVED_FOR_NOW),
+        gone=_total(counted, Event.GONE, Event.GIVEN_UP),
+        retried=_total(counted, Event.FAILED),
+        left_for_later=left,
+        new=counted["urls_new"],
+        pages_truncated=parsed["truncated.length"],
+        links_over_limit=parsed["outlinks_dropped.limit"],
+        records=records,
+        fetch_s=fetch_s,
+        db_urls=done.snapshot.rows,
+        db_bytes=done.snapshot.bytes,
+        seconds=seconds,
+    )
+
+
+def mean_due(report: Report) -> float:
+    """Due URLs of a host in the mean, by generate's report: those on the list and those that its
+    hosts had no room for."""
+    described = report.details.get("segments") or [{}]
+    hosts = sum(int(each.get("chains", 0)) for each in described)
+    urls = sum(int(each.get("urls", 0)) for each in described)
+    return (urls + report.counters[PER_HOST_OVERFLOW]) / hosts if hosts else 0.0
+
+
+def _fetched(directory: CrawlDir, names: tuple[str, ...]) -> tuple[int, int, float]:
+    """Records, returned URLs and seconds of these segments' fetches."""
+    reports = [directory.segments.segment(name).report(FETCH) for name in names]
+    counted = [
+        report.get("counters") or {"records": _rows_of(directory, name)}
+        for name, report in zip(names, reports, strict=True)
+    ]
+    records = sum(int(counters.get("records", 0)) for counters in counted)
+    left = sum(
+        int(count)
+        for counters in counted
+        for name, count in counters.items()
+        if name.startswith("handed_back.")
+    )
+    seconds = sum(float(report.get("durations_s", {}).get("fetch", 0.0)) for report in reports)
+    return records, left, seconds
+
+
+def _counted(directory: CrawlDir, names: Iterable[str], part: str) -> Counters:
+    """The counters of these segments' reports on a phase, added up."""
+    total = Counters()
+    for name in names:
+        total.update(directory.segments.segment(name).report(part).get("counters", {}))
+    return total
+
+
+def _rows_of(directory: CrawlDir, name: str) -> int:
+    """The rows of a segment's fetch, by its manifest: for a report that was lost."""
+    manifest = directory.segments.segment(name).manifest(FETCH)
+    return 0 if manifest is None else manifest.rows
+
+
+def _total(counters: Counters, *events: Event) -> int:
+    return sum(counters[event.value] for event in events)
