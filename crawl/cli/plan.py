@@ -240,6 +240,7 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
                 f"{work.cpu_s / 3600:,.3g}",
                 format_bytes(work.read_bytes),
                 format_bytes(work.written_bytes),
+                format_bytes(work.exchanged_bytes),
                 format_count(work.puts),
                 format_count(work.gets),
                 format_count(work.http),
@@ -248,7 +249,19 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
         )
     print_table(
         "each run of a phase",
-        ["phase", "runs", "takes", "bound", "core hours", "reads", "writes", "PUT", "GET", "HTTP"]
+        [
+            "phase",
+            "runs",
+            "takes",
+            "bound",
+            "core hours",
+            "reads",
+            "writes",
+            "exchanges",
+            "PUT",
+            "GET",
+            "HTTP",
+        ]
         + (["cost/day"] if priced else []),
         rows,
     )

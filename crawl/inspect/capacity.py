@@ -52,6 +52,7 @@ def plan_values(
                 "web_bytes": round(phase.work.web_bytes),
                 "read_bytes": round(phase.work.read_bytes),
                 "written_bytes": round(phase.work.written_bytes),
+                "exchanged_bytes": round(phase.work.exchanged_bytes),
                 "puts": round(phase.work.puts),
                 "gets": round(phase.work.gets),
                 "http_requests": round(phase.work.http),

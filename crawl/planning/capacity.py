@@ -16,7 +16,7 @@ PAGES_A_CHUNK = 5_000
 BYTES_A_CHUNK = 64 << 20
 """A fetch commits a chunk when it has so many pages or bytes (fetcher.checkpoint.*)."""
 ROWS_A_BUNDLE = 400_000
-"""Rows that updatedb splits by bucket into one file."""
+"""Rows that one task of updatedb reads and sends to their buckets."""
 BYTES_A_PART = 50_000_000
 """The size of the pieces in which an object is uploaded or read: s3fs's block."""
 GETS_AN_OPENING = 3
@@ -84,6 +84,11 @@ class Demand:
         return self.pace.chain_s(self.cap)
 
     @property
+    def robots_per_round(self) -> float:
+        """Hosts whose robots.txt is not known from an earlier round of the day."""
+        return min(self.hosts_in_round, self.hosts / max(1.0, self.rounds_per_day))
+
+    @property
     def hosts_in_round(self) -> float:
         """At the most: as many as there are, or as there are pages."""
         return min(self.hosts, self.pages_per_round)
@@ -104,6 +109,8 @@ class PhaseWork:
     web_bytes: float = 0.0
     read_bytes: float = 0.0
     written_bytes: float = 0.0
+    exchanged_bytes: float = 0.0
+    """Between tasks, by way of the nodes' own disks: no store sees them."""
     puts: float = 0.0
     gets: float = 0.0
     http: float = 0.0
@@ -115,7 +122,7 @@ class PhaseWork:
 
     @property
     def network_bytes(self) -> float:
-        return self.web_bytes + self.read_bytes + self.written_bytes
+        return self.web_bytes + self.read_bytes + self.written_bytes + self.exchanged_bytes
 
 
 def round_of(demand: Demand, costs: Costs) -> tuple[PhaseWork, ...]:
@@ -133,6 +140,7 @@ def inject(demand: Demand, costs: Costs, known: float = 0.0) -> PhaseWork:
     buckets = demand.bucket_count
     cpu_us = demand.seeds * costs.inject_seed_us + known * costs.inject_record_us
     cpu_us += buckets * costs.inject_task_us
+    cpu_us += _exchange_us(demand.seeds, 2 * buckets, costs)
     read, written = known * costs.disk_record, (known + demand.seeds) * costs.disk_record
     return PhaseWork(
         "inject",
@@ -141,6 +149,7 @@ def inject(demand: Demand, costs: Costs, known: float = 0.0) -> PhaseWork:
         task_bytes=_bucket_bytes(demand, costs),
         read_bytes=read,
         written_bytes=written,
+        exchanged_bytes=demand.seeds * costs.exchange_row_bytes,
         puts=_puts(buckets, written),
         gets=_gets(buckets, read),
     )
@@ -151,6 +160,9 @@ def generate(demand: Demand, costs: Costs) -> PhaseWork:
     buckets, pages = demand.bucket_count, demand.pages_per_round
     cpu_us = demand.urls * costs.generate_record_us + pages * costs.generate_selected_us
     cpu_us += buckets * costs.generate_task_us
+    # a selected record goes to where its host's meet, and from there to its part
+    sent = 2 * pages
+    cpu_us += _exchange_us(sent, 3 * buckets, costs)
     read, written = demand.urls * costs.disk_record, pages * costs.disk_listed
     return PhaseWork(
         "generate",
@@ -159,6 +171,7 @@ def generate(demand: Demand, costs: Costs) -> PhaseWork:
         task_bytes=_bucket_bytes(demand, costs),
         read_bytes=read,
         written_bytes=written,
+        exchanged_bytes=sent * costs.exchange_row_bytes,
         puts=_puts(buckets, written),
         gets=_gets(buckets, read),
     )
@@ -166,8 +179,8 @@ def generate(demand: Demand, costs: Costs) -> PhaseWork:
 
 def fetch(demand: Demand, costs: Costs) -> PhaseWork:
     """Every page over a connection of its own: a host's is closed before its turn comes
-    again. robots.txt is asked for once a round."""
-    pages, robots = demand.pages_per_round, demand.hosts_in_round
+    again. robots.txt is asked for once a day (http.robots.keep)."""
+    pages, robots = demand.pages_per_round, demand.robots_per_round
     kilobytes = pages * demand.page_bytes / 1000
     cpu_us = (pages + robots) * (costs.fetch_page_us + costs.fetch_connection_us)
     cpu_us += kilobytes * costs.fetch_kilobyte_us
@@ -210,25 +223,24 @@ def parse(demand: Demand, costs: Costs) -> PhaseWork:
 
 
 def updatedb(demand: Demand, costs: Costs) -> PhaseWork:
-    """The CrawlDb written anew; what the segment tells is split by bucket on the way, and
-    every bucket opens every file of that."""
+    """The CrawlDb written anew; what the segment tells is read once and sent to the buckets."""
     buckets, pages = demand.bucket_count, demand.pages_per_round
     rows = pages * (2 + demand.links)
     cpu_us = demand.urls * costs.updatedb_record_us + pages * costs.updatedb_page_us
     cpu_us += pages * demand.links * costs.updatedb_link_us + buckets * costs.updatedb_task_us
     base = demand.urls * costs.disk_record
     segment_bytes = pages * costs.disk_fetched + _parsed_bytes(demand, costs)
-    bundles = rows / ROWS_A_BUNDLE
-    openings = 2 * _chunks(demand) + bundles * buckets
+    cpu_us += _exchange_us(rows, rows / ROWS_A_BUNDLE + buckets, costs)
     return PhaseWork(
         "updatedb",
         cpu_us / 1e6,
         tasks=buckets,
         task_bytes=_bucket_bytes(demand, costs),
-        read_bytes=base + 2 * segment_bytes,
-        written_bytes=base + segment_bytes,
-        puts=_puts(buckets + bundles, base + segment_bytes),
-        gets=_gets(buckets + openings, base + 2 * segment_bytes),
+        read_bytes=base + segment_bytes,
+        written_bytes=base,
+        exchanged_bytes=rows * costs.exchange_row_bytes,
+        puts=_puts(buckets, base),
+        gets=_gets(buckets, base) + 2 * _chunks(demand),  # a file by one request
     )
 
 
@@ -260,6 +272,11 @@ def storage(demand: Demand, costs: Costs) -> Storage:
         fetch=pages * (costs.disk_fetched + kilobytes * costs.disk_content_kilobyte),
         parse=pages * (parsed + kilobytes * costs.disk_text_kilobyte),
     )
+
+
+def _exchange_us(rows: float, tasks: float, costs: Costs) -> float:
+    """What Spark takes to move so many rows between so many tasks."""
+    return rows * costs.exchange_row_us + tasks * costs.exchange_task_us
 
 
 def _bucket_bytes(demand: Demand, costs: Costs) -> float:

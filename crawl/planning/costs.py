@@ -44,6 +44,12 @@ class Costs:
     updatedb_page_us: float
     updatedb_link_us: float
     updatedb_task_us: float
+    exchange_row_us: float
+    """That Spark adds to a row which one task sends to another."""
+    exchange_task_us: float
+    """That Spark adds to a task which sends or receives."""
+    exchange_row_bytes: float
+    """Of a row on its way."""
     disk_record: float
     """A URL of the CrawlDb."""
     disk_listed: float

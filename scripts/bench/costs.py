@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import costs_crawldb
+import costs_exchange
 import costs_pages
 from rich.console import Console
 from rich.table import Table
@@ -85,6 +86,8 @@ def _measure(options: argparse.Namespace, work: Path, console: Console) -> str:
     if options.only != "pages":
         console.print("[dim]inject, generate and updatedb…")
         found |= costs_crawldb.costs(work, options.urls, options.rounds)
+        console.print("[dim]what Spark adds to an exchange…")
+        found |= costs_exchange.costs(5 * options.urls, options.rounds)
     heading = (
         "What a unit of each phase's work costs; `crawl plan` reckons with it.\n"
         f"Written by scripts/bench/run costs: {_machine()}, Python"

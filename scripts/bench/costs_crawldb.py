@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import crawldb_data
@@ -23,7 +23,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import GENERATE
 
 BUCKETS = 64
-"""With so many updatedb splits what it is told by bucket first, as it does in large crawls."""
+"""With so many updatedb sends what it is told to its buckets, as it does in large crawls."""
 _HOSTS = 1_000
 """At the least: no bucket may be without one."""
 PHASES = ("inject", "generate", "updatedb")
@@ -61,6 +61,8 @@ class Run:
         )
 
     def predicted(self, costs: Costs) -> PhaseWork:
+        """What the model says of it; it ran in this process, without what Spark adds."""
+        costs = replace(costs, exchange_row_us=0, exchange_task_us=0)
         if self.phase == "inject":
             return capacity.inject(self.demand, costs, known=self.shape.urls)
         if self.phase == "generate":
