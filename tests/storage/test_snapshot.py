@@ -56,8 +56,8 @@ def test_publish(place: Folder) -> None:
     assert (published.number, published.buckets, published.phase) == (1, BUCKETS, "inject")
     assert (published.rows, published.bytes, published.created_ms) == (1, 3, NOW)
     assert published.notes == {"segments": {"s": {}}}
-    assert published.file_of(2) == file
-    assert published.file_of(0) is None
+    assert published.files_of(2) == (file,)
+    assert published.files_of(0) == ()
     assert again.report(1)["settings_digest"] == "digest"
     assert set(place.files()) == named_files(dataset)
 
@@ -66,15 +66,10 @@ def test_an_untouched_bucket_is_named_again_and_not_copied(place: Folder) -> Non
     dataset = Dataset(place)
     first = publish(dataset, {0: b"a0", 1: b"a1"})
     second = publish(dataset, {1: b"b1"})
-    assert second.file_of(0) == first.file_of(0)
-    assert second.file_of(1) != first.file_of(1)
+    assert second.files_of(0) == first.files_of(0)
+    assert second.files_of(1) != first.files_of(1)
     assert content_of(dataset, second) == {0: b"a0", 1: b"b1"}
     assert content_of(dataset, dataset.snapshot(1)) == {0: b"a0", 1: b"a1"}
-
-
-def test_a_bucket_that_lost_its_last_row_has_no_file(place: Folder) -> None:
-    first = publish(Dataset(place), {0: b"a0", 1: b"a1"})
-    assert first.replacing([], [0]) == [first.files[1]]
 
 
 def test_a_shared_file_lives_as_long_as_a_kept_snapshot_names_it(place: Folder) -> None:

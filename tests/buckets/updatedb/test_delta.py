@@ -12,9 +12,9 @@ from crawl.buckets.updatedb import delta
 from crawl.buckets.updatedb.delta import (
     DELTA,
     UPDATES,
-    BucketDelta,
     DeltaBundle,
     DeltaFile,
+    SegmentDelta,
     SendDeltaJob,
     bundles,
     send_delta,
@@ -62,8 +62,8 @@ def test_a_bucket_is_the_same_read_or_sent(tmp_path: Path) -> None:
     received = sent(folder, [DeltaBundle((files[0],)), DeltaBundle(tuple(files[1:]))])
     total = 0
     for bucket in range(BUCKETS):
-        read = BucketDelta(files=files).read(bucket, BUCKETS, NOTHING)
-        again = BucketDelta().read(bucket, BUCKETS, received[bucket])
+        read = SegmentDelta(files=files).read(bucket, BUCKETS, NOTHING)
+        again = SegmentDelta().read(bucket, BUCKETS, received[bucket])
         assert read.schema.equals(DELTA) and again.equals(read)
         assert read["origin"].to_pylist() == read["retries"].to_pylist()
         assert {bucket_of(host, BUCKETS) for host in strings(read["host"])} <= {bucket}
@@ -77,7 +77,7 @@ def test_files_without_rows(tmp_path: Path) -> None:
     file = DeltaFile(folder, "none.parquet", 0, 0)
     received = sent(folder, [DeltaBundle((file,))])
     assert not any(each.has(UPDATES) for each in received.values())
-    assert BucketDelta(files=[file]).read(0, BUCKETS, NOTHING).num_rows == 0
+    assert SegmentDelta(files=[file]).read(0, BUCKETS, NOTHING).num_rows == 0
 
 
 def test_too_much_for_one_bucket_is_one_line(
@@ -87,7 +87,7 @@ def test_too_much_for_one_bucket_is_one_line(
     folder = Folder(str(tmp_path))
     bucket = bucket_of("h1.org", BUCKETS)
     with pytest.raises(UsageError, match=f"too much of bucket {bucket} at once .* rebucket"):
-        BucketDelta(files=written(folder, 3)).read(bucket, BUCKETS, NOTHING)
+        SegmentDelta(files=written(folder, 3)).read(bucket, BUCKETS, NOTHING)
 
 
 def test_bundles_are_bounded_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
