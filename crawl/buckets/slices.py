@@ -66,7 +66,7 @@ class Router:
     def slices_of(self, hosts: Column, keys: Column) -> Numbers:
         """The slice of each row, by its `bucket_by` column and its key's first."""
         buckets = buckets_of(hosts, self.buckets)
-        if self.starts is None or not self.bounds:
+        if self.starts is None or not self.bounds or len(buckets) == 0:
             return buckets
         found: Numbers = self.starts[buckets]
         order = np.argsort(buckets, kind="stable")

@@ -85,7 +85,7 @@ within a hundredth."""
 _ROWS_A_CHAIN_SHARD = 250_000
 """Records that one task counts and deals."""
 
-Matching = Callable[[Snapshot], BlockSource]
+Matching = Callable[[Snapshot, Slices], BlockSource]
 """Evaluates `--expr` over a snapshot: brings the rows that it holds for to their slices."""
 
 
@@ -185,7 +185,9 @@ class _Job:
         base = self.transaction.base
         if base is None:  # gone since it was looked for
             raise NoSnapshot(f"{self.crawl_dir.address} has no CrawlDb")
-        slices = Slices.of(base, base.buckets)
+        is_by_address = self.config[PARTITION_URL_MODE] == PartitionMode.BY_IP
+        # a host is resolved once: two answers might put it into two parts
+        slices = Slices.of(base, base.buckets, base.rows if is_by_address else 0)
         tasks = largest_first(slices.stored())
         candidates = self._scan(base, slices, tasks, matching)
         shards = self._cut(base, slices, candidates)
@@ -235,7 +237,7 @@ class _Job:
             lists,
             len(slices),
             "generate: lists of unfinished segments",
-            [] if matching is None else [matching(base)],
+            [] if matching is None else [matching(base, slices)],
         )
         return known.send(partial(scan_slice, job), tasks, len(slices), "generate: scan")
 

@@ -52,9 +52,15 @@ def _reason(said: str) -> str:
 
 
 def matching_rows(
-    spark: SparkSession, crawl_dir: CrawlDir, snapshot: Snapshot, expr: str
+    spark: SparkSession,
+    crawl_dir: CrawlDir,
+    snapshot: Snapshot,
+    expr: str,
+    slices: Slices | None = None,
 ) -> RddSource:
-    """The rows that the expression holds for, sent to their slices when somebody receives."""
+    """The rows that the expression holds for, sent to their slices when somebody receives; without
+    `slices` each file is one."""
+    places = (slices or Slices.of(snapshot, snapshot.buckets)).row_places
 
     def explain(said: str) -> CrawlError | None:
         if "SQLSTATE" not in said:
@@ -68,7 +74,6 @@ def matching_rows(
     chosen = records.load(crawl_dir.folder.address).where(expr).select("_bucket", "_row")
     try:
         # plans the query, which works out what is constant in it
-        places = Slices.of(snapshot, snapshot.buckets).row_places
         return RddSource(chosen.rdd.mapPartitions(partial(_send_matching, places)), explain)
     except PySparkException as error:
         raise UsageError(f"--expr {expr!r} failed: {_reason(str(error))}") from error
