@@ -1,4 +1,4 @@
-"""A bucket of the CrawlDb written for others to read: Parquet, CSV, JSON lines or text.
+"""A file of the CrawlDb written for others to read: Parquet, CSV, JSON lines or text.
 
 CSV columns and JSON keys are those of Nutch's readdb, so that scripts carry over. Parquet and
 JSON keep every value. CSV and text are for people: what servers said is escaped for terminals,
@@ -18,8 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.bucket_files import stored_groups
 from crawl.buckets.exchange import Received
 from crawl.buckets.generate.scan import MATCHING
+from crawl.buckets.slices import Slice
 from crawl.clock import as_text
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
@@ -27,8 +29,7 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.parquet import open_writer
 
 
 class DumpFormat(StrEnum):
@@ -50,14 +51,15 @@ class RecordFilter:
     """A share of the records, chosen by chance."""
     seed: int = 0
 
-    def of(self, rows: pa.Table, group: int, bucket: int) -> pa.Table:
+    def of(self, rows: pa.Table, group: int, base: Slice) -> pa.Table:
         chosen = np.ones(rows.num_rows, dtype=bool)
         if self.status is not None:
             chosen &= rows["status"].to_numpy() == int(self.status)
         if self.min_retries is not None:
             chosen &= rows["retries"].to_numpy() >= self.min_retries
         if self.sample is not None:
-            chance = np.random.default_rng([self.seed, bucket, group])
+            place = [base.place] if base.place else []
+            chance = np.random.default_rng([self.seed, base.bucket, group, *place])
             chosen &= chance.random(rows.num_rows) < self.sample
         if self.regex is not None:
             matched = pc.match_substring_regex(rows["url"], f"^(?:{self.regex})$")
@@ -77,13 +79,14 @@ class DumpJob:
     """Whether only those rows are wanted whose numbers are received."""
 
 
-def dump_bucket(job: DumpJob, base: BucketFile, received: Received) -> int:
-    """Writes the bucket's wanted records; returns how many."""
+def dump_slice(job: DumpJob, base: Slice, received: Received) -> int:
+    """Writes the slice's wanted records; returns how many."""
     tables = _wanted(job, base, received)
     first = next(tables, None)
     if first is None:
         return 0
-    name = f"part-{base.bucket:05d}.{_SUFFIX[job.format]}"
+    place = "" if base.is_whole else f"-{base.place:05d}"
+    name = f"part-{base.bucket:05d}{place}.{_SUFFIX[job.format]}"
     if job.format is DumpFormat.PARQUET:
         with open_writer(job.output, name, CRAWLDB.schema) as writer:
             writer.write(first)
@@ -101,18 +104,17 @@ def dump_bucket(job: DumpJob, base: BucketFile, received: Received) -> int:
     return rows
 
 
-def _wanted(job: DumpJob, base: BucketFile, received: Received) -> Iterator[pa.Table]:
+def _wanted(job: DumpJob, base: Slice, received: Received) -> Iterator[pa.Table]:
     matching = received.rows(MATCHING)["row"].to_numpy() if job.has_expr else None
     start = 0
-    with open_table(job.crawldb, base.path) as source:
-        for number, rows in enumerate(each_group(source)):
-            size = rows.num_rows
-            if matching is not None:
-                rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
-            start += size
-            rows = job.wanted.of(rows, number, base.bucket)
-            if rows.num_rows:
-                yield rows
+    for number, rows in enumerate(stored_groups(job.crawldb, base.files)):
+        size = rows.num_rows
+        if matching is not None:
+            rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
+        start += size
+        rows = job.wanted.of(rows, number, base)
+        if rows.num_rows:
+            yield rows
 
 
 CSV_COLUMNS = [

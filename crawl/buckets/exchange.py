@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crawl.buckets.spill import Spill, SpilledBytes
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Sent_co = TypeVar("Sent_co", covariant=True)
@@ -24,10 +26,13 @@ Sent_co = TypeVar("Sent_co", covariant=True)
 Block = tuple[int, bytes]
 """A destination, and rows for it as they travel."""
 
-_HEAD = struct.Struct("<BII")
-"""The length of the kind's name, the number of the sending task, and of its block."""
+_HEAD = struct.Struct("<BIII")
+"""The length of the kind's name, the number of the sending task, that of its block, and the
+rows in it."""
 _BLOCK_ROWS = 1 << 18
 """A column's text in one block must stay far below 2 GiB, whatever the length of URLs."""
+_MOST_IN_MEMORY = 128 << 20
+"""Bytes of blocks, which are compressed, that a destination keeps in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +72,50 @@ class Outbox:
         for start in range(0, rows.num_rows, _BLOCK_ROWS):
             piece = rows.slice(start, _BLOCK_ROWS)
             name = kind.name.encode()
-            head = _HEAD.pack(len(name), self._sender, len(self.blocks)) + name
-            self.blocks.append((destination, head + _packed(kind.schema, piece)))
+            numbers = self._sender, len(self.blocks), piece.num_rows
+            head = _HEAD.pack(len(name), *numbers) + name
+            self.blocks.append((destination, head + packed(kind.schema, piece)))
         self.rows[destination] = self.rows.get(destination, 0) + rows.num_rows
 
 
+@dataclass(frozen=True, slots=True)
+class _ReceivedBlock:
+    sender: int
+    number: int
+    rows: int
+    body: memoryview | SpilledBytes
+
+    def table(self, schema: pa.Schema) -> pa.Table:
+        body = self.body
+        return unpacked(schema, body if isinstance(body, memoryview) else body.read())
+
+
 class Received:
-    """The rows that were sent to one destination."""
+    """The rows that were sent to one destination. The first of its blocks stay in memory, the
+    others in a file of the local disk that is gone with it."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
-        self._blocks: dict[str, list[tuple[int, int, memoryview]]] = {}
+        self._blocks: dict[str, list[_ReceivedBlock]] = {}
+        spill: Spill | None = None
+        size = 0
         for block in blocks:
-            length, sender, number = _HEAD.unpack_from(block)
+            length, sender, number, rows = _HEAD.unpack_from(block)
             start = _HEAD.size + length
             name = block[_HEAD.size : start].decode()
-            body = memoryview(block)[start:]
-            self._blocks.setdefault(name, []).append((sender, number, body))
+            body: memoryview | SpilledBytes = memoryview(block)[start:]
+            size += len(block)
+            if size > _MOST_IN_MEMORY:
+                spill = spill or Spill()
+                body = spill.write(memoryview(block)[start:])
+            self._blocks.setdefault(name, []).append(_ReceivedBlock(sender, number, rows, body))
 
     def has(self, kind: RowKind) -> bool:
         """Whether there is any row of the kind."""
         return kind.name in self._blocks
+
+    def row_count(self, kind: RowKind) -> int:
+        """How many rows of the kind there are."""
+        return sum(block.rows for block in self._blocks.get(kind.name, ()))
 
     def rows(self, kind: RowKind) -> pa.Table:
         """All rows of a kind, in the order of the tasks that sent them."""
@@ -95,8 +124,9 @@ class Received:
     def tables(self, kind: RowKind) -> Iterator[pa.Table]:
         """The rows of a kind, block by block, in the order of the tasks that sent them."""
         # a shuffle brings blocks in any order
-        for _, _, body in sorted(self._blocks.get(kind.name, []), key=lambda block: block[:2]):
-            yield _unpacked(kind.schema, body)
+        blocks = self._blocks.get(kind.name, ())
+        for block in sorted(blocks, key=lambda each: (each.sender, each.number)):
+            yield block.table(kind.schema)
 
 
 NOTHING = Received()
@@ -155,7 +185,7 @@ class Exchange(Protocol[Sent_co]):
         ...
 
 
-def _packed(schema: pa.Schema, rows: pa.Table) -> bytes:
+def packed(schema: pa.Schema, rows: pa.Table) -> bytes:
     """The rows without their schema, which both sides know: it is larger than a few rows."""
     table = rows.replace_schema_metadata(None)
     if not table.schema.equals(schema):
@@ -165,9 +195,10 @@ def _packed(schema: pa.Schema, rows: pa.Table) -> bytes:
     return _SIZE.pack(plain.size) + pa.compress(plain, _CODEC, asbytes=True)
 
 
-def _unpacked(schema: pa.Schema, body: memoryview) -> pa.Table:
+def unpacked(schema: pa.Schema, body: bytes | memoryview) -> pa.Table:
+    """What `packed` was given."""
     (size,) = _SIZE.unpack_from(body)
-    plain = pa.decompress(body[_SIZE.size :], size, _CODEC)
+    plain = pa.decompress(memoryview(body)[_SIZE.size :], size, _CODEC)
     return pa.Table.from_batches([pa.ipc.read_record_batch(plain, schema)], schema)
 
 

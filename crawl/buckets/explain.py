@@ -118,8 +118,6 @@ def _explain(
     steps: tuple[GenerateStep, ...] = ()
     if row is not None:
         number = bucket_of(host_of(known_as) or "", current.buckets)
-        bucket = current.file_of(number)
-        assert bucket is not None  # the row came out of it
         selection = selection_of(config, now_ms)
         hosts = current.hosts_of(number)
         on_lists = {mention.segment for mention in mentions if mention.part == GENERATE}
@@ -133,7 +131,7 @@ def _explain(
             selection,
             row,
             directory.crawldb.folder,
-            bucket,
+            current.files_of(number),
             hosts,
             listed_in=unfinished[0].name if unfinished else "",
         )
@@ -168,8 +166,7 @@ def _row_of(
 def _history(
     directory: CrawlDir, current: Snapshot, url: str, row: pa.Table | None
 ) -> list[SnapshotRecord]:
-    """A bucket that a phase left alone is the same file in several snapshots, and is read
-    once."""
+    """What a phase left alone is the same file in several snapshots, and is read once."""
     known = {_path_of(current, url): _datum(row)}
     past = []
     for number in directory.crawldb.timeline().numbers:
@@ -186,7 +183,7 @@ def _history(
 
 
 def _path_of(snapshot: Snapshot, url: str) -> str:
-    file = snapshot.file_of(bucket_of(host_of(url) or "", snapshot.buckets))
+    file = snapshot.file_for(bucket_of(host_of(url) or "", snapshot.buckets), url)
     return "" if file is None else file.path
 
 

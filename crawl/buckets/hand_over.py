@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from crawl.buckets.exchange import Outbox
 from crawl.buckets.merge import KeyGroups
+from crawl.buckets.slices import Router
 from crawl.buckets.table_merge import send_delta
 from crawl.errors import StorageError
 from crawl.model.tables import ROBOTS, SERVERS
@@ -46,15 +47,15 @@ class HandOverTask:
     servers: Piece | None
 
 
-def send_robots(buckets: int, task: HandOverTask, outbox: Outbox) -> None:
+def send_robots(router: Router, task: HandOverTask, outbox: Outbox) -> None:
     """Sends the answers that a part has got; a file that is damaged or gone counts for nothing."""
     rows = _table(read_pieces(task.robots_folder, task.robots), ROBOTS.schema)
-    send_delta(ROBOTS, rows, buckets, outbox)
+    send_delta(ROBOTS, rows, router, outbox)
 
 
-def send_pauses(buckets: int, task: HandOverTask, outbox: Outbox) -> None:
+def send_pauses(router: Router, task: HandOverTask, outbox: Outbox) -> None:
     """Sends the pauses of a part's servers."""
-    send_delta(SERVERS, _table(_pause_rows(task), SERVERS.schema), buckets, outbox)
+    send_delta(SERVERS, _table(_pause_rows(task), SERVERS.schema), router, outbox)
 
 
 def _pause_rows(task: HandOverTask) -> Iterator[pa.Table]:

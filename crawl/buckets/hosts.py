@@ -34,7 +34,7 @@ def write_hosts(
 ) -> BucketFile | None:
     """The bucket's file; None where there is nothing to know."""
     ordered = sorted(states, key=lambda state: state.host.encode())
-    return write_bucket(target, bucket, [states_table(ordered)]) if ordered else None
+    return next(iter(write_bucket(target, bucket, [states_table(ordered)])), None)
 
 
 def waiting_hosts(

@@ -1,8 +1,9 @@
 """inject, task by task: seeds, and old records that are normalised again, are sent to their
-buckets; there they are merged."""
+slices; there they are merged."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,10 @@ from crawl.buckets.merge import (
     replace_stored,
     sorted_unique,
 )
-from crawl.buckets.renormalize import StoredRecords, send_renormalized, stored_rows
+from crawl.buckets.ranges import NewRows, StoredGroups
+from crawl.buckets.renormalize import MOVED, StoredRecords, send_renormalized, stored_rows
 from crawl.buckets.seeds import SEEDS, ReadSeedsJob, ReadSeedsTaskResult, read_seeds
+from crawl.buckets.slices import Slice
 from crawl.config import Config
 from crawl.config.properties import (
     DB_FETCH_INTERVAL_DEFAULT,
@@ -44,7 +47,7 @@ class InjectSendJob:
 def send_rows(
     job: InjectSendJob, task: SeedPiece | BucketFile, outbox: Outbox
 ) -> ReadSeedsTaskResult | None:
-    """Sends the seeds of a piece, or the records of a bucket that move to another."""
+    """Sends the seeds of a piece, or the records of a file that move elsewhere."""
     if isinstance(task, SeedPiece):
         return read_seeds(job.read, task, outbox)
     send_renormalized(job.stored, task, outbox)
@@ -62,37 +65,34 @@ class InjectMergeJob:
 
 
 @dataclass(frozen=True, slots=True)
-class InjectMergeTask:
-    """One bucket, and its present file."""
-
-    bucket: int
-    base: BucketFile | None
-
-
-@dataclass(frozen=True, slots=True)
 class InjectMergeTaskResult:
-    """The bucket's new file; None where no row is left."""
+    """The slice's new files; none where no row is left."""
 
-    bucket: int
-    file: BucketFile | None
+    files: tuple[BucketFile, ...]
     counters: Counters
 
 
-def merge_bucket(
-    job: InjectMergeJob, task: InjectMergeTask, received: Received
-) -> InjectMergeTaskResult:
-    """Writes the bucket anew: old records, moved records and seeds."""
+def merge_slice(job: InjectMergeJob, base: Slice, received: Received) -> InjectMergeTaskResult:
+    """Writes the slice anew: old records, moved records and seeds."""
     counters = Counters()
-    key = job.target.table.key
-    seeds, repeated = sorted_unique(received.rows(SEEDS), key, rank="sequence")
-    counters["urls_repeated_in_seeds"] += repeated
-    counters["urls_injected_unique"] += seeds.num_rows
-    rows = stored_rows(job.stored, task.base, received, counters)
-    seeds = seeds.drop_columns(["sequence"])
-    rows = merge_sorted(rows, seeds, _combine(job, counters), key)
-    file = write_bucket(job.target, task.bucket, rows)
+    expected = base.rows + received.row_count(SEEDS) + received.row_count(MOVED)
+    rows = _merged(job, base, received, counters)
+    files = write_bucket(job.target, base.bucket, rows, expected)
     counters["urls_new"] = counters["urls_injected_unique"] - counters["urls_merged"]
-    return InjectMergeTaskResult(task.bucket, file, counters)
+    return InjectMergeTaskResult(files, counters)
+
+
+def _merged(
+    job: InjectMergeJob, base: Slice, received: Received, counters: Counters
+) -> Iterator[pa.Table]:
+    key = job.target.table.key
+    stored = StoredGroups(stored_rows(job.stored, base, received, counters), "url")
+    for seeds in NewRows.received(received, SEEDS, "url").ranges():
+        unique, repeated = sorted_unique(seeds.rows, key, rank="sequence")
+        counters["urls_repeated_in_seeds"] += repeated
+        counters["urls_injected_unique"] += unique.num_rows
+        unique = unique.drop_columns(["sequence"])
+        yield from merge_sorted(stored.below(seeds.end), unique, _combine(job, counters), key)
 
 
 def _combine(job: InjectMergeJob, counters: Counters) -> Combine:

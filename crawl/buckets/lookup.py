@@ -1,4 +1,4 @@
-"""The rows of one key from a table of any size: one bucket, one row group."""
+"""The rows of one key from a table of any size: one file, one row group."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def find_rows(table: Table, folder: Folder, snapshot: Snapshot, value: str) -> p
     """The rows whose first key column has that value; None where there is none."""
     column = table.key[0]
     place = value if column == table.bucket_by else host_of(value) or ""
-    file = snapshot.file_of(bucket_of(place, snapshot.buckets))
+    file = snapshot.file_for(bucket_of(place, snapshot.buckets), value)
     if file is None:
         return None
     is_unique = len(table.key) == 1

@@ -1,7 +1,7 @@
 """Old records on their way into a new snapshot: those gone purged, and all of them
 normalised and filtered again, where a writer of the CrawlDb is asked to.
 
-A record whose URL changes by that may belong to another bucket, so such records are sent
+A record whose URL changes by that may belong to another slice, so such records are sent
 there first (`send_renormalized`) and merged where they belong (`stored_rows`).
 """
 
@@ -14,21 +14,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.bucket_files import stored_groups
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.merge import KeyGroups, keep_stored, merge_sorted, sorted_unique
+from crawl.buckets.ranges import NewRows, StoredGroups
+from crawl.buckets.slices import Router, Slice
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.model.arrow import count_true, equals, fill_null
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table
 from crawl.urls.hosts import hosts_of
 
 MOVED = RowKind("moved", CRAWLDB.schema)
-"""Old records under another URL, on their way to its bucket."""
+"""Old records under another URL, on their way to its slice."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +55,20 @@ class StoredRecords:
     """Where old records are, and what is asked of them."""
 
     crawldb: Folder
-    buckets: int
+    router: Router
     purge_gone: bool = False
     renormalization: Renormalization | None = None
 
 
 def send_renormalized(records: StoredRecords, base: BucketFile, outbox: Outbox) -> None:
-    """Sends the old records of a bucket whose URL changes when it is normalised again."""
+    """Sends the old records of a file whose URL changes when it is normalised again."""
     assert records.renormalization is not None
-    with open_table(records.crawldb, base.path) as source:
-        for group in each_group(source):
-            group = _without_gone(records, group, Counters())
-            urls, kept = records.renormalization.of(group["url"].combine_chunks(), Counters())
-            changed = pc.and_(kept, pc.not_equal(urls, group["url"].combine_chunks()))
-            moved = with_urls(group.filter(changed), urls.filter(changed))
-            outbox.send(MOVED, moved, buckets_of(moved["host"], records.buckets))
+    for group in stored_groups(records.crawldb, [base]):
+        group = _without_gone(records, group, Counters())
+        urls, kept = records.renormalization.of(group["url"].combine_chunks(), Counters())
+        changed = pc.and_(kept, pc.not_equal(urls, group["url"].combine_chunks()))
+        moved = with_urls(group.filter(changed), urls.filter(changed))
+        outbox.send(MOVED, moved, records.router.slices_of(moved["host"], moved["url"]))
 
 
 def with_urls(rows: pa.Table, urls: pa.Array[Any]) -> pa.Table:
@@ -79,37 +79,34 @@ def with_urls(rows: pa.Table, urls: pa.Array[Any]) -> pa.Table:
 
 def stored_rows(
     records: StoredRecords,
-    base: BucketFile | None,
+    base: Slice,
     received: Received,
     counters: Counters,
 ) -> Iterator[pa.Table]:
-    """A bucket's old records in order of URL, those that moved into it included."""
-    arrived, collapsed = sorted_unique(received.rows(MOVED), CRAWLDB.key, rank="fetch_time")
-    counters["urls_moved_onto_known"] += collapsed
+    """A slice's old records in order of URL, those that moved into it included."""
 
     def keep_old(groups: KeyGroups) -> pa.Table:
         counters["urls_moved_onto_known"] += len(groups)
         return keep_stored(groups)
 
-    return merge_sorted(_staying(records, base, counters), arrived, keep_old, CRAWLDB.key)
+    staying = StoredGroups(_staying(records, base, counters), "url")
+    for moved in NewRows.received(received, MOVED, "url").ranges():
+        arrived, collapsed = sorted_unique(moved.rows, CRAWLDB.key, rank="fetch_time")
+        counters["urls_moved_onto_known"] += collapsed
+        yield from merge_sorted(staying.below(moved.end), arrived, keep_old, CRAWLDB.key)
 
 
-def _staying(
-    records: StoredRecords, base: BucketFile | None, counters: Counters
-) -> Iterator[pa.Table]:
-    if base is None:
-        return
-    with open_table(records.crawldb, base.path) as source:
-        for group in each_group(source):
-            group = _without_gone(records, group, counters)
-            if records.renormalization is not None and group.num_rows:
-                given = group["url"].combine_chunks()
-                urls, kept = records.renormalization.of(given, counters)
-                counters["urls_purged_filter"] += count_true(pc.invert(kept))
-                same = pc.and_(kept, fill_null(pc.equal(urls, given), False))
-                counters["urls_moved"] += count_true(kept) - count_true(same)
-                group = group.filter(same)
-            yield group
+def _staying(records: StoredRecords, base: Slice, counters: Counters) -> Iterator[pa.Table]:
+    for group in stored_groups(records.crawldb, base.files):
+        group = _without_gone(records, group, counters)
+        if records.renormalization is not None and group.num_rows:
+            given = group["url"].combine_chunks()
+            urls, kept = records.renormalization.of(given, counters)
+            counters["urls_purged_filter"] += count_true(pc.invert(kept))
+            same = pc.and_(kept, fill_null(pc.equal(urls, given), False))
+            counters["urls_moved"] += count_true(kept) - count_true(same)
+            group = group.filter(same)
+        yield group
 
 
 def _without_gone(records: StoredRecords, group: pa.Table, counters: Counters) -> pa.Table:

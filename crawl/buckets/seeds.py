@@ -1,4 +1,4 @@
-"""inject's first step: a piece of a seed file becomes CrawlDb rows, sent to their buckets."""
+"""inject's first step: a piece of a seed file becomes CrawlDb rows, sent to their slices."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from crawl.buckets.exchange import Outbox, RowKind
 from crawl.buckets.samples import Samples
+from crawl.buckets.slices import Router
 from crawl.config import Config
 from crawl.config.properties import (
     DB_FETCH_INTERVAL_DEFAULT,
@@ -28,7 +29,6 @@ from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, METADATA
 from crawl.rules.inject import Seed, parse_line, why_no_url
-from crawl.storage.layout import buckets_of
 from crawl.storage.seeds import SeedLine, SeedPiece, read_lines
 from crawl.urls.hosts import hosts_of
 
@@ -52,7 +52,7 @@ class ReadSeedsJob:
     filters: FilterChain | None
     scoring: ScoringChain
     now_ms: int
-    buckets: int
+    router: Router
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def read_seeds(job: ReadSeedsJob, piece: SeedPiece, outbox: Outbox) -> ReadSeeds
         for batch in iter(lambda: list(islice(lines, _BATCH_LINES)), [])
     ]
     rows = pa.concat_tables([SEEDED.empty_table(), *tables])
-    outbox.send(SEEDS, rows, buckets_of(rows["host"], job.buckets))
+    outbox.send(SEEDS, rows, job.router.slices_of(rows["host"], rows["url"]))
     return ReadSeedsTaskResult(counters, samples.by_reason)
 
 

@@ -1,13 +1,13 @@
-"""New rows of any table, merged into its buckets.
+"""New rows of any table, merged into its slices.
 
-A task that makes rows sends them to their buckets (`send_delta`); one task a bucket that has any
+A task that makes rows sends them to their slices (`send_delta`); one task a slice that has any
 then merges them (`merge_delta`). What becomes of a key with several rows is the caller's
 `Combine`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,8 +15,9 @@ import pyarrow as pa
 from crawl.buckets.bucket_files import BucketTarget, stored_groups, write_bucket
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.merge import Combine, merge_sorted, sort_by_key
+from crawl.buckets.ranges import NewRows, StoredGroups
+from crawl.buckets.slices import Router, Slice
 from crawl.model.tables import Table
-from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
 
 
@@ -27,24 +28,15 @@ class MergeJob:
     target: BucketTarget
     combine: Combine
     tidy: Callable[[Iterable[pa.Table]], Iterable[pa.Table]] | None = None
-    """Called with all rows of a bucket that is written, in their order: what it leaves out is
+    """Called with all rows of a slice that is written, in their order: what it leaves out is
     forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
-class MergeTask:
-    """One bucket, and its present file."""
-
-    bucket: int
-    base: BucketFile | None
-
-
-@dataclass(frozen=True, slots=True)
 class MergeTaskResult:
-    """The bucket's new file; None where no row is left."""
+    """The slice's new files; none where no row is left."""
 
-    bucket: int
-    file: BucketFile | None
+    files: tuple[BucketFile, ...]
     new_rows: int
 
 
@@ -53,20 +45,24 @@ def delta_of(table: Table) -> RowKind:
     return RowKind(table.name, table.schema)
 
 
-def send_delta(table: Table, rows: pa.Table, buckets: int, outbox: Outbox) -> None:
-    """Sends rows of the table, in any order, to their buckets."""
-    outbox.send(delta_of(table), rows, buckets_of(rows[table.bucket_by], buckets))
+def send_delta(table: Table, rows: pa.Table, router: Router, outbox: Outbox) -> None:
+    """Sends rows of the table, in any order, to their slices."""
+    slices = router.slices_of(rows[table.bucket_by], rows[table.key[0]])
+    outbox.send(delta_of(table), rows, slices)
 
 
-def merge_delta(job: MergeJob, task: MergeTask, received: Received) -> MergeTaskResult:
-    """Writes the bucket anew: what is stored, and the new rows."""
+def merge_delta(job: MergeJob, base: Slice, received: Received) -> MergeTaskResult:
+    """Writes the slice anew: what is stored, and the new rows."""
+    new = received.row_count(delta_of(job.target.table))
+    rows: Iterable[pa.Table] = _merged(job, base, received)
+    if job.tidy is not None:
+        rows = job.tidy(rows)
+    return MergeTaskResult(write_bucket(job.target, base.bucket, rows, base.rows + new), new)
+
+
+def _merged(job: MergeJob, base: Slice, received: Received) -> Iterator[pa.Table]:
     table = job.target.table
-    new = received.rows(delta_of(table))
-    rows = merge_sorted(
-        stored_groups(job.target.folder, task.base),
-        sort_by_key(new, table.key),
-        job.combine,
-        table.key,
-    )
-    file = write_bucket(job.target, task.bucket, rows if job.tidy is None else job.tidy(rows))
-    return MergeTaskResult(task.bucket, file, new.num_rows)
+    stored = StoredGroups(stored_groups(job.target.folder, base.files), table.key[0])
+    for new in NewRows.received(received, delta_of(table), table.key[0]).ranges():
+        rows = sort_by_key(new.rows, table.key)
+        yield from merge_sorted(stored.below(new.end), rows, job.combine, table.key)

@@ -35,6 +35,14 @@ CRAWLDB_ROW_GROUP_SIZE = integer(
     unit="rows",
     minimum=1,
 )
+CRAWLDB_FILE_ROWS = integer(
+    "crawldb.file.rows",
+    4_000_000,
+    "Most rows in one file of the CrawlDb: a bucket of more, such as that of a host with very many"
+    " URLs, gets several files, each of which is a task's work.",
+    unit="rows",
+    minimum=1,
+)
 CRAWLDB_SNAPSHOTS_KEEP = integer(
     "crawldb.snapshots.keep",
     3,

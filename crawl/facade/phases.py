@@ -356,4 +356,4 @@ def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching
     from crawl.spark.expr import check_expression, matching_rows
 
     check_expression(session, expr)
-    return lambda snapshot: matching_rows(session, directory, snapshot, expr)
+    return lambda snapshot, slices: matching_rows(session, directory, snapshot, expr, slices)

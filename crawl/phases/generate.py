@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from crawl.buckets.bucket_files import BucketTarget, largest_first
+from crawl.buckets.bucket_files import crawldb_target, largest_first
 from crawl.buckets.exchange import BlockSource, Exchange
 from crawl.buckets.generate.balance import balance_parts
 from crawl.buckets.generate.chains import ChainShard, ChainsJob, count_chains, deal_shard
-from crawl.buckets.generate.collect import CollectJob, CollectTaskResult, collect_bucket
+from crawl.buckets.generate.collect import CollectJob, CollectTaskResult, collect_slice
 from crawl.buckets.generate.cutoff import (
     TAKE_ALL,
     KeySummary,
@@ -23,7 +23,7 @@ from crawl.buckets.generate.cutoff import (
     settle_cuts,
     whole_summaries,
 )
-from crawl.buckets.generate.lists import ListTask, MarkJob, mark_bucket, write_list
+from crawl.buckets.generate.lists import ListTask, MarkJob, mark_slice, write_list
 from crawl.buckets.generate.ranking import Cut
 from crawl.buckets.generate.scan import (
     ScanJob,
@@ -31,7 +31,7 @@ from crawl.buckets.generate.scan import (
     ScanTaskResult,
     Selection,
     scan_alone,
-    scan_bucket,
+    scan_slice,
 )
 from crawl.buckets.generate.selection import selection_of
 from crawl.buckets.generate.shards import (
@@ -48,6 +48,7 @@ from crawl.buckets.generate.unfinished import (
     unfinished_segments,
 )
 from crawl.buckets.runner import Runner
+from crawl.buckets.slices import Slice, Slices
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
@@ -64,7 +65,6 @@ from crawl.config.properties import (
 from crawl.counters import Counters
 from crawl.errors import NoSnapshot
 from crawl.model.report import Report
-from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
@@ -85,8 +85,8 @@ within a hundredth."""
 _ROWS_A_CHAIN_SHARD = 250_000
 """Records that one task counts and deals."""
 
-Matching = Callable[[Snapshot], BlockSource]
-"""Evaluates `--expr` over a snapshot: brings the rows that it holds for to their buckets."""
+Matching = Callable[[Snapshot, Slices], BlockSource]
+"""Evaluates `--expr` over a snapshot: brings the rows that it holds for to their slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,18 +185,22 @@ class _Job:
         base = self.transaction.base
         if base is None:  # gone since it was looked for
             raise NoSnapshot(f"{self.crawl_dir.address} has no CrawlDb")
-        candidates = self._scan(base, matching)
-        shards = self._cut(base, candidates)
+        is_by_address = self.config[PARTITION_URL_MODE] == PartitionMode.BY_IP
+        # a host is resolved once: two answers might put it into two parts
+        slices = Slices.of(base, base.buckets, base.rows if is_by_address else 0)
+        tasks = largest_first(slices.stored())
+        candidates = self._scan(base, slices, tasks, matching)
+        shards = self._cut(base, slices, candidates)
         assigned = candidates.send(
             partial(assign_shard, self._ranking),
             _by_number(shards),
-            base.buckets,
+            len(slices),
             "generate: assign",
         )
         collect, chains = self._chain_jobs(base, resolver)
         collected = assigned.send(
-            partial(collect_bucket, collect),
-            [(file.bucket, file) for file in largest_first(base.files)],
+            partial(collect_slice, collect),
+            [(task.number, task) for task in tasks],
             chains.shards,
             "generate: collect",
         )
@@ -211,30 +215,31 @@ class _Job:
             self.report.finished_ms = self.clock.now_ms()
             return []
         manifests = self._list(collected, chains, counted)
-        return self._publish(base, assigned, manifests)
+        return self._publish(base, slices, assigned, manifests)
 
-    def _scan(self, base: Snapshot, matching: Matching | None) -> Exchange[ScanTaskResult]:
+    def _scan(
+        self, base: Snapshot, slices: Slices, stored: list[Slice], matching: Matching | None
+    ) -> Exchange[ScanTaskResult]:
         """The candidates, which are looked for as soon as somebody wants to have them."""
-        tasks = [
-            (file.bucket, ScanTask(file, base.hosts_of(file.bucket)))
-            for file in largest_first(base.files)
-        ]
+        hosts = {file.bucket: file for file in base.hosts}
+        tasks = [(each.number, ScanTask(each, hosts.get(each.bucket))) for each in stored]
+        router = slices.router
         job = ScanJob(
-            self.selection, self.transaction.folder, base.buckets, has_expr=matching is not None
+            self.selection, self.transaction.folder, router, has_expr=matching is not None
         )
         lists = self._unfinished_lists(base)
         if not lists and matching is None:
             scan = partial(scan_alone, job)
             alone = [task for _, task in tasks]
-            return self.runner.exchange(scan, alone, base.buckets, "generate: scan")
+            return self.runner.exchange(scan, alone, len(slices), "generate: scan")
         known = self.runner.exchange(
-            partial(send_list, base.buckets),
+            partial(send_list, router),
             lists,
-            base.buckets,
+            len(slices),
             "generate: lists of unfinished segments",
-            [] if matching is None else [matching(base)],
+            [] if matching is None else [matching(base, slices)],
         )
-        return known.send(partial(scan_bucket, job), tasks, base.buckets, "generate: scan")
+        return known.send(partial(scan_slice, job), tasks, len(slices), "generate: scan")
 
     def _unfinished_lists(self, base: Snapshot) -> list[ListFile]:
         """The lists of segments that the CrawlDb has not taken in yet: their URLs are another
@@ -249,13 +254,15 @@ class _Job:
             self.report.details["unfinished_segments"] = [segment.name for segment in unfinished]
         return list_files(unfinished)
 
-    def _cut(self, base: Snapshot, candidates: Exchange[ScanTaskResult]) -> list[Shard]:
+    def _cut(
+        self, base: Snapshot, slices: Slices, candidates: Exchange[ScanTaskResult]
+    ) -> list[Shard]:
         """Every shard with its cuts, one for each segment that gets anything."""
         top_n = self.options.top_n
         wanted = _segments_wanted(self.config, self.options)
         if top_n is None and wanted == 1:
-            return [Shard(number, [TAKE_ALL]) for number in range(base.buckets)]
-        shards = [Shard(number, []) for number in range(base.buckets)]
+            return [Shard(number, [TAKE_ALL]) for number in range(len(slices))]
+        shards = [Shard(number, []) for number in range(len(slices))]
         step = max(1, base.rows // _SUMMARY_KEYS)
         with timed(self.report, "cut", self.clock):
             for _ in range(wanted):
@@ -396,30 +403,31 @@ class _Job:
     def _publish(
         self,
         base: Snapshot,
+        slices: Slices,
         assigned: Exchange[Counters],
         manifests: list[tuple[str, PartManifest]],
     ) -> list[str]:
         segments = self.crawl_dir.segments
         marks = None
         if self.config[GENERATE_UPDATE_CRAWLDB]:
-            target = BucketTarget(
-                CRAWLDB,
-                self.transaction.folder,
-                self.transaction.place,
-                self.config[CRAWLDB_ROW_GROUP_SIZE],
-            )
+            target = crawldb_target(self.transaction.folder, self.transaction.place, self.config)
             job = MarkJob(target, self.report.started_ms)
             rows = assigned.row_counts()
-            tasks = [(file.bucket, file) for file in largest_first(base.files) if rows[file.bucket]]
+            tasks = largest_first(each for each in slices.all if rows[each.number])
             with timed(self.report, "mark", self.clock):
-                marks = assigned.run(partial(mark_bucket, job), tasks, "generate: mark")
+                files = assigned.run(
+                    partial(mark_slice, job),
+                    [(task.number, task) for task in tasks],
+                    "generate: mark",
+                )
+            marks = {task.number: written for task, written in zip(tasks, files, strict=True)}
         self.report.finished_ms = self.clock.now_ms()
         for name, _ in manifests:
             segments.segment(name).write_report(GENERATE, self.report)
         if marks is not None:
             # the snapshot commits the lists too: marked URLs without a list cannot be
             self.transaction.publish(
-                base.replacing(marks, [file.bucket for file in marks]),
+                slices.files_after(marks),
                 self.report,
                 buckets=base.buckets,
                 keep=self.config[CRAWLDB_SNAPSHOTS_KEEP],

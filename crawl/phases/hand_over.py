@@ -24,6 +24,7 @@ from crawl.buckets.hand_over import (
     strictest_pause,
 )
 from crawl.buckets.runner import Runner
+from crawl.buckets.slices import Slices
 from crawl.buckets.table_merge import MergeJob
 from crawl.clock import Clock
 from crawl.config import Config
@@ -116,16 +117,19 @@ def _publish(
             (servers, SERVERS, send_pauses),
         ):
             count = transaction.base.buckets if transaction.base else buckets
-            sent = runner.exchange(partial(send, count), tasks, count, f"{report.phase}: hand_over")
-            _merge(sent, transaction, table, report, count, clock)
+            slices = Slices.of(transaction.base, count)
+            sent = runner.exchange(
+                partial(send, slices.router), tasks, len(slices), f"{report.phase}: hand_over"
+            )
+            _merge(sent, transaction, table, slices, report, clock)
 
 
 def _merge(
     sent: Exchange[None],
     transaction: Transaction,
     table: Table,
+    slices: Slices,
     report: Report,
-    buckets: int,
     clock: Clock,
 ) -> None:
     new, now_ms = int(sent.row_counts().sum()), clock.now_ms()
@@ -135,15 +139,15 @@ def _merge(
     job = MergeJob(
         BucketTarget(table, transaction.folder, transaction.place, GROUP_ROWS),
         newest_answer if is_robots else strictest_pause,
-        (DropExpired.of_robots if is_robots else DropExpired.of_servers)(now_ms, buckets),
+        (DropExpired.of_robots if is_robots else DropExpired.of_servers)(now_ms, slices.buckets),
     )
     before = transaction.base.rows if transaction.base else 0
-    files = merge_table(sent, job, transaction.base, f"{report.phase}: hand_over")
+    files = merge_table(sent, job, slices, f"{report.phase}: hand_over")
     own = Report(report.phase, now_ms, report.settings_digest, {"step": "hand_over"})
     own.counters["new"] = new
     own.counters["rows"] = sum(file.rows for file in files)
     own.counters["forgotten"] = before + new - own.counters["rows"]
     own.finished_ms = clock.now_ms()
-    transaction.publish(files, own, buckets=buckets, keep=_KEEP)
+    transaction.publish(files, own, buckets=slices.buckets, keep=_KEEP)
     for name, count in own.counters.items():
         report.details.setdefault("hand_over", {})[f"{table.name}_{name}"] = count

@@ -1,7 +1,7 @@
 """inject: seed files become records of the CrawlDb.
 
 Steps: read (a task a piece of seed file, and one a bucket where old records are normalised
-again) → merge (a task a touched bucket) → publish.
+again) → merge (a task a touched slice) → publish.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from functools import partial
 
 import numpy as np
 
-from crawl.buckets.bucket_files import BucketTarget, largest_first
+from crawl.buckets.bucket_files import crawldb_target, largest_first
 from crawl.buckets.exchange import Exchange
 from crawl.buckets.inject import (
     InjectMergeJob,
-    InjectMergeTask,
     InjectSendJob,
-    merge_bucket,
+    merge_slice,
     send_rows,
 )
 from crawl.buckets.renormalize import Renormalization, StoredRecords
 from crawl.buckets.runner import Runner
 from crawl.buckets.seeds import ReadSeedsJob, ReadSeedsTaskResult
+from crawl.buckets.slices import Slices
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
     CRAWLDB_BUCKETS,
-    CRAWLDB_ROW_GROUP_SIZE,
+    CRAWLDB_FILE_ROWS,
     CRAWLDB_SNAPSHOTS_KEEP,
     DB_INJECTOR_OVERWRITE,
     DB_INJECTOR_UPDATE,
@@ -39,14 +39,12 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
-from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.inject import OnKnown
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.seeds import plan_seeds
-from crawl.storage.snapshot import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +103,22 @@ def run(
     with crawl_dir.writing_crawldb("inject", config, clock, force=options.force) as transaction:
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
+        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
+        router = slices.router
         stored = StoredRecords(
             crawldb=transaction.folder,
-            buckets=buckets,
+            router=router,
             purge_gone=config[DB_UPDATE_PURGE_404],
             renormalization=(
                 Renormalization(normalizers, filters) if options.filter_normalize_all else None
             ),
         )
-        read = ReadSeedsJob(config, normalizers, filters, scoring, report.started_ms, buckets)
+        read = ReadSeedsJob(config, normalizers, filters, scoring, report.started_ms, router)
         moving = largest_first(base.files) if base and options.filter_normalize_all else []
         sent = runner.exchange(
             partial(send_rows, InjectSendJob(read, stored)),
             [*plan.pieces, *moving],
-            buckets,
+            len(slices),
             "inject: read seeds",
         )
         with timed(report, "read", clock):
@@ -128,11 +128,9 @@ def run(
         if not report.counters["urls_injected"] and not options.filter_normalize_all:
             raise NothingToDo(_no_seed(report))
 
-        target = BucketTarget(
-            CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
-        )
+        target = crawldb_target(transaction.folder, transaction.place, config)
         job = InjectMergeJob(config, stored, target, on_known)
-        files = _merge(sent, transaction, job, report, clock)
+        files = _merge(sent, slices, job, report, clock)
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
@@ -170,25 +168,22 @@ def _on_known(config: Config, options: InjectOptions) -> OnKnown:
 
 def _merge(
     sent: Exchange[ReadSeedsTaskResult | None],
-    transaction: Transaction,
+    slices: Slices,
     job: InjectMergeJob,
     report: Report,
     clock: Clock,
 ) -> list[BucketFile]:
-    """Rewrites the buckets that anything happens to; the others' files stay as they are."""
-    base = transaction.base
-    old = {file.bucket: file for file in base.files} if base else {}
+    """Rewrites the slices that anything happens to; the others' files stay as they are."""
     touched = set(np.flatnonzero(sent.row_counts()).tolist())
     if job.stored.purge_gone or job.stored.renormalization is not None:
-        touched |= set(old)
-    tasks = largest_first(InjectMergeTask(bucket, old.get(bucket)) for bucket in touched)
+        touched |= {each.number for each in slices.stored()}
+    tasks = largest_first(slices.all[number] for number in touched)
     with timed(report, "merge", clock):
         done = sent.run(
-            partial(merge_bucket, job), [(task.bucket, task) for task in tasks], "inject: merge"
+            partial(merge_slice, job), [(task.number, task) for task in tasks], "inject: merge"
         )
-    for bucket in done:
-        report.counters += bucket.counters
-    written = [bucket.file for bucket in done if bucket.file is not None]
-    if base is None:
-        return sorted(written, key=lambda file: file.bucket)
-    return base.replacing(written, touched)
+    for result in done:
+        report.counters += result.counters
+    return slices.files_after(
+        {task.number: result.files for task, result in zip(tasks, done, strict=True)}
+    )

@@ -5,15 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from crawl.buckets.bucket_files import largest_first
-from crawl.buckets.dump import DumpJob, dump_bucket
+from crawl.buckets.dump import DumpJob, dump_slice
 from crawl.buckets.exchange import NOTHING, BlockSource, Outbox
 from crawl.buckets.runner import Runner
+from crawl.buckets.slices import Slice, Slices
 from crawl.buckets.stats import CrawlDbStats, bucket_stats
 from crawl.buckets.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import Snapshot
 
 SUCCESS = "_SUCCESS"
 """Written last: a dump without it is not whole."""
@@ -53,22 +54,23 @@ def dump(
     matching: BlockSource | None,
 ) -> int:
     """Writes the wanted records into a folder that has room; returns how many. `matching` brings
-    the rows that `--expr` holds for to their buckets."""
-    files = largest_first(snapshot.files)
+    the rows that `--expr` holds for to their slices."""
+    slices = Slices.of(snapshot, snapshot.buckets)
+    tasks = largest_first(slices.stored())
     if matching is None:
-        written = runner.run(partial(_dump_all, job), files, "readdb: dump")
+        written = runner.run(partial(_dump_all, job), tasks, "readdb: dump")
     else:
-        matches = runner.exchange(_send_nothing, (), snapshot.buckets, "readdb: expr", [matching])
+        matches = runner.exchange(_send_nothing, (), len(slices), "readdb: expr", [matching])
         written = matches.run(
-            partial(dump_bucket, job), [(file.bucket, file) for file in files], "readdb: dump"
+            partial(dump_slice, job), [(task.number, task) for task in tasks], "readdb: dump"
         )
     rows = sum(written)
     job.output.write(SUCCESS, b"")
     return rows
 
 
-def _dump_all(job: DumpJob, file: BucketFile) -> int:
-    return dump_bucket(job, file, NOTHING)
+def _dump_all(job: DumpJob, base: Slice) -> int:
+    return dump_slice(job, base, NOTHING)
 
 
 def _send_nothing(task: None, outbox: Outbox) -> None:

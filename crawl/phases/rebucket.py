@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from crawl.buckets.bucket_files import BucketTarget, largest_first, split_bucket
+from crawl.buckets.bucket_files import crawldb_target, largest_first, split_file
 from crawl.buckets.hosts import hosts_target
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_ROW_GROUP_SIZE, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import UsageError
 from crawl.model.report import Report
-from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
@@ -44,17 +43,15 @@ def run(
     with crawl_dir.writing_crawldb("rebucket", config, clock, force=force) as transaction:
         base = crawl_dir.require_crawldb()
         check(base, buckets)
-        target = BucketTarget(
-            CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
-        )
+        target = crawldb_target(transaction.folder, transaction.place, config)
         target_of_hosts = hosts_target(transaction.folder, transaction.place)
         files = largest_first(base.files)
         with timed(report, "split", clock):
-            split = runner.run(partial(split_bucket, target, buckets), files, "rebucket: split")
+            split = runner.run(partial(split_file, target, buckets), files, "rebucket: split")
             hosts = [
-                file for each in base.hosts for file in split_bucket(target_of_hosts, buckets, each)
+                file for each in base.hosts for file in split_file(target_of_hosts, buckets, each)
             ]
-        files = sorted((file for each in split for file in each), key=lambda file: file.bucket)
+        files = [file for each in split for file in each]
         report.counters["records"] = sum(file.rows for file in files)
         report.finished_ms = clock.now_ms()
         return transaction.publish(

@@ -1,7 +1,7 @@
 """sitemap: the URLs that sites list in their sitemaps become records of the CrawlDb.
 
 Steps: hosts (a task a bucket) → waves of reading (a task a share of the servers) → merge (a task
-a touched bucket) → publish. A task asks none but its own servers; sitemaps that it finds named
+a touched slice) → publish. A task asks none but its own servers; sitemaps that it finds named
 on others are read by the next wave. All waves together are one transaction: a job that dies
 leaves the CrawlDb as it was.
 """
@@ -14,14 +14,13 @@ from functools import partial
 
 import numpy as np
 
-from crawl.buckets.bucket_files import BucketTarget, largest_first
+from crawl.buckets.bucket_files import crawldb_target, largest_first
 from crawl.buckets.hosts import waiting_hosts
 from crawl.buckets.renormalize import StoredRecords
 from crawl.buckets.runner import Runner
 from crawl.buckets.sitemap.hosts import FindSitesJob, find_sites, most_urls
 from crawl.buckets.sitemap.merge import (
     SitemapMergeJob,
-    SitemapMergeTask,
     merge_listed,
     send_listed,
 )
@@ -34,11 +33,12 @@ from crawl.buckets.sitemap.values import (
     SiteUsage,
     SourceKind,
 )
+from crawl.buckets.slices import Slices
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
     CRAWLDB_BUCKETS,
-    CRAWLDB_ROW_GROUP_SIZE,
+    CRAWLDB_FILE_ROWS,
     CRAWLDB_SNAPSHOTS_KEEP,
     DB_HOST_WAIT_MAX,
     REPORT_SAMPLES,
@@ -57,7 +57,6 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
-from crawl.model.tables import CRAWLDB
 from crawl.net.dns import HostResolver
 from crawl.phases.hand_over import HandOverTask, handed_over, publish_handed_over
 from crawl.phases.observed import observed
@@ -193,13 +192,12 @@ def run(
             publish_handed_over(
                 runner, crawl_dir, config, clock, left, report, buckets, force=options.force
             )
-        stored = StoredRecords(transaction.folder, buckets)
-        target = BucketTarget(
-            CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
-        )
+        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
+        stored = StoredRecords(transaction.folder, slices.router)
+        target = crawldb_target(transaction.folder, transaction.place, config)
         merge = SitemapMergeJob(config, stored, target, report.started_ms, waves.scopes())
         with timed(report, "merge", clock):
-            files = _merge(runner, transaction, merge, waves.files, report)
+            files = _merge(runner, transaction, slices, merge, waves.files, report)
         if not report.counters["urls_new"] and not report.counters["urls_known"]:
             raise NothingToDo(_nothing(report))
         report.finished_ms = clock.now_ms()
@@ -229,7 +227,7 @@ def _known_sites(
     )
     found = runner.run(
         partial(find_sites, FindSitesJob(transaction.folder, waiting, most)),
-        largest_first(base.files),
+        largest_first(Slices.of(base, base.buckets, base.rows).stored()),
         "sitemap: find hosts",
     )
     sites = most_urls((site for bucket in found for site in bucket.sites), most)
@@ -369,29 +367,27 @@ class _Waves:
 def _merge(
     runner: Runner,
     transaction: Transaction,
+    slices: Slices,
     job: SitemapMergeJob,
     files: list[str],
     report: Report,
 ) -> list[BucketFile]:
-    """Rewrites the buckets that have URLs listed; the others' files stay as they are."""
-    base = transaction.base
-    old = {file.bucket: file for file in base.files} if base else {}
-    buckets = job.stored.buckets
+    """Rewrites the slices that have URLs listed; the others' files stay as they are."""
+    router = job.stored.router
     sent = runner.exchange(
-        partial(send_listed, transaction.scratch, buckets), files, buckets, "sitemap: send"
+        partial(send_listed, transaction.scratch, router), files, len(slices), "sitemap: send"
     )
     listed = np.flatnonzero(sent.row_counts()).tolist()
-    tasks = largest_first(SitemapMergeTask(bucket, old.get(bucket)) for bucket in listed)
+    tasks = largest_first(slices.all[number] for number in listed)
     done = sent.run(
-        partial(merge_listed, job), [(task.bucket, task) for task in tasks], "sitemap: merge"
+        partial(merge_listed, job), [(task.number, task) for task in tasks], "sitemap: merge"
     )
-    for bucket in done:
-        report.counters += bucket.counters
-        report.add_samples(bucket.samples, job.config[REPORT_SAMPLES])
-    written = [bucket.file for bucket in done if bucket.file is not None]
-    if base is None:
-        return sorted(written, key=lambda file: file.bucket)
-    return base.replacing(written, listed)
+    for result in done:
+        report.counters += result.counters
+        report.add_samples(result.samples, job.config[REPORT_SAMPLES])
+    return slices.files_after(
+        {task.number: result.files for task, result in zip(tasks, done, strict=True)}
+    )
 
 
 def _nothing(report: Report) -> str:

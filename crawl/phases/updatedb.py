@@ -1,35 +1,49 @@
 """updatedb: what segments brought becomes the CrawlDb's next state.
 
-Steps: send (a task some files, and one a bucket where old records are normalised again) → merge
-(a task a bucket) → publish. A segment is applied once: the snapshot says which ones it contains.
+Steps: send (a task some files, and one a file where old records are normalised again) → merge
+(a task a slice) → hosts (a task a bucket of several slices) → publish. A segment is applied
+once: the snapshot says which ones it contains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
-from crawl.buckets.bucket_files import BucketTarget, largest_first
+from crawl.buckets.bucket_files import crawldb_target, largest_first
+from crawl.buckets.exchange import Exchange
 from crawl.buckets.hosts import hosts_target
 from crawl.buckets.renormalize import Renormalization, StoredRecords
 from crawl.buckets.runner import Runner
-from crawl.buckets.updatedb.bucket import UpdateDbJob, UpdateDbTask, update_bucket
+from crawl.buckets.slices import Slices
+from crawl.buckets.updatedb.bucket import (
+    UpdateDbJob,
+    UpdateDbTask,
+    UpdateDbTaskResult,
+    update_bucket,
+    update_slice,
+)
 from crawl.buckets.updatedb.delta import (
-    BucketDelta,
     DeltaFile,
+    SegmentDelta,
     SendDeltaJob,
     SendDeltaTask,
     bundles,
     send_delta,
 )
-from crawl.buckets.updatedb.hosts import HostTroublesFile, HostUpdateJob
+from crawl.buckets.updatedb.hosts import (
+    HostsTask,
+    HostTroublesFile,
+    HostUpdateJob,
+    settle_hosts,
+)
 from crawl.buckets.updatedb.reservations import finished_marks
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
     CRAWLDB_BUCKETS,
-    CRAWLDB_ROW_GROUP_SIZE,
+    CRAWLDB_FILE_ROWS,
     CRAWLDB_SNAPSHOTS_KEEP,
     CRAWLDB_URL_FILTERS,
     CRAWLDB_URL_NORMALIZERS,
@@ -46,7 +60,6 @@ from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
-from crawl.model.tables import CRAWLDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.same_pages import SamePagesRule
@@ -54,7 +67,6 @@ from crawl.rules.updatedb import UpdateRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment, segment_name
-from crawl.storage.snapshot import Transaction
 from crawl.telemetry.context import update_context
 
 _ROWS_AN_OPENING = 3_000
@@ -193,17 +205,15 @@ def run(
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
         update_context(segment=" ".join(segment.name for segment in chosen.segments))
         base = transaction.base
+        buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
+        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         stored = StoredRecords(
-            crawldb=transaction.folder,
-            buckets=base.buckets if base else config[CRAWLDB_BUCKETS],
-            renormalization=renormalization,
+            crawldb=transaction.folder, router=slices.router, renormalization=renormalization
         )
         job = UpdateDbJob(
             rules=rules,
             stored=stored,
-            target=BucketTarget(
-                CRAWLDB, transaction.folder, transaction.place, config[CRAWLDB_ROW_GROUP_SIZE]
-            ),
+            target=crawldb_target(transaction.folder, transaction.place, config),
             max_inlinks=config[DB_UPDATE_MAX_INLINKS],
             purge_gone=config[DB_UPDATE_PURGE_404],
             purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
@@ -221,13 +231,13 @@ def run(
         files = _delta_files(chosen.segments, report)
         troubles = _troubles_files(chosen.segments)
         with timed(report, "merge", clock):
-            merged, hosts = _merge(runner, transaction, job, files, troubles, report)
+            merged, hosts = _merge(runner, base, slices, job, files, troubles, report)
         report.finished_ms = clock.now_ms()
         names = tuple(segment.name for segment in chosen.segments)
         snapshot = transaction.publish(
             merged,
             report,
-            buckets=stored.buckets,
+            buckets=buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             applying=names,
             hosts=hosts,
@@ -283,49 +293,74 @@ def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
 
 def _merge(
     runner: Runner,
-    transaction: Transaction,
+    base: Snapshot | None,
+    slices: Slices,
     job: UpdateDbJob,
     files: list[DeltaFile],
     troubles: list[HostTroublesFile],
     report: Report,
 ) -> tuple[list[BucketFile], list[BucketFile]]:
-    """The files of all buckets, and of their hosts; those that no segment mentions stay as they
+    """The files of all slices, and of their hosts; those that no segment mentions stay as they
     are."""
-    base, stored = transaction.base, job.stored
-    old = {file.bucket: file for file in base.files} if base else {}
     hosts = {file.bucket: file for file in base.hosts} if base else {}
-    delta = BucketDelta(files) if _are_read_by_buckets(files, stored) else BucketDelta()
+    are_read = _are_read_by_slices(files, job.stored, slices)
+    delta = SegmentDelta(files if are_read else ())
     senders: list[SendDeltaTask] = [*troubles]
     if not delta.files:
         senders += bundles(files)
-    if stored.renormalization is not None and stored.renormalization.normalizers is not None:
-        senders += largest_first(old.values())
+    renormalization = job.stored.renormalization
+    if base is not None and renormalization is not None and renormalization.normalizers is not None:
+        senders += largest_first(base.files)
     sent = runner.exchange(
-        partial(send_delta, SendDeltaJob(stored)), senders, stored.buckets, "updatedb: send"
+        partial(send_delta, SendDeltaJob(job.stored)), senders, len(slices), "updatedb: send"
     )
+    parted = [each.bucket for each in slices.all if each.place == 0 and not each.is_whole]
+    hosts_at = {bucket: number for number, bucket in enumerate(parted)}
     tasks = largest_first(
-        UpdateDbTask(bucket, old.get(bucket), delta, hosts.get(bucket))
-        for bucket in range(stored.buckets)
+        UpdateDbTask(each, delta, hosts.get(each.bucket), hosts_at.get(each.bucket, -1))
+        for each in slices.all
     )
-    done = sent.run(
-        partial(update_bucket, job), [(task.bucket, task) for task in tasks], "updatedb: merge"
-    )
+    addressed = [(task.base.number, task) for task in tasks]
+    if not parted:
+        done = sent.run(partial(update_bucket, job), addressed, "updatedb: merge")
+        new_hosts = []
+    else:
+        learned = sent.send(partial(update_slice, job), addressed, len(parted), "updatedb: merge")
+        new_hosts = _settle_hosts(learned, job, hosts, parted, report)
+        done = list(learned.results())
     for counters in sent.results():
         report.counters += counters
     report.counters["rows_sent"] = int(sent.row_counts().sum())
-    for bucket in done:
-        report.counters += bucket.counters
-    done = sorted(done, key=lambda each: each.bucket)
-    return (
-        [bucket.file for bucket in done if bucket.file is not None],
-        [bucket.hosts for bucket in done if bucket.hosts is not None],
+    for result in done:
+        report.counters += result.counters
+    new_hosts += [result.hosts for result in done if result.hosts is not None]
+    merged = {task.base.number: result.files for task, result in zip(tasks, done, strict=True)}
+    return slices.files_after(merged), sorted(new_hosts, key=lambda file: file.bucket)
+
+
+def _settle_hosts(
+    learned: Exchange[UpdateDbTaskResult],
+    job: UpdateDbJob,
+    hosts: Mapping[int, BucketFile],
+    buckets: list[int],
+    report: Report,
+) -> list[BucketFile]:
+    """The files of hosts of buckets that are several slices, each of which has told of them."""
+    if job.hosts is None:
+        return [hosts[bucket] for bucket in buckets if bucket in hosts]
+    tasks = [HostsTask(bucket, hosts.get(bucket)) for bucket in buckets]
+    settled = learned.run(
+        partial(settle_hosts, job.hosts), list(enumerate(tasks)), "updatedb: hosts"
     )
+    for result in settled:
+        report.counters += result.counters
+    return [result.file for result in settled if result.file is not None]
 
 
-def _are_read_by_buckets(files: list[DeltaFile], stored: StoredRecords) -> bool:
-    """Whether each bucket reads its own rows from every file: where URLs stay as they are, and
+def _are_read_by_slices(files: list[DeltaFile], stored: StoredRecords, slices: Slices) -> bool:
+    """Whether each slice reads its own rows from every file: where URLs stay as they are, and
     to open so few files is cheap. On a store an opening is a request, and is paid for."""
     if stored.renormalization is not None or not all(file.folder.is_local() for file in files):
         return False
-    openings = len(files) * stored.buckets
+    openings = len(files) * len(slices)
     return openings <= _FEW_OPENINGS + sum(file.rows for file in files) // _ROWS_AN_OPENING

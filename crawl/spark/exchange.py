@@ -159,7 +159,7 @@ class _Receiver:
             yield _Arrived.of(blocks, destination)
             return
         # To the end, needed or not: a worker that leaves something unread is thrown away.
-        received = Received([body for _, body in blocks])
+        received = Received(body for _, body in blocks)
         try:
             yield self._function((pickle.loads(self._tasks[destination]), received))
         except CrawlError as error:
@@ -183,7 +183,7 @@ class _Forwarder:
         if destination == self._before:
             yield self._after, pickle.dumps(_Arrived.of(blocks, destination))
             return
-        received = Received([body for _, body in blocks])
+        received = Received(body for _, body in blocks)
         if destination in self._tasks:
             number, task = self._tasks[destination]
             yield from self._sender.send(number, task, received)

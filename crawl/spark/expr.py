@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from pyspark.sql import Row, SparkSession
 
 from crawl.buckets.exchange import Block, Outbox
 from crawl.buckets.generate.scan import MATCHING
+from crawl.buckets.slices import RowPlaces, Slices
 from crawl.errors import CrawlError, UsageError
 from crawl.spark.exchange import RddSource
 from crawl.spark.source import FORMAT, register
@@ -50,9 +52,15 @@ def _reason(said: str) -> str:
 
 
 def matching_rows(
-    spark: SparkSession, crawl_dir: CrawlDir, snapshot: Snapshot, expr: str
+    spark: SparkSession,
+    crawl_dir: CrawlDir,
+    snapshot: Snapshot,
+    expr: str,
+    slices: Slices | None = None,
 ) -> RddSource:
-    """The rows that the expression holds for, sent to their buckets when somebody receives."""
+    """The rows that the expression holds for, sent to their slices when somebody receives; without
+    `slices` each file is one."""
+    places = (slices or Slices.of(snapshot, snapshot.buckets)).row_places
 
     def explain(said: str) -> CrawlError | None:
         if "SQLSTATE" not in said:
@@ -66,13 +74,14 @@ def matching_rows(
     chosen = records.load(crawl_dir.folder.address).where(expr).select("_bucket", "_row")
     try:
         # plans the query, which works out what is constant in it
-        return RddSource(chosen.rdd.mapPartitions(_send_matching), explain)
+        return RddSource(chosen.rdd.mapPartitions(partial(_send_matching, places)), explain)
     except PySparkException as error:
         raise UsageError(f"--expr {expr!r} failed: {_reason(str(error))}") from error
 
 
-def _send_matching(rows: Iterable[Row]) -> Iterator[Block]:
-    places = np.array([(row[0], row[1]) for row in rows], dtype=np.int32).reshape(-1, 2)
+def _send_matching(places: RowPlaces, rows: Iterable[Row]) -> Iterator[Block]:
+    found = np.array([(row[0], row[1]) for row in rows], dtype=np.int64).reshape(-1, 2)
+    slices, numbers = places.of(found[:, 0], found[:, 1])
     outbox = Outbox(0)  # whoever receives them asks for no order
-    outbox.send(MATCHING, pa.table([places[:, 1]], schema=MATCHING.schema), places[:, 0])
+    outbox.send(MATCHING, pa.table([numbers], schema=MATCHING.schema), slices)
     yield from outbox.blocks

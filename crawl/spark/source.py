@@ -93,7 +93,7 @@ class TableReader(DataSourceReader):
         # Arrow knows how many rows a table has by its columns
         read = stored or self._files.table.names[:1]
         conditions = [each for each in self._conditions if each[0] not in file.constants]
-        for rows in scan_file(file.folder, file.path, read, conditions):
+        for rows in scan_file(file.folder, file.path, read, conditions, file.first_row):
             yield from self._for_spark(rows, file.constants).to_batches()
 
     def _for_spark(self, rows: pa.Table, constants: dict[str, Any]) -> pa.Table:

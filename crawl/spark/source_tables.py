@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from crawl.spark.pushdown import conditions_of
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
+from crawl.storage.manifest import BucketFile
 from crawl.storage.scan import ROW, Condition, filter_rows, require_column, with_status_names
 from crawl.storage.segments import FETCH_HOSTS, SEGMENT_TABLES
 from crawl.urls.parse import host_of
@@ -30,7 +32,7 @@ _CRAWLDB = Table(
     (
         *CRAWLDB_COLUMNS.columns,
         Column(BUCKET, pa.int32(), "the record's bucket"),
-        Column(ROW, pa.int32(), "its place in the bucket"),
+        Column(ROW, pa.int64(), "its place in the bucket"),
     ),
 )
 _SEGMENT_TABLES = {
@@ -95,6 +97,8 @@ class SourceFile:
     folder: Folder
     path: str
     constants: dict[str, Any] = field(default_factory=dict)
+    first_row: int = 0
+    """The number of its first row in the bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +138,16 @@ def open_files(options: SourceOptions) -> SourceFiles:
     folder = directory.crawldb.folder
     return SourceFiles(
         options.table,
-        tuple(SourceFile(folder, file.path, {BUCKET: file.bucket}) for file in files),
+        tuple(_bucket_files(folder, files)),
         snapshot.buckets,
     )
+
+
+def _bucket_files(folder: Folder, files: Iterable[BucketFile]) -> Iterable[SourceFile]:
+    first_row: Counter[int] = Counter()
+    for file in files:
+        yield SourceFile(folder, file.path, {BUCKET: file.bucket}, first_row[file.bucket])
+        first_row[file.bucket] += file.rows
 
 
 def _segment_files(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -87,6 +88,10 @@ class CheckedTable:
     table: tables.Table
     bucket: tuple[int, int] | None = None
     """Of a dataset: which one of how many."""
+    first: str | None = None
+    """Of one of several files of a bucket: the first value of the key's first column."""
+    end: str | None = None
+    """Where there is another file behind it: that one's first value."""
 
 
 @dataclass(slots=True)
@@ -209,7 +214,8 @@ def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[CheckedTable]:
     """Every table file that the snapshot names."""
     table = dataset.table_of(snapshot)
     for files, kind in ((snapshot.files, table), (snapshot.hosts, tables.HOSTS)):
-        for file in files:
+        for file, behind in zip_longest(files, files[1:]):
+            is_next = behind is not None and behind.bucket == file.bucket
             yield CheckedTable(
                 dataset.folder,
                 file.path,
@@ -218,6 +224,8 @@ def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[CheckedTable]:
                 f"{dataset.name}/{file.path}",
                 kind,
                 bucket=(file.bucket, snapshot.buckets),
+                first=file.first,
+                end=behind.first if is_next else None,
             )
 
 
@@ -286,13 +294,21 @@ def _fault_of_rows(source: StoredTable, file: CheckedTable) -> str:
             continue
         keys = rows.select(list(key))
         joined = keys if last is None else pa.concat_tables([last, keys])
+        if last is None and file.first is not None and keys[key[0]][0].as_py() != file.first:
+            return f"it should begin with {file.first!r}"
         if not _is_sorted([joined[name].combine_chunks() for name in key]):
             return f"row group {group}: {_KEYS.get(key[0], 'rows')} are not in order, or twice"
         last = keys.slice(keys.num_rows - 1)
         bucket, buckets = file.bucket
         if bucket_by and not (buckets_of(rows[bucket_by], buckets) == bucket).all():
             return f"row group {group}: there are {_KEYS.get(bucket_by, 'rows')} of another bucket"
-    return ""
+    if (
+        last is None
+        or file.end is None
+        or str(last[key[0]][0].as_py()).encode() < file.end.encode()
+    ):
+        return ""
+    return f"there are {_KEYS.get(key[0], 'rows')} of the bucket's next file"
 
 
 _KEYS = {"url": "URLs", "host": "hosts"}

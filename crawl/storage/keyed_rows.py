@@ -59,8 +59,8 @@ class KeyedRows:
 
     def of_bucket(self, bucket: int) -> list[pa.Table]:
         """All rows of a bucket."""
-        file = self.snapshot.file_of(bucket)
-        return [] if file is None else self._read(file, None)
+        files = self.snapshot.files_of(bucket)
+        return [rows for file in files for rows in self._read(file, None)]
 
     def bucket_of(self, place: str) -> int:
         """The bucket in which a value of the bucket column is."""
@@ -68,7 +68,7 @@ class KeyedRows:
 
     def row(self, key: str, place: str) -> pa.Table | None:
         """The row of one key; None where there is none."""
-        file = self.snapshot.file_of(self.bucket_of(place))
+        file = self.snapshot.file_for(self.bucket_of(place), key)
         if file is None:
             return None
         try:

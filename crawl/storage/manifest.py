@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 APPLIED = "applied"
@@ -16,19 +18,49 @@ SORTED_BY = "table"
 be checked by whoever knows nothing else of it."""
 
 
+_FORMAT = "format"
+_SEVERAL_FILES = 2
+"""The format of a manifest in which a bucket has several files. Those before it say nothing of
+formats, and their readers refuse what says anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class BucketFile:
-    """The one file of a bucket; its path is relative to the dataset."""
+    """A file of a bucket, most often the only one; its path is relative to the dataset."""
 
     bucket: int
     path: str
     rows: int
     bytes: int
+    first: str | None = None
+    """Of one of several files of a bucket, which lie in the order of the key: the value that
+    its first row has in the key's first column. All rows with a value are in one file."""
+
+
+def in_order(files: Iterable[BucketFile]) -> tuple[BucketFile, ...]:
+    """Files as a manifest names them: by bucket and key, and a bucket's only file without its
+    first value. Raises ValueError where those of a bucket overlap."""
+    ordered = sorted(files, key=_place)
+    counts = Counter(file.bucket for file in ordered)
+    for before, file in pairwise(ordered):
+        if before.bucket == file.bucket and (
+            before.first is None or file.first is None or _place(before) >= _place(file)
+        ):
+            raise ValueError(f"the files of bucket {file.bucket} are in no order")
+    return tuple(
+        file if file.first is None or counts[file.bucket] > 1 else replace(file, first=None)
+        for file in ordered
+    )
+
+
+def _place(file: BucketFile) -> tuple[int, bytes]:
+    """By which the files of a snapshot are sorted: text as its bytes, as in the files."""
+    return file.bucket, (file.first or "").encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One state of the table. Buckets without a row have no file."""
+    """One state of the table. Buckets without a row have no file, and large ones several."""
 
     number: int
     buckets: int
@@ -62,6 +94,9 @@ class Snapshot:
     @classmethod
     def of_dict(cls, content: Mapping[str, Any]) -> Snapshot:
         """Raises TypeError, ValueError or KeyError for what cannot be a snapshot."""
+        content = dict(content)
+        if content.pop(_FORMAT, _SEVERAL_FILES) != _SEVERAL_FILES:
+            raise ValueError("it was written by a later release")
         files = tuple(BucketFile(**file) for file in content["files"])
         hosts = tuple(BucketFile(**file) for file in content.get("hosts", ()))
         found = cls(**{**content, "files": files, "hosts": hosts})
@@ -72,21 +107,32 @@ class Snapshot:
             raise ValueError("a number in it is none")
         if any(file.bucket >= found.buckets for file in found.all_files):
             raise ValueError("it has more buckets than it says")
+        in_order(files)
         return found
 
-    def file_of(self, bucket: int) -> BucketFile | None:
-        return next((file for file in self.files if file.bucket == bucket), None)
+    def as_dict(self) -> dict[str, Any]:
+        """As it is stored; what says nothing is left out."""
+        content = asdict(self)
+        for file in (*content["files"], *content["hosts"]):
+            if file["first"] is None:
+                del file["first"]
+        if any(file.first is not None for file in self.files):
+            content[_FORMAT] = _SEVERAL_FILES
+        return content
+
+    def files_of(self, bucket: int) -> tuple[BucketFile, ...]:
+        """The files of a bucket, in the order of the key."""
+        return tuple(file for file in self.files if file.bucket == bucket)
+
+    def file_for(self, bucket: int, value: str) -> BucketFile | None:
+        """The one file of a bucket that may have rows with a value in the key's first column."""
+        files = self.files_of(bucket)
+        wanted = value.encode("utf-8", "surrogatepass")
+        below = [file for file in files if (file.first or "").encode() <= wanted]
+        return below[-1] if below else next(iter(files), None)
 
     def hosts_of(self, bucket: int) -> BucketFile | None:
         return next((file for file in self.hosts if file.bucket == bucket), None)
-
-    def replacing(
-        self, written: Iterable[BucketFile], rewritten: Iterable[int]
-    ) -> list[BucketFile]:
-        """This state's files with the rewritten buckets' files exchanged."""
-        gone = set(rewritten)
-        kept = [file for file in self.files if file.bucket not in gone]
-        return sorted([*kept, *written], key=lambda file: file.bucket)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from crawl.clock import Clock, as_segment_name
@@ -143,7 +143,7 @@ class _Repair:
             file for file in snapshot.hosts if f"{dataset.name}/{file.path}" not in self.bad
         )
         if usable != snapshot.hosts:
-            dataset.manifest_file(number).write(asdict(replace(snapshot, hosts=usable)))
+            dataset.manifest_file(number).write(replace(snapshot, hosts=usable).as_dict())
             lost = len(snapshot.hosts) - len(usable)
             self.done.append(f"snapshot {number}: forgot the hosts in trouble of {lost} buckets")
 

@@ -42,7 +42,7 @@ OPERATORS: dict[str, Callable[[pc.Expression, Any], pc.Expression]] = {
 }
 
 ROW = "_row"
-"""A column that every file has without storing it: the row's number in the file, an int32."""
+"""A column that every file has without storing it: the row's number in its bucket or its file."""
 
 _STATUS = "status"
 _LABELS = pa.array([status_label(code) for code in range(128)])
@@ -63,11 +63,15 @@ def with_status_names(table: Table) -> Table:
 
 
 def scan_file(
-    folder: Folder, path: str, columns: Sequence[str], conditions: Sequence[Condition]
+    folder: Folder,
+    path: str,
+    columns: Sequence[str],
+    conditions: Sequence[Condition],
+    first_row: int = 0,
 ) -> Iterator[pa.Table]:
-    """These columns of the file's rows for which all conditions hold, a row group at a time."""
+    """These columns of the file's rows for which all conditions hold, a row group at a time;
+    `first_row` is the number of its first one."""
     with open_table(folder, path) as source:
-        first_row = 0
         for group in range(source.num_row_groups):
             metadata = source.metadata.row_group(group)
             if _may_match(metadata, source.schema_arrow, conditions):
@@ -134,8 +138,8 @@ def _read(source: StoredTable, group: int, first_row: int, columns: Sequence[str
     """These columns of a row group; statuses by name."""
     rows = read_groups(source, [group], [column for column in columns if column != ROW])
     if ROW in columns:
-        numbers = np.arange(first_row, first_row + rows.num_rows, dtype=np.int32)
-        rows = rows.append_column(pa.field(ROW, pa.int32(), nullable=False), pa.array(numbers))
+        numbers = np.arange(first_row, first_row + rows.num_rows, dtype=np.int64)
+        rows = rows.append_column(pa.field(ROW, pa.int64(), nullable=False), pa.array(numbers))
     place = rows.schema.get_field_index(_STATUS)
     if place < 0 or rows.schema.field(place).type != pa.int8():
         return rows

@@ -6,10 +6,10 @@
 
 (CURRENT and manifest.json each have a copy beside them, see sealed_file.py.)
 
-A snapshot is its manifest: a list of files, one a bucket. A bucket that a job did not
-touch is named again, not copied, so small changes to a large table are cheap. File
-names are new for every attempt of every task, so that nothing is ever overwritten and
-what a killed job left behind can never be mistaken for state; the next writer sweeps it
+A snapshot is its manifest: a list of files, one a bucket, or several of a large one. A file
+that a job did not touch is named again, not copied, so small changes to a large table are
+cheap. File names are new for every attempt of every task, so that nothing is ever overwritten
+and what a killed job left behind can never be mistaken for state; the next writer sweeps it
 away. It sweeps nothing that a damaged manifest may name, and where there are snapshots but
 no pointer that can be read it does not write at all: CURRENT is there before the first
 manifest is.
@@ -21,7 +21,6 @@ import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 from crawl.clock import Clock
@@ -30,7 +29,7 @@ from crawl.model.report import Report
 from crawl.model.tables import CRAWLDB, Table
 from crawl.storage.folder import Folder
 from crawl.storage.lock import Lock, hold_lock
-from crawl.storage.manifest import APPLIED, SORTED_BY, BucketFile, Snapshot, Timeline
+from crawl.storage.manifest import APPLIED, SORTED_BY, BucketFile, Snapshot, Timeline, in_order
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
 
@@ -258,7 +257,7 @@ class Transaction:
         snapshot = Snapshot(
             number=self.number,
             buckets=buckets,
-            files=tuple(files),
+            files=in_order(files),
             created_ms=self._clock.now_ms(),
             phase=report.phase,
             notes=notes or {},
@@ -270,7 +269,7 @@ class Transaction:
             # before the first manifest: where there is one without a pointer, one was lost
             self._dataset.move(self.timeline)
         write_report(self.folder, f"{self.place}/{REPORT}", report)
-        self._dataset.manifest_file(self.number).write(asdict(snapshot))
+        self._dataset.manifest_file(self.number).write(snapshot.as_dict())
         self._move(Timeline((*self.timeline.numbers, self.number)[-keep:], self.number + 1))
         return snapshot
 

@@ -43,12 +43,17 @@ def generate_unmarked(address: str, top_n: int) -> None:
     )
 
 
-def update_db(address: str, again: bool, force: bool = False) -> None:
+def update_db(address: str, again: bool, force: bool = False, **settings: object) -> None:
     """`again`: with URLs normalised, which takes two steps more."""
     directory = CrawlDir(address)
     names = tuple(segment.name for segment in directory.segments.generated())
     options = UpdateDbOptions(names if force else (), normalize=again, force=force)
-    updatedb.run(InProcess(), directory, Config(), options, SystemClock())
+    updatedb.run(InProcess(), directory, Config.of(settings), options, SystemClock())
+
+
+def update_small_files(address: str, again: bool, force: bool = False) -> None:
+    """Where a file may have three rows."""
+    update_db(address, again, force, **{"crawldb.file.rows": 3})
 
 
 def read_sitemaps(address: str, web: dict[str, Any]) -> None:

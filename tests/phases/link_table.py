@@ -4,6 +4,7 @@ table can be written, merged and published like the CrawlDb."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from crawl.buckets.bucket_files import BucketTarget
 from crawl.buckets.exchange import Outbox
 from crawl.buckets.merge import KeyGroups
 from crawl.buckets.runner import InProcess
+from crawl.buckets.slices import Router, Slices
 from crawl.buckets.table_merge import MergeJob, send_delta
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -37,6 +39,8 @@ LINKS = Table(
     bucket_by="host",
 )
 BUCKETS = 3
+FILE_ROWS = 3
+"""So that buckets have several files."""
 
 
 def links_table(pairs: Iterable[tuple[str, str]]) -> pa.Table:
@@ -56,8 +60,8 @@ def joined(groups: KeyGroups) -> pa.Table:
     return rows.filter(pa.array(marks == 0))
 
 
-def _send_links(pairs: list[tuple[str, str]], outbox: Outbox) -> None:
-    send_delta(LINKS, links_table(pairs), BUCKETS, outbox)
+def _send_links(router: Router, pairs: list[tuple[str, str]], outbox: Outbox) -> None:
+    send_delta(LINKS, links_table(pairs), router, outbox)
 
 
 def add_links(address: str, pairs: Iterable[tuple[str, str]], keep: int = 2) -> None:
@@ -66,10 +70,18 @@ def add_links(address: str, pairs: Iterable[tuple[str, str]], keep: int = 2) -> 
     config, clock = Config(), SystemClock()
     dataset = directory.dataset(LINKS)
     with directory.writing(dataset, "links", config, clock) as transaction:
-        target = BucketTarget(LINKS, transaction.folder, transaction.place, group_rows=4)
+        target = BucketTarget(
+            LINKS, transaction.folder, transaction.place, group_rows=4, file_rows=FILE_ROWS
+        )
         pairs = list(pairs)
-        sent = InProcess().exchange(_send_links, [pairs[0::2], pairs[1::2]], BUCKETS, "links: send")
-        files = merge_table(sent, MergeJob(target, joined), transaction.base, "links: merge")
+        slices = Slices.to_write(transaction.base, BUCKETS, FILE_ROWS)
+        sent = InProcess().exchange(
+            partial(_send_links, slices.router),
+            [pairs[0::2], pairs[1::2]],
+            len(slices),
+            "links: send",
+        )
+        files = merge_table(sent, MergeJob(target, joined), slices, "links: merge")
         report = Report("links", clock.now_ms(), config.digest())
         transaction.publish(files, report, buckets=BUCKETS, keep=keep)
 

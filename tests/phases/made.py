@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from crawl.buckets.bucket_files import crawldb_target, write_bucket
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.model.arrow import strings
@@ -19,8 +21,7 @@ from crawl.storage.bucketed import write_bucketed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import bucket_of
-from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest, Segment
 from crawl.urls.parse import host_of
 
@@ -55,13 +56,13 @@ def make_crawldb(
         host = host_of(url) or ""
         placed.setdefault(bucket_of(host, buckets), []).append((url, host, records[url]))
     with directory.writing_crawldb("test", config, clock or SystemClock()) as transaction:
-        files = []
-        for bucket, rows in sorted(placed.items()):
-            path = f"{transaction.place}/{attempt_name(f'part-{bucket:05d}')}"
-            with open_writer(transaction.folder, path, CRAWLDB.schema, group_rows) as writer:
-                writer.write(to_table(rows))
-            size = transaction.folder.size(path) or 0
-            files.append(BucketFile(bucket, path, len(rows), size))
+        target = crawldb_target(transaction.folder, transaction.place, config)
+        target = replace(target, group_rows=group_rows)
+        files = [
+            file
+            for bucket, rows in placed.items()
+            for file in write_bucket(target, bucket, [to_table(rows)], len(rows))
+        ]
         transaction.publish(files, Report("test", NOW, ""), buckets=buckets, keep=3)
     return directory
 
@@ -100,12 +101,16 @@ def records_of(directory: CrawlDir) -> dict[str, CrawlDatum]:
     """Every record of the current CrawlDb; also checks what every snapshot promises."""
     snapshot = directory.require_crawldb()
     found: dict[str, CrawlDatum] = {}
+    before: tuple[int, bytes] = -1, b""
     for file in snapshot.files:
         with open_table(directory.crawldb.folder, file.path) as source:
             table = pa.concat_tables([CRAWLDB.schema.empty_table(), *each_group(source)])
         urls = strings(table["url"])
         assert urls == sorted(set(urls), key=str.encode), "a bucket is sorted and unique"
         assert len(urls) == file.rows > 0
+        assert before < (file.bucket, urls[0].encode()), "files of a bucket lie in order"
+        assert file.first in (None, urls[0])
+        before = file.bucket, urls[-1].encode()
         for url, host in zip(urls, strings(table["host"]), strict=True):
             assert host == (host_of(url) or "")
             assert bucket_of(host, snapshot.buckets) == file.bucket

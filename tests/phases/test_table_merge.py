@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.buckets.bucket_files import BucketTarget
+from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.buckets.lookup import find_rows
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -17,7 +17,6 @@ from crawl.model.report import Report
 from crawl.phases.snapshots import collect_garbage
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.parquet import open_writer
 from crawl.storage.repair import repair
 from tests.phases.killed import run_killed
 from tests.phases.link_table import LINKS, add_links, links_of, links_table
@@ -150,12 +149,8 @@ def test_rows_that_are_not_in_order_are_found(tmp_path: Path) -> None:
     rows = links_table([("http://h0.org/b", "p"), ("http://h0.org/a", "p")])
     with directory.writing(dataset, "links", config, clock) as transaction:
         target = BucketTarget(LINKS, transaction.folder, transaction.place)
-        target_path = target.new_path(0)
-        with open_writer(transaction.folder, target_path, LINKS.schema) as writer:
-            writer.write(rows)
-        transaction.publish(
-            [target.file(0, target_path, 2)], Report("links", 0, ""), buckets=1, keep=1
-        )
+        files = write_bucket(target, 0, [rows])
+        transaction.publish(files, Report("links", 0, ""), buckets=1, keep=1)
     assert check(directory).faults == []
     (fault,) = check(directory, deep=True).faults
     assert "URLs are not in order" in fault.fault

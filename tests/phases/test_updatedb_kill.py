@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from crawl.model.status import Status
 from crawl.phases import updatedb
 from crawl.storage.crawl_dir import CrawlDir
-from tests.phases.kill_jobs import update_db
+from tests.phases.kill_jobs import update_db, update_small_files
 from tests.phases.killed import run_killed
 from tests.phases.made import NOW, datum, make_crawldb, make_segment, records_of
+from tests.phases.small_files import small_files
 from tests.phases.test_kill import assert_clean
 from tests.phases.test_kill_spark import finish, kill_at_work, moments, start
 
@@ -26,6 +28,18 @@ LINKED = [f"http://h{n % 7}.org/new{n}" for n in range(20)]
 
 @pytest.mark.parametrize("again", [False, True])
 def test_killed_at_every_write(tmp_path: Path, again: bool) -> None:
+    _kill_at_every_write(tmp_path, update_db, again=again)
+
+
+@pytest.mark.slow(seconds=40)
+def test_killed_at_every_write_of_several_files_a_bucket(tmp_path: Path) -> None:
+    with small_files(3):
+        wrecks = _kill_at_every_write(tmp_path, update_small_files, again=False)
+    assert wrecks > 40
+
+
+def _kill_at_every_write(tmp_path: Path, update_db: Callable[..., None], again: bool) -> int:
+    """Returns how many writes there were."""
     base = tmp_path / "base"
     directory = make_crawldb(str(base), KNOWN, buckets=3)
     make_segment(
@@ -57,6 +71,7 @@ def test_killed_at_every_write(tmp_path: Path, again: bool) -> None:
         at += 1
     assert at > 15
     assert applied_before > 0
+    return at - 1
 
 
 @pytest.mark.spark

@@ -72,7 +72,7 @@ def test_every_job_names_its_phase_step_crawl_and_segment(
     done = generate.run(
         *(runner, directory, config, GenerateOptions(), clock),
         resolver=lambda host: None,
-        matching=lambda snapshot: matching_rows(spark, directory, snapshot, "score >= 0"),
+        matching=lambda base, slices: matching_rows(spark, directory, base, "score >= 0", slices),
     )
     with in_context(phase="updatedb", crawl=directory.address, segment=done.segments[0]):
         runner.run(work, [Piece(0)], "updatedb: merge")

@@ -40,7 +40,8 @@ def publish(
     with writing(dataset, force=force) as transaction:
         written = [write_bucket(transaction, *item) for item in buckets.items()]
         base = transaction.base
-        files = base.replacing(written, buckets) if base else written
+        kept = [file for file in base.files if file.bucket not in buckets] if base else []
+        files = [*kept, *written]
         return transaction.publish(files, report(), buckets=BUCKETS, keep=keep)
 
 

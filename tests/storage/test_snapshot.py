@@ -4,7 +4,7 @@ import pytest
 
 from crawl.errors import Locked, NoSnapshot, StorageError
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import Snapshot
+from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Dataset
 from crawl.testing.clock import ManualClock
 from tests.storage.snapshots import (
@@ -56,8 +56,8 @@ def test_publish(place: Folder) -> None:
     assert (published.number, published.buckets, published.phase) == (1, BUCKETS, "inject")
     assert (published.rows, published.bytes, published.created_ms) == (1, 3, NOW)
     assert published.notes == {"segments": {"s": {}}}
-    assert published.file_of(2) == file
-    assert published.file_of(0) is None
+    assert published.files_of(2) == (file,)
+    assert published.files_of(0) == ()
     assert again.report(1)["settings_digest"] == "digest"
     assert set(place.files()) == named_files(dataset)
 
@@ -66,15 +66,10 @@ def test_an_untouched_bucket_is_named_again_and_not_copied(place: Folder) -> Non
     dataset = Dataset(place)
     first = publish(dataset, {0: b"a0", 1: b"a1"})
     second = publish(dataset, {1: b"b1"})
-    assert second.file_of(0) == first.file_of(0)
-    assert second.file_of(1) != first.file_of(1)
+    assert second.files_of(0) == first.files_of(0)
+    assert second.files_of(1) != first.files_of(1)
     assert content_of(dataset, second) == {0: b"a0", 1: b"b1"}
     assert content_of(dataset, dataset.snapshot(1)) == {0: b"a0", 1: b"a1"}
-
-
-def test_a_bucket_that_lost_its_last_row_has_no_file(place: Folder) -> None:
-    first = publish(Dataset(place), {0: b"a0", 1: b"a1"})
-    assert first.replacing([], [0]) == [first.files[1]]
 
 
 def test_a_shared_file_lives_as_long_as_a_kept_snapshot_names_it(place: Folder) -> None:
@@ -246,3 +241,44 @@ def test_two_writers_at_once(place: Folder) -> None:
     with writing(dataset), pytest.raises(Locked), writing(dataset):
         pass
     publish(dataset, {0: b"1"})
+
+
+def test_a_manifest_looks_as_ever_where_no_bucket_has_several_files(place: Folder) -> None:
+    snapshot = publish(Dataset(place), {0: b"a0", 1: b"a1"})
+    content = snapshot.as_dict()
+    assert "format" not in content
+    assert all(set(file) == {"bucket", "path", "rows", "bytes"} for file in content["files"])
+
+
+def test_several_files_of_a_bucket_are_kept_in_order_and_told_to_older_releases(
+    place: Folder,
+) -> None:
+    dataset = Dataset(place)
+    with writing(dataset) as transaction:
+        paths = [write_bucket(transaction, 0, name).path for name in (b"one", b"two", b"three")]
+        files = [
+            BucketFile(0, path, 1, 3, first)
+            for path, first in zip(paths, ("m", None, "c"), strict=True)
+        ]
+        with pytest.raises(ValueError, match="the files of bucket 0 are in no order"):
+            transaction.publish(files, report(), buckets=BUCKETS, keep=3)
+        files[1] = BucketFile(1, paths[1], 1, 3, "alone")
+        transaction.publish(files, report(), buckets=BUCKETS, keep=3)
+    found = dataset.require_current()
+    assert [file.first for file in found.files_of(0)] == ["c", "m"]
+    assert [file.first for file in found.files_of(1)] == [None]
+    assert [found.file_for(0, key) for key in ("a", "c", "l", "m")] == [
+        found.files[0],
+        found.files[0],
+        found.files[0],
+        found.files[1],
+    ]
+    content = found.as_dict()
+    assert content["format"] == 2  # a key that no release before had: they refuse it
+    assert Snapshot.of_dict(content) == found
+    with pytest.raises(ValueError, match="later release"):
+        Snapshot.of_dict({**content, "format": 3})
+    with pytest.raises(ValueError, match="no order"):
+        content["files"][1]["first"] = "b"
+        content["files"][0]["first"] = "b"
+        Snapshot.of_dict(content)

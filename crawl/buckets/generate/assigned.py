@@ -1,4 +1,4 @@
-"""The rows of a bucket that were assigned to segments, and the mark that they are given."""
+"""The rows of a slice that were assigned to segments, and the mark that they are given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawl.model.metadata import with_entry
 def assigned_rows(
     received: Received,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int16]]:
-    """The selected rows of a bucket in order, with their segments."""
+    """The selected rows of a slice in order, with their segments."""
     table = received.rows(ASSIGNED)
     rows = table["row"].to_numpy().astype(np.int64)
     order = np.argsort(rows)

@@ -16,12 +16,12 @@ import pyarrow as pa
 
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.generate.assigned import assigned_rows, with_generate_time
+from crawl.buckets.slices import Slice
 from crawl.counters import Counters
 from crawl.model.arrow import strings
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder
 from crawl.storage.layout import encoded, number_of
-from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_table, read_groups
 from crawl.urls.domains import registered_domain
 from crawl.urls.partition import Partitioner, PartitionMode
@@ -58,17 +58,17 @@ class CollectJob:
 
 @dataclass(frozen=True, slots=True)
 class CollectTaskResult:
-    """What people are told of the chains of a bucket."""
+    """What people are told of the chains of a slice."""
 
     names: dict[int, str]
     """The names of those with the most URLs."""
     counters: Counters
 
 
-def collect_bucket(
-    job: CollectJob, base: BucketFile, received: Received, outbox: Outbox
+def collect_slice(
+    job: CollectJob, base: Slice, received: Received, outbox: Outbox
 ) -> CollectTaskResult:
-    """Sends the selected records of a bucket to where their chains meet."""
+    """Sends the selected records of a slice to where their chains meet."""
     counters = Counters()
     rows, segments = assigned_rows(received)
     if len(rows) == 0:
@@ -91,17 +91,18 @@ def collect_bucket(
     return CollectTaskResult({number: names[number] for number in longest}, counters)
 
 
-def _records(job: CollectJob, base: BucketFile, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """These rows of a bucket; row groups without any are not read."""
+def _records(job: CollectJob, base: Slice, rows: npt.NDArray[np.int64]) -> pa.Table:
+    """These rows of a slice; row groups without any are not read."""
     tables = []
-    with open_table(job.crawldb, base.path) as source:
-        start = 0
-        for group in range(source.num_row_groups):
-            size = source.metadata.row_group(group).num_rows
-            first, last = np.searchsorted(rows, [start, start + size])
-            if last > first:
-                tables.append(read_groups(source, [group]).take(rows[first:last] - start))
-            start += size
+    start = 0
+    for file in base.files:
+        with open_table(job.crawldb, file.path) as source:
+            for group in range(source.num_row_groups):
+                size = source.metadata.row_group(group).num_rows
+                first, last = np.searchsorted(rows, [start, start + size])
+                if last > first:
+                    tables.append(read_groups(source, [group]).take(rows[first:last] - start))
+                start += size
     return pa.concat_tables(tables).combine_chunks()
 
 

@@ -5,10 +5,11 @@ Each is asked whatever the others say, so that a person sees all that stands in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.buckets.generate.host_gate import HOST_PROBED, HOST_WAITS, SAME_PAGES
@@ -56,11 +57,11 @@ def generate_steps(
     selection: Selection,
     row: pa.Table,
     crawldb: Folder,
-    bucket: BucketFile,
+    bucket: Sequence[BucketFile],
     hosts: BucketFile | None = None,
     listed_in: str = "",
 ) -> tuple[GenerateStep, ...]:
-    """The steps in generate's order for one record, a row of the bucket with all columns;
+    """The steps in generate's order for one record, a row of the bucket's files with all columns;
     `listed_in` is the unfinished segment that has it on its list, if one has."""
     ((url, datum),) = to_records(row)
     host = read_hosts(crawldb, hosts).get(row["host"][0].as_py())
@@ -188,7 +189,7 @@ def _probed(
     host: HostState | None,
     is_candidate: bool,
     crawldb: Folder,
-    bucket: BucketFile,
+    bucket: Sequence[BucketFile],
 ) -> GenerateStep:
     if host is None or not host.failures or not selection.longest_wait_ms:
         return GenerateStep(HOST_PROBED, True, "the host need not be tried first")
@@ -205,7 +206,7 @@ def _cap(
     row: pa.Table,
     is_candidate: bool,
     crawldb: Folder,
-    bucket: BucketFile,
+    bucket: Sequence[BucketFile],
 ) -> GenerateStep:
     most = selection.most_per_group
     if most <= 0:
@@ -230,33 +231,40 @@ def _cap(
 
 
 def _rank(
-    selection: Selection, url: str, host: str, crawldb: Folder, bucket: BucketFile
+    selection: Selection, url: str, host: str, crawldb: Folder, bucket: Sequence[BucketFile]
 ) -> tuple[int, int]:
     """The URL's place among its host's candidates, from 1, and how many there are."""
     mine: np.uint64 | None = None
     keys = []
-    start = 0
-    with open_table(crawldb, bucket.path) as source:
-        for group in range(source.num_row_groups):
-            about = source.metadata.row_group(group)
-            place = np.arange(start, start + about.num_rows, dtype=np.int64)
-            start += about.num_rows
-            if not may_hold(about.column(_HOST_COLUMN), host):
-                continue
-            rows = read_groups(source, [group])
-            own = np.asarray(rows["host"].to_numpy() == host)
-            rows, place = rows.filter(pa.array(own)), place[own]
-            if not rows.num_rows:
-                continue
-            alive, values = select(selection, rows, None, Counters())
-            found = keys_of(values[alive], bucket.bucket, place[alive])
-            keys.append(found)
-            is_this = rows["url"].to_numpy()[alive] == url
-            if is_this.any():
-                mine = found[is_this][0]
+    for number, place, rows in _groups_with(host, crawldb, bucket):
+        alive, values = select(selection, rows, None, Counters())
+        found = keys_of(values[alive], number, place[alive])
+        keys.append(found)
+        is_this = rows["url"].to_numpy()[alive] == url
+        if is_this.any():
+            mine = found[is_this][0]
     every = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
     above = 0 if mine is None else int(np.count_nonzero(every > mine))
     return above + 1, len(every)
+
+
+def _groups_with(
+    host: str, crawldb: Folder, bucket: Sequence[BucketFile]
+) -> Iterator[tuple[int, npt.NDArray[np.int64], pa.Table]]:
+    """The rows of a host, group by group, with the bucket and their numbers in it."""
+    start = 0
+    for file in bucket:
+        with open_table(crawldb, file.path) as source:
+            for group in range(source.num_row_groups):
+                about = source.metadata.row_group(group)
+                place = np.arange(start, start + about.num_rows, dtype=np.int64)
+                start += about.num_rows
+                if not may_hold(about.column(_HOST_COLUMN), host):
+                    continue
+                rows = read_groups(source, [group])
+                own = np.asarray(rows["host"].to_numpy() == host)
+                if own.any():
+                    yield file.bucket, place[own], rows.filter(pa.array(own))
 
 
 def moment(time_ms: int) -> str:

@@ -77,7 +77,9 @@ class HostGate:
         return found
 
 
-def best_of_tried(tried: npt.NDArray[np.int32], keys: Keys, most: int = 1) -> npt.NDArray[np.bool_]:
+def best_of_tried(
+    tried: npt.NDArray[np.integer], keys: Keys, most: int = 1
+) -> npt.NDArray[np.bool_]:
     """True for all but the rows of hosts that are only tried, and for the best of each of those."""
     stays = tried < 0
     rows = np.flatnonzero(~stays)

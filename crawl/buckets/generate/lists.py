@@ -12,6 +12,7 @@ from crawl.buckets.bucket_files import BucketTarget, stored_groups, write_bucket
 from crawl.buckets.exchange import Received
 from crawl.buckets.generate.assigned import assigned_rows, with_generate_time
 from crawl.buckets.generate.chains import LISTS
+from crawl.buckets.slices import Slice
 from crawl.model.tables import CRAWL_GENERATE, CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.manifest import BucketFile
@@ -47,18 +48,17 @@ class MarkJob:
     now_ms: int
 
 
-def mark_bucket(job: MarkJob, base: BucketFile, received: Received) -> BucketFile:
-    """Writes the bucket anew with the generate time in its selected records."""
-    file = write_bucket(job.target, base.bucket, _marked_groups(job, base, received))
-    assert file is not None  # as many rows as before
-    return file
+def mark_slice(job: MarkJob, base: Slice, received: Received) -> tuple[BucketFile, ...]:
+    """Writes the slice anew with the generate time in its selected records."""
+    rows = _marked_groups(job, base, received)
+    return write_bucket(job.target, base.bucket, rows, base.rows)
 
 
-def _marked_groups(job: MarkJob, base: BucketFile, received: Received) -> Iterator[pa.Table]:
+def _marked_groups(job: MarkJob, base: Slice, received: Received) -> Iterator[pa.Table]:
     rows, segments = assigned_rows(received)
     column = CRAWLDB.names.index("metadata")
     start = 0
-    for group in stored_groups(job.target.folder, base):
+    for group in stored_groups(job.target.folder, base.files):
         first, last = np.searchsorted(rows, [start, start + group.num_rows])
         start += group.num_rows
         if last > first:

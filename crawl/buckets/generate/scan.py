@@ -1,4 +1,4 @@
-"""generate's first step: which records of a bucket may be selected, and why not the rest.
+"""generate's first step: which records of a slice may be selected, and why not the rest.
 
 The steps and their order are Nutch's, so that a rejected URL is counted under the reason
 its users expect; each is asked of a whole row group at once.
@@ -26,6 +26,7 @@ from crawl.buckets.generate.host_gate import (
 from crawl.buckets.generate.ranking import keys_of, within_cap
 from crawl.buckets.generate.unfinished import LISTED
 from crawl.buckets.hosts import read_hosts
+from crawl.buckets.slices import Router, Slice
 from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -50,17 +51,33 @@ CANDIDATES = RowKind(
         [
             pa.field("key", pa.uint64(), False),
             pa.field("group", pa.uint64(), False),
-            pa.field("bucket", pa.int32(), False),
+            pa.field("slice", pa.int32(), False),
             pa.field("row", pa.int32(), False),
         ]
     ),
 )
+TRIED = RowKind(
+    "tried",
+    pa.schema(
+        [
+            *CANDIDATES.schema,
+            pa.field("bucket", pa.int32(), False),
+            pa.field("probed", pa.int32(), False),
+            pa.field("slowed", pa.int32(), False),
+        ]
+    ),
+)
+"""Candidates of hosts of which only some are tried, from buckets of several slices: the shard
+knows all of them. With the host's number in its bucket, by the rule, or -1 (see host_gate)."""
+WAITING_HOSTS = RowKind("waiting_hosts", pa.schema([pa.field("host", pa.string(), False)]))
+"""Hosts of such buckets that are left out for now: the bucket's first shard counts each once."""
+
 WAIT_FOR_UPDATE = "wait_for_update"
 PER_HOST_OVERFLOW = "urls_skipped_per_host_overflow"
 BELOW_TOP_N = "below_top_n"
 
 MATCHING = RowKind("matching", pa.schema([pa.field("row", pa.int32(), False)]))
-"""Rows of a bucket that `--expr` holds for."""
+"""Rows of a slice that `--expr` holds for."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +112,16 @@ class ScanJob:
 
     selection: Selection
     crawldb: Folder
-    buckets: int
+    router: Router
     has_expr: bool = False
     """Whether only those rows may be selected whose numbers are received."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
-    """One bucket to scan."""
+    """One slice to scan."""
 
-    base: BucketFile
+    base: Slice
     hosts: BucketFile | None = None
 
 
@@ -118,12 +135,12 @@ class ScanTaskResult:
 
 
 def scan_alone(job: ScanJob, task: ScanTask, outbox: Outbox) -> ScanTaskResult:
-    """Scans a bucket of which nothing need be known besides its files."""
-    return scan_bucket(job, task, NOTHING, outbox)
+    """Scans a slice of which nothing need be known besides its files."""
+    return scan_slice(job, task, NOTHING, outbox)
 
 
-def scan_bucket(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox) -> ScanTaskResult:
-    """Sends the candidates of a bucket to their shards. Received are the URLs on lists of
+def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox) -> ScanTaskResult:
+    """Sends the candidates of a slice to their shards. Received are the URLs on lists of
     unfinished segments, and the rows that `--expr` holds for."""
     selection = job.selection
     counters = Counters()
@@ -133,51 +150,104 @@ def scan_bucket(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox
     if job.has_expr:
         matching = received.rows(MATCHING)["row"].to_numpy()
     gate = gate_of(selection, job.crawldb, task.hosts)
-    groups = _Groups(selection, job.buckets, counters)
-    found: list[pa.Table] = []
-    shards: list[npt.NDArray[np.int32]] = []
-    probed: list[npt.NDArray[np.int32]] = []
-    slowed: list[npt.NDArray[np.int32]] = []
+    scanned = _Scanned(job, task.base, gate, _Groups(selection, job.router, counters))
     start = 0
-    with open_table(job.crawldb, task.base.path, host_codes=True) as source:
-        for rows in each_group(source, columns):
-            place = np.arange(start, start + rows.num_rows, dtype=np.int64)
-            start += rows.num_rows
-            matches = None if matching is None else np.isin(place, matching)
-            alive, values = select(selection, rows, matches, counters, gate, listed)
-            alive_rows = np.flatnonzero(alive)
-            if len(alive_rows) == 0:
-                continue
-            group, shard = groups.of(rows["host"], alive_rows)
-            found.append(
-                pa.table(
-                    [
-                        keys_of(values[alive_rows], task.base.bucket, place[alive_rows]),
-                        group,
-                        np.full(len(alive_rows), task.base.bucket, dtype=np.int32),
-                        place[alive_rows].astype(np.int32),
-                    ],
-                    schema=CANDIDATES.schema,
-                )
-            )
-            shards.append(shard)
-            probed.append(gate.probed(rows)[alive_rows])
-            slowed.append(gate.slowed(rows)[alive_rows])
-    counters["hosts_waiting"] += len(gate.waiting)
-    if not found:
-        return ScanTaskResult(+counters, gate.next_ms)
-    every, destinations = pa.concat_tables(found), np.concatenate(shards)
+    for path in (file.path for file in task.base.files):
+        with open_table(job.crawldb, path, host_codes=True) as source:
+            for rows in each_group(source, columns):
+                place = np.arange(start, start + rows.num_rows, dtype=np.int64)
+                start += rows.num_rows
+                matches = None if matching is None else np.isin(place, matching)
+                alive, values = select(selection, rows, matches, counters, gate, listed)
+                alive_rows = np.flatnonzero(alive)
+                if len(alive_rows):
+                    scanned.add(rows, alive_rows, values, place)
+    scanned.send(counters, outbox)
+    return ScanTaskResult(+counters, gate.next_ms)
+
+
+class _Scanned:
+    """The candidates of a slice, on their way to the shards."""
+
+    def __init__(self, job: ScanJob, base: Slice, gate: HostGate, groups: _Groups) -> None:
+        self._selection = job.selection
+        self._base = base
+        self._gate = gate
+        self._groups = groups
+        self._found = [TRIED.schema.empty_table()]
+        self._shards = [np.empty(0, dtype=np.int32)]
+
+    def add(
+        self,
+        rows: pa.Table,
+        alive: npt.NDArray[np.int64],
+        values: npt.NDArray[np.float32],
+        place: npt.NDArray[np.int64],
+    ) -> None:
+        """Takes rows of a group; `place` is their number in the slice."""
+        base, count = self._base, len(alive)
+        group, shard = self._groups.of(rows["host"], alive)
+        if self._selection.most_per_group <= 0:
+            # nothing is counted by group: each slice is a shard, and a giant host is many
+            shard = np.full(count, base.number, dtype=np.int32)
+        columns = [
+            keys_of(values[alive], base.bucket, base.first_row + place[alive]),
+            group,
+            np.full(count, base.number, dtype=np.int32),
+            place[alive].astype(np.int32),
+            np.full(count, base.bucket, dtype=np.int32),
+            self._gate.probed(rows)[alive],
+            self._gate.slowed(rows)[alive],
+        ]
+        self._found.append(pa.table(columns, schema=TRIED.schema))
+        self._shards.append(shard)
+
+    def send(self, counters: Counters, outbox: Outbox) -> None:
+        """Sends those that may be selected, as far as this slice can tell."""
+        base, is_whole = self._base, self._base.is_whole
+        first_slice = base.number - base.place
+        if is_whole:
+            counters["hosts_waiting"] += len(self._gate.waiting)
+        else:
+            waiting = pa.table([sorted(self._gate.waiting)], schema=WAITING_HOSTS.schema)
+            outbox.send_all(WAITING_HOSTS, waiting, first_slice)
+        every, shards = pa.concat_tables(self._found), np.concatenate(self._shards)
+        every, stays = best_tried(every, counters)
+        shards = shards[stays]
+        if not is_whole:
+            is_tried = _is_tried(every)
+            at = shards[is_tried]
+            if self._selection.most_per_group <= 0:
+                at = np.full(len(at), first_slice, dtype=np.int32)
+            outbox.send(TRIED, every.filter(pa.array(is_tried)), at)
+            every, shards = every.filter(pa.array(~is_tried)), shards[~is_tried]
+        candidates = every.select(CANDIDATES.schema.names)
+        candidates, shards = _prune(self._selection, candidates, shards, counters)
+        outbox.send(CANDIDATES, candidates, shards)
+
+
+def best_tried(every: pa.Table, counters: Counters) -> tuple[pa.Table, Mask]:
+    """The rows (see TRIED) without those of hosts of which better ones are tried, and which these
+    are. What is left of several slices can be told from each other in the same way."""
     keys = every["key"].to_numpy()
-    is_best = best_of_tried(np.concatenate(probed), keys)
+    is_best = best_of_tried(_hosts_by(every, "probed"), keys)
     counters[HOST_PROBED] += int(np.count_nonzero(~is_best))
-    few = best_of_tried(np.concatenate(slowed), keys, TRIED_OF_SLOWED)
+    few = best_of_tried(_hosts_by(every, "slowed"), keys, TRIED_OF_SLOWED)
     counters[SAME_PAGES] += int(np.count_nonzero(is_best & ~few))
     stays = is_best & few
-    if not stays.all():
-        every, destinations = every.filter(pa.array(stays)), destinations[stays]
-    candidates, destinations = _prune(selection, every, destinations, counters)
-    outbox.send(CANDIDATES, candidates, destinations)
-    return ScanTaskResult(+counters, gate.next_ms)
+    return (every if stays.all() else every.filter(pa.array(stays))), stays
+
+
+def _hosts_by(rows: pa.Table, rule: str) -> npt.NDArray[np.int64]:
+    """A number for the host of each row that the rule is about; else -1."""
+    numbers = rows[rule].to_numpy().astype(np.int64)
+    buckets = rows["bucket"].to_numpy().astype(np.int64)
+    return np.where(numbers < 0, -1, (buckets << 32) | numbers)
+
+
+def _is_tried(rows: pa.Table) -> Mask:
+    is_tried: Mask = (rows["probed"].to_numpy() >= 0) | (rows["slowed"].to_numpy() >= 0)
+    return is_tried
 
 
 def gate_of(selection: Selection, crawldb: Folder, hosts: BucketFile | None) -> HostGate:
@@ -260,13 +330,13 @@ class _Groups:
     """The group (host or domain) that a candidate counts for, and the group's shard.
 
     Worked out once for each host. A shard is where all candidates of a group meet: for
-    hosts the bucket itself, so that nothing has to move.
+    hosts the bucket's first slice, so that hardly anything has to move.
     """
 
-    def __init__(self, selection: Selection, buckets: int, counters: Counters) -> None:
+    def __init__(self, selection: Selection, router: Router, counters: Counters) -> None:
         self._selection = selection
         self._counters = counters
-        self._buckets = buckets
+        self._router = router
         self._known: dict[str, tuple[int, int]] = {}
 
     def of(
@@ -281,13 +351,13 @@ class _Groups:
         shard = np.zeros(len(codes.dictionary), dtype=np.int32)
         group[used] = [self._known[host][0] for host in names]
         shard[used] = [self._known[host][1] for host in names]
-        return group[indices], shard[indices]
+        return group[indices], self._router.first_slices(shard[indices])
 
     def _learn(self, hosts: list[str]) -> None:
         for host, name in zip(hosts, self._names(hosts), strict=True):
             if self._selection.by_domain:
                 name = registered_domain(name)
-            self._known[host] = number_of(name), bucket_of(name, self._buckets)
+            self._known[host] = number_of(name), bucket_of(name, self._router.buckets)
 
     def _names(self, hosts: list[str]) -> list[str]:
         """The hosts as normalizers of this scope spell them; as they are where they fail."""
@@ -304,7 +374,7 @@ def _prune(
     shards: npt.NDArray[np.int32],
     counters: Counters,
 ) -> tuple[pa.Table, npt.NDArray[np.int32]]:
-    """Leaves out candidates that can never be taken, whatever the other buckets hold."""
+    """Leaves out candidates that can never be taken, whatever the other slices hold."""
     keys = candidates["key"].to_numpy()
     counters["candidates"] += len(keys)
     if selection.most_per_group > 0:

@@ -17,7 +17,14 @@ from crawl.buckets.generate.cutoff import (
     summarize,
 )
 from crawl.buckets.generate.ranking import NOT_TAKEN, Cut, Keys, assign, eligible_keys, within_cap
-from crawl.buckets.generate.scan import BELOW_TOP_N, CANDIDATES, PER_HOST_OVERFLOW
+from crawl.buckets.generate.scan import (
+    BELOW_TOP_N,
+    CANDIDATES,
+    PER_HOST_OVERFLOW,
+    TRIED,
+    WAITING_HOSTS,
+    best_tried,
+)
 from crawl.counters import Counters
 
 ASSIGNED = RowKind(
@@ -54,28 +61,41 @@ def look_inside_shard(
 
 
 def assign_shard(job: RankJob, shard: Shard, received: Received, outbox: Outbox) -> Counters:
-    """Sends the rows that are taken, with their segments, to their buckets; returns why the
+    """Sends the rows that are taken, with their segments, to their slices; returns why the
     others are left."""
-    candidates = received.rows(CANDIDATES)
+    counters = Counters()
+    waiting = received.rows(WAITING_HOSTS)["host"]
+    counters["hosts_waiting"] += len(waiting.unique())
+    candidates = _candidates(received, counters)
     if candidates.num_rows == 0:
-        return Counters()
+        return +counters
     keys, groups = _arrays(candidates)
     taken = assign(keys, groups, job.cap, shard.cuts)
     chosen = taken != NOT_TAKEN
-    counters = Counters({"urls_generated": int(np.count_nonzero(chosen))})
+    counters["urls_generated"] += int(np.count_nonzero(chosen))
     possible = within_cap(keys, groups, job.cap * len(shard.cuts))
     over = ~possible & ~chosen
     counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(over))
     counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
     counters[BELOW_TOP_N] += int(np.count_nonzero(possible & ~chosen))
     table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED.schema)
-    outbox.send(ASSIGNED, table, candidates["bucket"].to_numpy()[chosen])
+    outbox.send(ASSIGNED, table, candidates["slice"].to_numpy()[chosen])
     return counters
 
 
 def _eligible(job: RankJob, shard: Shard, received: Received) -> Keys:
-    keys, groups = _arrays(received.rows(CANDIDATES))
+    keys, groups = _arrays(_candidates(received, Counters()))
     return eligible_keys(keys, groups, job.cap, shard.cuts)
+
+
+def _candidates(received: Received, counters: Counters) -> pa.Table:
+    """All candidates; of hosts of which only some are tried, the best of all slices."""
+    candidates = received.rows(CANDIDATES)
+    if not received.has(TRIED):
+        return candidates
+    tried, _ = best_tried(received.rows(TRIED), counters)
+    counters["candidates"] += tried.num_rows
+    return pa.concat_tables([candidates, tried.select(CANDIDATES.schema.names)])
 
 
 def _arrays(candidates: pa.Table) -> tuple[Keys, npt.NDArray[np.uint64]]:

@@ -1,6 +1,6 @@
 """URLs on the fetch lists of unfinished segments: they are being fetched, or will be.
 
-A list is no bucket's: its URLs are sent to their buckets first, by a task for each of its files.
+A list is no slice's: its URLs are sent to their slices first, by a task for each of its files.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from crawl.buckets.exchange import Outbox, RowKind
+from crawl.buckets.slices import Router
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import each_group, open_whole_table
 from crawl.storage.segments import GENERATE, Segment
 
@@ -47,8 +47,9 @@ def list_files(segments: Iterable[Segment]) -> list[ListFile]:
     ]
 
 
-def send_list(buckets: int, file: ListFile, outbox: Outbox) -> None:
-    """Sends the list's URLs to the CrawlDb's buckets."""
+def send_list(router: Router, file: ListFile, outbox: Outbox) -> None:
+    """Sends the list's URLs to the CrawlDb's slices."""
     with open_whole_table(file.folder, file.path) as source:
         for rows in each_group(source, ["url", "host"]):
-            outbox.send(LISTED, rows.select(["url"]), buckets_of(rows["host"], buckets))
+            slices = router.slices_of(rows["host"], rows["url"])
+            outbox.send(LISTED, rows.select(["url"]), slices)

@@ -9,9 +9,9 @@ from heapq import nlargest
 
 import pyarrow.compute as pc
 
+from crawl.buckets.bucket_files import stored_groups
+from crawl.buckets.slices import Slice
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table
 from crawl.urls.parse import host_of
 
 _ORIGIN = r"^(?P<origin>https?://[^/?#\\\x00-\x20]+)"
@@ -48,14 +48,13 @@ class FindSitesTaskResult:
     """How many more are left alone for now."""
 
 
-def find_sites(job: FindSitesJob, file: BucketFile) -> FindSitesTaskResult:
-    """Counts the URLs of each origin, and chooses one for each host."""
+def find_sites(job: FindSitesJob, bucket: Slice) -> FindSitesTaskResult:
+    """Counts the URLs of each origin in a whole bucket, and chooses one for each host."""
     counts: Counter[str] = Counter()
-    with open_table(job.crawldb, file.path) as source:
-        for rows in each_group(source, ["url"]):
-            matched = pc.extract_regex(rows["url"].combine_chunks(), _ORIGIN)
-            for entry in pc.struct_field(matched, "origin").drop_null().value_counts().to_pylist():
-                counts[entry["values"]] += entry["counts"]
+    for rows in stored_groups(job.crawldb, bucket.files, ["url"]):
+        matched = pc.extract_regex(rows["url"].combine_chunks(), _ORIGIN)
+        for entry in pc.struct_field(matched, "origin").drop_null().value_counts().to_pylist():
+            counts[entry["values"]] += entry["counts"]
     best: dict[str, SiteOrigin] = {}
     waiting: set[str] = set()
     # of origins with equally many URLs https comes first

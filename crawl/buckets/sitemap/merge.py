@@ -1,8 +1,8 @@
-"""The last step of `crawl sitemap`: listed URLs are merged into a bucket of the CrawlDb."""
+"""The last step of `crawl sitemap`: listed URLs are merged into a slice of the CrawlDb."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.merge import KeyGroups, merge_sorted, sorted_unique
+from crawl.buckets.ranges import NewRows, StoredGroups
 from crawl.buckets.renormalize import StoredRecords, stored_rows
 from crawl.buckets.samples import Samples
 from crawl.buckets.sitemap.values import LISTED
+from crawl.buckets.slices import Router, Slice
 from crawl.config import Config
 from crawl.config.properties import (
     REPORT_SAMPLES,
@@ -27,7 +29,6 @@ from crawl.model.arrow import strings
 from crawl.model.records import to_records, to_table
 from crawl.rules.sitemap import is_within, update_known
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
 from crawl.storage.row_files import read_rows
 from crawl.urls.parse import host_of
@@ -35,10 +36,10 @@ from crawl.urls.parse import host_of
 LISTED_ROWS = RowKind("listed", LISTED)
 
 
-def send_listed(scratch: Folder, buckets: int, name: str, outbox: Outbox) -> None:
-    """Sends the rows of a file to their buckets."""
+def send_listed(scratch: Folder, router: Router, name: str, outbox: Outbox) -> None:
+    """Sends the rows of a file to their slices."""
     rows = read_rows(scratch, name)
-    outbox.send(LISTED_ROWS, rows, buckets_of(rows["host"], buckets))
+    outbox.send(LISTED_ROWS, rows, router.slices_of(rows["host"], rows["url"]))
 
 
 @dataclass(frozen=True)
@@ -54,43 +55,41 @@ class SitemapMergeJob:
 
 
 @dataclass(frozen=True, slots=True)
-class SitemapMergeTask:
-    """One bucket, and its present file."""
-
-    bucket: int
-    base: BucketFile | None
-
-
-@dataclass(frozen=True, slots=True)
 class SitemapMergeTaskResult:
-    """The bucket's new file; None where no row is left."""
+    """The slice's new files; none where no row is left."""
 
-    bucket: int
-    file: BucketFile | None
+    files: tuple[BucketFile, ...]
     counters: Counters
     samples: dict[str, list[str]]
 
 
-def merge_listed(
-    job: SitemapMergeJob, task: SitemapMergeTask, received: Received
-) -> SitemapMergeTaskResult:
-    """Writes the bucket anew, with the URLs that sitemaps may list."""
+def merge_listed(job: SitemapMergeJob, base: Slice, received: Received) -> SitemapMergeTaskResult:
+    """Writes the slice anew, with the URLs that sitemaps may list."""
     counters, samples = Counters(), Samples(job.config[REPORT_SAMPLES])
-    listed = _permitted(job, received.rows(LISTED_ROWS), counters, samples)
-    listed = listed.drop_columns(["sitemap"])
+    expected = base.rows + received.row_count(LISTED_ROWS)
+    rows = _merged(job, base, received, counters, samples)
+    files = write_bucket(job.target, base.bucket, rows, expected)
+    return SitemapMergeTaskResult(files, counters, samples.by_reason)
+
+
+def _merged(
+    job: SitemapMergeJob, base: Slice, received: Received, counters: Counters, samples: Samples
+) -> Iterator[pa.Table]:
     key = job.target.table.key
-    listed, repeated = sorted_unique(listed, key, rank="rank")
-    counters["urls_repeated"] += repeated
-    listed = listed.drop_columns(["rank"])
 
     def combine(groups: KeyGroups) -> pa.Table:
         counters["urls_known"] += len(groups)
+        counters["urls_new"] -= len(groups)
         return _updated(job, groups, counters)
 
-    rows = stored_rows(job.stored, task.base, received, counters)
-    file = write_bucket(job.target, task.bucket, merge_sorted(rows, listed, combine, key))
-    counters["urls_new"] = listed.num_rows - counters["urls_known"]
-    return SitemapMergeTaskResult(task.bucket, file, counters, samples.by_reason)
+    stored = StoredGroups(stored_rows(job.stored, base, received, counters), "url")
+    for found in NewRows.received(received, LISTED_ROWS, "url").ranges():
+        listed = _permitted(job, found.rows, counters, samples).drop_columns(["sitemap"])
+        listed, repeated = sorted_unique(listed, key, rank="rank")
+        counters["urls_repeated"] += repeated
+        counters["urls_new"] += listed.num_rows
+        listed = listed.drop_columns(["rank"])
+        yield from merge_sorted(stored.below(found.end), listed, combine, key)
 
 
 def _permitted(

@@ -1,9 +1,9 @@
-"""updatedb's hot path: what segments say of URLs is merged into a bucket's stored records as they
+"""updatedb's hot path: what segments say of URLs is merged into a slice's stored records as they
 stream.
 
 Stored records that no segment mentions pass as they are. Where there are only links the score
 changes, for a whole row group at once if the scoring plugins can do that; every other
-record goes through the rules. In memory are one row group and the bucket's delta.
+record goes through the rules. In memory are one row group and a range of the delta.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from functools import partial
+from itertools import chain, repeat
 from typing import Any, cast
 
 import numpy as np
@@ -20,13 +21,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
-from crawl.buckets.exchange import Received
+from crawl.buckets.exchange import Outbox, Received
 from crawl.buckets.merge import overlaps
+from crawl.buckets.ranges import KeyRange, StoredGroups
 from crawl.buckets.renormalize import MOVED, StoredRecords, stored_rows
-from crawl.buckets.updatedb.delta import BucketDelta
-from crawl.buckets.updatedb.hosts import HostUpdateJob, NewPages, update_hosts
+from crawl.buckets.slices import Slice
+from crawl.buckets.updatedb.delta import UPDATES, SegmentDelta
+from crawl.buckets.updatedb.hosts import TROUBLES, HostNews, HostUpdateJob, NewPages, update_hosts
 from crawl.buckets.updatedb.reservations import has_reserved, lift_reservations
-from crawl.buckets.updatedb.url_updates import Rows, UrlUpdates, arrange_updates
+from crawl.buckets.updatedb.url_updates import (
+    Rows,
+    UrlUpdates,
+    arrange_updates,
+    without_weak_links,
+)
 from crawl.counters import Counters
 from crawl.model.arrow import fill_null, first_chunk, strings
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
@@ -57,7 +65,7 @@ class UpdateDbJob:
 
     @property
     def asks_every_record(self) -> bool:
-        """Whether a bucket that no segment mentions may change all the same."""
+        """Whether a slice that no segment mentions may change all the same."""
         return (
             self.purge_gone
             or self.purge_orphans
@@ -68,62 +76,96 @@ class UpdateDbJob:
 
 @dataclass(frozen=True, slots=True)
 class UpdateDbTask:
-    """One bucket: its present files, and where rows for it are besides those it was sent."""
+    """One slice, and where rows for it are besides those it was sent."""
 
-    bucket: int
-    base: BucketFile | None
-    delta: BucketDelta
+    base: Slice
+    delta: SegmentDelta
     hosts: BucketFile | None = None
+    """Of its bucket, if the slice is all of it."""
+    hosts_at: int = -1
+    """Else where what is learned of hosts is sent."""
+
+    @property
+    def rows(self) -> int:
+        return self.base.rows
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateDbTaskResult:
-    """The bucket's file, which may be the one before; None where no row is left. And that of
-    its hosts."""
+    """The slice's files, which may be those before; none where no row is left. And that of the
+    hosts, if the slice is a whole bucket."""
 
-    bucket: int
-    file: BucketFile | None
+    files: tuple[BucketFile, ...]
     counters: Counters
     hosts: BucketFile | None = None
 
 
 def update_bucket(job: UpdateDbJob, task: UpdateDbTask, received: Received) -> UpdateDbTaskResult:
-    """Writes the bucket anew, if a segment has anything of its URLs."""
-    counters = Counters()
-    stored = job.stored
-    rows = task.delta.read(task.bucket, stored.buckets, received)
-    if rows.num_rows == 0 and not received.has(MOVED) and not job.asks_every_record:
-        reserved = (
-            job.marks and task.base and has_reserved(stored.crawldb, task.base.path, job.marks)
-        )
-        if not reserved:
-            hosts = _hosts(job, task, received, rows, {}, counters)
-            return UpdateDbTaskResult(task.bucket, task.base, +counters, hosts)
-    updates = arrange_updates(rows, job.max_inlinks, counters)
-    old = stored_rows(stored, task.base, received, counters)
-    merge = _Merge(job, updates, counters)
-    file = write_bucket(job.target, task.bucket, merge.merge(old))
-    hosts = _hosts(job, task, received, rows, merge.new_pages, counters)
-    return UpdateDbTaskResult(task.bucket, file, +counters, hosts)
+    """Writes a slice that is a whole bucket anew, if a segment has anything of its URLs."""
+    counters, news = Counters(), HostNews()
+    files = _update(job, task, received, news, counters)
+    hosts = task.hosts
+    if job.hosts is not None:
+        bucket = task.base.bucket
+        hosts = update_hosts(job.hosts, bucket, hosts, received, news, counters)
+    return UpdateDbTaskResult(files, +counters, hosts)
 
 
-def _hosts(
+def update_slice(
+    job: UpdateDbJob, task: UpdateDbTask, received: Received, outbox: Outbox
+) -> UpdateDbTaskResult:
+    """Writes any slice anew; one of several of a bucket sends what it learned of hosts."""
+    if task.base.is_whole:
+        return update_bucket(job, task, received)
+    counters, news = Counters(), HostNews()
+    files = _update(job, task, received, news, counters)
+    news.send(task.hosts_at, outbox)
+    outbox.send_all(TROUBLES, received.rows(TROUBLES), task.hosts_at)
+    return UpdateDbTaskResult(files, +counters)
+
+
+def _update(
+    job: UpdateDbJob, task: UpdateDbTask, received: Received, news: HostNews, counters: Counters
+) -> tuple[BucketFile, ...]:
+    base, crawldb = task.base, job.stored.crawldb
+    thin = partial(without_weak_links, most=job.max_inlinks, counters=counters)
+    ranges = task.delta.rows_of(base, job.stored.router.buckets, received, thin).ranges()
+    first = next(ranges)
+    new_rows = first.rows.num_rows if first.end is None else received.row_count(UPDATES)
+    is_silent = first.end is None and new_rows == 0 and not received.has(MOVED)
+    if is_silent and not job.asks_every_record:
+        paths = [file.path for file in base.files] if job.marks else []
+        if not any(has_reserved(crawldb, path, job.marks) for path in paths):
+            return base.files
+    rest = chain([first], ranges)
+    del first  # or it stays in memory to the end
+    rows = _updated(job, base, rest, received, news, counters)
+    expected = base.rows + new_rows + received.row_count(MOVED)
+    return write_bucket(job.target, base.bucket, rows, expected)
+
+
+def _updated(
     job: UpdateDbJob,
-    task: UpdateDbTask,
+    base: Slice,
+    ranges: Iterable[KeyRange],
     received: Received,
-    rows: pa.Table,
-    pages: NewPages,
+    news: HostNews,
     counters: Counters,
-) -> BucketFile | None:
-    if job.hosts is None:
-        return task.hosts
-    return update_hosts(job.hosts, task.bucket, task.hosts, received, rows, pages, counters)
+) -> Iterator[pa.Table]:
+    old = StoredGroups(stored_rows(job.stored, base, received, counters), CRAWLDB.key[0])
+    for each in ranges:
+        news.take_answers(each.rows)
+        updates = arrange_updates(each.rows, job.max_inlinks, counters)
+        yield from _Merge(job, updates, news.pages, counters).merge(old.below(each.end))
+        del each, updates  # before the next is read
 
 
 class _Merge:
     """Merges the updates into the stored records, a row group at a time."""
 
-    def __init__(self, job: UpdateDbJob, updates: UrlUpdates, counters: Counters) -> None:
+    def __init__(
+        self, job: UpdateDbJob, updates: UrlUpdates, new_pages: NewPages, counters: Counters
+    ) -> None:
         self._job = job
         self._updates = updates
         self._counters = counters
@@ -131,7 +173,7 @@ class _Merge:
         scoring = job.rules.scoring
         self._links_by_column = scoring.can_update_by_column
         self._new_by_column = self._links_by_column and scoring.can_start_by_column
-        self.new_pages: NewPages = {}
+        self._new_pages = new_pages
 
     def merge(self, groups: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for group, first, end in overlaps(groups, [self._updates.urls], CRAWLDB.key):
@@ -234,7 +276,7 @@ class _Merge:
         signed = self._updates.rows.select(["host", "signature"]).take(rows[rows >= 0])
         signatures = cast("list[bytes]", signed["signature"].to_pylist())
         for host, signature in zip(strings(signed["host"]), signatures, strict=True):
-            self.new_pages.setdefault(host, Counter())[signature] += 1
+            self._new_pages.setdefault(host, Counter())[signature] += 1
 
     def _new_by_rules(self, urls: Rows) -> pa.Table:
         self._note_new_pages(urls)

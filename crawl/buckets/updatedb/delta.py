@@ -1,8 +1,7 @@
-"""What segments tell of the URLs of one bucket, read from the files that fetch and parse
-wrote.
+"""What segments tell of the URLs of one slice, read from the files that fetch and parse wrote.
 
-They are read once each, by tasks that send every row to its bucket. Only where there are few of
-them, on a local disk, a bucket's task reads its own rows from each: they lie bucket by bucket
+They are read once each, by tasks that send every row to its slice. Only where there are few of
+them, on a local disk, a slice's task reads its own rows from each: they lie bucket by bucket
 there, and to open them costs next to nothing.
 """
 
@@ -10,26 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.exchange import Outbox, Received, RowKind
+from crawl.buckets.ranges import NewRows, Thin
 from crawl.buckets.renormalize import (
     Renormalization,
     StoredRecords,
     send_renormalized,
     with_urls,
 )
+from crawl.buckets.slices import Slice
 from crawl.buckets.updatedb.hosts import HostTroublesFile, send_troubles
 from crawl.counters import Counters
-from crawl.errors import UsageError
 from crawl.model.arrow import count_true
 from crawl.model.tables import CRAWLDB
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import StoredTable, each_group, open_whole_table
 
@@ -37,8 +37,6 @@ DELTA = CRAWLDB.schema.append(pa.field("origin", pa.int32(), False))
 """A row of a segment, and which table of which segment it is from."""
 UPDATES = RowKind("updates", DELTA)
 
-_MOST_BYTES = (1 << 31) - 1
-"""The most bytes of one column that Arrow can hold in one piece."""
 _ROWS_AT_ONCE = 400_000
 """Rows that a sending task has in memory, unless one file alone has more."""
 
@@ -55,27 +53,26 @@ class DeltaFile:
 
 
 @dataclass(frozen=True, slots=True)
-class BucketDelta:
-    """Where the rows for a bucket are: they were sent to it, or it reads them from the files as
-    they were written."""
+class SegmentDelta:
+    """Where the rows for slices are: they were sent to them, or each reads its own from the files
+    as they were written."""
 
     files: Sequence[DeltaFile] = ()
 
-    def read(self, bucket: int, buckets: int, received: Received) -> pa.Table:
-        """The bucket's rows in the order of the segments; they must fit into memory."""
-        rows = [received.rows(UPDATES)]
+    def rows_of(
+        self, base: Slice, buckets: int, received: Received, thin: Thin | None = None
+    ) -> NewRows:
+        """The slice's rows, in the order of the segments."""
+        tables = partial(self._tables, base, buckets, received)
+        return NewRows(DELTA, CRAWLDB.key[0], tables, thin)
+
+    def _tables(self, base: Slice, buckets: int, received: Received) -> Iterator[pa.Table]:
+        yield from received.tables(UPDATES)
+        keys = base.first, base.end
         for file in self.files:
-            table = read_bucket(file.folder, file.path, bucket, buckets)
+            table = read_bucket(file.folder, file.path, base.bucket, buckets, keys=keys)
             if table.num_rows:
-                rows.append(_with_origin(table, file.origin))
-        found = pa.concat_tables(rows)
-        if max(column.nbytes for column in found.columns) > _MOST_BYTES:
-            size = found.nbytes >> 20
-            raise UsageError(
-                f"the segments tell too much of bucket {bucket} at once ({size:,} MiB):"
-                " name fewer segments, or give the CrawlDb more buckets (`crawl rebucket`)"
-            )
-        return found
+                yield _with_origin(table, file.origin)
 
 
 @dataclass(frozen=True)
@@ -110,13 +107,13 @@ def bundles(files: Iterable[DeltaFile]) -> Iterator[DeltaBundle]:
 
 
 def send_delta(job: SendDeltaJob, task: SendDeltaTask, outbox: Outbox) -> Counters:
-    """Sends to their buckets the rows of some files, what a fetch tells of hosts that failed, or
-    the stored records of a bucket whose URL changes when it is normalised again."""
+    """Sends to their slices the rows of some files, what a fetch tells of hosts that failed, or
+    the stored records of a file whose URL changes when it is normalised again."""
     counters = Counters()
     if isinstance(task, BucketFile):
         send_renormalized(job.stored, task, outbox)
     elif isinstance(task, HostTroublesFile):
-        send_troubles(task, job.stored.buckets, outbox)
+        send_troubles(task, job.stored.router, outbox)
     else:
         for file in task.files:
             _send_file(job.stored, file, outbox, counters)
@@ -127,7 +124,7 @@ def _send_file(stored: StoredRecords, file: DeltaFile, outbox: Outbox, counters:
     """Reads the file once, whole: on a store that is one request."""
     with open_whole_table(file.folder, file.path) as source:
         rows = pa.concat_tables([DELTA.empty_table(), *_groups(stored, file, source, counters)])
-    outbox.send(UPDATES, rows, buckets_of(rows["host"], stored.buckets))
+    outbox.send(UPDATES, rows, stored.router.slices_of(rows["host"], rows["url"]))
 
 
 def _groups(

@@ -193,6 +193,16 @@ def _links(
     return found, counts
 
 
+def without_weak_links(rows: pa.Table, most: int, counters: Counters) -> pa.Table:
+    """Rows of one URL, in their order, without the links that are not among the best."""
+    rows = rows.combine_chunks()
+    status = rows["status"].chunk(0).to_numpy()
+    owner = np.zeros(rows.num_rows, dtype=np.int64)
+    links, _ = _links(rows, owner, status, most, 1, counters)
+    others = np.flatnonzero(status != Status.LINKED)
+    return rows.take(np.sort(np.concatenate([links, others])))
+
+
 def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) -> UrlUpdates:
     """Leaves out URLs that only a parse speaks of: it says nothing without its fetch."""
     is_kept = (updates.fetch >= 0) | (link_counts > 0)

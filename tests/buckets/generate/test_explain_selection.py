@@ -39,7 +39,7 @@ def _steps(
     snapshot = directory.require_crawldb()
     row = find_record(directory.crawldb.folder, snapshot, url)
     assert row is not None
-    bucket = snapshot.file_of(bucket_of(host_of(url) or "", snapshot.buckets))
+    bucket = snapshot.files_of(bucket_of(host_of(url) or "", snapshot.buckets))
     assert bucket is not None
     return generate_steps(selection_of(config, now), row, directory.crawldb.folder, bucket)
 

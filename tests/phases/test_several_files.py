@@ -1,0 +1,40 @@
+"""The tests of the phases again, on CrawlDbs whose buckets have several files: what a phase does
+must not hang on how a bucket is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.phases import (
+    test_generate,
+    test_generate_marks,
+    test_inject,
+    test_rebucket,
+    test_reservations,
+    test_sitemap_records,
+    test_updatedb,
+    test_updatedb_by_rules,
+)
+from tests.phases.small_files import small_files, tests_of
+
+_MODULES = (
+    test_generate,
+    test_generate_marks,
+    test_inject,
+    test_rebucket,
+    test_reservations,
+    test_sitemap_records,
+    test_updatedb,
+    test_updatedb_by_rules,
+)
+
+
+globals().update(tests_of(*_MODULES))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_files() -> Iterator[None]:
+    with small_files(3):
+        yield

@@ -1,0 +1,18 @@
+"""The tests of hosts in trouble again, where a host's URLs are in several files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.phases import test_dead_hosts
+from tests.phases.small_files import small_files, tests_of
+
+globals().update(tests_of(test_dead_hosts))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_files() -> Iterator[None]:
+    with small_files(2):
+        yield
