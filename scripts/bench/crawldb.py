@@ -17,6 +17,7 @@ from typing import Any
 import crawldb_data
 import crawldb_shape
 from crawldb_duckdb import SORTED, UNSORTED, DuckDB
+from crawldb_giant import compare_with_even, file_rows_of
 from crawldb_ours import Ours, Workload
 from process_tree import Measured, Process
 from rich.console import Console
@@ -84,6 +85,12 @@ class Outcome:
 def main(arguments: list[str]) -> int:
     options = _options(arguments)
     console = Console()
+    if options.shape == "giant":
+        shapes = [_shape(options, urls) for urls in options.sizes]
+        faults = [each for shape in shapes for each in compare_with_even(options, shape, console)]
+        for fault in faults:
+            console.print(f"[red]{fault}")
+        return 1 if faults else 0
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="nutria-bench-") as scratch:
         work = Path(options.work or scratch)
@@ -113,6 +120,13 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         type=sizes,
         default=[20_000_000],
         help="URLs in the CrawlDb; several sizes, with commas, show the growth",
+    )
+    parser.add_argument(
+        "--shape",
+        choices=("usual", "giant"),
+        default="usual",
+        help="giant: updatedb and generate with three tenths of the URLs on one host, beside the"
+        " same with even hosts, and without DuckDB",
     )
     parser.add_argument("--hosts", type=int, default=50_000)
     parser.add_argument("--buckets", type=int, default=64)
@@ -149,15 +163,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 def _measure(options: argparse.Namespace, urls: int, work: Path, console: Console) -> Outcome:
     folder = work / str(urls)
-    shape = crawldb_shape.Shape(
-        urls=urls,
-        hosts=options.hosts,
-        buckets=options.buckets,
-        seeds=options.seeds or urls // 40,
-        fetched=options.fetched or urls // 40,
-        links=options.links or urls // 4,
-        seed=options.seed,
-    )
+    shape = _shape(options, urls)
     console.print(f"[dim]making a CrawlDb of {urls:,} URLs on {options.hosts:,} hosts…")
     made = crawldb_data.make(folder, shape, options.cores)
     top_n = options.top_n or urls // 20
@@ -179,6 +185,19 @@ def _measure(options: argparse.Namespace, urls: int, work: Path, console: Consol
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _shape(options: argparse.Namespace, urls: int) -> crawldb_shape.Shape:
+    return crawldb_shape.Shape(
+        urls=urls,
+        hosts=options.hosts,
+        buckets=options.buckets,
+        seeds=options.seeds or urls // 40,
+        fetched=options.fetched or urls // 40,
+        links=options.links or urls // 4,
+        seed=options.seed,
+        file_rows=file_rows_of(options.overrides),
+    )
 
 
 def _compare(

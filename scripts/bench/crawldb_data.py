@@ -26,14 +26,14 @@ from crawldb_columns import states
 from crawldb_shape import NOW_MS, BenchClock, Shape
 from crawldb_urls import hosts_of, urls_on
 
+from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.config import Config
 from crawl.model.report import Report
 from crawl.model.tables import CRAWLDB
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import open_writer
 
 SEEDS = "seeds.txt"
 SEED_BUCKETS = "seed_hosts.parquet"
@@ -98,7 +98,7 @@ def make(folder: Path, shape: Shape, processes: int) -> Made:
         order = np.argsort(-np.bincount(hosts.bucket, hosts.counts, shape.buckets))
         with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
             results = list(pool.map(task, order.tolist()))
-        files = sorted((made_bucket.file for made_bucket in results), key=lambda f: f.bucket)
+        files = [file for made_bucket in results for file in made_bucket.files]
         transaction.publish(files, report, buckets=shape.buckets, keep=1)
     os.sync()  # only clean pages can be dropped from the cache, for cold reads
     told = [made_bucket.told for made_bucket in results]
@@ -115,7 +115,8 @@ def make(folder: Path, shape: Shape, processes: int) -> Made:
 
 @dataclass(frozen=True, slots=True)
 class _MadeBucket:
-    file: BucketFile
+    bucket: int
+    files: tuple[BucketFile, ...]
     known: list[str]
     """Seeds that the bucket has."""
     new: list[str]
@@ -144,9 +145,8 @@ def _make_bucket(
     urls = urls.take(order)
     names = pa.array(hosts.names[mine].tolist(), pa.string()).take(pa.array(host).take(order))
     table = pa.Table.from_arrays([urls, names, *states(len(host), rng)], schema=CRAWLDB.schema)
-    path = f"{place}/{attempt_name(f'part-{bucket:05d}')}"
-    with open_writer(folder, path, CRAWLDB.schema) as writer:
-        writer.write(table)
+    target = BucketTarget(CRAWLDB, folder, place, file_rows=shape.file_rows)
+    files = write_bucket(target, bucket, [table], table.num_rows)
 
     told = _tell(shape, scratch, table, host, counts, mine, rng)
     half = round(shape.seeds / 2 * len(host) / shape.urls)
@@ -155,9 +155,9 @@ def _make_bucket(
     fresh = urls_on(prefixes, chosen, counts[chosen] + np.arange(half), rng)
     probes = urls.take(pa.array(rng.choice(len(host), _KNOWN_PROBES)))
     absent = pc.binary_join_element_wise(probes, "absent", "")
-    size = folder.size(path) or 0
     return _MadeBucket(
-        BucketFile(bucket, path, len(host), size),
+        bucket,
+        files,
         known.to_pylist(),
         fresh.to_pylist(),
         probes.to_pylist(),
@@ -200,7 +200,7 @@ def _tell(
 def _write_seeds(folder: Path, shape: Shape, made: list[_MadeBucket]) -> None:
     """Known and new URLs, some twice, some with a score, in no order."""
     rng = np.random.default_rng([shape.seed, 3])
-    by_bucket = sorted(made, key=lambda bucket: bucket.file.bucket)
+    by_bucket = sorted(made, key=lambda bucket: bucket.bucket)
     lines = [url for bucket in by_bucket for url in (*bucket.known, *bucket.new)]
     # every fiftieth of the new ones is on a host that the CrawlDb has never seen
     unseen = [f"https://www.unseen{number}.example/" for number in range(shape.seeds // 100)]

@@ -10,7 +10,7 @@ NOW_MS = 1_794_700_800_000
 """The benchmark's now (2026-11-15): data and runs agree on it."""
 
 DAY_MS = 86_400_000
-VERSION = 4
+VERSION = 5
 """Raised whenever other data come out, so that no older files are reused."""
 
 
@@ -36,4 +36,6 @@ class Shape:
     links: int
     seed: int
     giant: float = 0.10
+    """The share of the URLs that are on one host."""
+    file_rows: int = 4_000_000
     version: int = VERSION

@@ -73,7 +73,7 @@ def hosts_of(shape: Shape) -> Hosts:
     )
     names = np.array(_distinct(names.tolist()), dtype=object)
     schemes = np.where(rng.random(shape.hosts) < 0.93, "https://", "http://")
-    giant = int(shape.urls * shape.giant)
+    giant = max(1, int(shape.urls * shape.giant))
     weights = np.arange(2.0, shape.hosts + 1.0) ** -0.9
     rest = shape.urls - giant - (shape.hosts - 1)
     counts = 1 + np.floor(weights / weights.sum() * rest).astype(np.int64)
