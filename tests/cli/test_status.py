@@ -189,7 +189,7 @@ def test_what_the_phases_of_the_last_round_cost(crawl: Caller, made: tuple[Crawl
     }
     assert rows["generate"]["segments"] == rows["fetch"]["segments"] == [name]
     assert rows["generate"]["bytes_written"] > 0 and rows["fetch"]["bytes_written"] is None
-    assert rows["generate"]["steps"]["scan"]["bytes_read"] > 0
+    assert rows["generate"]["steps"]["collect"]["bytes_read"] > 0
 
 
 def test_results_near_their_limit_are_remarked(crawl: Caller, made: tuple[CrawlDir, str]) -> None:

@@ -81,7 +81,7 @@ def test_the_round_begins_with_the_newest_generate(made: tuple[CrawlDir, str]) -
     (row,) = phase_costs(directory, quiet)  # once, though two reports tell of it
     assert (row["phase"], row["segments"]) == ("generate", [name])
     assert row["seconds"] >= 0 and row["bytes_written"] > 0 and row["driver_bytes"] == 0
-    assert "scan" in row["steps"] and row["steps"]["scan"]["bytes_read"] > 0
+    assert "collect" in row["steps"] and row["steps"]["collect"]["bytes_read"] > 0
     engine = EngineCosts(jobs=1, task_bytes=5, result_bytes=6)
     finish(directory, name, FETCH, report_of("fetch", LATER, engine))
     finish(directory, name, PARSE, report_of("parse", LATER + 10, None))

@@ -60,7 +60,7 @@ class CountingRunner:
     ) -> Exchange[Result]:
         sent = InProcess().exchange(function, tasks, destinations, step, sources)
         self.add(step, EngineCosts(task_bytes=_pickled_bytes(function, *tasks)))
-        return _Counted(self, sent, step)
+        return _Counted(self, sent, len(tasks), step)
 
     def add(self, step: str, costs: EngineCosts) -> None:
         self.steps[step] = self.steps.get(step, EngineCosts()) + costs
@@ -72,9 +72,12 @@ class CountingRunner:
 class _Counted(Generic[Result]):
     """An exchange in memory; counted is what passes the driver, not what is exchanged."""
 
-    def __init__(self, runner: CountingRunner, sent: Exchange[Result], step: str) -> None:
+    def __init__(
+        self, runner: CountingRunner, sent: Exchange[Result], senders: int, step: str
+    ) -> None:
         self._runner = runner
         self._sent = sent
+        self._senders = senders
         self._step = step
         self._is_heard = False
 
@@ -83,7 +86,9 @@ class _Counted(Generic[Result]):
         if not self._is_heard:
             self._is_heard = True
             returned = _pickled_bytes(*found, self._sent.row_counts())
-            self._runner.add(self._step, EngineCosts(jobs=1, result_bytes=returned))
+            self._runner.add(
+                self._step, EngineCosts(jobs=1, tasks=self._senders, result_bytes=returned)
+            )
         return found
 
     def row_counts(self) -> npt.NDArray[np.int64]:
@@ -102,6 +107,7 @@ class _Counted(Generic[Result]):
             step,
             EngineCosts(
                 jobs=1,
+                tasks=len(tasks),
                 task_bytes=_pickled_bytes(function, *tasks),
                 result_bytes=_pickled_bytes(*found),
             ),
@@ -116,7 +122,8 @@ class _Counted(Generic[Result]):
         step: str,
     ) -> Exchange[Any]:
         self._runner.add(step, EngineCosts(task_bytes=_pickled_bytes(function, *tasks)))
-        return _Counted(self._runner, self._sent.send(function, tasks, destinations, step), step)
+        sent = self._sent.send(function, tasks, destinations, step)
+        return _Counted(self._runner, sent, len(tasks), step)
 
 
 def _pickled_bytes(*values: Any) -> int:
