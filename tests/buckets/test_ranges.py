@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from crawl.buckets import ranges
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.ranges import KeyRange, NewRows, StoredGroups
+from crawl.model.arrow import strings
 from tests.examples import scaled
 
 KIND = RowKind("rows", pa.schema({"url": pa.string(), "n": pa.int64()}))
@@ -35,7 +36,7 @@ def checked(parts: Iterator[KeyRange]) -> list[KeyRange]:
     bounds = ["", *(end for end in ends if end is not None)]
     assert all(low.encode() < high.encode() for low, high in pairwise(bounds))
     for low, part in zip(bounds, found, strict=True):
-        for key in part.rows["url"].to_pylist():
+        for key in strings(part.rows["url"]):
             assert low.encode() <= key.encode()
             assert part.end is None or key.encode() < part.end.encode()
     return found
@@ -119,7 +120,7 @@ def test_stored_rows_come_range_by_range(
     )
     found: list[str] = []
     for end in sorted(ends, key=str.encode):
-        found += [key for part in groups.below(end) for key in part["url"].to_pylist()]
-        assert found == [key for key in rows["url"].to_pylist() if key.encode() < end.encode()]
-    found += [key for part in groups.below(None) for key in part["url"].to_pylist()]
-    assert found == rows["url"].to_pylist()
+        found += [key for part in groups.below(end) for key in strings(part["url"])]
+        assert found == [key for key in strings(rows["url"]) if key.encode() < end.encode()]
+    found += [key for part in groups.below(None) for key in strings(part["url"])]
+    assert found == strings(rows["url"])

@@ -47,10 +47,11 @@ def segment(directory: CrawlDir) -> Segment:
     return directory.segments.segment(NAME)
 
 
-class Watching:
+class Watching(InProcess):
     """A Runner that notes the progress after every task."""
 
     def __init__(self, segment: Segment) -> None:
+        super().__init__()
         self._segment = segment
         self.seen: list[str] = []
 

@@ -263,7 +263,7 @@ def test_how_a_phase_failed_is_reported(crawl: tuple[CrawlDir, str], tmp_path: P
     directory, _ = crawl
     config = Config.of({"metrics.textfile": str(tmp_path / "node")})
 
-    class Broken:
+    class Broken(InProcess):
         def run(self, function: Any, tasks: Any, step: str) -> Any:
             raise StorageError("the bucket is gone")
 
