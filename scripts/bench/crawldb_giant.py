@@ -147,11 +147,9 @@ def _as_dict(shape: Shape, lines: list[Line]) -> dict[str, object]:
 
 def file_rows_of(overrides: list[str]) -> int:
     """What `-D` says of the rows of a file, or the default."""
-    given = [
-        each.partition("=")[2] for each in overrides if each.startswith(CRAWLDB_FILE_ROWS.name)
-    ]
-    if given:
-        return CRAWLDB_FILE_ROWS.parse_text(given[-1], "-D")
+    given = dict(each.split("=", 1) for each in overrides)
+    if CRAWLDB_FILE_ROWS.name in given:
+        return CRAWLDB_FILE_ROWS.parse_text(given[CRAWLDB_FILE_ROWS.name], "-D")
     default = CRAWLDB_FILE_ROWS.default
     assert isinstance(default, int)
     return default

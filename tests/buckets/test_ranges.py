@@ -15,9 +15,8 @@ from crawl.buckets.ranges import KeyRange, NewRows, StoredGroups
 from crawl.model.arrow import strings
 from tests.examples import scaled
 
-KIND = RowKind(
-    "rows", pa.schema([*pa.schema([pa.field("url", pa.string())]), pa.field("n", pa.int64())])
-)
+COLUMNS: dict[str, pa.DataType] = {"url": pa.string(), "n": pa.int64()}
+KIND = RowKind("rows", pa.schema(COLUMNS))
 KEYS = st.text(alphabet="ab\u00fc\U0001f600", max_size=3)
 
 

@@ -99,7 +99,12 @@ def counted(counters: Any) -> dict[str, int]:
     failing=st.lists(st.sampled_from([GIANT, "h0.org", "h1.org"]), unique=True),
     cut=BOUNDS,
     settings_of=st.sampled_from(
-        [{}, {"db.update.purge.404": True}, {"crawldb.url.normalizers": True}]
+        [
+            {},
+            {"db.update.purge.404": True},
+            {"crawldb.url.normalizers": True},
+            {"db.update.max.inlinks": 2},
+        ]
     ),
 )
 @settings(max_examples=scaled(60))
