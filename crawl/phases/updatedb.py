@@ -8,7 +8,7 @@ once: the snapshot says which ones it contains.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
 from crawl.buckets.bucket_files import crawldb_target, largest_first
@@ -304,9 +304,10 @@ def _merge(
     are."""
     hosts = {file.bucket: file for file in base.hosts} if base else {}
     are_read = _are_read_by_slices(files, job.stored, slices)
-    delta = SegmentDelta(files if are_read else ())
     senders: list[SendDeltaTask] = [*troubles]
-    if not delta.files:
+    if are_read:
+        job = replace(job, delta=SegmentDelta(files))
+    else:
         senders += bundles(files)
     renormalization = job.stored.renormalization
     if base is not None and renormalization is not None and renormalization.normalizers is not None:
@@ -317,7 +318,7 @@ def _merge(
     parted = [each.bucket for each in slices.all if each.place == 0 and not each.is_whole]
     hosts_at = {bucket: number for number, bucket in enumerate(parted)}
     tasks = largest_first(
-        UpdateDbTask(each, delta, hosts.get(each.bucket), hosts_at.get(each.bucket, -1))
+        UpdateDbTask(each, hosts.get(each.bucket), hosts_at.get(each.bucket, -1))
         for each in slices.all
     )
     addressed = [(task.base.number, task) for task in tasks]

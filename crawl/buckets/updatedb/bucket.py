@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, repeat
 from typing import Any, cast
@@ -62,6 +62,8 @@ class UpdateDbJob:
     marks: frozenset[str] = frozenset()
     """The marks of reservations that are over (see `reservations`)."""
     hosts: HostUpdateJob | None = None
+    delta: SegmentDelta = field(default_factory=SegmentDelta)
+    """Where rows for the slices are besides those that they are sent."""
 
     @property
     def asks_every_record(self) -> bool:
@@ -76,10 +78,9 @@ class UpdateDbJob:
 
 @dataclass(frozen=True, slots=True)
 class UpdateDbTask:
-    """One slice, and where rows for it are besides those it was sent."""
+    """One slice."""
 
     base: Slice
-    delta: SegmentDelta
     hosts: BucketFile | None = None
     """Of its bucket, if the slice is all of it."""
     hosts_at: int = -1
@@ -129,7 +130,7 @@ def _update(
 ) -> tuple[BucketFile, ...]:
     base, crawldb = task.base, job.stored.crawldb
     thin = partial(without_weak_links, most=job.max_inlinks, counters=counters)
-    ranges = task.delta.rows_of(base, job.stored.router.buckets, received, thin).ranges()
+    ranges = job.delta.rows_of(base, job.stored.router.buckets, received, thin).ranges()
     first = next(ranges)
     new_rows = first.rows.num_rows if first.end is None else received.row_count(UPDATES)
     is_silent = first.end is None and new_rows == 0 and not received.has(MOVED)
