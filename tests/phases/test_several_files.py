@@ -17,7 +17,7 @@ from tests.phases import (
     test_updatedb,
     test_updatedb_by_rules,
 )
-from tests.phases.small_files import small_files, tests_of
+from tests.phases.small_files import collected_from, small_files
 
 _MODULES = (
     test_generate,
@@ -31,7 +31,7 @@ _MODULES = (
 )
 
 
-globals().update(tests_of(*_MODULES))
+globals().update(collected_from(*_MODULES))
 
 
 @pytest.fixture(autouse=True, scope="module")

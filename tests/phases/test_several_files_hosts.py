@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.phases import test_dead_hosts
-from tests.phases.small_files import small_files, tests_of
+from tests.phases.small_files import collected_from, small_files
 
-globals().update(tests_of(test_dead_hosts))
+globals().update(collected_from(test_dead_hosts))
 
 
 @pytest.fixture(autouse=True, scope="module")
