@@ -22,7 +22,7 @@ def small_files(rows: int) -> Iterator[None]:
         object.__setattr__(CRAWLDB_FILE_ROWS, "default", usual)
 
 
-def copied_tests(*modules: ModuleType) -> dict[str, Any]:
+def collected_from(*modules: ModuleType) -> dict[str, Any]:
     """The tests of these modules under names of their own, and the fixtures that they need."""
     found = {}
     for module in modules:

@@ -17,7 +17,7 @@ from tests.phases import (
     test_updatedb,
     test_updatedb_by_rules,
 )
-from tests.phases.small_files import copied_tests, small_files
+from tests.phases.small_files import collected_from, small_files
 
 _MODULES = (
     test_generate,
@@ -31,7 +31,7 @@ _MODULES = (
 )
 
 
-globals().update(copied_tests(*_MODULES))
+globals().update(collected_from(*_MODULES))
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.phases import test_dead_hosts
-from tests.phases.small_files import copied_tests, small_files
+from tests.phases.small_files import collected_from, small_files
 
-globals().update(copied_tests(test_dead_hosts))
+globals().update(collected_from(test_dead_hosts))
 
 
 @pytest.fixture(autouse=True, scope="module")
