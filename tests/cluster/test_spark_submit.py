@@ -195,7 +195,7 @@ def test_a_job_submitted_twice_is_refused_or_has_nothing_to_do(rounds: Rounds) -
 
 def test_spark_s_pages_name_phase_and_step(rounds: Rounds) -> None:
     names = rounds.site.job_names()
-    assert {"inject: read seeds", "inject: merge", "generate: scan"} <= names
+    assert {"inject: read seeds", "inject: merge", "generate: collect"} <= names
     assert {"fetch: fetch", "parse: parse", "updatedb: merge"} <= names
     phases = {"inject", "generate", "fetch", "parse", "updatedb"}
     assert (
