@@ -278,14 +278,15 @@ def test_an_interruption_cancels_what_is_done_beside_the_fetch(
 ) -> None:
     crawl = Crawl(tmp_path / "c", server)
     run_fetch, run_parse = fetch.run, parse.run
-    parsing, cancelled = threading.Event(), threading.Event()
+    parsing, fetched, cancelled = threading.Event(), threading.Event(), threading.Event()
     main = threading.current_thread()
 
     def slow_parse(*arguments: Any) -> Any:
         if threading.current_thread() is not main:
             parsing.set()
             if is_fetched:
-                time.sleep(1)
+                assert fetched.wait(60)
+                time.sleep(1)  # the main thread waits for this one by now
                 _thread.interrupt_main()
             assert cancelled.wait(60)
             raise StorageError("cancelled")
@@ -293,8 +294,10 @@ def test_an_interruption_cancels_what_is_done_beside_the_fetch(
 
     def interrupted(*arguments: Any) -> Any:
         done = run_fetch(*arguments)
-        if not is_fetched and parsing.wait(3):  # the first fetch has none beside it
-            raise KeyboardInterrupt
+        if parsing.wait(3):  # the first fetch has none beside it
+            fetched.set()
+            if not is_fetched:
+                raise KeyboardInterrupt
         return done
 
     with monkeypatch.context() as patched:
