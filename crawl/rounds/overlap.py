@@ -74,11 +74,11 @@ class OverlappedRounds:
         closing.start()
         try:
             stop = loop.run_step(due, loop.lane)
-            while closing.is_alive():
-                closing.join(_SIGNALS_HEARD_S)
+            while not closing.is_done.wait(_SIGNALS_HEARD_S):
+                pass
         except BaseException:
             self._beside.cancel()
-            closing.join(_CANCELLED_WITHIN_S)
+            closing.is_done.wait(_CANCELLED_WITHIN_S)
             raise
         observer.tell(loop.lane)
         if closing.fault is not None:
@@ -115,12 +115,16 @@ class _Thread(threading.Thread):
         super().__init__(name="beside-fetch", daemon=True)
         self._context, self._work = copy_context(), work
         self.fault: BaseException | None = None
+        # Not by `join`: one that a signal interrupts takes the thread for ended (bpo-45274).
+        self.is_done = threading.Event()
 
     def run(self) -> None:
         try:
             self._context.run(self._work)
         except BaseException as fault:
             self.fault = fault
+        finally:
+            self.is_done.set()
 
 
 class _LateObserver:

@@ -244,6 +244,14 @@ def test_a_fault_beside_a_fetch_ends_it_in_good_order(
     assert len(crawl.outcome) == 100
 
 
+def at_work_beside() -> list[threading.Thread]:
+    """Threads that are at work beside a fetch, but for one that is just ending."""
+    found = [thread for thread in threading.enumerate() if thread.name == "beside-fetch"]
+    for thread in found:
+        thread.join(1)
+    return [thread for thread in found if thread.is_alive()]
+
+
 @pytest.mark.slow(seconds=30)
 def test_a_stop_file_ends_both_lanes(
     tmp_path: Path, server: WebServer, small_lists: None, monkeypatch: pytest.MonkeyPatch
@@ -261,7 +269,7 @@ def test_a_stop_file_ends_both_lanes(
     monkeypatch.setattr(fetch, "run", stopped)
     assert crawl.run(diary=diary).ending is StopReason.STOP_FILE
     assert calls == 2
-    assert not [thread for thread in threading.enumerate() if thread.name == "beside-fetch"]
+    assert not at_work_beside()
     crawl.directory.folder.delete(STOP_FILE)
     assert crawl.run().ending is StopReason.NOTHING_DUE
     crawl.assert_polite_and_once()
@@ -305,6 +313,6 @@ def test_an_interruption_cancels_what_is_done_beside_the_fetch(
         patched.setattr(fetch, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             crawl.run(cancel=cancelled.set)
-    assert not [thread for thread in threading.enumerate() if thread.name == "beside-fetch"]
+    assert not at_work_beside()
     assert crawl.run(overlap=False).ending is StopReason.NOTHING_DUE
     crawl.assert_polite_and_once()
