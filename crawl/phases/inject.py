@@ -115,13 +115,13 @@ def run(
         )
         read = ReadSeedsJob(config, normalizers, filters, scoring, report.started_ms, router)
         moving = largest_first(base.files) if base and options.filter_normalize_all else []
-        sent = runner.exchange(
-            partial(send_rows, InjectSendJob(read, stored)),
-            [*plan.pieces, *moving],
-            len(slices),
-            "inject: read seeds",
-        )
         with timed(report, "read", clock):
+            sent = runner.exchange(
+                partial(send_rows, InjectSendJob(read, stored)),
+                [*plan.pieces, *moving],
+                len(slices),
+                "inject: read seeds",
+            )
             for piece in filter(None, sent.results()):
                 report.counters += piece.counters
                 report.add_samples(piece.samples, config[REPORT_SAMPLES])

@@ -155,6 +155,7 @@ def _observed(
     place = current_context()
     phase = place.phase or place.command
     named = place.step or step.removeprefix(f"{phase}: ")
+    place = replace(place, step=named)
     task = _ObservedTask(function, wanted.without_metrics(), place, current_traceparent(), away)
 
     def results(done: Sequence[_TimedResult]) -> list[Result]:

@@ -302,6 +302,7 @@ class SilentWeb(HalfDeadWeb):
 @pytest.mark.slow(seconds=20)
 def test_hosts_that_say_nothing_are_put_off_and_the_crawl_ends(tmp_path: Path) -> None:
     clock = SetClock(NOW)
+    SilentWeb.over.clear()  # the test is also run with small files
     web = {"plugin.protocol": ["tests.phases.test_dead_hosts:SilentWeb"]}
     config = half_dead(tmp_path, clock, fetcher__tail__silence=1.0).with_values(web)
     directory = CrawlDir(str(tmp_path / "crawl"))

@@ -66,7 +66,9 @@ def test_a_fetch_killed_at_every_kind_of_write(tmp_path: Path) -> None:
             if manifest is None:
                 assert not wreck.segments.segment(name).folder.exists(LOCK_NAME)
             shutil.rmtree(wreck.address)
-        assert died == set(kinds)
+        # a pause that is over when its part ends is not written
+        certain = {kind for kind in kinds if "/servers/" not in kind}
+        assert certain <= died <= set(kinds)
         assert most_repeated > 0
 
 
