@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +142,17 @@ class StoredBlocks:
     """A source whose blocks are here already: what a test or a small read has."""
 
     blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class OfTuple(Generic[Result]):
+    """A function of several arguments as one of a tuple: runners, and telemetry with them, know
+    functions of one task."""
+
+    function: Callable[..., Result]
+
+    def __call__(self, given: tuple[Any, ...]) -> Result:
+        return self.function(*given)
 
 
 Addressed = tuple[int, Task]

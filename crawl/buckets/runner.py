@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from crawl.buckets.exchange import (
     Block,
     BlockSource,
     Exchange,
+    OfTuple,
     Outbox,
     Received,
     StoredBlocks,
@@ -90,7 +90,6 @@ class InProcess:
         step: str,
         sources: Sequence[BlockSource] = (),
     ) -> Exchange[Result]:
-        sending = _Sending(function)
         given = [(task, Outbox(number)) for number, task in enumerate(tasks)]
         blocks: list[Block] = []
         for source in sources:
@@ -99,37 +98,10 @@ class InProcess:
         return _InMemory(
             self,
             destinations,
-            lambda: self.run(sending, given, step),
+            lambda: self.run(OfTuple(function), given, step),
             [outbox for _, outbox in given],
             blocks,
         )
-
-
-@dataclass(frozen=True)
-class _Sending(Generic[Task, Result]):
-    function: Callable[[Task, Outbox], Result]
-
-    def __call__(self, given: tuple[Task, Outbox]) -> Result:
-        task, outbox = given
-        return self.function(task, outbox)
-
-
-@dataclass(frozen=True)
-class _Receiving(Generic[Task, Result]):
-    function: Callable[[Task, Received], Result]
-
-    def __call__(self, given: tuple[Task, Received]) -> Result:
-        task, received = given
-        return self.function(task, received)
-
-
-@dataclass(frozen=True)
-class _SendingOn(Generic[Task, Result]):
-    function: Callable[[Task, Received, Outbox], Result]
-
-    def __call__(self, given: tuple[Task, Received, Outbox]) -> Result:
-        task, received, outbox = given
-        return self.function(task, received, outbox)
 
 
 class _InMemory(Generic[Result]):
@@ -178,7 +150,7 @@ class _InMemory(Generic[Result]):
         step: str,
     ) -> list[Any]:
         given = [(task, self._at(destination)) for destination, task in tasks]
-        return self._runner.run(_Receiving(function), given, step)
+        return self._runner.run(OfTuple(function), given, step)
 
     def send(
         self,
@@ -194,7 +166,7 @@ class _InMemory(Generic[Result]):
                 (task, self._at(destination), outbox)
                 for (destination, task), outbox in zip(tasks, outboxes, strict=True)
             ]
-            return self._runner.run(_SendingOn(function), given, step)
+            return self._runner.run(OfTuple(function), given, step)
 
         return _InMemory(self._runner, destinations, send, outboxes)
 

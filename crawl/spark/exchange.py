@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from crawl.buckets.exchange import Addressed, Block, BlockSource, Exchange, Outbox, Received
+from crawl.buckets.exchange import (
+    Addressed,
+    Block,
+    BlockSource,
+    Exchange,
+    OfTuple,
+    Outbox,
+    Received,
+)
 from crawl.errors import CrawlError
 from crawl.spark.costs import pickled_tasks
 from crawl.spark.faults import Fault, freeze_modules, reported_faults, without_faults
@@ -54,7 +62,7 @@ def exchange_on_spark(
 ) -> Exchange[Result]:
     """The exchange of `Runner.exchange`."""
     context = spark.sparkContext
-    work = observe_tasks(_Spread(function), step, away=True)
+    work = observe_tasks(OfTuple(function), step, away=True)
     numbered = list(enumerate(pickled_tasks(tasks)))
     sent = context.parallelize(numbered, max(1, len(numbered))).mapPartitions(
         _Sender(work.function, destinations)
@@ -66,16 +74,6 @@ def exchange_on_spark(
         explain.append(source.explain)
     engine = _Engine(spark, quiet, tuple(explain))
     return SparkExchange(engine, sent, destinations, step, work)
-
-
-@dataclass(frozen=True)
-class _Spread(Generic[Result]):
-    """A function of several arguments as one of a tuple, as telemetry knows tasks."""
-
-    function: Callable[..., Result]
-
-    def __call__(self, given: tuple[Any, ...]) -> Result:
-        return self.function(*given)
 
 
 @dataclass(frozen=True)
@@ -246,7 +244,7 @@ class SparkExchange(Generic[Result]):
     ) -> list[Any]:
         if not tasks and self._arrived is not None:
             return []
-        work = observe_tasks(_Spread(function), step, away=True)
+        work = observe_tasks(OfTuple(function), step, away=True)
         # Pickled one by one: each worker gets them all, and needs one.
         pickled = dict(zip(_destinations(tasks), _pickled(tasks), strict=True))
         assert len(pickled) == len(tasks)  # a destination is worked on once
@@ -260,7 +258,7 @@ class SparkExchange(Generic[Result]):
         destinations: int,
         step: str,
     ) -> SparkExchange[Any]:
-        work = observe_tasks(_Spread(function), step, away=True)
+        work = observe_tasks(OfTuple(function), step, away=True)
         numbered = enumerate(_pickled(tasks))
         pickled = dict(zip(_destinations(tasks), numbered, strict=True))
         assert len(pickled) == len(tasks)
