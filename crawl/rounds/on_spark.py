@@ -21,6 +21,7 @@ from crawl.rounds.loop import RoundLoop
 from crawl.rounds.overlap import can_overlap, fetch_parts
 from crawl.rounds.results import LoopResult
 from crawl.rounds.steps import LoopOptions, RoundOptions, StopReason
+from crawl.spark.faults import TaskError
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import Segment
@@ -102,6 +103,11 @@ def run_rounds(
             line = "Spark's JVM died; run the same command to resume"
             raise EnvironmentFault(line) from error
         # of the same signal, sent to all processes at once
+    except TaskError:
+        if not interrupted():
+            raise
+        # workers, and whoever waits for the JVM's answer, fail of the signal too; what fails for
+        # another reason does so again when the same command resumes
     return LoopResult(
         StopReason.INTERRUPTED, () if round_loop is None else tuple(round_loop.rounds)
     )

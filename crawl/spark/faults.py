@@ -100,13 +100,15 @@ def reported_faults(
     explain: Sequence[Callable[[str], CrawlError | None]] = (),
 ) -> Iterator[None]:
     """Raises TaskError where Spark gives up on a task; or what one of `explain` makes of what
-    Spark says."""
+    Spark says. Ctrl-C stays what it is, also where the JVM does not answer after it."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (Py4JError, PySparkException) as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
         for known in explain:
             fault = known(str(error))
             if fault is not None:
@@ -115,6 +117,14 @@ def reported_faults(
         raise TaskError(
             f"{step}: a task failed: {_last_words(str(error))}" + (f"; see {log}" if log else "")
         ) from error
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether the error came up while somebody cleaned up after Ctrl-C, as pyspark does."""
+    before = error.__context__
+    while before is not None and not isinstance(before, KeyboardInterrupt):
+        before = before.__context__
+    return before is not None
 
 
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt)\b.*$", re.MULTILINE)

@@ -7,6 +7,7 @@ its jobs have cost is added to the account of the phase when it is done.
 from __future__ import annotations
 
 import itertools
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POLL_SECONDS = 0.25
+
+_log = logging.getLogger(__name__)
 
 _numbers = itertools.count(1)
 
@@ -93,11 +96,29 @@ def _job_group(context: SparkContext, group: str, description: str) -> Iterator[
     try:
         yield
     except BaseException:
-        context.cancelJobGroup(group)
+        with _reported_elsewhere():
+            context.cancelJobGroup(group)
+        with _reported_elsewhere():
+            _forget_group(context)
         raise
-    finally:
-        for key in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-            context.setLocalProperty(key, None)  # type: ignore[arg-type]
+    _forget_group(context)
+
+
+def _forget_group(context: SparkContext) -> None:
+    for key in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+        context.setLocalProperty(key, None)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _reported_elsewhere() -> Iterator[None]:
+    """Keeps quiet about a JVM that does not answer while something else is on its way to the user:
+    Ctrl-C leaves the connection in the middle of an answer, and must stay Ctrl-C."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+    try:
+        yield
+    except (Py4JError, ConnectionError) as error:
+        _log.debug("the step's jobs could not be cancelled: %s", error)
 
 
 def _task_progress(
