@@ -88,7 +88,8 @@ class ExactCounter:
 
     def sizes(self, balls: Balls) -> Floats:
         """The bits that are set."""
-        return np.bitwise_count(balls).sum(axis=1, dtype=np.int64).astype(np.float64)
+        counts: Floats = np.bitwise_count(balls).sum(axis=1, dtype=np.int64).astype(np.float64)
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
