@@ -30,7 +30,8 @@ from crawl.storage.folder import Folder, split_address
 from crawl.storage.layout import encoded, number_of
 from crawl.storage.parquet import open_writer
 
-SCHEMA = pa.schema([pa.field("host", pa.string(), False), pa.field("rank", pa.float64(), False)])
+_COLUMNS: dict[str, pa.DataType] = {"host": pa.string(), "rank": pa.float64()}
+SCHEMA = pa.schema(_COLUMNS)
 _LINES_AT_ONCE = 65_536
 _LONGEST_LINE = 4_096
 _RANK_COLUMNS = ("rank", "score", "harmonicc_val")
