@@ -311,6 +311,15 @@ FETCHER_THREADS_FETCH = integer(
     "fetcher.threads.fetch", 10, "Fetching threads in a task.", unit="threads", minimum=1
 )
 
+# --- the link graph --------------------------------------------------------------------
+LINK_ANALYZE_DAMPING_FACTOR = number(
+    "link.analyze.damping.factor",
+    0.85,
+    "linkrank: the share of a page's score that comes from the pages that link to it.",
+    minimum=0,
+    maximum=1,
+)
+
 # --- locks and reports -----------------------------------------------------------------
 LOCK_STALE_AFTER = duration(
     "lock.stale.after",

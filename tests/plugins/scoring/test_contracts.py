@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
 
 from crawl.config import Config
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.plugins.scoring.depth import DEPTH_KEY, MAX_DEPTH_KEY, DepthScoring
 from crawl.plugins.scoring.domain_budget import DOMAINS_KEY, FROM_KEY, DomainBudgetScoring
+from crawl.plugins.scoring.host_centrality import HostCentralityScoring
 from crawl.plugins.scoring.link import LinkScoring
+from crawl.plugins.scoring.linkrank import LinkRankScoring
 from crawl.plugins.scoring.metadata import MetadataScoring
 from crawl.plugins.scoring.opic import OpicScoring
 from crawl.plugins.scoring.orphan import ORPHAN_KEY, OrphanScoring
@@ -40,6 +45,24 @@ class TestOpicWithFactors(ScoringFilterContract):
 
 class TestLink(ScoringFilterContract):
     plugin_class = LinkScoring
+
+
+class TestLinkRank(ScoringFilterContract):
+    plugin_class = LinkRankScoring
+
+
+class TestHostCentrality(ScoringFilterContract):
+    plugin_class = HostCentralityScoring
+
+
+class TestHostCentralityOfOneHost(TestHostCentrality):
+    @pytest.fixture(autouse=True)
+    def table(self, tmp_path: Path) -> None:
+        self._file = tmp_path / "ranks"
+        self._file.write_text("example.com\t3\nother.org\t1\n")
+
+    def config(self) -> Config:
+        return Config.of({"scoring.host.ranks.file": str(self._file)})
 
 
 class TestDepth(ScoringFilterContract):
