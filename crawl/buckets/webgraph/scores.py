@@ -20,9 +20,8 @@ from crawl.model.arrow import as_array
 from crawl.model.tables import CRAWLDB
 from crawl.storage.manifest import BucketFile
 
-SCORES = RowKind(
-    "scores", pa.schema([pa.field("url", pa.string()), pa.field("score", pa.float32())])
-)
+_COLUMNS: list[tuple[str, pa.DataType]] = [("url", pa.string()), ("score", pa.float32())]
+SCORES = RowKind("scores", pa.schema(_COLUMNS))
 """The score of a node."""
 
 
