@@ -37,7 +37,11 @@ def parse_rows(
     rows = [
         {
             **dict.fromkeys(PARSE_DATA.names, ""),
-            "url": url, "status": status, "signature": None, "fetch_time": at, "metadata": {},
+            "url": url,
+            "status": status,
+            "signature": None,
+            "fetch_time": at,
+            "metadata": {},
             "outlinks": [{"url": to, "anchor": "", "rel": "", "tag": "a"} for to in links],
         }
         for url, links in pages.items()
