@@ -109,10 +109,10 @@ def _without_internal(
         (rules.ignore_internal_host, "dropped.internal_host"),
         (rules.ignore_internal_domain, "dropped.internal_domain"),
     ):
-        if reason == "dropped.internal_domain":
-            of_pages, of_targets = domains_of(of_pages), domains_of(of_targets)
         if not is_wanted or len(places) == 0:
             continue
+        if reason == "dropped.internal_domain":
+            of_pages, of_targets = domains_of(of_pages), domains_of(of_targets)
         both = pa.concat_arrays([of_pages, of_targets]).dictionary_encode().indices
         codes = both.fill_null(-1).to_numpy(zero_copy_only=False)
         page_codes, target_codes = codes[: len(of_pages)], codes[len(of_pages) :]

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,7 +153,6 @@ def main() -> int:
         in_memory, parts = by_scipy(graph, LinkRank())
         seconds |= {f"scipy: {name}": spent for name, spent in parts.items()}
         size = sum(file.bytes for file in graph.edges.values())
-        workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         answer = {
             "nodes": graph.node_count,
             "edges": graph.edge_count,
@@ -163,7 +160,6 @@ def main() -> int:
             "seconds": {name: round(spent, 2) for name, spent in seconds.items()},
             "steps": built.seconds,
             "linkrank_to_stream": round(seconds["linkrank: iterations"] / seconds["stream"], 2),
-            "largest_child_mib": round(workers),
             "difference_to_stream": float(np.abs(stored - streamed).max()),
             "difference_to_scipy": float(np.abs(stored - in_memory).max()),
         }

@@ -4,6 +4,7 @@ Python."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,7 @@ from crawl.storage.segments import FETCH, GENERATE, PartFile, PartManifest, Segm
 from crawl.storage.segments import PARSE_DATA as PART
 from tests.phases.made import NOW
 
-ALL_LINKS = {
+ALL_LINKS: dict[str, Any] = {
     f"link.ignore.{name}": False
     for name in ("internal.host", "internal.domain", "limit.page", "limit.domain")
 }
@@ -34,7 +35,7 @@ def parse_rows(
     pages: Mapping[str, Sequence[str]], at: int = NOW, status: str = "success"
 ) -> pa.Table:
     """Rows of parse_data by what pages link to."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             **dict.fromkeys(PARSE_DATA.names, ""),
             "url": url,
