@@ -140,7 +140,10 @@ class Graph(Handle):
         force: bool = False,
     ) -> int:
         """Writes what `top_nodes` lists, of any length, to files of a new folder, which one behind
-        the other are in order; returns how many there are. `format`: parquet, json or text."""
+        the other are in order; returns how many there are. `format`: parquet, json or text.
+
+            >>> web.dump_nodes("ranks", by="scores")
+        """
         check_whole_number("top", top)
         rows, _ = self._list_nodes(
             by,
