@@ -15,7 +15,6 @@ _TIKA = "Tika runs as a server of its own: see `parser.tika.url`"
 _NO_BROWSER = "no built-in protocol runs a browser: name a plugin of yours in `plugin.protocol`"
 _NO_INDEXING = "nothing here writes to an index; the segments are Parquet, to be read by anything"
 _NO_LINKDB = "there is no LinkDb here; for links of one site see `db.ignore.internal.links`"
-_NO_WEBGRAPH = "there is no link analysis here; scoring plugins are named in `scoring.filter.order`"
 _NO_HOSTDB = "there is no HostDb here; for one host see `fetcher.host.delays.file`"
 _NO_PUBLISHER = "nothing is published while it is fetched; the command status tells how far it is"
 _ALWAYS_STORED = "stored with every page and record, always"
@@ -97,7 +96,6 @@ _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("mapreduce.", "mapred.", "hadoop.", "fs.", "io.", "dfs.", "yarn."), _HADOOP),
     (("solr.", "elastic.", "indexer.", "index.", "indexingfilter.", "moreIndexing"), _NO_INDEXING),
     (("linkdb.",), _NO_LINKDB),
-    (("link.", "webgraph."), _NO_WEBGRAPH),
     (("hostdb.",), _NO_HOSTDB),
     (("publisher.", "rabbitmq.", "kafka."), _NO_PUBLISHER),
     (

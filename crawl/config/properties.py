@@ -312,12 +312,46 @@ FETCHER_THREADS_FETCH = integer(
 )
 
 # --- the link graph --------------------------------------------------------------------
+LINK_IGNORE_INTERNAL_HOST = boolean(
+    "link.ignore.internal.host", True, "webgraph: links within a host do not count."
+)
+LINK_IGNORE_INTERNAL_DOMAIN = boolean(
+    "link.ignore.internal.domain", True, "webgraph: links within a registered domain do not count."
+)
+LINK_IGNORE_LIMIT_PAGE = boolean(
+    "link.ignore.limit.page",
+    True,
+    "webgraph: of a page's links to one page, whatever the query, the first counts; of the links"
+    " to a page from one page, too.",
+)
+LINK_IGNORE_LIMIT_DOMAIN = boolean(
+    "link.ignore.limit.domain",
+    True,
+    "webgraph: of a page's links to one domain the first counts; of the links to a page from one"
+    " domain, too.",
+)
+LINK_DELETE_GONE = boolean(
+    "link.delete.gone",
+    False,
+    "webgraph: pages that are gone, or redirect, lose the links that they had.",
+)
+LINK_ANALYZE_NUM_ITERATIONS = integer(
+    "link.analyze.num.iterations", 10, "linkrank: how often scores are handed on.", minimum=1
+)
+LINK_ANALYZE_INITIAL_SCORE = number(
+    "link.analyze.initial.score", 1.0, "linkrank: the score that every page begins with."
+)
 LINK_ANALYZE_DAMPING_FACTOR = number(
     "link.analyze.damping.factor",
     0.85,
     "linkrank: the share of a page's score that comes from the pages that link to it.",
     minimum=0,
     maximum=1,
+)
+LINK_SCORE_UPDATER_CLEAR_SCORE = number(
+    "link.score.updater.clear.score",
+    0.0,
+    "scoreupdater: the score of URLs that are not in the link graph.",
 )
 
 # --- locks and reports -----------------------------------------------------------------

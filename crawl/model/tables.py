@@ -18,6 +18,7 @@ OUTLINKS = pa.list_(
         [pa.field(name, pa.string(), nullable=False) for name in ("url", "anchor", "rel", "tag")]
     )
 )
+URLS = pa.list_(pa.string())
 
 SPARK_TYPES: dict[pa.DataType, str] = {
     pa.string(): "STRING",
@@ -31,6 +32,7 @@ SPARK_TYPES: dict[pa.DataType, str] = {
     pa.bool_(): "BOOLEAN",
     TIMESTAMP: "TIMESTAMP",
     METADATA: "MAP<STRING, STRING>",
+    URLS: "ARRAY<STRING>",
     OUTLINKS: "ARRAY<STRUCT<{}>>".format(
         ", ".join(f"{name}: STRING NOT NULL" for name in ("url", "anchor", "rel", "tag"))
     ),
@@ -227,6 +229,58 @@ SERVERS = Table(
     bucket_by="server",
 )
 """The pauses that servers are owed when a fetch ends, for whoever asks them next."""
+
+WEBGRAPH = Table(
+    "webgraph",
+    (
+        Column("url", pa.string(), "the page; the key"),
+        Column("host", pa.string(), "its host, lower-case; decides the bucket"),
+        Column("inlinks", pa.int32(), "how many pages link to it"),
+        Column("outlinks", pa.int32(), "how many pages it links to"),
+    ),
+    key=("url",),
+    bucket_by="host",
+)
+"""The nodes of the link graph: pages that link, or are linked to. The number of a node is its
+place: how many rows lie before it in the snapshot's files, in the manifest's order."""
+
+WEBGRAPH_OUTLINKS = Table(
+    "webgraph_outlinks",
+    (
+        Column("url", pa.string(), "the page that links; the key"),
+        Column("host", pa.string(), "its host; decides the bucket"),
+        Column("fetch_time", TIMESTAMP, "when the page was fetched that has these links"),
+        Column("outlinks", URLS, "the pages that it links to, as far as they count"),
+    ),
+    key=("url",),
+    bucket_by="host",
+)
+"""Attached to the nodes: what the next segments are merged into."""
+
+WEBGRAPH_EDGES = Table(
+    "webgraph_edges",
+    (
+        Column("destination", pa.int64(), "the number of the node that is linked to"),
+        Column("source", pa.int64(), "the number of the node that links"),
+        Column("limited", pa.bool_(), "LinkRank leaves it out: another of its site counts"),
+    ),
+    key=("destination", "source"),
+)
+"""Attached to the nodes, a file for each of theirs that is linked to: `bucket` of a file is the
+place of the nodes' file among them."""
+
+WEBGRAPH_SCORES = Table(
+    "webgraph_scores",
+    (
+        Column("node", pa.int64(), "the number of the node"),
+        Column("score", pa.float64(), "what the last analysis made of it"),
+    ),
+    key=("node",),
+)
+"""Attached to the nodes, a file beside each of theirs, row by row."""
+
+ATTACHED = {table.name: table for table in (WEBGRAPH_OUTLINKS, WEBGRAPH_EDGES, WEBGRAPH_SCORES)}
+"""Tables that are published together with another one."""
 
 CACHES = frozenset({ROBOTS.name, SERVERS.name})
 """Datasets that are learnt anew where they are lost: no fault in them stops a crawl."""

@@ -213,7 +213,11 @@ def _pointers(directory: CrawlDir) -> list[bytes | None]:
 def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[CheckedTable]:
     """Every table file that the snapshot names."""
     table = dataset.table_of(snapshot)
-    for files, kind in ((snapshot.files, table), (snapshot.hosts, tables.HOSTS)):
+    attached = (
+        (files, tables.ATTACHED.get(name, tables.Table(name, ())))
+        for name, files in snapshot.attached.items()
+    )
+    for files, kind in ((snapshot.files, table), (snapshot.hosts, tables.HOSTS), *attached):
         for file, behind in zip_longest(files, files[1:]):
             is_next = behind is not None and behind.bucket == file.bucket
             yield CheckedTable(

@@ -71,6 +71,9 @@ class Snapshot:
     """What else was committed together with this state (see segments)."""
     hosts: tuple[BucketFile, ...] = ()
     """What is known of hosts as such, a file a bucket, where there is anything to know."""
+    attached: dict[str, tuple[BucketFile, ...]] = field(default_factory=dict)
+    """Files of further tables that are one state with this one, by the table's name. Those of
+    a table that is no table of buckets are numbered by what else their readers go by."""
 
     @property
     def applied(self) -> dict[str, int]:
@@ -80,8 +83,9 @@ class Snapshot:
 
     @property
     def all_files(self) -> tuple[BucketFile, ...]:
-        """Of URLs and of hosts."""
-        return (*self.files, *self.hosts)
+        """Of URLs, of hosts and of what is attached."""
+        attached = (file for files in self.attached.values() for file in files)
+        return (*self.files, *self.hosts, *attached)
 
     @property
     def rows(self) -> int:
@@ -99,13 +103,17 @@ class Snapshot:
             raise ValueError("it was written by a later release")
         files = tuple(BucketFile(**file) for file in content["files"])
         hosts = tuple(BucketFile(**file) for file in content.get("hosts", ()))
-        found = cls(**{**content, "files": files, "hosts": hosts})
+        attached = {
+            str(name): tuple(BucketFile(**file) for file in some)
+            for name, some in dict(content.get("attached", {})).items()
+        }
+        found = cls(**{**content, "files": files, "hosts": hosts, "attached": attached})
         counts = [found.number, found.buckets, found.created_ms]
         for file in found.all_files:
             counts += [file.bucket, file.rows, file.bytes]
         if any(type(count) is not int or count < 0 for count in counts):
             raise ValueError("a number in it is none")
-        if any(file.bucket >= found.buckets for file in found.all_files):
+        if any(file.bucket >= found.buckets for file in (*files, *hosts)):
             raise ValueError("it has more buckets than it says")
         in_order(files)
         return found
@@ -113,9 +121,12 @@ class Snapshot:
     def as_dict(self) -> dict[str, Any]:
         """As it is stored; what says nothing is left out."""
         content = asdict(self)
-        for file in (*content["files"], *content["hosts"]):
+        attached = (file for files in content["attached"].values() for file in files)
+        for file in (*content["files"], *content["hosts"], *attached):
             if file["first"] is None:
                 del file["first"]
+        if not self.attached:
+            del content["attached"]
         if any(file.first is not None for file in self.files):
             content[_FORMAT] = _SEVERAL_FILES
         return content

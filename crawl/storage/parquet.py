@@ -34,6 +34,9 @@ UNIQUE_COLUMNS = frozenset(
 LARGE_COLUMNS = frozenset({"content", "request_headers", "response_headers", "text", "main_text"})
 """Columns that nobody looks into for a smallest or largest value."""
 
+DELTA_COLUMNS = frozenset({"node", "destination", "source"})
+"""Columns of numbers that rise: their differences are small."""
+
 _SINK_BYTES = 1 << 20
 """Gathered before the file is written to: Parquet writes in crumbs, each of which would wait
 for the interpreter's lock."""
@@ -81,8 +84,13 @@ def open_writer(
     folder: Folder, name: str, schema: pa.Schema, group_rows: int = DEFAULT_GROUP_ROWS
 ) -> Iterator[TableWriter]:
     """Writes one Parquet file; it is whole only when the block ends without a fault."""
-    times = [field.name for field in schema if pa.types.is_timestamp(field.type)]
-    uncoded = UNIQUE_COLUMNS.union(times)
+    deltas = [
+        field.name
+        for field in schema
+        if pa.types.is_timestamp(field.type) or field.name in DELTA_COLUMNS
+    ]
+    lists = [field.name for field in schema if field.type == pa.list_(pa.string())]
+    uncoded = UNIQUE_COLUMNS.union(deltas, lists)
     coded = [field.name for field in schema if field.name not in uncoded]
     flat = [field.name for field in schema if not pa.types.is_nested(field.type)]
     with folder.open_write(name) as stream:
@@ -98,7 +106,7 @@ def open_writer(
                 compression_level=3,
                 data_page_version="2.0",
                 use_dictionary=cast(bool, [_leaf(schema, column) for column in coded] or False),
-                column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
+                column_encoding=dict.fromkeys(deltas, "DELTA_BINARY_PACKED"),
                 write_statistics=[column for column in flat if column not in LARGE_COLUMNS],
                 write_page_checksum=True,
             ) as sink:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -239,10 +239,11 @@ class Transaction:
         notes: dict[str, Any] | None = None,
         applying: Iterable[str] = (),
         hosts: Iterable[BucketFile] | None = None,
+        attached: Mapping[str, Iterable[BucketFile]] | None = None,
     ) -> Snapshot:
         """Makes the files the current state; until its last small write nothing changed.
         `applying` names the segments that they have taken in beside those of the base;
-        without `hosts` those of the base stay."""
+        without `hosts` those of the base stay; `attached` are all files of further tables."""
         applied = self.base.applied if self.base else {}
         applied = {**applied, **dict.fromkeys(applying, self.number)}
         if applied:
@@ -262,6 +263,7 @@ class Transaction:
             phase=report.phase,
             notes=notes or {},
             hosts=tuple((self.base.hosts if self.base else ()) if hosts is None else hosts),
+            attached={name: in_order(some) for name, some in (attached or {}).items()},
         )
         # the new owner of a lock that was forced away may have published this number
         self.lock.verify()

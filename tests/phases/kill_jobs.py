@@ -7,11 +7,14 @@ from typing import Any
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import generate, inject, sitemap, updatedb
+from crawl.phases import generate, inject, linkrank, scoreupdater, sitemap, updatedb, webgraph
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
+from crawl.phases.linkrank import LinkRankOptions
+from crawl.phases.scoreupdater import ScoreUpdaterOptions
 from crawl.phases.sitemap import SitemapOptions
 from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.webgraph import WebGraphOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
 from tests.phases.webs import web_config
@@ -61,3 +64,16 @@ def read_sitemaps(address: str, web: dict[str, Any]) -> None:
     config = web_config(Web(Settings.from_json(web)), fetcher__server__delay=0)
     options = SitemapOptions(num_tasks=2)
     sitemap.run(InProcess(), CrawlDir(address), config, options, SystemClock())
+
+
+def build_webgraph(address: str) -> None:
+    webgraph.run(InProcess(), CrawlDir(address), Config(), WebGraphOptions(), SystemClock())
+
+
+def rank_links(address: str) -> None:
+    options = LinkRankOptions(iterations=2)
+    linkrank.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())
+
+
+def update_scores(address: str) -> None:
+    scoreupdater.run(InProcess(), CrawlDir(address), Config(), ScoreUpdaterOptions(), SystemClock())

@@ -22,20 +22,15 @@ NOT_YET = {
     "index": "indexing",
     "indexchecker": "indexing",
     "invertlinks": "the LinkDb",
-    "linkrank": "the link graph",
     "mergedb": "merging of crawls",
     "mergelinkdb": "the LinkDb",
     "mergesegs": "merging of crawls",
-    "nodedumper": "the link graph",
-    "nodereader": "the link graph",
     "protocolstats": "statistics of hosts",
     "readhostdb": "the HostDb",
     "readlinkdb": "the LinkDb",
     "readseg": "reading of segments",
-    "scoreupdater": "the link graph",
     "updatehostdb": "the HostDb",
     "warc": "archives",
-    "webgraph": "the link graph",
 }
 """Nutch's commands that are not there, and what they belong to."""
 
@@ -57,6 +52,7 @@ _TAKE_A_CRAWL = frozenset(
     (
         *("inject", "generate", "fetch", "parse", "updatedb", "run", "status", "readdb"),
         *("snapshots", "rollback", "gc", "rebucket", "explain", "check", "sitemap"),
+        *("webgraph", "linkrank", "scoreupdater", "nodedumper", "nodereader"),
     )
 )
 

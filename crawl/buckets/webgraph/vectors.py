@@ -1,0 +1,67 @@
+"""A vector over all nodes that lies in files: whoever needs it whole maps it into memory."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from crawl.errors import StorageError
+from crawl.graph.kernels.page_rank import Floats
+from crawl.storage.folder import Folder, attempt_name
+
+_MOST_IN_MEMORY = 256 << 20
+"""Bytes of a vector that a process has in memory; a longer one is a file that is mapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPiece:
+    """The values of the nodes `first` to `end`."""
+
+    path: str
+    first: int
+    end: int
+
+
+def write_piece(folder: Folder, stem: str, first: int, values: Floats) -> VectorPiece:
+    """Writes the values of some nodes, under a name that no other attempt shares."""
+    path = attempt_name(stem).removesuffix(".parquet") + ".f64"
+    with folder.open_write(path, lasting=False) as stream:
+        stream.write(np.ascontiguousarray(values, "<f8").tobytes())
+    return VectorPiece(path, first, first + len(values))
+
+
+def read_piece(folder: Folder, piece: VectorPiece) -> Floats:
+    """The values of some nodes."""
+    data = folder.read(piece.path)
+    if data is None or len(data) != 8 * (piece.end - piece.first):
+        raise StorageError(f"{folder.path(piece.path)} is missing or cut")
+    return np.frombuffer(data, "<f8")
+
+
+def whole_vector(folder: Folder, pieces: tuple[VectorPiece, ...], length: int) -> Floats:
+    """The vector that the pieces make. Tasks of one process that need the same share it."""
+    with _reading:
+        key = (folder.address, pieces)
+        if key not in _last:
+            _last.clear()  # of the iteration before
+            vector = _empty(length)
+            for piece in pieces:
+                vector[piece.first : piece.end] = read_piece(folder, piece)
+            _last[key] = vector
+        return _last[key]
+
+
+def _empty(length: int) -> Floats:
+    if 8 * length <= _MOST_IN_MEMORY:
+        return np.empty(length)
+    # gone with the process: no name leads to it
+    with tempfile.TemporaryFile() as file:
+        file.truncate(8 * length)
+        return np.memmap(file, np.float64, "r+", shape=(length,))
+
+
+_reading = threading.Lock()
+_last: dict[tuple[str, tuple[VectorPiece, ...]], Floats] = {}

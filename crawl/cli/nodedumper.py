@@ -1,0 +1,102 @@
+"""crawl nodedumper."""
+
+from __future__ import annotations
+
+import click
+
+from crawl.buckets.webgraph.dump import ListFormat
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.output import echo_columns, print_json, remark
+from crawl.config import Config
+from crawl.errors import UsageError
+from crawl.spark.runners import SparkOptions
+
+
+@click.command("nodedumper")
+@crawl_dir_argument
+@click.option("--inlinks", is_flag=True, help="By the number of pages that link there.")
+@click.option("--outlinks", is_flag=True, help="By the number of pages that they link to.")
+@click.option("--scores", is_flag=True, help="By what linkrank made of them.")
+@click.option(
+    "--top", "--topn", "top", type=click.IntRange(min=1), metavar="N", help="Only the first N."
+)
+@click.option(
+    "--group", type=click.Choice(["host", "domain"]), help="Hosts or domains instead of pages."
+)
+@click.option("--sum", "sums", is_flag=True, help="With --group: the sum of its pages (default).")
+@click.option("--max", "greatest", is_flag=True, help="With --group: the greatest of its pages.")
+@click.option("--output", metavar="FOLDER", help="Write files to a new folder.")
+@click.option(
+    "--format",
+    "list_format",
+    type=click.Choice([each.value for each in ListFormat]),
+    help="With --output: of the files.  [default: text]",
+)
+@click.option(
+    "--as-eff", is_flag=True, help="Text with = between name and value, for Solr's file fields."
+)
+@click.option("--force", is_flag=True, help="With --output: replace an older list in FOLDER.")
+@json_option
+@with_spark
+@with_config
+def command(
+    crawl_dir: str,
+    inlinks: bool,
+    outlinks: bool,
+    scores: bool,
+    top: int | None,
+    group: str | None,
+    sums: bool,
+    greatest: bool,
+    output: str | None,
+    list_format: str | None,
+    as_eff: bool,
+    force: bool,
+    as_json: bool,
+    spark: SparkOptions,
+    config: Config,
+) -> None:
+    """List the pages of the link graph of CRAWL_DIR, or their hosts or domains, the largest
+    first. One of --inlinks, --outlinks and --scores.
+
+    \b
+    Examples:
+      crawl nodedumper mycrawl --scores --top 20
+      crawl nodedumper mycrawl --inlinks --group domain --sum --top 100
+      crawl nodedumper mycrawl --scores --output ranks --format parquet
+    """
+    chosen = [
+        name
+        for name, given in (("inlinks", inlinks), ("outlinks", outlinks), ("scores", scores))
+        if given
+    ]
+    if len(chosen) != 1:
+        raise UsageError("give one of --inlinks, --outlinks and --scores")
+    if sums and greatest:
+        raise UsageError("give one of --sum and --max")
+    if (sums or greatest) and group is None:
+        raise UsageError("--sum and --max go with --group host or --group domain")
+    if (list_format or force) and output is None:
+        raise UsageError("--format and --force go with --output FOLDER")
+    with open_crawl(crawl_dir, config, spark, command="nodedumper") as web:
+        rows, listed = web._list_nodes(
+            chosen[0],
+            top=top,
+            group=group,
+            combine="max" if greatest else "sum",
+            output=output,
+            format=list_format or "text",
+            separator="=" if as_eff else "\t",
+            force=force,
+        )
+    if output is not None:
+        remark(f"nodedumper: wrote {rows:,} lines to {output}")
+    elif as_json:
+        print_json([{"name": name, "value": value} for name, value in listed])
+    else:
+        for name, value in listed:
+            if as_eff:
+                echo_columns(f"{name}={value:.10g}")
+            else:
+                echo_columns(name, f"{value:.10g}")

@@ -1,0 +1,70 @@
+"""crawl webgraph."""
+
+from __future__ import annotations
+
+import click
+
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.output import print_json, print_remarks, print_table, remark
+from crawl.config import Config
+from crawl.spark.runners import SparkOptions
+
+
+@click.command("webgraph")
+@crawl_dir_argument
+@click.argument("segments", nargs=-1, metavar="[SEGMENT]...")
+@click.option(
+    "--filter", "filters", is_flag=True, help="Drop links that the URL filters reject today."
+)
+@click.option("--normalize", is_flag=True, help="Bring links into the form that is normal today.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Take segments in again; take the lock even if its owner seems to be alive.",
+)
+@json_option
+@with_spark
+@with_config
+def command(
+    crawl_dir: str,
+    segments: tuple[str, ...],
+    filters: bool,
+    normalize: bool,
+    force: bool,
+    as_json: bool,
+    spark: SparkOptions,
+    config: Config,
+) -> None:
+    """Take the links of parsed segments into the link graph of CRAWL_DIR: pages that link or are
+    linked to, and which to which. Of a page that was fetched several times, the newest counts.
+
+    Without a SEGMENT: every one that is parsed and not in the graph yet. Which links count say
+    the properties link.ignore.*; by default none within a domain, and of several to or from one
+    domain the first. Scores of an older linkrank are gone with the graph that they belong to.
+
+    \b
+    Examples:
+      crawl webgraph mycrawl
+      crawl webgraph mycrawl 20261115093000 --filter --normalize
+      crawl webgraph mycrawl -D link.ignore.internal.domain=false -D link.ignore.limit.domain=false
+    """
+    with open_crawl(crawl_dir, config, spark, command="webgraph") as web:
+        done = web.webgraph(segments, filter=filters, normalize=normalize, force=force)
+    print_remarks(done)
+    counters = done.counters
+    if as_json:
+        print_json({"snapshot": done.snapshot, "segments": done.segments, "report": done.report})
+        return
+    rows = [
+        [name.replace("dropped.", "dropped: ").replace("_", " "), count]
+        for name, count in counters.items()
+        if count
+    ]
+    print_table("webgraph", ["what", "count"], sorted(rows))
+    some = "segment" if len(done.segments) == 1 else "segments"
+    remark(
+        f"webgraph: {crawl_dir}/webgraph is now snapshot {done.snapshot} with"
+        f" {counters['nodes']:,} pages and {counters['edges']:,} links, from {len(done.segments)}"
+        f" new {some}; next: `crawl linkrank {crawl_dir}`"
+    )

@@ -1,0 +1,213 @@
+"""The link graph as methods: webgraph, linkrank, scoreupdater, nodedumper and nodereader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from crawl.clock import SystemClock
+from crawl.errors import UsageError
+from crawl.facade.arguments import check_text, check_whole_number, segment_names
+from crawl.facade.base import Handle
+from crawl.facade.prechecks import require_segments, require_unlocked
+from crawl.facade.results import PhaseResult, phase_result
+
+
+class Graph(Handle):
+    """Which page links to which, and what follows from it."""
+
+    def webgraph(
+        self,
+        segments: Iterable[str] = (),
+        *,
+        filter: bool = False,
+        normalize: bool = False,
+        force: bool = False,
+    ) -> PhaseResult:
+        """Takes the links of parsed segments into the link graph: of the named ones, or of all
+        that are not in it yet.
+
+            >>> web.webgraph().counters["nodes"]
+        """
+        from crawl.model.tables import WEBGRAPH
+        from crawl.phases import webgraph
+        from crawl.phases.webgraph import WebGraphOptions
+
+        with self._working():
+            options = WebGraphOptions(
+                segment_names(segments), filter=filter, normalize=normalize, force=force
+            )
+            webgraph.check(self._config, options)
+            require_segments(self._directory, options.segments)
+            webgraph.choose(self._directory, options)
+            self._directory.require_writable()
+            folder = self._directory.dataset(WEBGRAPH).folder
+            require_unlocked(folder, self._config, force=force)
+            with self._runner() as runner:
+                done = webgraph.run(runner, self._directory, self._config, options, SystemClock())
+        return phase_result(
+            done.report,
+            snapshot=done.graph.number,
+            segments=done.segments,
+            remarks=(*done.remarks, done.took_over),
+        )
+
+    def linkrank(self, *, iterations: int | None = None, force: bool = False) -> PhaseResult:
+        """Ranks the pages of the link graph by the links to them.
+
+        >>> web.linkrank(iterations=20)
+        """
+        from crawl.model.tables import WEBGRAPH
+        from crawl.phases import linkrank
+        from crawl.phases.linkrank import LinkRankOptions
+
+        with self._working():
+            check_whole_number("iterations", iterations)
+            options = LinkRankOptions(iterations=iterations, force=force)
+            graph = linkrank.require_graph(self._directory)
+            linkrank.kernel_of(self._config, options)
+            self._directory.require_writable()
+            folder = self._directory.dataset(WEBGRAPH).folder
+            require_unlocked(folder, self._config, force=force)
+            with self._runner(rows=graph.rows) as runner:
+                done = linkrank.run(runner, self._directory, self._config, options, SystemClock())
+        return phase_result(done.report, snapshot=done.graph.number, remarks=(done.took_over,))
+
+    def scoreupdater(self, *, force: bool = False) -> PhaseResult:
+        """Makes the scores of the link graph those of the CrawlDb.
+
+        >>> web.scoreupdater().counters["urls_scored"]
+        """
+        from crawl.phases import scoreupdater
+        from crawl.phases.linkrank import require_scores
+        from crawl.phases.scoreupdater import ScoreUpdaterOptions
+
+        with self._working():
+            self._directory.require_crawldb()
+            require_scores(self._directory)
+            self._directory.require_writable()
+            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            options = ScoreUpdaterOptions(force)
+            with self._runner() as runner:
+                done = scoreupdater.run(
+                    runner, self._directory, self._config, options, SystemClock()
+                )
+        return phase_result(
+            done.report,
+            snapshot=done.snapshot.number,
+            db_urls=done.snapshot.rows,
+            remarks=(done.took_over,),
+        )
+
+    def node(self, url: str, *, links: int = 0) -> dict[str, Any] | None:
+        """What the link graph knows of a page; None where it does not know it. `links`: how many
+        of the pages that link to it, and that it links to, are named.
+
+            >>> web.node("https://example.org/")["score"]
+        """
+        from dataclasses import asdict
+
+        from crawl.inspect.graph import find_node
+
+        with self._working():
+            check_text("url", url)
+            check_whole_number("links", links, least=0)
+            found = find_node(self._directory, url, links)
+        return None if found is None else asdict(found)
+
+    def top_nodes(
+        self, count: int, *, by: str = "scores", group: str | None = None, combine: str = "sum"
+    ) -> list[tuple[str, float]]:
+        """The pages with the highest scores, or the most `inlinks` or `outlinks`, of the whole
+        graph, with these; or their hosts or domains, by the `sum` or the `max` of their pages.
+
+            >>> web.top_nodes(10, by="inlinks", group="domain")
+        """
+        check_whole_number("count", count)
+        return list(self._list_nodes(by, top=count, group=group, combine=combine)[1])
+
+    def dump_nodes(
+        self,
+        output: str | Path,
+        *,
+        by: str = "scores",
+        top: int | None = None,
+        group: str | None = None,
+        combine: str = "sum",
+        format: str = "parquet",
+        force: bool = False,
+    ) -> int:
+        """Writes what `top_nodes` lists, of any length, to files of a new folder, which one behind
+        the other are in order; returns how many there are. `format`: parquet, json or text.
+
+            >>> web.dump_nodes("ranks", by="scores")
+        """
+        check_whole_number("top", top)
+        rows, _ = self._list_nodes(
+            by,
+            top=top,
+            group=group,
+            combine=combine,
+            output=str(output),
+            format=format,
+            force=force,
+        )
+        return rows
+
+    def _list_nodes(
+        self,
+        by: str,
+        *,
+        top: int | None,
+        group: str | None,
+        combine: str,
+        output: str | None = None,
+        format: str = "text",
+        separator: str = "\t",
+        force: bool = False,
+    ) -> tuple[int, tuple[tuple[str, float], ...]]:
+        from crawl.buckets.webgraph.dump import ListFormat, NodeGroup, NodeValue
+        from crawl.model.tables import WEBGRAPH
+        from crawl.phases import nodedumper
+        from crawl.phases.nodedumper import NodeDumperOptions
+        from crawl.phases.readdb import make_room
+        from crawl.storage.folder import Folder, absolute
+
+        with self._working():
+            options = NodeDumperOptions(
+                _one_of("by", NodeValue, by),
+                top=top,
+                group=None if group is None else _one_of("group", NodeGroup, group),
+                is_sum=_one_of("combine", Combine, combine) is Combine.SUM,
+                output=None if output is None else absolute(output),
+                format=_one_of("format", ListFormat, format),
+                separator=separator,
+            )
+            graph = nodedumper.check(self._directory, options)
+            folder = self._directory.dataset(WEBGRAPH).folder
+            require_unlocked(folder, self._config, force=False)
+            if options.output is not None:
+                make_room(Folder(options.output), force=force)
+            with self._runner(rows=graph.rows) as runner:
+                done = nodedumper.run(runner, self._directory, self._config, options, SystemClock())
+        return done.rows, done.listed
+
+
+class Combine(StrEnum):
+    """What is made of the values of a host's or domain's pages."""
+
+    SUM = "sum"
+    MAX = "max"
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def _one_of(name: str, kind: type[Choice], value: str) -> Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(each.value for each in kind)
+        raise UsageError(f"{name} must be one of {known}, not {value!r}") from None

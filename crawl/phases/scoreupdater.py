@@ -1,0 +1,103 @@
+"""scoreupdater: the scores of the link graph become those of the CrawlDb.
+
+Steps: send (a task a file of nodes) → update (a task a slice of the CrawlDb) → publish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from crawl.buckets.bucket_files import crawldb_target, largest_first
+from crawl.buckets.runner import Runner
+from crawl.buckets.slices import Slices
+from crawl.buckets.webgraph.graph import StoredGraph
+from crawl.buckets.webgraph.scores import (
+    NodesTask,
+    SendScoresJob,
+    UpdateScoresJob,
+    send_scores,
+    update_scores,
+)
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import (
+    CRAWLDB_FILE_ROWS,
+    CRAWLDB_SNAPSHOTS_KEEP,
+    LINK_SCORE_UPDATER_CLEAR_SCORE,
+)
+from crawl.model.report import Report
+from crawl.model.tables import WEBGRAPH
+from crawl.phases.linkrank import require_scores
+from crawl.phases.observed import observed
+from crawl.phases.timing import timed
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreUpdaterOptions:
+    """What the command line says."""
+
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreUpdaterResult:
+    """The published CrawlDb and what was done."""
+
+    snapshot: Snapshot
+    report: Report
+    took_over: str | None
+
+
+@observed("scoreupdater")
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: ScoreUpdaterOptions, clock: Clock
+) -> ScoreUpdaterResult:
+    """Writes the scores into the CrawlDb and publishes it."""
+    report = Report("scoreupdater", clock.now_ms(), config.digest(), asdict(options))
+    crawl_dir.require_crawldb()
+    require_scores(crawl_dir)
+    dataset = crawl_dir.dataset(WEBGRAPH)
+    # both locks: a graph that is replaced meanwhile would take its files with it
+    with (
+        crawl_dir.writing(dataset, "scoreupdater", config, clock, force=options.force) as reading,
+        crawl_dir.writing_crawldb(
+            "scoreupdater", config, clock, force=options.force
+        ) as transaction,
+    ):
+        base = transaction.base
+        assert base is not None and reading.base is not None
+        graph = StoredGraph.of(dataset.folder, reading.base)
+        slices = Slices.to_write(base, base.buckets, config[CRAWLDB_FILE_ROWS])
+        target = crawldb_target(transaction.folder, transaction.place, config)
+        senders = largest_first(NodesTask(part, file.rows) for part, file in enumerate(graph.nodes))
+        with timed(report, "update", clock):
+            sent = runner.exchange(
+                partial(send_scores, SendScoresJob(graph, slices.router)),
+                senders,
+                len(slices),
+                "scoreupdater: send",
+            )
+            tasks = largest_first(slices.stored())
+            job = UpdateScoresJob(target, config[LINK_SCORE_UPDATER_CLEAR_SCORE])
+            done = sent.run(
+                partial(update_scores, job),
+                [(task.number, task) for task in tasks],
+                "scoreupdater: update",
+            )
+        for result in done:
+            report.counters += result.counters
+        # those of slices without a record reached nobody
+        report.counters["nodes_unknown"] = graph.node_count - report.counters["urls_scored"]
+        report.details["graph"] = reading.base.number
+        report.finished_ms = clock.now_ms()
+        written = {task.number: each.files for task, each in zip(tasks, done, strict=True)}
+        snapshot = transaction.publish(
+            slices.files_after(written),
+            report,
+            buckets=base.buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+        )
+        return ScoreUpdaterResult(snapshot, report, transaction.lock.took_over)
