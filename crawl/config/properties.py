@@ -303,6 +303,21 @@ PARTITION_URL_MODE = choice(
     "URLs that share this are fetched by one task.",
 )
 
+# --- the HostDb ------------------------------------------------------------------------
+HOSTDB_CONTENT_SIZES = boolean(
+    "hostdb.content.sizes",
+    True,
+    "updatehostdb counts the bytes of pages, for which it has to read all of them.",
+)
+HOSTDB_PERCENTILES = numbers(
+    "hostdb.percentiles",
+    (50, 75, 95, 99),
+    "Percentiles of response times and sizes that readhostdb --host shows; columns of the HostDb"
+    " are these four.",
+    minimum=0,
+    maximum=100,
+)
+
 # --- fetch -----------------------------------------------------------------------------
 FETCHER_SERVER_DELAY = duration(
     "fetcher.server.delay", 5.0, "Pause between two requests to one server.", unit="s"
