@@ -65,9 +65,7 @@ def command(
       crawl readhostdb mycrawl --top 20 --by urls --expr "failed > 0.5 * requests"
       crawl readhostdb mycrawl --dump hosts --format csv --columns host,homepage
     """
-    chosen = [
-        name for name, given in (("--host", host), ("--top", top), ("--dump", dump)) if given
-    ]
+    chosen = [name for name, given in (("--host", host), ("--top", top), ("--dump", dump)) if given]
     if len(chosen) != 1:
         raise UsageError("give one of --host NAME, --top N and --dump FOLDER")
     belongs = {

@@ -68,6 +68,7 @@ def run_rounds(
             spark.session("run", config) as session,
             stop_on_signal(on_signal.request_stop, "run", displays.notice) as interrupted,
         ):
+            from crawl.spark.host_bounds import host_bounds
             from crawl.spark.tasks import SparkRunner
 
             cores = session.sparkContext.defaultParallelism
@@ -93,6 +94,7 @@ def run_rounds(
                 parsing=displays.parse,
                 force=force,
                 beside=beside,
+                bounding=host_bounds(session, directory, config),
             )
             return round_loop.run(seeds)
     except KeyboardInterrupt:

@@ -107,7 +107,13 @@ def test_a_host_is_counted_from_the_crawldb(tmp_path: Path) -> None:
     done = update_hosts(directory)
     rows = hosts_of(directory)
     a, b = rows["a.org"], rows["b.org"]
-    assert (a["urls"], a["fetched"], a["redir_perm"], a["not_modified"], a["gone"]) == (4, 1, 1, 1, 1)
+    assert (a["urls"], a["fetched"], a["redir_perm"], a["not_modified"], a["gone"]) == (
+        4,
+        1,
+        1,
+        1,
+        1,
+    )
     assert (a["pages"], a["distinct_pages"], a["duplicates_share"]) == (2, 1, 0.5)
     assert (a["homepage"], a["connection_failures"]) == ("https://a.org/", 1)
     assert (b["unfetched"], b["duplicate"], b["homepage"], b["requests"]) == (1, 1, None, 0)

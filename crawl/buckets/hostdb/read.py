@@ -135,7 +135,9 @@ def _rendered(form: DumpFormat, row: dict[str, Any]) -> bytes:
     if form is DumpFormat.JSON:
         return json_text(row).encode() + b"\n"
     if form is DumpFormat.CSV:
-        return _csv_line([csv_cell(each) if isinstance(each, str) else each for each in row.values()])
+        return _csv_line(
+            [csv_cell(each) if isinstance(each, str) else each for each in row.values()]
+        )
     return (as_host_paragraph(row) + "\n\n").encode()
 
 

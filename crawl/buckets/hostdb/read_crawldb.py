@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -104,14 +104,15 @@ def best_homepages(
     owners, ranks, urls = owners[rows], ranks[rows], urls.take(rows)
     plain = ~as_mask(pc.starts_with(urls, pattern="https:"))
     by_text: Any = pc.rank(urls, tiebreaker="dense")
-    lengths = pc.binary_length(urls).to_numpy()
+    sizes: Any = pc.binary_length(cast("Any", urls))
+    lengths = sizes.to_numpy()
     order = np.lexsort((by_text.to_numpy(), lengths, plain, ranks, owners))
     is_first = np.append(True, owners[order][1:] != owners[order][:-1])
     chosen = order[is_first]
     best[owners[chosen]] = ranks[chosen]
     place = np.full(count, -1, dtype=np.int64)
     place[owners[chosen]] = chosen
-    indices = pa.array(place, mask=place < 0)
+    indices: Any = pa.array(place, mask=place < 0)
     return best, urls.take(indices)
 
 
@@ -130,9 +131,7 @@ def _signed(rows: pa.Table) -> _Signed:
     return _Signed(hosts.names, hosts.codes, numbers_of(as_array(rows["signature"])))
 
 
-def _owned(
-    signed: list[_Signed], names: pa.Array[Any]
-) -> tuple[Integers, npt.NDArray[np.uint64]]:
+def _owned(signed: list[_Signed], names: pa.Array[Any]) -> tuple[Integers, npt.NDArray[np.uint64]]:
     """The different signatures of all pages, and the place of the host of each among `names`."""
     owners = []
     for part in signed:

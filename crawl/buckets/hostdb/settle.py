@@ -30,7 +30,7 @@ from crawl.buckets.hostdb.sums import (
     Integers,
 )
 from crawl.counters import Counters
-from crawl.model.arrow import as_array
+from crawl.model.arrow import as_array, fill_null
 from crawl.model.sketches import Sketches
 from crawl.model.tables import HOSTDB, HOSTS
 from crawl.storage.folder import Folder
@@ -96,7 +96,9 @@ class _Hosts:
         self._received = received
         self._base = base
         self._troubles = troubles
-        named = [received.rows(kind)["host"].unique() for kind in (RECORDS, REQUESTS, CONTENTS)]
+        named: list[Any] = [
+            received.rows(kind)["host"].unique() for kind in (RECORDS, REQUESTS, CONTENTS)
+        ]
         named += [base["host"].unique()]
         names = pa.concat_arrays(named).unique()
         self._names = names.take(pc.sort_indices(names))
@@ -216,7 +218,7 @@ class _Hosts:
         codes = np.zeros(self._count, dtype=np.int64)
         sitemaps = np.zeros(self._count, dtype=np.int64)
         moments[before] = _moments(self._base["robots_asked_at"])
-        codes[before] = pc.fill_null(self._base["robots_code"], 0).to_numpy()
+        codes[before] = _moments(self._base["robots_code"])
         sitemaps[before] = self._base["robots_sitemaps"].to_numpy()
         moments[places], codes[places] = asked, rows["code"].to_numpy()
         sitemaps[np.unique(places)] = 0
@@ -265,7 +267,7 @@ def _moments(values: pa.ChunkedArray[Any]) -> Integers:
     """Numbers, or moments as milliseconds; 0 for null."""
     if pa.types.is_timestamp(values.type):
         values = values.cast(pa.int64())
-    found: npt.NDArray[np.int64] = pc.fill_null(values, 0).to_numpy().astype(np.int64)
+    found: npt.NDArray[np.int64] = fill_null(values, 0).to_numpy().astype(np.int64)
     return found
 
 

@@ -27,7 +27,11 @@ def numbers_of(signatures: pa.Array[Any]) -> Numbers:
     _, offset_buffer, data_buffer = signatures.buffers()
     offsets = np.frombuffer(memoryview(offset_buffer), np.int32)  # type: ignore[arg-type]
     offsets = offsets[signatures.offset : signatures.offset + len(signatures) + 1].astype(np.int64)
-    data = np.zeros(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
+    data = (
+        np.zeros(0, np.uint8)
+        if data_buffer is None
+        else np.frombuffer(memoryview(data_buffer), np.uint8)
+    )
     lengths = np.diff(offsets)
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
@@ -70,9 +74,7 @@ def smallest(
     return owners[is_kept], numbers[is_kept]
 
 
-def estimates(
-    owners: npt.NDArray[np.int64], numbers: Numbers, count: int
-) -> npt.NDArray[np.int64]:
+def estimates(owners: npt.NDArray[np.int64], numbers: Numbers, count: int) -> npt.NDArray[np.int64]:
     """How many different numbers each of `count` owners has, by the smallest of them."""
     found = np.bincount(owners, minlength=count).astype(np.int64)
     is_full = np.flatnonzero(found >= KEPT)
