@@ -31,12 +31,12 @@ BY_EXPRESSION, AUTOMATIC = 0, 1
 HOST_BOUNDS = RowKind(
     "host_bounds",
     pa.schema(
-        [
-            pa.field("host", pa.string(), False),
-            pa.field("origin", pa.int8(), False),
-            pa.field("max_count", pa.int64()),
-            pa.field("delay_ms", pa.int64()),
-        ]
+        {
+            "host": pa.string(),
+            "origin": pa.int8(),
+            "max_count": pa.int64(),
+            "delay_ms": pa.int64(),
+        }
     ),
 )
 """Bounds of hosts; an expression's word is above the automatic one, and null says nothing."""
@@ -46,7 +46,7 @@ GROUP_CAPS = RowKind(
 )
 DELAYS = RowKind(
     "delays",
-    pa.schema([pa.field("host", pa.string(), False), pa.field("delay_ms", pa.int64(), False)]),
+    pa.schema({"host": pa.string(), "delay_ms": pa.int64()}),
 )
 
 _LONGEST_DELAY_MS = 86_400_000
@@ -98,7 +98,8 @@ def _whole(values: pa.Array[Any], least: float, most: float) -> pa.Array[Any]:
     numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
     is_number = ~np.isnan(numbers) & (numbers >= least)
     whole = np.rint(np.clip(np.where(is_number, numbers, 0), least, most)).astype(np.int64)
-    return pa.array(whole, mask=~is_number)
+    found: pa.Array[Any] = pa.array(whole, mask=~is_number)
+    return found
 
 
 def bounds_table(hosts: pa.Array[Any], origin: int, counts: Any, delays: Any) -> pa.Table:
