@@ -26,6 +26,7 @@ from crawl.declared import load_declared, properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.graph import Graph
+from crawl.facade.hosts import Hosts
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.results import FetchedPage, ParsedPage
@@ -55,7 +56,7 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(Rounds, Graph, Maintenance, Readers, Tables):
+class Crawl(Rounds, Graph, Hosts, Maintenance, Readers, Tables):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
 

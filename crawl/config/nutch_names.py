@@ -15,7 +15,7 @@ _TIKA = "Tika runs as a server of its own: see `parser.tika.url`"
 _NO_BROWSER = "no built-in protocol runs a browser: name a plugin of yours in `plugin.protocol`"
 _NO_INDEXING = "nothing here writes to an index; the segments are Parquet, to be read by anything"
 _NO_LINKDB = "there is no LinkDb here; for links of one site see `db.ignore.internal.links`"
-_NO_HOSTDB = "there is no HostDb here; for one host see `fetcher.host.delays.file`"
+_NO_HOSTDB = "the HostDb here has fixed columns: see `hostdb.percentiles`, `hostdb.content.sizes`"
 _NO_PUBLISHER = "nothing is published while it is fetched; the command status tells how far it is"
 _ALWAYS_STORED = "stored with every page and record, always"
 _HADOOP = "this runs on Spark: what Spark calls spark.… may be set here, Hadoop's as spark.hadoop.…"
@@ -41,9 +41,7 @@ NUTCH_NAMES: dict[str, str] = {
     "file.crawl.redirect_noncanonical": "what may be read is below `file.root`, whatever it is",
     "ftp.follow.talk": _FOR_DEBUGGING,
     "ftp.server.timeout": "use `ftp.timeout`",
-    "generate.fetch.delay.expr": _NO_HOSTDB,
-    "generate.hostdb": _NO_HOSTDB,
-    "generate.max.count.expr": _NO_HOSTDB + "; one number for all hosts is `generate.max.count`",
+    "generate.hostdb": "the HostDb is in the crawl's folder; `generate.max.count.expr` uses it",
     "generate.max.distance": "use `scoring.depth.max`, with depth in `scoring.filter.order`",
     "generate.max.per.host": "use `generate.max.count`, counted by `generate.count.mode`",
     "generate.max.per.host.by.ip": "use `generate.count.mode`",

@@ -13,6 +13,7 @@ from crawl.config.property import (
     choice,
     duration,
     integer,
+    integer_or,
     number,
     numbers,
     size,
@@ -244,11 +245,33 @@ CRAWL_ROUNDS_OVERLAP = boolean(
     "crawl run parses, updates and generates while another list is fetched: in any number of"
     " rounds whose fetches ask for nothing beyond their lists.",
 )
-GENERATE_MAX_COUNT = integer(
+AUTO = "auto"
+GENERATE_MAX_COUNT = integer_or(
     "generate.max.count",
     -1,
-    "Most URLs of one host or domain in a segment; 0 or less: no limit.",
+    (AUTO,),
+    "Most URLs of one host or domain in a segment; 0 or less: no limit. auto: by what the HostDb"
+    " says of each host, of which one that fails or repeats itself gets less.",
     unit="URLs",
+)
+GENERATE_MAX_COUNT_AUTO = integer(
+    "generate.max.count.auto",
+    1000,
+    "With generate.max.count=auto: most URLs of a host that answers and does not repeat itself.",
+    unit="URLs",
+    minimum=1,
+)
+GENERATE_MAX_COUNT_EXPR = text(
+    "generate.max.count.expr",
+    "",
+    "Most URLs of one host in a segment, as a Spark SQL expression over the columns of the HostDb;"
+    " NULL, and for hosts that it does not know: generate.max.count. 0: none; negative: no limit.",
+)
+GENERATE_FETCH_DELAY_EXPR = text(
+    "generate.fetch.delay.expr",
+    "",
+    "Pause in ms between two requests to one host, as a Spark SQL expression over the columns of"
+    " the HostDb; it never shortens fetcher.server.delay or what robots.txt asks for.",
 )
 GENERATE_COUNT_MODE = choice(
     "generate.count.mode", "host", ("host", "domain"), "What generate.max.count counts by."
@@ -301,6 +324,21 @@ PARTITION_URL_MODE = choice(
     "byHost",
     ("byHost", "byDomain", "byIP"),
     "URLs that share this are fetched by one task.",
+)
+
+# --- the HostDb ------------------------------------------------------------------------
+HOSTDB_CONTENT_SIZES = boolean(
+    "hostdb.content.sizes",
+    True,
+    "updatehostdb counts the bytes of pages, for which it has to read all of them.",
+)
+HOSTDB_PERCENTILES = numbers(
+    "hostdb.percentiles",
+    (50, 75, 95, 99),
+    "Percentiles of response times and sizes that readhostdb --host shows; columns of the HostDb"
+    " are these four.",
+    minimum=0,
+    maximum=100,
 )
 
 # --- fetch -----------------------------------------------------------------------------

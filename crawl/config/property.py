@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from crawl.config.property_types import Boolean, Choice, FileName, PropertyType, StringList, Text
-from crawl.config.quantities import Duration, Integer, Number, Numbers, Size
+from crawl.config.quantities import Duration, Integer, IntegerOr, Number, Numbers, Size
 from crawl.errors import ConfigError
 from crawl.masking import masked_setting
 
@@ -91,6 +91,18 @@ def integer(
 ) -> Property[int]:
     """A whole number."""
     return Property(name, default, about, Integer(unit, minimum, maximum))
+
+
+def integer_or(
+    name: str,
+    default: int | str,
+    words: Iterable[str],
+    about: str,
+    *,
+    unit: str = "",
+) -> Property[int | str]:
+    """A whole number, or one of a few words."""
+    return Property(name, default, about, IntegerOr(tuple(words), unit))
 
 
 def number(

@@ -109,6 +109,28 @@ class Integer:
 
 
 @dataclass(frozen=True, slots=True)
+class IntegerOr:
+    """A whole number, or one of a few words."""
+
+    words: tuple[str, ...]
+    unit: str = ""
+
+    name = "integer"
+    limits = ""
+
+    @property
+    def expected(self) -> str:
+        return "an integer or " + " or ".join(f'"{word}"' for word in self.words)
+
+    def of(self, value: object) -> int | str:
+        return str(value) if value in self.words else Integer().of(value)
+
+    def of_text(self, given: str) -> int | str:
+        word = given.strip()
+        return word if word in self.words else Integer().of_text(given)
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     unit: str = ""
     minimum: float | None = None

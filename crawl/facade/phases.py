@@ -33,7 +33,7 @@ from crawl.storage.crawl_dir import CrawlDir
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from crawl.phases.generate import Matching
+    from crawl.phases.generate import Bounding, Matching
 
 
 class Phases(Handle):
@@ -177,6 +177,7 @@ class Phases(Handle):
                 force=force,
             )
             generate.check(self._config, options)
+            generate.require_bounds(self._directory, self._config)
             self._directory.require_writable()
             require_unlocked(self._directory.crawldb.folder, self._config, force=force)
             with self._spark_session() as session, self._runner() as runner:
@@ -189,6 +190,7 @@ class Phases(Handle):
                     SystemClock(),
                     resolver=system_resolver,
                     matching=None if expr is None else _matching(session, self._directory, expr),
+                    bounding=_bounding(session, self._directory, self._config),
                 )
         return phase_result(done.report, segments=done.segments, remarks=(done.took_over,))
 
@@ -349,6 +351,17 @@ def _with_threads(config: Config, threads: int | None) -> Config:
     if threads is None:
         return config
     return config.with_values({"fetcher.threads.fetch": threads}, "--threads")
+
+
+def _bounding(session: SparkSession, directory: CrawlDir, config: Config) -> Bounding | None:
+    """Evaluates what the settings say of hosts by the HostDb's columns."""
+    from crawl.buckets.generate.selection import host_expressions
+
+    if not host_expressions(config):
+        return None
+    from crawl.spark.host_bounds import host_bounds
+
+    return host_bounds(session, directory, config)
 
 
 def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:

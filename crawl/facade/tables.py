@@ -95,6 +95,19 @@ class Tables(Handle):
             paths = [file.path for file in found.files]
             return _table_of_files("crawldb", tables.CRAWLDB, self._directory.crawldb.folder, paths)
 
+    def hostdb(self) -> Table:
+        """Every host that the crawl knows, as `updatehostdb` found it.
+
+        >>> web.hostdb().select("host", "fetched", "response_ms_p95").to_pandas()
+        """
+        from crawl.model import tables
+        from crawl.storage.hostdb import require_hostdb
+
+        with self._working():
+            paths = [file.path for file in require_hostdb(self._directory).files]
+            folder = self._directory.dataset(tables.HOSTDB).folder
+            return _table_of_files("hostdb", tables.HOSTDB, folder, paths)
+
     def pages(self) -> Table:
         """Every page that was parsed, as its newest fetch has it: url, title, text, language …
 

@@ -45,13 +45,25 @@ def with_entry(
 ) -> pa.Array[Any]:
     """The column with the key set in every row, or in the rows of the mask."""
     chosen = np.arange(len(column)) if rows is None else np.flatnonzero(rows)
+    return _with(column, key, pa.repeat(value, len(chosen)), chosen)
+
+
+def with_entries(column: pa.Array[Any], key: str, given: pa.Array[Any]) -> pa.Array[Any]:
+    """The column with the key set to the given value, in each row that has one."""
+    chosen = np.flatnonzero(given.is_valid().to_numpy(zero_copy_only=False))
+    return column if len(chosen) == 0 else _with(column, key, given.take(chosen), chosen)
+
+
+def _with(
+    column: pa.Array[Any], key: str, given: pa.Array[Any], chosen: npt.NDArray[np.int64]
+) -> pa.Array[Any]:
     keys, values, owners = _flat(column)
     stays = ~(
         pc.equal(keys, pa.scalar(key)).to_numpy(zero_copy_only=False) & np.isin(owners, chosen)
     )
     kept = pa.array(stays)
     all_keys = pa.concat_arrays([keys.filter(kept), pa.repeat(key, len(chosen))])
-    all_values = pa.concat_arrays([values.filter(kept), pa.repeat(value, len(chosen))])
+    all_values = pa.concat_arrays([values.filter(kept), given])
     all_owners = np.concatenate([owners[stays], chosen])
     order: pa.Array[Any] = pa.array(np.argsort(all_owners, kind="stable"))
     counts = np.bincount(all_owners, minlength=len(column))

@@ -20,6 +20,10 @@ OUTLINKS = pa.list_(
 )
 URLS = pa.list_(pa.string())
 
+SKETCH_BINS = pa.list_(pa.int16())
+SKETCH_COUNTS = pa.list_(pa.int64())
+"""Of a sketch (crawl/model/sketches.py): its bins, and how many values are in each."""
+
 SPARK_TYPES: dict[pa.DataType, str] = {
     pa.string(): "STRING",
     pa.binary(): "BINARY",
@@ -33,6 +37,8 @@ SPARK_TYPES: dict[pa.DataType, str] = {
     TIMESTAMP: "TIMESTAMP",
     METADATA: "MAP<STRING, STRING>",
     URLS: "ARRAY<STRING>",
+    SKETCH_BINS: "ARRAY<SMALLINT>",
+    SKETCH_COUNTS: "ARRAY<BIGINT>",
     OUTLINKS: "ARRAY<STRUCT<{}>>".format(
         ", ".join(f"{name}: STRING NOT NULL" for name in ("url", "anchor", "rel", "tag"))
     ),
@@ -281,6 +287,68 @@ WEBGRAPH_SCORES = Table(
 
 ATTACHED = {table.name: table for table in (WEBGRAPH_OUTLINKS, WEBGRAPH_EDGES, WEBGRAPH_SCORES)}
 """Tables that are published together with another one."""
+HOSTDB = Table(
+    "hostdb",
+    (
+        Column("host", pa.string(), "lower-case; the key, and decides the bucket"),
+        Column("urls", pa.int64(), "its URLs in the CrawlDb; of these:"),
+        Column("unfetched", pa.int64(), "db_unfetched"),
+        Column("fetched", pa.int64(), "db_fetched"),
+        Column("gone", pa.int64(), "db_gone"),
+        Column("redir_temp", pa.int64(), "db_redir_temp"),
+        Column("redir_perm", pa.int64(), "db_redir_perm"),
+        Column("not_modified", pa.int64(), "db_notmodified"),
+        Column("duplicate", pa.int64(), "db_duplicate"),
+        Column("orphan", pa.int64(), "db_orphan"),
+        Column("parse_failed", pa.int64(), "db_parse_failed"),
+        Column("connection_failures", pa.int64(), "URLs whose last tries failed (retries > 0)"),
+        Column("pages", pa.int64(), "URLs with a signature"),
+        Column("distinct_pages", pa.int64(), "different signatures among them"),
+        Column("duplicates_share", pa.float64(), "1 - distinct_pages / pages; 0 without pages"),
+        Column("homepage", pa.string(), "its root URL, once that was fetched", required=False),
+        Column("requests", pa.int64(), "pages asked for, in all segments counted; of these:"),
+        Column("answered", pa.int64(), "with an HTTP answer, whatever its code"),
+        Column("succeeded", pa.int64(), "fetch_success"),
+        Column("unchanged", pa.int64(), "fetch_notmodified"),
+        Column("redirected", pa.int64(), "fetch_redir_temp and fetch_redir_perm"),
+        Column("refused", pa.int64(), "fetch_gone: 404, 403 and the like"),
+        Column("failed", pa.int64(), "fetch_retry: time-outs, 5xx, broken answers"),
+        Column("dns_failures", pa.int64(), "without an address: the name was unknown"),
+        Column("robots_denied", pa.int64(), "pages that its robots.txt forbids; not asked for"),
+        Column("response_ms_total", pa.int64(), "time of all answers together"),
+        Column("response_ms_max", pa.int64(), "the longest answer"),
+        Column("response_ms_p50", pa.float64(), "half of the answers took no longer", False),
+        Column("response_ms_p75", pa.float64(), "three quarters", False),
+        Column("response_ms_p95", pa.float64(), "95%", False),
+        Column("response_ms_p99", pa.float64(), "99%", False),
+        Column("contents", pa.int64(), "pages whose bytes were stored"),
+        Column("bytes", pa.int64(), "of all of them, unpacked"),
+        Column("size_max", pa.int64(), "bytes of the largest"),
+        Column("size_p50", pa.float64(), "half of them were no larger", False),
+        Column("size_p75", pa.float64(), "three quarters", False),
+        Column("size_p95", pa.float64(), "95%", False),
+        Column("size_p99", pa.float64(), "99%", False),
+        Column("first_seen", TIMESTAMP, "when the crawl first knew of it, as far as is known"),
+        Column("last_fetched", TIMESTAMP, "when it was last asked for a page", required=False),
+        Column("last_seen", TIMESTAMP, "when it last answered one", required=False),
+        Column("failures", pa.int32(), "rounds in a row in which it answered nothing"),
+        Column("trouble", pa.string(), "why; empty where it answers"),
+        Column("wait_until", TIMESTAMP, "generate leaves it out until then", required=False),
+        Column("dns_state", pa.string(), "resolved, failed, or empty where nobody asked"),
+        Column("robots_code", pa.int32(), "of its robots.txt; 0: no answer came", required=False),
+        Column("robots_asked_at", TIMESTAMP, "when that was", required=False),
+        Column("robots_sitemaps", pa.int32(), "sitemaps that it names"),
+        Column("crawl_delay_s", pa.float64(), "the pause that it asks for; 0: none is known"),
+        Column("response_ms_bins", SKETCH_BINS, "sketch of the answers' times (DDSketch)"),
+        Column("response_ms_counts", SKETCH_COUNTS, "how many are in each bin"),
+        Column("size_bins", SKETCH_BINS, "sketch of the sizes"),
+        Column("size_counts", SKETCH_COUNTS, "how many are in each bin"),
+    ),
+    key=("host",),
+    bucket_by="host",
+)
+"""What each host is like: what the CrawlDb says now, and what all fetches that were counted say
+together."""
 
 CACHES = frozenset({ROBOTS.name, SERVERS.name})
 """Datasets that are learnt anew where they are lost: no fault in them stops a crawl."""

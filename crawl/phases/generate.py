@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from crawl.buckets.bucket_files import crawldb_target, largest_first
-from crawl.buckets.exchange import BlockSource, Exchange
+from crawl.buckets.exchange import BlockSource, Exchange, Outbox
 from crawl.buckets.generate.balance import balance_parts
 from crawl.buckets.generate.chains import ChainShard, ChainsJob, count_chains, deal_shard
 from crawl.buckets.generate.collect import CollectJob, CollectTaskResult, collect_slice
@@ -23,6 +23,7 @@ from crawl.buckets.generate.cutoff import (
     settle_cuts,
     whole_summaries,
 )
+from crawl.buckets.generate.host_bounds import HostsFile, send_automatic
 from crawl.buckets.generate.lists import ListTask, MarkJob, mark_slice, write_list
 from crawl.buckets.generate.ranking import Cut
 from crawl.buckets.generate.scan import (
@@ -33,7 +34,13 @@ from crawl.buckets.generate.scan import (
     scan_alone,
     scan_slice,
 )
-from crawl.buckets.generate.selection import selection_of
+from crawl.buckets.generate.selection import (
+    bounds_hosts,
+    host_expressions,
+    is_automatic,
+    most_per_host,
+    selection_of,
+)
 from crawl.buckets.generate.shards import (
     RankJob,
     Shard,
@@ -48,7 +55,7 @@ from crawl.buckets.generate.unfinished import (
     unfinished_segments,
 )
 from crawl.buckets.runner import Runner
-from crawl.buckets.slices import Slice, Slices
+from crawl.buckets.slices import Router, Slice, Slices
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import (
@@ -57,7 +64,7 @@ from crawl.config.properties import (
     FETCHER_SERVER_DELAY,
     FETCHER_THREADS_FETCH,
     GENERATE_EXPECTED_LATENCY,
-    GENERATE_MAX_COUNT,
+    GENERATE_MAX_COUNT_AUTO,
     GENERATE_MAX_NUM_SEGMENTS,
     GENERATE_UPDATE_CRAWLDB,
     PARTITION_URL_MODE,
@@ -65,9 +72,11 @@ from crawl.config.properties import (
 from crawl.counters import Counters
 from crawl.errors import NoSnapshot
 from crawl.model.report import Report
+from crawl.model.tables import HOSTDB
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.hostdb import require_hostdb
 from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import GENERATE, PartManifest, committed_note
 from crawl.storage.snapshot import Transaction
@@ -87,6 +96,9 @@ _ROWS_A_CHAIN_SHARD = 250_000
 
 Matching = Callable[[Snapshot, Slices], BlockSource]
 """Evaluates `--expr` over a snapshot: brings the rows that it holds for to their slices."""
+
+Bounding = Callable[[Snapshot, Router], BlockSource]
+"""Evaluates expressions over a snapshot of the HostDb: brings what they give to the slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +141,19 @@ def check(config: Config, options: GenerateOptions) -> None:
     _selection(config, options, started=0)
 
 
+def require_bounds(crawl_dir: CrawlDir, config: Config) -> Snapshot | None:
+    """The HostDb, if the settings need it; raises NoSnapshot where there is none then."""
+    if not bounds_hosts(config):
+        return None
+    try:
+        return require_hostdb(crawl_dir)
+    except NoSnapshot as error:
+        needing = [*host_expressions(config)]
+        if is_automatic(config):
+            needing.insert(0, "generate.max.count=auto")
+        raise NoSnapshot(f"{' and '.join(needing)}: {error}") from error
+
+
 @observed("generate")
 def run(
     runner: Runner,
@@ -139,16 +164,19 @@ def run(
     *,
     resolver: Resolver,
     matching: Matching | None = None,
+    bounding: Bounding | None = None,
 ) -> GenerateResult:
     """Selects URLs and publishes segments with their fetch lists."""
     started = clock.now_ms()
     selection = _selection(config, options, started)
+    hostdb = require_bounds(crawl_dir, config)
     report = Report("generate", started, config.digest(), asdict(options))
     crawl_dir.require_crawldb()
     with crawl_dir.writing_crawldb("generate", config, clock, force=options.force) as transaction:
         crawl_dir.segments.sweep_unfinished()
         job = _Job(runner, crawl_dir, config, options, clock, transaction, report, selection)
-        segments = job.generate(resolver, matching)
+        bounds = None if hostdb is None else _Bounds(hostdb, bounding)
+        segments = job.generate(resolver, matching, bounds)
         return GenerateResult(tuple(segments), report, transaction.lock.took_over)
 
 
@@ -168,6 +196,14 @@ def _selection(config: Config, options: GenerateOptions, started: int) -> Select
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """The HostDb, and what evaluates expressions over it."""
+
+    hostdb: Snapshot
+    bounding: Bounding | None
+
+
 @dataclass(slots=True)
 class _Job:
     """One run of generate, step by step."""
@@ -181,7 +217,9 @@ class _Job:
     report: Report
     selection: Selection
 
-    def generate(self, resolver: Resolver, matching: Matching | None) -> list[str]:
+    def generate(
+        self, resolver: Resolver, matching: Matching | None, bounds: _Bounds | None
+    ) -> list[str]:
         base = self.transaction.base
         if base is None:  # gone since it was looked for
             raise NoSnapshot(f"{self.crawl_dir.address} has no CrawlDb")
@@ -189,7 +227,7 @@ class _Job:
         # a host is resolved once: two answers might put it into two parts
         slices = Slices.of(base, base.buckets, base.rows if is_by_address else 0)
         tasks = largest_first(slices.stored())
-        candidates = self._scan(base, slices, tasks, matching)
+        candidates = self._scan(base, slices, tasks, matching, bounds)
         shards = self._cut(base, slices, candidates)
         assigned = candidates.send(
             partial(assign_shard, self._ranking),
@@ -218,7 +256,12 @@ class _Job:
         return self._publish(base, slices, assigned, manifests)
 
     def _scan(
-        self, base: Snapshot, slices: Slices, stored: list[Slice], matching: Matching | None
+        self,
+        base: Snapshot,
+        slices: Slices,
+        stored: list[Slice],
+        matching: Matching | None,
+        bounds: _Bounds | None,
     ) -> Exchange[ScanTaskResult]:
         """The candidates, which are looked for as soon as somebody wants to have them."""
         hosts = {file.bucket: file for file in base.hosts}
@@ -228,18 +271,30 @@ class _Job:
             self.selection, self.transaction.folder, router, has_expr=matching is not None
         )
         lists = self._unfinished_lists(base)
-        if not lists and matching is None:
+        if not lists and matching is None and bounds is None:
             scan = partial(scan_alone, job)
             alone = [task for _, task in tasks]
             return self.runner.exchange(scan, alone, len(slices), "generate: scan")
+        sources = [] if matching is None else [matching(base, slices)]
+        if bounds is not None and bounds.bounding is not None:
+            sources.append(bounds.bounding(bounds.hostdb, router))
         known = self.runner.exchange(
-            partial(send_list, router),
-            lists,
+            partial(_send_known, router),
+            [*lists, *self._automatic(bounds)],
             len(slices),
             "generate: lists of unfinished segments",
-            [] if matching is None else [matching(base, slices)],
+            sources,
         )
         return known.send(partial(scan_slice, job), tasks, len(slices), "generate: scan")
+
+    def _automatic(self, bounds: _Bounds | None) -> list[HostsFile]:
+        """The files of the HostDb whose hosts have automatic bounds."""
+        if bounds is None or not is_automatic(self.config):
+            return []
+        folder = self.crawl_dir.dataset(HOSTDB).folder
+        most = self.config[GENERATE_MAX_COUNT_AUTO]
+        self.report.details["hostdb_snapshot"] = bounds.hostdb.number
+        return [HostsFile(folder, file.path, file.rows, most) for file in bounds.hostdb.files]
 
     def _unfinished_lists(self, base: Snapshot) -> list[ListFile]:
         """The lists of segments that the CrawlDb has not taken in yet: their URLs are another
@@ -299,7 +354,7 @@ class _Job:
 
     @property
     def _ranking(self) -> RankJob:
-        return RankJob(self.config[GENERATE_MAX_COUNT])
+        return RankJob(most_per_host(self.config))
 
     def _chain_jobs(self, base: Snapshot, resolver: Resolver) -> tuple[CollectJob, ChainsJob]:
         """What collects records, and what counts and deals their chains: in as few tasks as can
@@ -437,6 +492,14 @@ class _Job:
         for name, manifest in manifests:
             segments.segment(name).publish(GENERATE, manifest)
         return [name for name, _ in manifests]
+
+
+def _send_known(router: Router, task: ListFile | HostsFile, outbox: Outbox) -> None:
+    """Sends the URLs of a list, or the bounds of hosts, to the CrawlDb's slices."""
+    if isinstance(task, HostsFile):
+        send_automatic(router, task, outbox)
+    else:
+        send_list(router, task, outbox)
 
 
 def _by_number(shards: list[Shard]) -> list[tuple[int, Shard]]:

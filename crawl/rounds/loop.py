@@ -24,7 +24,7 @@ from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
 from crawl.phases import fetch, generate, inject, parse, updatedb
 from crawl.phases.fetch import FetchOptions
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate import Bounding, GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
 from crawl.phases.tail import last_round_costs
@@ -128,6 +128,8 @@ class RoundLoop:
     force: bool = False
     beside: Beside | None = None
     """How the rest of the rounds is done beside the fetches; None where it waits for them."""
+    bounding: Bounding | None = None
+    """Evaluates expressions over the HostDb; None where there is none."""
     rounds: list[RoundResult] = field(default_factory=list, init=False)
     """The rounds that were closed so far."""
     _round: Round = field(init=False)
@@ -224,6 +226,7 @@ class RoundLoop:
                 options,
                 self.clock,
                 resolver=self.resolver,
+                bounding=self.bounding,
             )
         _remark(lane, due, done.took_over)
         self._hosts_waiting = done.report.counters["hosts_waiting"]
@@ -240,7 +243,7 @@ class RoundLoop:
         page_s = Politeness.of(self.config).usual.delay_s + self.config[GENERATE_EXPECTED_LATENCY]
         most = pages_of_a_host(self._mean_due, overhead_s, page_s)
         limit = self.config[GENERATE_MAX_COUNT]
-        if 0 < limit <= most:
+        if not isinstance(limit, int) or 0 < limit <= most:
             return self.config
         return self.config.with_values({"generate.max.count": most}, "crawl run")
 

@@ -69,6 +69,7 @@ def run_rounds(
             spark.session("run", config) as session,
             stop_on_signal(on_signal.request_stop, "run", displays.notice) as interrupted,
         ):
+            from crawl.spark.host_bounds import host_bounds
             from crawl.spark.tasks import SparkRunner
 
             cores = session.sparkContext.defaultParallelism
@@ -94,6 +95,7 @@ def run_rounds(
                 parsing=displays.parse,
                 force=force,
                 beside=beside,
+                bounding=host_bounds(session, directory, config),
             )
             return round_loop.run(seeds)
     except KeyboardInterrupt:

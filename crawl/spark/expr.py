@@ -1,4 +1,4 @@
-"""`--expr`: a Spark SQL condition over the CrawlDb, as the rows that it holds for."""
+"""`--expr`: a Spark SQL condition over the CrawlDb or the HostDb, as the rows that it holds for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from crawl.buckets.exchange import Block, Outbox
 from crawl.buckets.generate.scan import MATCHING
 from crawl.buckets.slices import RowPlaces, Slices
 from crawl.errors import CrawlError, UsageError
+from crawl.model.tables import CRAWLDB, Table
 from crawl.spark.exchange import RddSource
 from crawl.spark.source import FORMAT, register
 from crawl.spark.source_tables import CRAWLDB_COLUMNS
@@ -30,21 +31,28 @@ _FORBIDDEN = re.compile(
 )
 
 
-def check_expression(spark: SparkSession, expr: str) -> str:
+def check_expression(spark: SparkSession, expr: str, table: Table = CRAWLDB_COLUMNS) -> str:
     """The expression, or UsageError with Spark's reason in one line."""
-    forbidden = _FORBIDDEN.search(expr)
-    if forbidden:
-        raise UsageError(f"--expr: {forbidden.group()!r} may not be used in an expression")
+    refuse_forbidden("--expr", expr)
     try:
-        condition = spark.createDataFrame([], CRAWLDB_COLUMNS.spark_ddl).where(expr)
+        condition = spark.createDataFrame([], table.spark_ddl).where(expr)
         _ = condition.schema
     except (ParseException, AnalysisException) as error:
-        columns = ", ".join(CRAWLDB_COLUMNS.names)
-        raise UsageError(f"--expr {expr!r}: {_reason(str(error))} (columns: {columns})") from error
+        columns = ", ".join(table.names)
+        raise UsageError(
+            f"--expr {expr!r}: {reason_of(str(error))} (columns: {columns})"
+        ) from error
     return expr
 
 
-def _reason(said: str) -> str:
+def refuse_forbidden(name: str, expr: str) -> None:
+    """Raises UsageError for an expression that would do more than compute a value."""
+    forbidden = _FORBIDDEN.search(expr)
+    if forbidden:
+        raise UsageError(f"{name}: {forbidden.group()!r} may not be used in an expression")
+
+
+def reason_of(said: str) -> str:
     """The first sentence of what Spark says, without its codes and query positions."""
     text = re.sub(r"\s+", " ", said.strip().split("\n")[0])
     text = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", text)
@@ -57,26 +65,30 @@ def matching_rows(
     snapshot: Snapshot,
     expr: str,
     slices: Slices | None = None,
+    *,
+    table: str = CRAWLDB.name,
 ) -> RddSource:
     """The rows that the expression holds for, sent to their slices when somebody receives; without
     `slices` each file is one."""
     places = (slices or Slices.of(snapshot, snapshot.buckets)).row_places
 
-    def explain(said: str) -> CrawlError | None:
-        if "SQLSTATE" not in said:
-            return None
-        found = re.search(r"\[[A-Z_.0-9]+\][^\n]*SQLSTATE", said)
-        reason = _reason(found.group() if found else said)
-        return UsageError(f"--expr {expr!r} failed: {reason}")
-
     register(spark)
-    records = spark.read.format(FORMAT).option("snapshot", snapshot.number)
+    records = spark.read.format(FORMAT).option("table", table).option("snapshot", snapshot.number)
     chosen = records.load(crawl_dir.folder.address).where(expr).select("_bucket", "_row")
     try:
         # plans the query, which works out what is constant in it
-        return RddSource(chosen.rdd.mapPartitions(partial(_send_matching, places)), explain)
+        sent = chosen.rdd.mapPartitions(partial(_send_matching, places))
+        return RddSource(sent, partial(explain_failure, f"--expr {expr!r}"))
     except PySparkException as error:
-        raise UsageError(f"--expr {expr!r} failed: {_reason(str(error))}") from error
+        raise UsageError(f"--expr {expr!r} failed: {reason_of(str(error))}") from error
+
+
+def explain_failure(what: str, said: str) -> CrawlError | None:
+    """What a failure while an expression is evaluated means to the user."""
+    if "SQLSTATE" not in said:
+        return None
+    found = re.search(r"\[[A-Z_.0-9]+\][^\n]*SQLSTATE", said)
+    return UsageError(f"{what} failed: {reason_of(found.group() if found else said)}")
 
 
 def _send_matching(places: RowPlaces, rows: Iterable[Row]) -> Iterator[Block]:

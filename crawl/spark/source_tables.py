@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
-from crawl.model.tables import CRAWLDB, HOSTS, Column, Table
+from crawl.model.tables import CRAWLDB, HOSTDB, HOSTS, Column, Table
 from crawl.spark.pushdown import conditions_of
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
+from crawl.storage.hostdb import require_hostdb
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import BucketFile
 from crawl.storage.scan import ROW, Condition, filter_rows, require_column, with_status_names
@@ -35,6 +36,14 @@ _CRAWLDB = Table(
         Column(ROW, pa.int64(), "its place in the bucket"),
     ),
 )
+_HOSTDB = Table(
+    "hostdb",
+    (
+        *HOSTDB.columns,
+        Column(BUCKET, pa.int32(), "the host's bucket"),
+        Column(ROW, pa.int64(), "its place in the bucket"),
+    ),
+)
 _SEGMENT_TABLES = {
     part: Table(
         part.removeprefix("crawl_"),
@@ -46,7 +55,7 @@ _SEGMENT_TABLES = {
     for part, table in SEGMENT_TABLES.items()
 }
 _PARTS = {table.name: part for part, table in _SEGMENT_TABLES.items()}
-TABLES = {table.name: table for table in (_CRAWLDB, HOSTS, *_SEGMENT_TABLES.values())}
+TABLES = {table.name: table for table in (_CRAWLDB, HOSTS, _HOSTDB, *_SEGMENT_TABLES.values())}
 """Every table that can be read, by the name that `option("table", …)` takes."""
 
 _OPTIONS = ("path", "table", "segment", "snapshot", "columns", "where")
@@ -131,6 +140,14 @@ def open_files(options: SourceOptions) -> SourceFiles:
     part = _PARTS.get(options.table.name)
     if part is not None:
         return SourceFiles(options.table, tuple(_segment_files(directory, part, options.segment)))
+    if options.table is _HOSTDB:
+        hostdb = directory.dataset(HOSTDB)
+        state = require_hostdb(directory)
+        if options.snapshot is not None:
+            state = hostdb.snapshot(options.snapshot)
+        return SourceFiles(
+            options.table, tuple(_bucket_files(hostdb.folder, state.files)), state.buckets
+        )
     snapshot = directory.require_crawldb()
     if options.snapshot is not None:
         snapshot = directory.crawldb.snapshot(options.snapshot)

@@ -171,7 +171,7 @@ class TestSiteFile:
     def test_wrong_values_name_the_file(self, tmp_path: Path) -> None:
         path = site(tmp_path, '"generate.max.count" = "5"')
         assert refusal(conf=tmp_path) == (
-            f'generate.max.count: expected an integer, got "5" (from {path})'
+            f'generate.max.count: expected an integer or "auto", got "5" (from {path})'
         )
 
     @pytest.mark.parametrize(

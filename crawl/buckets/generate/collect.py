@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.generate.assigned import assigned_rows, with_generate_time
+from crawl.buckets.generate.host_bounds import with_delays
 from crawl.buckets.slices import Slice
 from crawl.counters import Counters
 from crawl.model.arrow import strings
@@ -77,6 +78,7 @@ def collect_slice(
     marked = with_generate_time(
         selected["metadata"].combine_chunks(), job.now_ms, np.arange(selected.num_rows), segments
     )
+    marked = with_delays(marked, selected["host"], received)
     selected = selected.set_column(
         selected.column_names.index("metadata"), CRAWLDB.schema.field("metadata"), marked
     )

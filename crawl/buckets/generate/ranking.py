@@ -44,14 +44,45 @@ class Cut:
     ties: int = 0
 
 
-def within_cap(keys: Keys, groups: npt.NDArray[np.uint64], cap: int) -> npt.NDArray[np.bool_]:
-    """True for the `cap` highest keys of each group; all where cap is 0 or less.
+@dataclass(frozen=True)
+class OwnCaps:
+    """Groups that have caps of their own."""
+
+    groups: npt.NDArray[np.uint64]
+    """In rising order."""
+    most: npt.NDArray[np.int64]
+    """Most URLs in one segment, which may be none; negative: no bound."""
+
+    def scaled(self, segments: int, extra: int = 0) -> OwnCaps:
+        """Those of several segments together, and so many more."""
+        most = np.where(self.most < 0, self.most, self.most * segments + extra)
+        return OwnCaps(self.groups, most)
+
+    def limits(self, groups: npt.NDArray[np.uint64], cap: int) -> npt.NDArray[np.int64]:
+        """The cap of each group: its own, or else that of all."""
+        limits = np.full(len(groups), cap if cap > 0 else UNLIMITED, dtype=np.int64)
+        if len(self.groups):
+            places = np.minimum(np.searchsorted(self.groups, groups), len(self.groups) - 1)
+            has_own = self.groups[places] == groups
+            own = self.most[places]
+            limits = np.where(has_own, np.where(own < 0, UNLIMITED, own), limits)
+        return limits
+
+
+UNLIMITED = 1 << 62
+
+
+def within_cap(
+    keys: Keys, groups: npt.NDArray[np.uint64], cap: int, own: OwnCaps | None = None
+) -> npt.NDArray[np.bool_]:
+    """True for the `cap` highest keys of each group; all where cap is 0 or less. A group may have
+    a cap of its own.
 
     Quick where the rows of a group stand together, as in a table sorted by URL: only the
     groups with more than `cap` rows are looked into, and none is sorted.
     """
     inside = np.ones(len(keys), dtype=bool)
-    if cap <= 0 or len(keys) <= cap:
+    if len(keys) == 0 or (own is None and (cap <= 0 or len(keys) <= cap)):
         return inside
     starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
     ends = np.append(starts[1:], len(groups))
@@ -59,19 +90,25 @@ def within_cap(keys: Keys, groups: npt.NDArray[np.uint64], cap: int) -> npt.NDAr
     sizes = np.bincount(group_of_run, weights=ends - starts, minlength=len(names))
     runs = np.argsort(group_of_run, kind="stable")
     first_run = np.searchsorted(group_of_run[runs], np.arange(len(names) + 1))
-    for group in np.flatnonzero(sizes > cap).tolist():
+    limits = (own or _NO_OWN).limits(names, cap)
+    for group in np.flatnonzero(sizes > limits).tolist():
         mine = runs[first_run[group] : first_run[group + 1]]
         rows: slice | npt.NDArray[np.int64]
         if len(mine) == 1:
             rows = slice(starts[mine[0]], ends[mine[0]])
         else:
             rows = np.concatenate([np.arange(starts[run], ends[run]) for run in mine])
-        inside[rows] = _highest(keys[rows], cap)
+        inside[rows] = _highest(keys[rows], int(limits[group]))
     return inside
+
+
+_NO_OWN = OwnCaps(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))
 
 
 def _highest(keys: Keys, most: int) -> npt.NDArray[np.bool_]:
     """True for the `most` highest of more keys than that; of equal ones for the first."""
+    if most == 0:
+        return np.zeros(len(keys), dtype=bool)
     place = len(keys) - most
     lowest = np.partition(keys, place)[place]
     chosen: npt.NDArray[np.bool_] = keys > lowest
@@ -81,7 +118,11 @@ def _highest(keys: Keys, most: int) -> npt.NDArray[np.bool_]:
 
 
 def assign(
-    keys: Keys, groups: npt.NDArray[np.uint64], cap: int, cuts: list[Cut]
+    keys: Keys,
+    groups: npt.NDArray[np.uint64],
+    cap: int,
+    cuts: list[Cut],
+    own: OwnCaps | None = None,
 ) -> npt.NDArray[np.int16]:
     """The segment of each candidate of a shard, NOT_TAKEN for those left over.
 
@@ -90,7 +131,7 @@ def assign(
     taken = np.full(len(keys), NOT_TAKEN, dtype=np.int16)
     for segment, cut in enumerate(cuts):
         left = np.flatnonzero(taken == NOT_TAKEN)
-        eligible = left[within_cap(keys[left], groups[left], cap)]
+        eligible = left[within_cap(keys[left], groups[left], cap, own)]
         above = keys[eligible] > np.uint64(cut.above)
         taken[eligible[above]] = segment
         tied = eligible[keys[eligible] == np.uint64(cut.above)]
@@ -98,8 +139,14 @@ def assign(
     return taken
 
 
-def eligible_keys(keys: Keys, groups: npt.NDArray[np.uint64], cap: int, cuts: list[Cut]) -> Keys:
+def eligible_keys(
+    keys: Keys,
+    groups: npt.NDArray[np.uint64],
+    cap: int,
+    cuts: list[Cut],
+    own: OwnCaps | None = None,
+) -> Keys:
     """What the next segment may choose from in this shard, highest first."""
-    left = assign(keys, groups, cap, cuts) == NOT_TAKEN
+    left = assign(keys, groups, cap, cuts, own) == NOT_TAKEN
     keys, groups = keys[left], groups[left]
-    return np.sort(keys[within_cap(keys, groups, cap)])[::-1]
+    return np.sort(keys[within_cap(keys, groups, cap, own)])[::-1]

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.exchange import NOTHING, Outbox, Received, RowKind
+from crawl.buckets.generate.host_bounds import own_caps, send_caps, send_delays
 from crawl.buckets.generate.host_gate import (
     HOST_PROBED,
     HOST_WAITS,
@@ -23,7 +24,7 @@ from crawl.buckets.generate.host_gate import (
     HostGate,
     best_of_tried,
 )
-from crawl.buckets.generate.ranking import keys_of, within_cap
+from crawl.buckets.generate.ranking import OwnCaps, keys_of, within_cap
 from crawl.buckets.generate.unfinished import LISTED
 from crawl.buckets.hosts import read_hosts
 from crawl.buckets.slices import Router, Slice
@@ -104,6 +105,15 @@ class Selection:
     """No more than this many can ever be taken in all."""
     longest_wait_ms: int = 0
     """The longest wait of a host that answers nothing; 0: hosts never wait."""
+    segments: int = 1
+    """How many are made at the most."""
+    bounds_hosts: bool = False
+    """Whether hosts have caps or pauses of their own, which are received."""
+
+    @property
+    def counts_groups(self) -> bool:
+        """Whether candidates of a group must meet, because they are counted."""
+        return self.most_per_group > 0 or self.bounds_hosts
 
 
 @dataclass(frozen=True)
@@ -150,7 +160,8 @@ def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox)
     if job.has_expr:
         matching = received.rows(MATCHING)["row"].to_numpy()
     gate = gate_of(selection, job.crawldb, task.hosts)
-    scanned = _Scanned(job, task.base, gate, _Groups(selection, job.router, counters))
+    caps = own_caps(received) if selection.bounds_hosts else None
+    scanned = _Scanned(job, task.base, gate, _Groups(selection, job.router, counters), caps)
     start = 0
     for path in (file.path for file in task.base.files):
         with open_table(job.crawldb, path, host_codes=True) as source:
@@ -163,17 +174,27 @@ def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox)
                 if len(alive_rows):
                     scanned.add(rows, alive_rows, values, place)
     scanned.send(counters, outbox)
+    if selection.bounds_hosts:
+        send_delays(received, task.base.number, outbox)
     return ScanTaskResult(+counters, gate.next_ms)
 
 
 class _Scanned:
     """The candidates of a slice, on their way to the shards."""
 
-    def __init__(self, job: ScanJob, base: Slice, gate: HostGate, groups: _Groups) -> None:
+    def __init__(
+        self,
+        job: ScanJob,
+        base: Slice,
+        gate: HostGate,
+        groups: _Groups,
+        caps: OwnCaps | None = None,
+    ) -> None:
         self._selection = job.selection
         self._base = base
         self._gate = gate
         self._groups = groups
+        self._caps = caps
         self._found = [TRIED.schema.empty_table()]
         self._shards = [np.empty(0, dtype=np.int32)]
 
@@ -187,7 +208,7 @@ class _Scanned:
         """Takes rows of a group; `place` is their number in the slice."""
         base, count = self._base, len(alive)
         group, shard = self._groups.of(rows["host"], alive)
-        if self._selection.most_per_group <= 0:
+        if not self._selection.counts_groups:
             # nothing is counted by group: each slice is a shard, and a giant host is many
             shard = np.full(count, base.number, dtype=np.int32)
         columns = [
@@ -217,12 +238,14 @@ class _Scanned:
         if not is_whole:
             is_tried = _is_tried(every)
             at = shards[is_tried]
-            if self._selection.most_per_group <= 0:
+            if not self._selection.counts_groups:
                 at = np.full(len(at), first_slice, dtype=np.int32)
             outbox.send(TRIED, every.filter(pa.array(is_tried)), at)
             every, shards = every.filter(pa.array(~is_tried)), shards[~is_tried]
         candidates = every.select(CANDIDATES.schema.names)
-        candidates, shards = _prune(self._selection, candidates, shards, counters)
+        candidates, shards = _prune(self._selection, candidates, shards, counters, self._caps)
+        if base.place == 0:
+            send_caps(self._caps, base.number, outbox)
         outbox.send(CANDIDATES, candidates, shards)
 
 
@@ -373,14 +396,17 @@ def _prune(
     candidates: pa.Table,
     shards: npt.NDArray[np.int32],
     counters: Counters,
+    caps: OwnCaps | None = None,
 ) -> tuple[pa.Table, npt.NDArray[np.int32]]:
     """Leaves out candidates that can never be taken, whatever the other slices hold."""
     keys = candidates["key"].to_numpy()
     counters["candidates"] += len(keys)
-    if selection.most_per_group > 0:
+    if selection.counts_groups:
         # not by `most` too: a host's cap may make room for any URL, however low
         groups = candidates["group"].to_numpy()
-        stays = within_cap(keys, groups, selection.most_per_group + 1)
+        most = selection.most_per_group + 1 if selection.most_per_group > 0 else 0
+        own = None if caps is None else caps.scaled(selection.segments, 1)
+        stays = within_cap(keys, groups, most, own)
         counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(~stays))
     elif selection.most is not None and len(keys) > selection.most:
         lowest = np.partition(keys, -selection.most)[-selection.most]

@@ -5,17 +5,22 @@ from __future__ import annotations
 from crawl.buckets.generate.scan import Selection
 from crawl.config import Config
 from crawl.config.properties import (
+    AUTO,
     CRAWL_GEN_DELAY,
     DB_HOST_WAIT_MAX,
     GENERATE_COUNT_MODE,
+    GENERATE_FETCH_DELAY_EXPR,
     GENERATE_FILTER,
     GENERATE_MAX_COUNT,
+    GENERATE_MAX_COUNT_AUTO,
+    GENERATE_MAX_COUNT_EXPR,
     GENERATE_MAX_NUM_SEGMENTS,
     GENERATE_MIN_INTERVAL,
     GENERATE_MIN_SCORE,
     GENERATE_NORMALISE,
     GENERATE_RESTRICT_STATUS,
 )
+from crawl.errors import UsageError
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
@@ -51,7 +56,41 @@ def selection_of(
         counting=(
             NormalizerChain.from_config(config, Scope.GENERATE_HOST_COUNT) if normalizing else None
         ),
-        most_per_group=max(0, config[GENERATE_MAX_COUNT]) * segments,
+        most_per_group=max(0, most_per_host(config)) * segments,
         most=None if top_n is None else top_n * segments,
         longest_wait_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
+        segments=segments,
+        bounds_hosts=bounds_hosts(config),
     )
+
+
+def most_per_host(config: Config) -> int:
+    """Most URLs in a segment of a host that the HostDb does not know; 0 or less: no limit."""
+    most = config[GENERATE_MAX_COUNT]
+    return config[GENERATE_MAX_COUNT_AUTO] if is_automatic(config) else int(most)
+
+
+def is_automatic(config: Config) -> bool:
+    """Whether each host has a bound by what the HostDb says of it."""
+    return config[GENERATE_MAX_COUNT] == AUTO
+
+
+def host_expressions(config: Config) -> dict[str, str]:
+    """The expressions over the HostDb that are given, by the names of their properties."""
+    given = (GENERATE_MAX_COUNT_EXPR, GENERATE_FETCH_DELAY_EXPR)
+    return {each.name: config[each] for each in given if config[each].strip()}
+
+
+def bounds_hosts(config: Config) -> bool:
+    """Whether the HostDb is needed. Raises UsageError where hosts are not what is counted."""
+    if config[GENERATE_COUNT_MODE] == "domain":
+        for wanted, name in (
+            (is_automatic(config), f"{GENERATE_MAX_COUNT.name}={AUTO}"),
+            (
+                GENERATE_MAX_COUNT_EXPR.name in host_expressions(config),
+                GENERATE_MAX_COUNT_EXPR.name,
+            ),
+        ):
+            if wanted:
+                raise UsageError(f"{name} bounds hosts, and {GENERATE_COUNT_MODE.name} is domain")
+    return is_automatic(config) or bool(host_expressions(config))

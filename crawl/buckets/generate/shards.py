@@ -16,6 +16,7 @@ from crawl.buckets.generate.cutoff import (
     keys_in_bracket,
     summarize,
 )
+from crawl.buckets.generate.host_bounds import forward_delays, received_caps
 from crawl.buckets.generate.ranking import NOT_TAKEN, Cut, Keys, assign, eligible_keys, within_cap
 from crawl.buckets.generate.scan import (
     BELOW_TOP_N,
@@ -66,14 +67,17 @@ def assign_shard(job: RankJob, shard: Shard, received: Received, outbox: Outbox)
     counters = Counters()
     waiting = received.rows(WAITING_HOSTS)["host"]
     counters["hosts_waiting"] += len(waiting.unique())
+    forward_delays(received, shard.number, outbox)
     candidates = _candidates(received, counters)
     if candidates.num_rows == 0:
         return +counters
     keys, groups = _arrays(candidates)
-    taken = assign(keys, groups, job.cap, shard.cuts)
+    own = received_caps(received)
+    taken = assign(keys, groups, job.cap, shard.cuts, own)
     chosen = taken != NOT_TAKEN
     counters["urls_generated"] += int(np.count_nonzero(chosen))
-    possible = within_cap(keys, groups, job.cap * len(shard.cuts))
+    segments = len(shard.cuts)
+    possible = within_cap(keys, groups, job.cap * segments, own and own.scaled(segments))
     over = ~possible & ~chosen
     counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(over))
     counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
@@ -85,7 +89,7 @@ def assign_shard(job: RankJob, shard: Shard, received: Received, outbox: Outbox)
 
 def _eligible(job: RankJob, shard: Shard, received: Received) -> Keys:
     keys, groups = _arrays(_candidates(received, Counters()))
-    return eligible_keys(keys, groups, job.cap, shard.cuts)
+    return eligible_keys(keys, groups, job.cap, shard.cuts, received_caps(received))
 
 
 def _candidates(received: Received, counters: Counters) -> pa.Table:

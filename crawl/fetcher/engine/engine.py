@@ -257,7 +257,9 @@ class FetchEngine:
         own_delay = datum.metadata.get(FETCH_DELAY_KEY)
         if own_delay and own_delay.isascii() and own_delay.isdigit():
             queue = self.queues.queue(key)
-            queue.pace = replace(queue.pace, delay_s=max(int(own_delay) / 1000, queue.min_delay_s))
+            # never shorter than the usual pause, nor than what robots.txt asks for
+            longer_s = max(int(own_delay) / 1000, queue.pace.delay_s, queue.min_delay_s)
+            queue.pace = replace(queue.pace, delay_s=longer_s)
         return item
 
     def enqueue(self, item: FetchItem, *, first: bool = False) -> None:

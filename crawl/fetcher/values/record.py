@@ -19,12 +19,12 @@ from crawl.model.answer_keys import (
     RESPONSE_TIME_KEY,
 )
 from crawl.model.content import Content
-from crawl.model.datum import CrawlDatum
+from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.model.value import quick_value
 
-_OF_THE_SOURCE = ANSWER_KEYS | {PARSE_STATUS_KEY}
-_OF_EACH_ANSWER = (CODE_KEY, RESPONSE_TIME_KEY, ADDRESS_KEY)
+_OF_THE_SOURCE = ANSWER_KEYS | {PARSE_STATUS_KEY, FETCH_DELAY_KEY}
+_OF_EACH_ANSWER = (CODE_KEY, RESPONSE_TIME_KEY, ADDRESS_KEY, FETCH_DELAY_KEY)
 
 
 @quick_value(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def record_of(
     metadata = dict(known.metadata)
     if metadata:
         for key in _OF_EACH_ANSWER:
-            metadata.pop(key, None)  # an earlier round's
+            metadata.pop(key, None)  # an earlier round's, or for this fetch alone
     metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_label}({said[:_LONGEST_VALUE]})"
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative

@@ -1,0 +1,223 @@
+"""updatehostdb: what each host is like, from the CrawlDb and from what segments brought.
+
+Steps: send (a task a file) → settle (a task a bucket) → publish. The CrawlDb's counts are taken
+anew each time; a segment is counted once: the snapshot says which ones it contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import partial
+
+from crawl.buckets.bucket_files import BucketTarget, largest_first
+from crawl.buckets.hostdb.read_segments import ContentFile, FetchFile
+from crawl.buckets.hostdb.read_servers import RobotsFile, ServersFile
+from crawl.buckets.hostdb.send import HostDbFile, SendJob, SendTask, send_sums
+from crawl.buckets.hostdb.settle import SettleJob, SettleTask, settle_bucket
+from crawl.buckets.runner import Runner
+from crawl.buckets.slices import Slices
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP, HOSTDB_CONTENT_SIZES
+from crawl.errors import StorageError, UsageError
+from crawl.hints import command
+from crawl.model.report import Report
+from crawl.model.tables import HOSTDB, ROBOTS, SERVERS
+from crawl.phases.observed import observed
+from crawl.phases.timing import timed
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.segments import CONTENT, FETCH, Segment, segment_name
+from crawl.storage.snapshot import Dataset
+from crawl.telemetry.context import update_context
+
+CRAWLDB_SNAPSHOT = "crawldb"
+"""The note that tells which snapshot of the CrawlDb was counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateHostDbOptions:
+    """What the command line says."""
+
+    segments: tuple[str, ...] = ()
+    """Names of segments; none: every one that is fetched and not counted yet."""
+    rebuild: bool = False
+    """Begins anew: every segment that is there is counted, what others told is forgotten."""
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateHostDbResult:
+    """The published state and what was done."""
+
+    hostdb: Snapshot
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    took_over: str | None
+
+
+@dataclass(slots=True)
+class ChosenSegments:
+    """The segments to count, oldest first, and lines to tell about others."""
+
+    segments: list[Segment] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def counted(crawl_dir: CrawlDir) -> frozenset[str]:
+    """The names of the segments that the HostDb contains."""
+    snapshot = crawl_dir.dataset(HOSTDB).current()
+    return frozenset(snapshot.applied if snapshot else ())
+
+
+def choose(crawl_dir: CrawlDir, options: UpdateHostDbOptions) -> ChosenSegments:
+    """The named segments, or every one that is fetched and not counted yet; raises UsageError
+    where a named one cannot be meant."""
+    if options.rebuild and options.segments:
+        raise UsageError("--rebuild counts every segment: name none")
+    inside = frozenset() if options.rebuild else counted(crawl_dir)
+    chosen = ChosenSegments()
+    named = sorted({segment_name(name) for name in options.segments})
+    segments = [crawl_dir.segments.segment(name) for name in named]
+    for segment in segments or crawl_dir.segments.generated():
+        fault = _fault(crawl_dir, segment, inside)
+        if not fault:
+            chosen.segments.append(segment)
+        elif named:
+            raise UsageError(fault)
+        elif segment.is_done(FETCH) and segment.name not in inside:
+            chosen.remarks.append(f"passed over: {fault}")
+    return chosen
+
+
+def _fault(crawl_dir: CrawlDir, segment: Segment, inside: frozenset[str]) -> str:
+    """Why the segment is not counted; empty where nothing speaks against it."""
+    fetched = segment.manifest(FETCH)
+    if fetched is None:
+        return f"{segment.folder.address} has no finished fetch: there is nothing to count"
+    if segment.name in inside:
+        return f"{segment.name} is in the HostDb already"
+    if not fetched.complete:
+        go_on = f"`{command('fetch', crawl_dir.address, segment.name)}` goes on with it"
+        return f"the fetch of {segment.name} was interrupted ({go_on})"
+    return ""
+
+
+@observed("updatehostdb")
+def run(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    options: UpdateHostDbOptions,
+    clock: Clock,
+) -> UpdateHostDbResult:
+    """Counts the segments and publishes a new snapshot of the HostDb."""
+    report = Report("updatehostdb", clock.now_ms(), config.digest(), asdict(options))
+    crawl_dir.require_crawldb()
+    dataset = crawl_dir.dataset(HOSTDB)
+    with crawl_dir.writing(
+        dataset, "updatehostdb", config, clock, force=options.force
+    ) as transaction:
+        chosen = choose(crawl_dir, options)  # nobody else can count them from here on
+        update_context(segment=" ".join(segment.name for segment in chosen.segments))
+        base = None if options.rebuild else transaction.base
+        target = BucketTarget(HOSTDB, transaction.folder, transaction.place)
+
+        def counted_from(crawldb: Snapshot) -> tuple[Snapshot, list[BucketFile]]:
+            report.counters.clear()
+            segments = chosen.segments
+            sizes = config[HOSTDB_CONTENT_SIZES]
+            senders = _senders(crawl_dir, base, crawldb, segments, sizes=sizes)
+            job = SettleJob(target, crawl_dir.crawldb.folder, report.started_ms)
+            return crawldb, _count(runner, base, crawldb, senders, job, report)
+
+        with timed(report, "count", clock):
+            crawldb, files = crawl_dir.reading(counted_from)
+        names = tuple(segment.name for segment in chosen.segments)
+        report.counters["segments"] = len(names)
+        report.details["crawldb_snapshot"] = crawldb.number
+        report.finished_ms = clock.now_ms()
+        snapshot = transaction.publish(
+            files,
+            report,
+            buckets=crawldb.buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            notes={CRAWLDB_SNAPSHOT: crawldb.number},
+            applying=names,
+        )
+        return UpdateHostDbResult(
+            snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over
+        )
+
+
+def _senders(
+    crawl_dir: CrawlDir,
+    base: Snapshot | None,
+    crawldb: Snapshot,
+    segments: Iterable[Segment],
+    *,
+    sizes: bool,
+) -> list[SendTask]:
+    """Whatever tells of hosts, a file a task."""
+    tasks: list[SendTask] = list(Slices.of(crawldb, crawldb.buckets).stored())
+    for segment in segments:
+        for part, kind in ((FETCH, FetchFile), (CONTENT, ContentFile)):
+            manifest = segment.manifest(part) if part == FETCH or sizes else None
+            folder = segment.part_folder(part)
+            for file in manifest.files if manifest else ():
+                if file.rows:
+                    tasks.append(kind(folder, file.path, file.rows))
+    for table, of_cache in ((ROBOTS, RobotsFile), (SERVERS, ServersFile)):
+        dataset = crawl_dir.dataset(table)
+        tasks += [of_cache(dataset.folder, each.path, each.rows) for each in _cached(dataset)]
+    if base is not None and base.buckets != crawldb.buckets:
+        folder = crawl_dir.dataset(HOSTDB).folder
+        tasks += [HostDbFile(folder, each.path, each.rows) for each in base.files]
+    return largest_first(tasks)
+
+
+def _cached(dataset: Dataset) -> tuple[BucketFile, ...]:
+    """The files of a cache; none where it cannot be read: it is learnt anew."""
+    try:
+        snapshot = dataset.current()
+    except StorageError:
+        return ()
+    return snapshot.files if snapshot else ()
+
+
+def _count(
+    runner: Runner,
+    base: Snapshot | None,
+    crawldb: Snapshot,
+    senders: list[SendTask],
+    job: SettleJob,
+    report: Report,
+) -> list[BucketFile]:
+    """The files of the HostDb to publish."""
+    sent = runner.exchange(
+        partial(send_sums, SendJob(job.crawldb, crawldb.buckets)),
+        senders,
+        crawldb.buckets,
+        "updatehostdb: count",
+    )
+    stays = base is not None and base.buckets == crawldb.buckets
+    tasks = largest_first(
+        SettleTask(
+            bucket,
+            base.files_of(bucket) if base is not None and stays else (),
+            crawldb.hosts_of(bucket),
+        )
+        for bucket in range(crawldb.buckets)
+    )
+    settled = sent.run(
+        partial(settle_bucket, job),
+        [(task.bucket, task) for task in tasks],
+        "updatehostdb: settle",
+    )
+    for counters in sent.results():
+        report.counters += counters
+    for result in settled:
+        report.counters += result.counters
+    return [file for result in settled for file in result.files]

@@ -1,0 +1,35 @@
+"""How many URLs of a host a segment takes where `generate.max.count` is `auto`: pure arithmetic on
+columns of the HostDb.
+
+A host of which nothing is known gets all that any may have. What it fails to answer, what it
+refuses (404) and what is a page that it has elsewhere too makes it less, by the square of the
+share that is worth fetching; each round in which it answered nothing halves it. The
+first few requests and pages tell little and count little. No host gets none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+_PRIOR = 10
+"""So many good answers, and different pages, a host is taken to have had before the first."""
+_MOST_HALVINGS = 30
+
+Floats = npt.NDArray[np.float64]
+
+
+def automatic_counts(
+    most: int,
+    requests: npt.NDArray[np.int64],
+    vain: npt.NDArray[np.int64],
+    pages: npt.NDArray[np.int64],
+    duplicates_share: Floats,
+    failures: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """The bound of each host; `vain` of its requests brought no page."""
+    answered = (requests - vain + _PRIOR) / (requests + _PRIOR)
+    different = 1 - duplicates_share * pages / (pages + _PRIOR)
+    halved = 0.5 ** np.minimum(failures, _MOST_HALVINGS)
+    counts = np.ceil(most * (answered * different) ** 2 * halved - 1e-9)
+    return np.clip(counts, 1, most).astype(np.int64)

@@ -1,0 +1,96 @@
+"""`generate.max.count.expr` and `generate.fetch.delay.expr`: Spark SQL over the columns of the
+HostDb, a value for each host, sent to the CrawlDb's slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import Row, SparkSession
+from pyspark.sql.types import NumericType
+
+from crawl.buckets.exchange import Block, BlockSource, Outbox
+from crawl.buckets.generate.host_bounds import bounds_of_values, send_bounds
+from crawl.buckets.generate.selection import host_expressions
+from crawl.buckets.slices import Router
+from crawl.config import Config
+from crawl.config.properties import GENERATE_FETCH_DELAY_EXPR, GENERATE_MAX_COUNT_EXPR
+from crawl.errors import UsageError
+from crawl.model.tables import HOSTDB
+from crawl.spark.exchange import RddSource
+from crawl.spark.expr import explain_failure, reason_of, refuse_forbidden
+from crawl.spark.source import FORMAT, register
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+
+_BLOCKS = "destination INT, block BINARY"
+
+
+def host_bounds(
+    spark: SparkSession, directory: CrawlDir, config: Config
+) -> Callable[[Snapshot, Router], BlockSource] | None:
+    """Evaluates the expressions over a HostDb; None where there is none. A wrong one is UsageError
+    with Spark's reason in one line."""
+    given = host_expressions(config)
+    for name, expr in given.items():
+        _check(spark, name, expr)
+    if not given:
+        return None
+    return partial(_evaluate, spark, directory, given)
+
+
+def _check(spark: SparkSession, name: str, expr: str) -> None:
+    refuse_forbidden(name, expr)
+    try:
+        values = spark.createDataFrame([], HOSTDB.spark_ddl).selectExpr(
+            "host", f"({expr}) AS value"
+        )
+        kind = values.schema["value"].dataType
+    except (ParseException, AnalysisException) as error:
+        columns = ", ".join(HOSTDB.names)
+        raise UsageError(
+            f"{name} {expr!r}: {reason_of(str(error))} (columns: {columns})"
+        ) from error
+    if not isinstance(kind, NumericType):
+        raise UsageError(f"{name} {expr!r} gives {kind.simpleString()}, not a number")
+
+
+def _evaluate(
+    spark: SparkSession,
+    directory: CrawlDir,
+    given: Mapping[str, str],
+    hostdb: Snapshot,
+    router: Router,
+) -> RddSource:
+    register(spark)
+    hosts = spark.read.format(FORMAT).option("table", HOSTDB.name).option("snapshot", hostdb.number)
+    columns = [
+        f"CAST(({given.get(each.name, 'NULL')}) AS DOUBLE) AS {alias}"
+        for each, alias in (
+            (GENERATE_MAX_COUNT_EXPR, "max_count"),
+            (GENERATE_FETCH_DELAY_EXPR, "delay_ms"),
+        )
+    ]
+    what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
+    try:
+        values = hosts.load(directory.folder.address).selectExpr("host", *columns)
+        sent = values.mapInArrow(partial(_blocks, router), _BLOCKS).rdd.map(_block)
+    except PySparkException as error:
+        raise UsageError(f"{what} failed: {reason_of(str(error))}") from error
+    return RddSource(sent, partial(explain_failure, what))
+
+
+def _blocks(router: Router, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    outbox = Outbox(0)  # whoever receives them asks for no order
+    for batch in batches:
+        bounds = bounds_of_values(*(batch.column(place) for place in range(3)))
+        send_bounds(router, bounds, outbox)
+    destinations = pa.array([destination for destination, _ in outbox.blocks], pa.int32())
+    blocks = pa.array([block for _, block in outbox.blocks], pa.binary())
+    yield pa.RecordBatch.from_arrays([destinations, blocks], ["destination", "block"])
+
+
+def _block(row: Row) -> Block:
+    return row[0], bytes(row[1])
