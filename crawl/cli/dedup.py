@@ -43,6 +43,17 @@ _REPORTED = 1000
     f" urlLength, httpsOverHttp, canonical (default: {DEFAULT_ORDER}).",
 )
 @click.option(
+    "--near",
+    metavar="MEASURE",
+    help="Also mark pages that are nearly the same: jaccard[=SHARE] of the word triples of their"
+    " parsed texts (default: 0.3), or hamming[=BITS] of simhashes as signatures (default: 3).",
+)
+@click.option(
+    "--canonical",
+    is_flag=True,
+    help="Also mark pages that name another page of the crawl as canonical; that one survives.",
+)
+@click.option(
     "--groups",
     type=click.IntRange(min=0, max=100_000),
     metavar="N",
@@ -62,6 +73,8 @@ def command(
     crawl_dir: str,
     group: str,
     compare_order: str,
+    near: str | None,
+    canonical: bool,
     groups: int | None,
     file: str | None,
     force: bool,
@@ -79,7 +92,7 @@ def command(
     Examples:
       crawl dedup mycrawl
       crawl dedup mycrawl --group host --compare-order httpsOverHttp,score,urlLength
-      crawl dedup mycrawl --groups 20
+      crawl dedup mycrawl --near jaccard --canonical --groups 20
       crawl dedup mycrawl --report groups.parquet
     """
     from crawl.inspect.duplicate_groups import check_file, write_groups
@@ -88,7 +101,14 @@ def command(
         check_file(file)
     wanted = groups if groups is not None else _REPORTED if file is not None else 0
     with open_crawl(crawl_dir, config, spark, command="dedup") as web:
-        done = web.dedup(group=group, compare_order=compare_order, groups=wanted, force=force)
+        done = web.dedup(
+            group=group,
+            compare_order=compare_order,
+            near=near,
+            canonical=canonical,
+            groups=wanted,
+            force=force,
+        )
     print_remarks(done)
     if file is not None:
         write_groups(file, done.groups)
@@ -117,7 +137,8 @@ def _summarize(crawl_dir: str, done: DuplicatesResult, *, shown: int) -> None:
     if changed:
         remark(
             f"dedup: {crawl_dir}/crawldb is now snapshot {done.snapshot} with"
-            f" {counters['duplicates']:,} duplicates, {counters['duplicates_marked']:,} of them new;"
+            f" {counters['duplicates']:,} duplicates,"
+            f" {counters['duplicates_marked']:,} of them new;"
             f" {counters['duplicates_lifted']:,} pages are no longer duplicates"
         )
     else:

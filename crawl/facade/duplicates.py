@@ -19,12 +19,16 @@ class Duplicates(Handle):
         *,
         group: str = "none",
         compare_order: str = DEFAULT_ORDER,
+        near: str | None = None,
+        canonical: bool = False,
         groups: int = 0,
         force: bool = False,
     ) -> DuplicatesResult:
         """Marks records whose page another one has, too (`db_duplicate`), and lifts the mark where
         that is no longer so. `group` looks among pages of one host or domain alone;
-        `compare_order` names what decides who survives; `groups` tells of so many of the largest
+        `compare_order` names what decides who survives; `near` ("jaccard=0.3", "hamming=3")
+        finds pages that are nearly the same, too, and `canonical` heeds what pages say of
+        themselves; `groups` tells of so many of the largest
         groups.
 
             >>> web.dedup(group="host").counters["duplicates"]
@@ -36,8 +40,11 @@ class Duplicates(Handle):
         with self._working():
             check_text("group", group)
             check_text("compare_order", compare_order)
+            check_text("near", near)
             check_whole_number("groups", groups, least=0)
-            options = DedupOptions(group, compare_order, groups=groups, force=force)
+            options = DedupOptions(
+                group, compare_order, near, canonical, groups=groups, force=force
+            )
             dedup.check(options)
             self._directory.require_crawldb()
             self._directory.require_writable()

@@ -9,14 +9,13 @@ from io import BytesIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crawl.buckets.dedup.keys import schema_of
 from crawl.buckets.dedup.members import DuplicateGroup
 from crawl.errors import UsageError
 from crawl.printable import json_text
 from crawl.storage.folder import absolute, split_address
 
-_SCHEMA = pa.schema(
-    {"size": pa.int64(), "survivor": pa.string(), "duplicates": pa.list_(pa.string())}
-)
+_SCHEMA = schema_of(size=pa.int64(), survivor=pa.string(), duplicates=pa.list_(pa.string()))
 _KINDS = (".json", ".parquet")
 
 

@@ -1,11 +1,13 @@
 """dedup: records of the same page are marked, all but one.
 
-Steps: compare (a task a slice, then one for every share of the groups) → mark (a task for every
-slice in which a status changes) → publish. Where nothing changes, nothing is published.
+Steps: clusters (near duplicates and evidence, where they are asked for) → compare (a task a
+slice, then one for every share of the groups) → mark (a task for every slice in which a status
+changes) → publish. Where nothing changes, nothing is published.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -22,7 +24,7 @@ from crawl.buckets.dedup.decide import (
 )
 from crawl.buckets.dedup.members import DuplicateGroup, WantedGroups, gather_members
 from crawl.buckets.dedup.records import DedupJob
-from crawl.buckets.dedup.tasks import send_slice, send_slice_members
+from crawl.buckets.dedup.tasks import DedupTask, alone, send_slice, send_slice_members
 from crawl.buckets.exchange import Exchange
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
@@ -32,9 +34,10 @@ from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.counters import Counters
 from crawl.errors import NothingToDo
 from crawl.model.report import Report
+from crawl.phases.dedup_clusters import ClusterSteps
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
-from crawl.rules.dedup import DEFAULT_ORDER, Grouping, parse_order
+from crawl.rules.dedup import DEFAULT_ORDER, Grouping, Nearness, parse_order
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
@@ -49,6 +52,10 @@ class DedupOptions:
 
     group: str = Grouping.NONE.value
     compare_order: str = DEFAULT_ORDER
+    near: str | None = None
+    """How near duplicates are found, too: `jaccard`, `hamming=3` …"""
+    canonical: bool = False
+    """Whether what pages name as canonical counts."""
     groups: int = 0
     """So many of the largest groups are told of."""
     force: bool = False
@@ -68,7 +75,13 @@ class DedupResult:
 def check(options: DedupOptions) -> None:
     """Raises what is wrong with the options, before anything is started."""
     Grouping.of(options.group)
-    parse_order(options.compare_order)
+    _order(options)
+    if options.near is not None:
+        Nearness.parse(options.near)
+
+
+def _order(options: DedupOptions) -> tuple[str, ...]:
+    return parse_order(options.compare_order, with_evidence=options.canonical)
 
 
 @observed("dedup")
@@ -85,14 +98,17 @@ def run(
         job = DedupJob(
             transaction.folder,
             Grouping.of(options.group),
-            parse_order(options.compare_order),
+            _order(options),
             1 + base.rows // _ROWS_A_DESTINATION,
         )
+        steps = ClusterSteps(runner, crawl_dir, job, slices, transaction.scratch, report)
+        clusters = None
+        if options.near is not None or options.canonical:
+            with timed(report, "clusters", clock):
+                clusters = _clusters(steps, options)
+        source = _Source(runner, steps, clusters)
         with timed(report, "compare", clock):
-            tasks = largest_first(slices.stored())
-            sent = runner.exchange(
-                partial(send_slice, job), tasks, job.destinations, "dedup: compare"
-            )
+            sent = source.send(send_slice, "dedup: compare")
             decided = _decide(sent, job, slices, options)
             largest = _take_results(report, sent, decided)[: options.groups]
         changes = int(decided.row_counts().sum())
@@ -102,7 +118,7 @@ def run(
                 " parsed: nothing can be compared"
             )
         with timed(report, "report", clock):
-            groups = _groups(runner, job, slices, largest)
+            groups = _groups(source, largest)
         with timed(report, "mark", clock):
             snapshot = base
             files = _mark(decided, transaction, slices, config, report) if changes else None
@@ -112,6 +128,36 @@ def run(
                 files, report, buckets=base.buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
             )
         return DedupResult(snapshot, report, groups, transaction.lock.took_over)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The slices, which send something by their keys: clusters, where there are any."""
+
+    runner: Runner
+    steps: ClusterSteps
+    clusters: Exchange[Any] | None
+
+    def send(self, function: Callable[..., Any], step: str) -> Exchange[Any]:
+        job, slices, named = self.steps.job, self.steps.slices, self.steps.named
+        tasks = largest_first(
+            DedupTask(base, self.steps.scratch, named.get(base.number)) for base in slices.stored()
+        )
+        if self.clusters is None:
+            return self.runner.exchange(
+                partial(alone, function, job), tasks, job.destinations, step
+            )
+        addressed = [(task.base.number, task) for task in tasks]
+        return self.clusters.send(partial(function, job), addressed, job.destinations, step)
+
+
+def _clusters(steps: ClusterSteps, options: DedupOptions) -> Exchange[Any]:
+    if options.near is not None:
+        steps.by_nearness(Nearness.parse(options.near))
+    if options.canonical:
+        steps.by_canonical()
+    steps.by_signature()
+    return steps.clusters()
 
 
 def _decide(
@@ -155,20 +201,12 @@ def _mark(
     )
 
 
-def _groups(
-    runner: Runner, job: DedupJob, slices: Slices, groups: list[LargeGroup]
-) -> tuple[DuplicateGroup, ...]:
+def _groups(source: _Source, groups: list[LargeGroup]) -> tuple[DuplicateGroup, ...]:
     """The largest groups with some of their URLs."""
     if not groups:
         return ()
-    wanted = WantedGroups.of(groups)
-    sent = runner.exchange(
-        partial(send_slice_members, job, wanted),
-        largest_first(slices.stored()),
-        job.destinations,
-        "dedup: report",
-    )
-    tasks = [(number, number) for number in range(job.destinations)]
+    sent = source.send(partial(send_slice_members, WantedGroups.of(groups)), "dedup: report")
+    tasks = [(number, number) for number in range(source.steps.job.destinations)]
     found = sent.run(partial(gather_members, groups), tasks, "dedup: report")
     ordered = sorted((each for part in found for each in part), key=lambda each: each[0])
     return tuple(group for _, group in ordered)

@@ -52,8 +52,7 @@ COMPARED: Mapping[str, Compared] = {
     "fetchTime":      Compared(Survivor.GREATER,  64,   "the later time at which it is due"),
     "urlLength":      Compared(Survivor.LESS,     32,   "the shorter URL, percent-decoded"),
     "httpsOverHttp":  Compared(Survivor.GREATER,  8,    "https before all other schemes"),
-    CANONICAL:        Compared(Survivor.GREATER,  8,    "a URL that pages name as canonical, or"
-                                                        " redirects lead to"),
+    CANONICAL:        Compared(Survivor.GREATER,  8,    "a URL that pages name as canonical"),
 }
 # fmt: on
 
@@ -92,7 +91,7 @@ def parse_order(text: str, *, with_evidence: bool = False) -> tuple[str, ...]:
     if with_evidence and CANONICAL not in names:
         return (CANONICAL, *names)
     if not with_evidence and CANONICAL in names:
-        raise UsageError("--compare-order: canonical is known only with --canonical or --redirects")
+        raise UsageError("--compare-order: canonical is known only with --canonical")
     return names
 
 
@@ -101,3 +100,49 @@ def verdict(*, survives: bool, is_duplicate: bool) -> Status | None:
     if survives:
         return Status.DB_FETCHED if is_duplicate else None
     return None if is_duplicate else Status.DB_DUPLICATE
+
+
+class Measure(Enum):
+    """By what pages are nearly the same."""
+
+    JACCARD = "jaccard"
+    """The share of their texts' word triples that two pages have in common."""
+    HAMMING = "hamming"
+    """The bits in which their signatures, which must be simhashes, differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """From where on pages are near duplicates."""
+
+    measure: Measure
+    threshold: float
+
+    @property
+    def bits(self) -> int:
+        return int(self.threshold)
+
+    @classmethod
+    def parse(cls, text: str) -> Nearness:
+        """`jaccard`, `jaccard=0.5`, `hamming` or `hamming=3`; raises UsageError for others."""
+        name, _, value = text.partition("=")
+        known = [each.value for each in Measure]
+        if name not in known:
+            raise UsageError(f"--near: no measure {name!r}{did_you_mean(name, known)}")
+        measure = Measure(name)
+        least, most, usual = _THRESHOLDS[measure]
+        try:
+            threshold = float(value) if value else usual
+        except ValueError:
+            threshold = float("nan")
+        is_whole = measure is Measure.JACCARD or threshold.is_integer()
+        if not least <= threshold <= most or not is_whole:
+            raise UsageError(
+                f"--near: {name} is a number from {least:g} to {most:g}, not {value!r}"
+            )
+        return cls(measure, threshold)
+
+
+_THRESHOLDS = {Measure.JACCARD: (0.2, 1.0, 0.3), Measure.HAMMING: (0, 8, 3)}
+"""The least, the most and the usual: one word in ten changed leaves 57% of a text's triples, one
+in three 20%."""

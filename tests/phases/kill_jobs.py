@@ -7,7 +7,8 @@ from typing import Any
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import generate, inject, sitemap, updatedb
+from crawl.phases import dedup, generate, inject, sitemap, updatedb
+from crawl.phases.dedup import DedupOptions
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.sitemap import SitemapOptions
@@ -61,3 +62,8 @@ def read_sitemaps(address: str, web: dict[str, Any]) -> None:
     config = web_config(Web(Settings.from_json(web)), fetcher__server__delay=0)
     options = SitemapOptions(num_tasks=2)
     sitemap.run(InProcess(), CrawlDir(address), config, options, SystemClock())
+
+
+def mark_duplicates(address: str, near: str | None) -> None:
+    options = DedupOptions(near=near, canonical=near is not None)
+    dedup.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())

@@ -21,6 +21,7 @@ from crawl.model.status import Status
 from crawl.model.value import replace
 from crawl.phases import dedup
 from crawl.phases.dedup import DedupOptions, DedupResult
+from crawl.rules.dedup import DEFAULT_ORDER
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import number_of
 from crawl.testing.clock import ManualClock
@@ -43,7 +44,7 @@ def page(signature: bytes | None = b"s" * 16, **changes: Any) -> CrawlDatum:
 
 
 def expected(
-    records: Mapping[str, CrawlDatum], group: str = "none", order: str = dedup.DEFAULT_ORDER
+    records: Mapping[str, CrawlDatum], group: str = "none", order: str = DEFAULT_ORDER
 ) -> dict[str, CrawlDatum]:
     """What dedup makes of the records, one by one."""
     groups: dict[Any, list[str]] = {}
@@ -205,7 +206,7 @@ def test_the_largest_groups_are_told_of(tmp_path: Path) -> None:
         ({"compare_order": "canonical"}, "known only with --canonical"),
     ],
 )
-def test_wrong_options_are_one_line(tmp_path: Path, options: dict[str, str], said: str) -> None:
+def test_wrong_options_are_one_line(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     directory = make_crawldb(str(tmp_path), {"http://a.org/": page()})
     with pytest.raises(UsageError, match=said):
         run_dedup(directory, **options)
@@ -240,7 +241,7 @@ _RECORDS = st.dictionaries(
 @given(
     _RECORDS,
     st.sampled_from(["none", "host", "domain"]),
-    st.sampled_from([dedup.DEFAULT_ORDER, "urlLength", "httpsOverHttp,fetchTime,score"]),
+    st.sampled_from([DEFAULT_ORDER, "urlLength", "httpsOverHttp,fetchTime,score"]),
     st.sampled_from([1, 3, 7]),
     st.sampled_from([1, 3, 1000]),
 )

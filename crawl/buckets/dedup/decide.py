@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from crawl.buckets.bucket_files import BucketTarget, stored_groups, write_bucket
 from crawl.buckets.dedup.groups import find_groups
-from crawl.buckets.dedup.keys import GroupKeys, Numbers, rank_type
+from crawl.buckets.dedup.keys import GroupKeys, Numbers, rank_type, schema_of
 from crawl.buckets.dedup.records import DedupJob, SliceRecords, slices_and_rows
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.slices import Slice
@@ -22,16 +22,16 @@ from crawl.model.tables import CRAWLDB
 from crawl.rules.dedup import verdict
 from crawl.storage.manifest import BucketFile
 
-VERDICTS = RowKind("verdicts", pa.schema({"id": pa.int64(), "status": pa.int8()}))
+VERDICTS = RowKind("verdicts", schema_of(id=pa.int64(), status=pa.int8()))
 """Records whose status changes."""
 
 
 def candidates_of(order: tuple[str, ...]) -> RowKind:
     """The best of a group in a slice, as it travels."""
-    ranks = {f"rank{place}": rank_type(name) for place, name in enumerate(order)}
-    columns = {"high": pa.uint64(), "low": pa.uint64(), **ranks, "host": pa.uint64()}
-    more = {"id": pa.int64(), "count": pa.int64(), "marked": pa.bool_()}
-    return RowKind("candidates", pa.schema({**columns, **more}))
+    columns: list[tuple[str, pa.DataType]] = [("high", pa.uint64()), ("low", pa.uint64())]
+    columns += [(f"rank{place}", rank_type(name)) for place, name in enumerate(order)]
+    columns += [("host", pa.uint64()), ("id", pa.int64()), ("count", pa.int64())]
+    return RowKind("candidates", pa.schema([*columns, ("marked", pa.bool_())]))
 
 
 def send_candidates(job: DedupJob, number: int, records: SliceRecords, outbox: Outbox) -> None:
@@ -176,8 +176,8 @@ def mark_slice(target: BucketTarget, base: Slice, received: Received) -> MarkTas
         statuses[rows] = table["status"].to_numpy()
     counters["duplicates_marked"] = int((statuses == Status.DB_DUPLICATE).sum())
     counters["duplicates_lifted"] = int((statuses == Status.DB_FETCHED).sum())
-    rows = _with_statuses(target, base, statuses)
-    return MarkTaskResult(write_bucket(target, base.bucket, rows, base.rows), +counters)
+    marked = _with_statuses(target, base, statuses)
+    return MarkTaskResult(write_bucket(target, base.bucket, marked, base.rows), +counters)
 
 
 def _with_statuses(

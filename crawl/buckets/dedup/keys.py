@@ -23,10 +23,16 @@ Numbers = npt.NDArray[np.int64]
 
 _DIGEST = 16
 RANK_TYPES = {8: pa.int8(), 32: pa.int32(), 64: pa.int64()}
+_ZERO = np.uint64(0)
 _LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
 
-def mixed(values: Keys, seed: np.uint64 = np.uint64(0)) -> Keys:
+def schema_of(**columns: pa.DataType) -> pa.Schema:
+    """The schema of rows that travel, by the names of their columns."""
+    return pa.schema([pa.field(name, kind) for name, kind in columns.items()])
+
+
+def mixed(values: Keys, seed: np.uint64 = _ZERO) -> Keys:
     """Numbers whose every bit depends on all bits of the given ones (SplitMix64)."""
     found: Keys = values + seed + _LANES[0]
     found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

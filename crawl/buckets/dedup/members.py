@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from crawl.buckets.bucket_files import stored_groups
 from crawl.buckets.dedup.decide import LargeGroup
-from crawl.buckets.dedup.keys import GroupKeys
+from crawl.buckets.dedup.keys import GroupKeys, schema_of
 from crawl.buckets.dedup.records import DedupJob, SliceRecords, slices_and_rows
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.slices import Slice
@@ -19,7 +19,7 @@ from crawl.model.arrow import strings
 
 MOST_URLS = 10
 """Of the duplicates of one group."""
-MEMBERS = RowKind("members", pa.schema({"group": pa.int32(), "id": pa.int64(), "url": pa.string()}))
+MEMBERS = RowKind("members", schema_of(group=pa.int32(), id=pa.int64(), url=pa.string()))
 
 
 @dataclass(frozen=True)
@@ -91,17 +91,17 @@ def gather_members(
 ) -> list[tuple[int, DuplicateGroup]]:
     """The groups of a destination by their numbers, each with its URLs."""
     rows = received.rows(MEMBERS).sort_by([("group", "ascending"), ("id", "ascending")])
-    found: dict[int, tuple[str, list[str]]] = {}
-    columns = zip(
-        rows["group"].to_pylist(), rows["id"].to_pylist(), strings(rows["url"]), strict=True
-    )
-    for number, row, url in columns:
-        survivor, others = found.setdefault(number, ("", []))
+    numbers: list[Any] = rows["group"].to_pylist()
+    ids: list[Any] = rows["id"].to_pylist()
+    survivors: dict[int, str] = {}
+    others: dict[int, list[str]] = {}
+    for number, row, url in zip(numbers, ids, strings(rows["url"]), strict=True):
+        kept = others.setdefault(number, [])
         if row == groups[number].survivor:
-            found[number] = url, others
-        elif len(others) < MOST_URLS:
-            others.append(url)
+            survivors[number] = url
+        elif len(kept) < MOST_URLS:
+            kept.append(url)
     return [
-        (number, DuplicateGroup(groups[number].size, survivor, tuple(others)))
-        for number, (survivor, others) in found.items()
+        (number, DuplicateGroup(groups[number].size, survivors[number], tuple(kept)))
+        for number, kept in others.items()
     ]
