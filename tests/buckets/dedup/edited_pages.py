@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +21,18 @@ class MadePage:
 
 @cache
 def vocabulary() -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Words, and how often each is used: as in a language, few very often."""
+    """Words, and how often each and those before it are used: as in a language, few very often."""
     chance = random.Random("words")
     words = {
         "".join(chance.choices("aeiounrstldkmpbgvhfz", k=chance.randint(2, 9)))
         for _ in range(20_000)
     }
-    return tuple(sorted(words)), tuple(1 / (rank + 3) for rank in range(len(words)))
+    return tuple(sorted(words)), tuple(accumulate(1 / (rank + 3) for rank in range(len(words))))
 
 
 def words_of(chance: random.Random, count: int) -> list[str]:
-    return chance.choices(*vocabulary(), k=count)
+    words, weights = vocabulary()
+    return chance.choices(words, cum_weights=weights, k=count)
 
 
 def edited(chance: random.Random, words: list[str], share: float) -> list[str]:
