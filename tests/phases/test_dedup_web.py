@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow(seconds=6)
 
 
 def test_duplicates_equal_the_truth(tmp_path: Path) -> None:
-    kinds = (PageKind.DUPLICATE, PageKind.DUPLICATE, PageKind.NEAR, PageKind.MOVED, PageKind.ERROR)
+    kinds = (PageKind.DUPLICATE, PageKind.DUPLICATE, PageKind.NEAR, PageKind.MOVED)
     robots = (RobotsKind.OPEN, RobotsKind.PRIVATE)
     web = Web(
         Settings(sites=3, pages=60, size=3000, odd=0.5, kinds=kinds, robots=robots, retry_after=0)
