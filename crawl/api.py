@@ -25,6 +25,7 @@ from crawl.config import Config
 from crawl.declared import load_declared, properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
+from crawl.facade.duplicates import Duplicates
 from crawl.facade.graph import Graph
 from crawl.facade.hosts import Hosts
 from crawl.facade.maintenance import Maintenance
@@ -56,7 +57,7 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(Rounds, Graph, Hosts, Maintenance, Readers, Tables):
+class Crawl(Rounds, Graph, Hosts, Duplicates, Maintenance, Readers, Tables):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
 

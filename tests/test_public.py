@@ -77,7 +77,8 @@ def public_methods() -> dict[str, Callable[..., object]]:
 def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
-        *("check", "close", "crawldb", "dataframe", "explain", "fetch", "gc", "generate"),
+        *("check", "close", "crawldb", "dataframe", "dedup"),
+        *("explain", "fetch", "gc", "generate"),
         *("hosts_left_alone", "inject", "lookup", "pages", "parse", "phase_costs", "rebucket"),
         *(
             "repair",

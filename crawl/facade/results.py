@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from crawl.buckets.dedup.members import DuplicateGroup
 from crawl.counters import Counters
 from crawl.model.report import Report
 from crawl.rounds.results import RoundResult
@@ -46,6 +47,14 @@ class GarbageResult(PhaseResult):
     """The numbers of the snapshots that are gone."""
     kept: tuple[int, ...] = ()
     """Those of the snapshots that are kept, the current one last."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicatesResult(PhaseResult):
+    """What a dedup did; `snapshot` is the one before where nothing changed."""
+
+    groups: tuple[DuplicateGroup, ...] = ()
+    """The largest groups, if they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)

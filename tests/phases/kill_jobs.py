@@ -7,7 +7,17 @@ from typing import Any
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import generate, inject, linkrank, scoreupdater, sitemap, updatedb, webgraph
+from crawl.phases import (
+    dedup,
+    generate,
+    inject,
+    linkrank,
+    scoreupdater,
+    sitemap,
+    updatedb,
+    webgraph,
+)
+from crawl.phases.dedup import DedupOptions
 from crawl.phases.generate import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.linkrank import LinkRankOptions
@@ -77,3 +87,8 @@ def rank_links(address: str) -> None:
 
 def update_scores(address: str) -> None:
     scoreupdater.run(InProcess(), CrawlDir(address), Config(), ScoreUpdaterOptions(), SystemClock())
+
+
+def mark_duplicates(address: str, near: str | None) -> None:
+    options = DedupOptions(near=near, canonical=near is not None)
+    dedup.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())

@@ -15,7 +15,6 @@ NOT_YET = {
     "clean": "indexing",
     "commoncrawldump": "archives",
     "crawlcomplete": "statistics of hosts",
-    "dedup": "deduplication",
     "domainstats": "statistics of hosts",
     "dump": "archives",
     "freegen": "fetch lists from files",
@@ -53,6 +52,7 @@ _TAKE_A_CRAWL = frozenset(
         *("inject", "generate", "fetch", "parse", "updatedb", "run", "status", "readdb"),
         *("snapshots", "rollback", "gc", "rebucket", "explain", "check", "sitemap"),
         *("webgraph", "linkrank", "scoreupdater", "nodedumper", "nodereader"),
+        "dedup",
     )
 )
 

@@ -1,0 +1,122 @@
+"""What a dedup asks of a slice, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crawl.buckets.dedup.components import CLUSTERS, write_edges
+from crawl.buckets.dedup.decide import send_candidates
+from crawl.buckets.dedup.evidence import (
+    EvidenceJob,
+    EvidenceTaskResult,
+    find_named,
+    read_named,
+    send_namings,
+)
+from crawl.buckets.dedup.groups import find_groups
+from crawl.buckets.dedup.keys import GroupKeys, schema_of
+from crawl.buckets.dedup.members import WantedGroups, send_members
+from crawl.buckets.dedup.near import LinkTaskResult, NearJob, send_bands
+from crawl.buckets.dedup.records import DedupJob, SliceRecords, read_records
+from crawl.buckets.exchange import NOTHING, Outbox, Received, RowKind
+from crawl.buckets.slices import Slice
+from crawl.counters import Counters
+from crawl.storage.folder import Folder
+
+NODES = RowKind("nodes", schema_of(high=pa.uint64(), low=pa.uint64(), id=pa.int64()))
+"""Of each slice the record that stands for a signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class DedupTask:
+    """A slice, and where it is told which of its records are named as canonical."""
+
+    base: Slice
+    scratch: Folder
+    named: str | None = None
+
+    @property
+    def rows(self) -> int:
+        return self.base.rows
+
+
+def alone(
+    function: Callable[[DedupJob, DedupTask, Received, Outbox], Any],
+    job: DedupJob,
+    task: DedupTask,
+    outbox: Outbox,
+) -> Any:
+    """The same where nobody has told of clusters."""
+    return function(job, task, NOTHING, outbox)
+
+
+def send_slice(job: DedupJob, task: DedupTask, received: Received, outbox: Outbox) -> Counters:
+    """Sends the best records of a slice."""
+    counters = Counters()
+    records = _records(job, task, received, counters)
+    send_candidates(job, task.base.number, records, outbox)
+    return +counters
+
+
+def send_slice_members(
+    wanted: WantedGroups, job: DedupJob, task: DedupTask, received: Received, outbox: Outbox
+) -> None:
+    """Sends URLs of groups that a report tells of."""
+    send_members(job, wanted, task.base, _records(job, task, received, Counters()), outbox)
+
+
+def _records(
+    job: DedupJob, task: DedupTask, received: Received, counters: Counters
+) -> SliceRecords:
+    named = read_named(task.scratch, task.named)
+    records = read_records(job, task.base, counters, named)
+    rows = received.rows(CLUSTERS)
+    return records.in_clusters(rows["node"].to_numpy(), rows["cluster"].to_numpy())
+
+
+def send_nodes(job: DedupJob, base: Slice, outbox: Outbox) -> None:
+    """Sends the records that stand for signatures."""
+    records = read_records(job, base, Counters())
+    first = np.unique(records.nodes())
+    keys = records.keys.take(np.searchsorted(records.ids, first))
+    rows = pa.table([keys.high, keys.low, first], schema=NODES.schema)
+    outbox.send(NODES, rows, keys.destinations(job.destinations))
+
+
+def link_nodes(scratch: Folder, destination: int, received: Received) -> LinkTaskResult:
+    """Connects the records of slices that have the same signature."""
+    rows = received.rows(NODES)
+    ids = rows["id"].to_numpy()
+    groups = find_groups(GroupKeys(rows["high"].to_numpy(), rows["low"].to_numpy()))
+    members = ids[groups.places]
+    least = np.minimum.reduceat(members, groups.starts) if len(members) else members
+    return LinkTaskResult(write_edges(scratch, members, least[groups.numbers]), Counters())
+
+
+def send_slice_bands(job: NearJob, base: Slice, received: Received, outbox: Outbox) -> Counters:
+    """Sends the sketches of a slice's pages."""
+    records = read_records(job.dedup, base, Counters())
+    return send_bands(job, base, records, received, outbox)
+
+
+def send_slice_bands_alone(job: NearJob, base: Slice, outbox: Outbox) -> Counters:
+    """The same where signatures are what is compared."""
+    return send_slice_bands(job, base, NOTHING, outbox)
+
+
+def send_slice_namings(
+    job: EvidenceJob, base: Slice, received: Received, outbox: Outbox
+) -> Counters:
+    """Sends what the pages of a slice name as canonical."""
+    records = read_records(job.dedup, base, Counters())
+    return send_namings(job, records, base, received, outbox)
+
+
+def find_slice_named(job: EvidenceJob, base: Slice, received: Received) -> EvidenceTaskResult:
+    """Finds the pages of a slice that are named as canonical."""
+    return find_named(job, read_records(job.dedup, base, Counters()), base, received)

@@ -1,0 +1,151 @@
+"""crawl dedup."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from crawl.cli.common.opening import open_crawl
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    force_option,
+    json_option,
+    with_config,
+    with_spark,
+)
+from crawl.cli.common.output import print_json, print_remarks, print_table, remark
+from crawl.config import Config
+from crawl.rules.dedup import DEFAULT_ORDER
+from crawl.spark.runners import SparkOptions
+
+if TYPE_CHECKING:
+    from crawl.facade.results import DuplicatesResult
+
+_REPORTED = 1000
+"""Groups in a file, where nobody says how many."""
+
+
+@click.command("dedup")
+@crawl_dir_argument
+@click.option(
+    "--group",
+    default="none",
+    metavar="GROUP",
+    help="Compare all pages (none), or only those of one host or one domain (default: none).",
+)
+@click.option(
+    "--compare-order",
+    default=DEFAULT_ORDER,
+    metavar="KEYS",
+    help="What decides which of the same pages survives, first things first: score, fetchTime,"
+    f" urlLength, httpsOverHttp, canonical (default: {DEFAULT_ORDER}).",
+)
+@click.option(
+    "--near",
+    metavar="MEASURE",
+    help="Also mark pages that are nearly the same: jaccard[=SHARE] of the word triples of their"
+    " parsed texts (default: 0.3), or hamming[=BITS] of simhashes as signatures (default: 3).",
+)
+@click.option(
+    "--canonical",
+    is_flag=True,
+    help="Also mark pages that name another page of the crawl as canonical; that one survives.",
+)
+@click.option(
+    "--groups",
+    type=click.IntRange(min=0, max=100_000),
+    metavar="N",
+    help="Show the N largest groups of the same pages.",
+)
+@click.option(
+    "--report",
+    "file",
+    metavar="FILE",
+    help=f"Write these groups (default: {_REPORTED}) to a file, .json or .parquet.",
+)
+@force_option
+@json_option
+@with_spark
+@with_config
+def command(
+    crawl_dir: str,
+    group: str,
+    compare_order: str,
+    near: str | None,
+    canonical: bool,
+    groups: int | None,
+    file: str | None,
+    force: bool,
+    as_json: bool,
+    spark: SparkOptions,
+    config: Config,
+) -> None:
+    """Mark pages of the CrawlDb of CRAWL_DIR that it has more than once as db_duplicate, all but
+    one; a page that no other repeats any more is db_fetched again.
+
+    Pages are the same if their signatures are (`db.signature.class`). Which one survives depends
+    on the pages alone, not on who came first: run it as often as you like.
+
+    \b
+    Examples:
+      crawl dedup mycrawl
+      crawl dedup mycrawl --group host --compare-order httpsOverHttp,score,urlLength
+      crawl dedup mycrawl --near jaccard --canonical --groups 20
+      crawl dedup mycrawl --report groups.parquet
+    """
+    from crawl.inspect.duplicate_groups import check_file, write_groups
+
+    if file is not None:
+        check_file(file)
+    wanted = groups if groups is not None else _REPORTED if file is not None else 0
+    with open_crawl(crawl_dir, config, spark, command="dedup") as web:
+        done = web.dedup(
+            group=group,
+            compare_order=compare_order,
+            near=near,
+            canonical=canonical,
+            groups=wanted,
+            force=force,
+        )
+    print_remarks(done)
+    if file is not None:
+        write_groups(file, done.groups)
+    if as_json:
+        print_json(
+            {
+                "snapshot": done.snapshot,
+                "groups": list(map(asdict, done.groups)),
+                "report": done.report,
+            }
+        )
+    else:
+        _summarize(crawl_dir, done, shown=groups or 0)
+
+
+def _summarize(crawl_dir: str, done: DuplicatesResult, *, shown: int) -> None:
+    from crawl.cli.common.counter_rows import counter_rows
+
+    counters = done.counters
+    print_table("dedup", ["what", "count"], counter_rows(counters, _FAMILIES))
+    if shown:
+        rows = [[group.size, group.survivor, *group.duplicates[:1]] for group in done.groups]
+        columns = ["pages", "survivor", "one of the others"]
+        print_table("largest groups", columns, rows, first=False)
+    changed = counters["duplicates_marked"] + counters["duplicates_lifted"]
+    if changed:
+        remark(
+            f"dedup: {crawl_dir}/crawldb is now snapshot {done.snapshot} with"
+            f" {counters['duplicates']:,} duplicates,"
+            f" {counters['duplicates_marked']:,} of them new;"
+            f" {counters['duplicates_lifted']:,} pages are no longer duplicates"
+        )
+    else:
+        remark(
+            f"dedup: {counters['duplicates']:,} duplicates in {crawl_dir}/crawldb, as before;"
+            f" snapshot {done.snapshot} stays"
+        )
+
+
+_FAMILIES = ("records", "groups", "duplicates")

@@ -1,0 +1,63 @@
+"""Duplicates as a method."""
+
+from __future__ import annotations
+
+from crawl.clock import SystemClock
+from crawl.counters import Counters
+from crawl.facade.arguments import check_text, check_whole_number
+from crawl.facade.base import Handle
+from crawl.facade.prechecks import require_unlocked
+from crawl.facade.results import DuplicatesResult
+from crawl.rules.dedup import DEFAULT_ORDER
+
+
+class Duplicates(Handle):
+    """Finds pages that the crawl has more than once."""
+
+    def dedup(
+        self,
+        *,
+        group: str = "none",
+        compare_order: str = DEFAULT_ORDER,
+        near: str | None = None,
+        canonical: bool = False,
+        groups: int = 0,
+        force: bool = False,
+    ) -> DuplicatesResult:
+        """Marks records whose page another one has, too (`db_duplicate`), and lifts the mark where
+        that is no longer so. `group` looks among pages of one host or domain alone;
+        `compare_order` names what decides who survives; `near` ("jaccard=0.3", "hamming=3")
+        finds pages that are nearly the same, too, and `canonical` heeds what pages say of
+        themselves; `groups` tells of so many of the largest
+        groups.
+
+            >>> web.dedup(group="host").counters["duplicates"]
+            >>> web.dedup(groups=10).groups[0].survivor
+        """
+        from crawl.phases import dedup
+        from crawl.phases.dedup import DedupOptions
+
+        with self._working():
+            check_text("group", group)
+            check_text("compare_order", compare_order)
+            check_text("near", near)
+            check_whole_number("groups", groups, least=0)
+            options = DedupOptions(
+                group, compare_order, near, canonical, groups=groups, force=force
+            )
+            dedup.check(options)
+            self._directory.require_crawldb()
+            self._directory.require_writable()
+            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            with self._runner() as runner:
+                done = dedup.run(runner, self._directory, self._config, options, SystemClock())
+        return DuplicatesResult(
+            done.report.phase,
+            Counters(done.report.counters),
+            dict(done.report.durations_s),
+            snapshot=done.snapshot.number,
+            db_urls=done.snapshot.rows,
+            remarks=(done.took_over,) if done.took_over else (),
+            report=done.report.as_dict(),
+            groups=done.groups,
+        )

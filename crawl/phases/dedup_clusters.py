@@ -1,0 +1,167 @@
+"""The clusters of a dedup: edges by signature, by nearness and by evidence, each a step of its
+own whose edges wait in files, and then the stars that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from crawl.buckets.bucket_files import largest_first
+from crawl.buckets.dedup.components import (
+    ComponentsJob,
+    large_star,
+    send_clusters,
+    send_edges,
+    small_star,
+)
+from crawl.buckets.dedup.evidence import EvidenceJob, send_canonicals
+from crawl.buckets.dedup.near import NearJob, TextFile, link_near, send_samples
+from crawl.buckets.dedup.records import DedupJob
+from crawl.buckets.dedup.sketches import BANDS
+from crawl.buckets.dedup.tasks import (
+    find_slice_named,
+    link_nodes,
+    send_nodes,
+    send_slice_bands,
+    send_slice_bands_alone,
+    send_slice_namings,
+)
+from crawl.buckets.exchange import Exchange
+from crawl.buckets.runner import Runner
+from crawl.buckets.slices import Slices
+from crawl.errors import NothingToDo
+from crawl.model.report import Report
+from crawl.rules.dedup import Measure, Nearness
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
+
+_ROWS_A_DESTINATION = 2_000_000
+"""Keys of sketches that one task compares, about."""
+_MOST_ROUNDS = 100
+
+
+@dataclass(slots=True)
+class ClusterSteps:
+    """Finds edges, one kind after the other."""
+
+    runner: Runner
+    crawl_dir: CrawlDir
+    job: DedupJob
+    slices: Slices
+    scratch: Folder
+    report: Report
+    files: list[str] = field(default_factory=list)
+    """With edges."""
+    named: dict[int, str] = field(default_factory=dict)
+    """By slice: which of its records are named as canonical."""
+
+    def by_signature(self) -> None:
+        """Records of different slices with the same signature."""
+        job = replace(self.job, order=())
+        sent = self.runner.exchange(
+            partial(send_nodes, job), self._stored(), job.destinations, "dedup: link"
+        )
+        tasks = [(number, number) for number in range(job.destinations)]
+        for result in sent.run(partial(link_nodes, self.scratch), tasks, "dedup: link"):
+            self._take(result.file, result.counters)
+
+    def by_nearness(self, nearness: Nearness) -> None:
+        """Near duplicates, of texts or of simhashes."""
+        rows = sum(each.rows for each in self.slices.all)
+        texts = self._files(PARSE_TEXT) if nearness.measure is Measure.JACCARD else []
+        if nearness.measure is Measure.JACCARD and not texts:
+            raise NothingToDo(
+                f"{self.crawl_dir.address}: no segment has parsed texts: --near has nothing to"
+                " compare"
+            )
+        expected = min(rows, sum(file.rows for file in texts)) if texts else rows
+        destinations = 1 + expected * BANDS // _ROWS_A_DESTINATION
+        job = NearJob(replace(self.job, order=()), nearness, destinations, self.scratch, expected)
+        if texts:
+            sampled = self.runner.exchange(
+                partial(send_samples, self.slices.router),
+                largest_first(texts),
+                len(self.slices),
+                "dedup: sample texts",
+            )
+            sent = sampled.send(
+                partial(send_slice_bands, job), self._addressed(), destinations, "dedup: sketch"
+            )
+        else:
+            sampled = None
+            sent = self.runner.exchange(
+                partial(send_slice_bands_alone, job), self._stored(), destinations, "dedup: sketch"
+            )
+        tasks = [(number, number) for number in range(destinations)]
+        for result in sent.run(partial(link_near, job), tasks, "dedup: near duplicates"):
+            self._take(result.file, result.counters)
+        for step in (sampled, sent):
+            for counters in step.results() if step is not None else ():
+                self.report.counters += counters
+
+    def by_canonical(self) -> None:
+        """Pages and what they name as canonical."""
+        job = EvidenceJob(replace(self.job, order=()), self.slices.router, self.scratch)
+        said = self.runner.exchange(
+            partial(send_canonicals, self.slices.router),
+            largest_first(self._files(PARSE_DATA)),
+            len(self.slices),
+            "dedup: canonical URLs",
+        )
+        sent = said.send(
+            partial(send_slice_namings, job),
+            self._addressed(),
+            len(self.slices),
+            "dedup: canonical URLs",
+        )
+        found = sent.run(partial(find_slice_named, job), self._addressed(), "dedup: canonical URLs")
+        for counters in sent.results():
+            self.report.counters += counters
+        for base, result in zip(self._stored(), found, strict=True):
+            self._take(result.edges, result.counters)
+            if result.named is not None:
+                self.named[base.number] = result.named
+
+    def clusters(self) -> Exchange[Any]:
+        """Tells every slice which of its records are of which cluster."""
+        destinations = self.job.destinations
+        job = ComponentsJob(self.scratch, destinations)
+        every = [(number, number) for number in range(destinations)]
+        edges: Exchange[Any] = self.runner.exchange(
+            partial(send_edges, job), self.files, destinations, "dedup: clusters"
+        )
+        before: Any = None
+        for _ in range(_MOST_ROUNDS if self.files else 0):
+            edges = edges.send(partial(large_star, job), every, destinations, "dedup: clusters")
+            edges = edges.send(partial(small_star, job), every, destinations, "dedup: clusters")
+            now = sum(edges.results()) % (1 << 64)
+            self.report.counters["cluster_rounds"] += 1
+            if now == before:
+                break
+            before = now
+        return edges.send(partial(send_clusters, job), every, len(self.slices), "dedup: clusters")
+
+    def _take(self, file: str | None, counters: Mapping[str, int]) -> None:
+        self.report.counters.update(counters)
+        if file is not None:
+            self.files.append(file)
+
+    def _stored(self) -> list[Any]:
+        return largest_first(self.slices.stored())
+
+    def _addressed(self) -> list[tuple[int, Any]]:
+        return [(base.number, base) for base in self._stored()]
+
+    def _files(self, part: str) -> list[TextFile]:
+        """The files of a part of all segments; the later of two segments has the greater
+        number."""
+        found: list[TextFile] = []
+        for number, segment in enumerate(self.crawl_dir.segments.generated()):
+            manifest = segment.manifest(part)
+            folder = segment.part_folder(part)
+            files = manifest.files if manifest is not None else ()
+            found += [TextFile(folder, file.path, file.rows, number) for file in files if file.rows]
+        return found
