@@ -29,6 +29,7 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "fetch": ("fetch",),
     "parse": ("parse",),
     "updatedb": ("updatedb",),
+    "dedup": ("dedup",),
     "simulate": ("simulate",),
     "plan": ("crawl.plan",),
     "status": ("status", "hosts_left_alone", "phase_costs"),
