@@ -34,6 +34,7 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "scoreupdater": ("scoreupdater",),
     "nodedumper": ("top_nodes", "dump_nodes"),
     "nodereader": ("node",),
+    "dedup": ("dedup",),
     "simulate": ("simulate",),
     "plan": ("crawl.plan",),
     "status": ("status", "hosts_left_alone", "phase_costs"),
