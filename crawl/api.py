@@ -32,6 +32,7 @@ from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
+from crawl.facade.searching import Searching
 from crawl.facade.tables import Tables
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -57,7 +58,7 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(Rounds, Graph, Hosts, Duplicates, Maintenance, Readers, Tables):
+class Crawl(Rounds, Graph, Hosts, Duplicates, Searching, Maintenance, Readers, Tables):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
 

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "nodereader": ("crawl.cli.nodereader", "what the link graph knows of a page"),
     "updatehostdb": ("crawl.cli.updatehostdb", "count what each host is like, for generate"),
     "dedup": ("crawl.cli.dedup", "mark pages that the crawl has more than once"),
+    "search": ("crawl.cli.search", "search the pages of the embedded index"),
     "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
     "plan": ("crawl.cli.plan", "estimate nodes, hours, storage and cost of a crawl"),
     "status": ("crawl.cli.status", "progress of the segments, also while they are fetched"),

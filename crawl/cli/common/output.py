@@ -35,6 +35,21 @@ def echo_columns(*columns: str) -> None:
     click.echo("\t".join(map(printable, columns)))
 
 
+def echo_highlighted(
+    text: str, highlights: Sequence[tuple[int, int]], *, lead: str = "", err: bool = False
+) -> None:
+    """One line with places of it, as (begin, end), in bold, or between asterisks where there is
+    no terminal; the text is made safe to look at piece by piece."""
+    styled = (sys.stderr if err else sys.stdout).isatty()
+    pieces, at = [printable(lead)], 0
+    for first, last in highlights:
+        marked = printable(text[first:last])
+        marked = click.style(marked, bold=True) if styled else f"*{marked}*"
+        pieces += [printable(text[at:first]), marked]
+        at = last
+    click.echo("".join([*pieces, printable(text[at:])]), err=err)
+
+
 def print_json(content: Any, *, indent: int | None = 1) -> None:
     """One JSON document, for programs; `indent` None: on one line."""
     click.echo(json_text(content, indent=indent))

@@ -1,0 +1,321 @@
+"""Searches the folders of an embedded index together, in milliseconds and without Spark.
+
+Each folder gives its best candidates by words and links. Here they meet: the age counts too,
+one page stands for those with nearly the same text, and no host fills the list.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import tantivy
+
+from crawl.errors import StorageError, UsageError
+from crawl.indexing.embedded import schema as fields_of
+from crawl.indexing.embedded.answers import (
+    FieldShare,
+    Ranking,
+    SearchAnswer,
+    SearchHit,
+    SearchOptions,
+)
+from crawl.indexing.embedded.query_plan import (
+    QueryPlan,
+    field_query,
+    fields_present,
+    plan_query,
+)
+from crawl.indexing.embedded.query_text import parse_query
+from crawl.indexing.embedded.ranking import Weights, log_of
+from crawl.indexing.embedded.record import Record, stored_record
+from crawl.indexing.embedded.snippets import Highlighter
+from crawl.indexing.embedded.writer import open_index
+
+MOST_RESULTS = 1_000
+"""That can be asked for, those before the offset included."""
+
+_CANDIDATES = 100
+_MOST_CANDIDATES = 20_000
+_SAME_HEAD = 1_000
+"""Characters of two texts that are compared."""
+_SAME = 0.9
+"""The share of their groups of words that nearly equal texts have in common."""
+
+
+@dataclass(slots=True)
+class _Candidate:
+    folder: int
+    address: tantivy.DocAddress
+    words: float
+    links: float
+    freshness: float
+    page_score: float
+    host: int
+    digest: int
+    total: float = 0.0
+    duplicates: int = 0
+
+    def __post_init__(self) -> None:
+        self.total = self.words * self.links * self.freshness
+
+
+@dataclass(slots=True)
+class _Chosen:
+    candidate: _Candidate
+    record: Record
+    shingles: frozenset[int] = field(default_factory=frozenset)
+
+
+class EmbeddedIndex:
+    """The folders of one index, opened once and searched from any number of threads."""
+
+    def __init__(self, folders: Iterable[str], weights: Weights | None = None) -> None:
+        self._weights = weights or Weights()
+        self._searchers: list[tantivy.Searcher] = []
+        for folder in folders:
+            try:
+                index = open_index(folder)
+                index.reload()
+                self._searchers.append(index.searcher())
+            except (ValueError, OSError) as error:
+                line = " ".join(str(error).split())
+                raise StorageError(f"the index in {folder} cannot be read: {line}") from error
+
+        self._present = fields_present(self._searchers)
+
+    @property
+    def pages(self) -> int:
+        """How many there are."""
+        return sum(searcher.num_docs for searcher in self._searchers)
+
+    def search(self, query: str, now_ms: int, options: SearchOptions | None = None) -> SearchAnswer:
+        """The best pages for a query; raises UsageError for one that cannot be meant."""
+        options = options or SearchOptions()
+        _check(options)
+        begun = perf_counter()
+        parsed = parse_query(query, now_ms)
+        plan = plan_query(
+            parsed, self._searchers, self._present, self._weights, typos=options.typos
+        )
+        wanted = [word for word in plan.words if not word.is_excluded]
+        if parsed.words and not wanted and not parsed.filters:
+            return SearchAnswer(query, 0, (), perf_counter() - begun)
+        least = None
+        found = self._choose(plan, options, now_ms, None)
+        if not found.chosen and len(wanted) > 1 and not found.total:
+            for least in range(len(wanted) - 1, max(0, len(wanted) // 3 - 1), -1):
+                found = self._choose(plan, options, now_ms, least)
+                if found.total:
+                    break
+        shown = found.chosen[options.offset : options.offset + options.limit]
+        highlighter = Highlighter(plan.words, options.snippet_length)
+        hits = tuple(
+            self._hit(place, each, highlighter, plan, explain=options.explain)
+            for place, each in enumerate(shown, options.offset + 1)
+        )
+        return SearchAnswer(
+            query,
+            found.total,
+            hits,
+            perf_counter() - begun,
+            tuple(plan.corrected),
+            least is not None and found.total > 0,
+            self._facets(plan, options.facets, least) if options.facets else {},
+        )
+
+    def _choose(
+        self, plan: QueryPlan, options: SearchOptions, now_ms: int, least: int | None
+    ) -> _Found:
+        """The results up to the last that is asked for."""
+        needed = options.offset + options.limit
+        depth = max(_CANDIDATES, 3 * needed)
+        while True:
+            candidates, total, is_all = self._candidates(plan, depth, now_ms, least)
+            chosen = self._collapsed(candidates, needed, plan, options)
+            if len(chosen) >= needed or is_all or depth >= _MOST_CANDIDATES:
+                return _Found(chosen, total)
+            depth *= 10
+
+    def _candidates(
+        self, plan: QueryPlan, depth: int, now_ms: int, least: int | None
+    ) -> tuple[list[_Candidate], int, bool]:
+        weights = self._weights
+        found: list[_Candidate] = []
+        total = 0
+        is_all = True
+        for number, searcher in enumerate(self._searchers):
+            query = plan.query(searcher, weights, least)
+            # its type stubs do not know `count`
+            result: Any = searcher.search(query, depth, weight_by_field=fields_of.SCORE)
+            total += result.count
+            hits = result.hits
+            is_all &= result.count <= len(hits)
+            if not hits:
+                continue
+            addresses = [address for _, address in hits]
+            columns: list[list[Any]] = [
+                searcher.fast_field_values(name, addresses)
+                for name in (
+                    fields_of.SCORE,
+                    fields_of.DATED,
+                    fields_of.HOST_NUMBER,
+                    fields_of.DIGEST_NUMBER,
+                )
+            ]
+            for (weighted, address), score, dated, host, digest in zip(hits, *columns, strict=True):
+                found.append(
+                    _Candidate(
+                        number,
+                        address,
+                        weighted / log_of(score),
+                        weights.of_links(score),
+                        weights.of_freshness(dated, now_ms),
+                        score,
+                        host,
+                        digest,
+                    )
+                )
+        # equal ranks have an order of their own, so that pages of results never overlap
+        found.sort(key=lambda each: (-each.total, each.digest, each.host, each.folder))
+        return found, total, is_all
+
+    def _collapsed(
+        self,
+        candidates: list[_Candidate],
+        needed: int,
+        plan: QueryPlan,
+        options: SearchOptions,
+    ) -> list[_Chosen]:
+        """The best candidates: one for nearly equal texts, and so many a host."""
+        per_host = 0 if plan.parsed.names_host else options.per_host
+        hosts: Counter[int] = Counter()
+        by_digest: dict[int, _Chosen] = {}
+        chosen: list[_Chosen] = []
+        for candidate in candidates:
+            if options.collapse and candidate.digest in by_digest:
+                by_digest[candidate.digest].candidate.duplicates += 1
+                continue
+            if per_host and hosts[candidate.host] >= per_host:
+                continue
+            if len(chosen) >= needed:
+                break
+            record = stored_record(self._searchers[candidate.folder].doc(candidate.address))
+            each = _Chosen(candidate, record)
+            if options.collapse:
+                each.shingles = _shingles(record.text)
+                same = next((other for other in chosen if _is_same(each, other)), None)
+                by_digest[candidate.digest] = same or each
+                if same is not None:
+                    same.candidate.duplicates += 1
+                    continue
+            hosts[candidate.host] += 1
+            chosen.append(each)
+        return chosen
+
+    def _hit(
+        self,
+        place: int,
+        each: _Chosen,
+        highlighter: Highlighter,
+        plan: QueryPlan,
+        *,
+        explain: bool,
+    ) -> SearchHit:
+        candidate, record = each.candidate, each.record
+        return SearchHit(
+            place,
+            candidate.total,
+            record,
+            highlighter.mark(record.title, record.language),
+            highlighter.snippet(record.text, record.language),
+            candidate.duplicates,
+            self._ranking(candidate, plan) if explain else None,
+        )
+
+    def _ranking(self, candidate: _Candidate, plan: QueryPlan) -> Ranking:
+        searcher = self._searchers[candidate.folder]
+        shares = []
+        for word in plan.words:
+            for each in word.fields if not word.is_excluded else ():
+                query = field_query(word, each, searcher)
+                try:
+                    told = json.loads(query.explain(searcher, candidate.address).to_json())
+                except ValueError:
+                    continue  # not in this field of this page
+                name = each.field.partition("_")[0]
+                shares.append(
+                    FieldShare(
+                        word.text,
+                        {"content": "text", fields_of.URL_WORDS: "url"}.get(name, name),
+                        told["value"],
+                        each.weight,
+                        word.idf,
+                        _frequency(told),
+                    )
+                )
+        return Ranking(
+            candidate.words,
+            candidate.links,
+            candidate.freshness,
+            candidate.page_score,
+            tuple(shares),
+        )
+
+    def _facets(self, plan: QueryPlan, most: int, least: int | None) -> dict[str, dict[str, int]]:
+        """The commonest hosts and languages of all pages that match."""
+        asked = {
+            name: {"terms": {"field": column, "size": 5 * most + 20}}
+            for name, column in (("host", fields_of.HOST), ("language", fields_of.LANGUAGE))
+        }
+        counted: dict[str, Counter[str]] = {name: Counter() for name in asked}
+        for searcher in self._searchers:
+            answer = searcher.aggregate(plan.query(searcher, self._weights, least), asked)
+            for name, counts in counted.items():
+                for bucket in answer[name]["buckets"]:
+                    counts[bucket["key"]] += bucket["doc_count"]
+        return {
+            name: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
+            for name, counts in counted.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    chosen: list[_Chosen]
+    total: int
+
+
+def _check(options: SearchOptions) -> None:
+    if options.limit < 1 or options.offset < 0:
+        raise UsageError("the limit is 1 or more, and the offset 0 or more")
+    if options.offset + options.limit > MOST_RESULTS:
+        raise UsageError(f"no more than {MOST_RESULTS:,} results, those before the offset included")
+
+
+def _shingles(text: str) -> frozenset[int]:
+    """Groups of four words of a text's beginning; of characters where there are no spaces."""
+    head = text[:_SAME_HEAD].split()
+    units: Sequence[str] = head if len(head) >= 40 else "".join(head)
+    if len(units) < 8:
+        return frozenset()
+    return frozenset(map(hash, zip(units, units[1:], units[2:], units[3:], strict=False)))
+
+
+def _is_same(one: _Chosen, other: _Chosen) -> bool:
+    both = min(len(one.shingles), len(other.shingles))
+    if both < _SAME * max(len(one.shingles), len(other.shingles)) or not both:
+        return False
+    common = len(one.shingles & other.shingles)
+    return common >= _SAME * (len(one.shingles) + len(other.shingles) - common)
+
+
+def _frequency(told: dict[str, Any]) -> float:
+    """How often a field has the word, from tantivy's explanation."""
+    if str(told.get("description", "")).startswith("freq, occurrences"):
+        return float(told["value"])
+    return max(map(_frequency, told.get("details") or ()), default=0.0)

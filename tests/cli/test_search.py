@@ -1,0 +1,94 @@
+"""crawl search: what is printed, the exit codes, and text that attacks the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawl import api
+from crawl.errors import UsageError
+from crawl.indexing.embedded.folders import EmbeddedFolders
+from crawl.indexing.embedded.writer import EmbeddedIndexWriter
+from tests.cli.calling import Caller
+from tests.indexing.embedded.made import PAGES, index_pages
+
+HOSTILE = {
+    "url": "http://evil.example/\x1b]0;owned\x07",
+    "title": "Evil \x1b[2J\u202e title",
+    "content": "osprey \x1b[31m red \u202e sdrawkcab",
+    "lang": "en\x1b",
+    "metadata": "\x1b[2J",
+}
+
+
+@pytest.fixture(scope="module")
+def crawl_dir(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("crawl")
+    index_pages(folder, [*PAGES, HOSTILE])
+    return str(folder)
+
+
+def test_results_for_people(crawl_dir: str, crawl: Caller) -> None:
+    shown = crawl("search", crawl_dir, "marathon", "--explain", "--facets", "3")
+    assert shown.code == 0
+    assert ". Running shoes\n     http://run.example/shoes\n" in shown.out
+    assert "for *marathon* runners" in shown.out
+    assert "marathon in text: " in shown.out
+    assert "fruit.example      1" in shown.out
+    assert "search: 2 pages in " in shown.err
+
+
+def test_results_for_programs(crawl_dir: str, crawl: Caller) -> None:
+    found = crawl("search", crawl_dir, "東京", "--json", "--limit", "1").json
+    assert found["total"] == 1
+    assert found["results"][0]["url"] == "http://tenki.example/tokyo"
+    with api.open(crawl_dir) as web:
+        assert web.search("東京")["results"] == found["results"]
+        with pytest.raises(UsageError):
+            web.search("東京", limit=0)
+
+
+def test_nothing_is_obeyed(crawl_dir: str, crawl: Caller) -> None:
+    for options in ([], ["--json"], ["--explain", "--facets", "9"]):
+        shown = crawl("search", crawl_dir, "osprey \x1b", *options)
+        assert shown.code == 0
+        assert "\x1b" not in shown.out + shown.err
+        assert "\u202e" not in shown.out + shown.err
+        assert "osprey" in shown.out
+
+
+def test_wrong_input_is_one_line(crawl_dir: str, tmp_path: Path, crawl: Caller) -> None:
+    assert crawl("search", crawl_dir, "zzzzqqqq").code == 1
+    wrong = crawl("search", crawl_dir, "titel:x")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "did you mean 'title'" in wrong.err
+    missing = crawl("search", tmp_path, "x")
+    assert missing.code == 1
+    assert "has no embedded index yet" in missing.err
+    folders = EmbeddedFolders.of_crawl(str(tmp_path))
+    folders.publish(["../../etc"])
+    assert "names no folders of an index" in crawl("search", tmp_path, "x").err
+    folders.publish(["missing"])
+    gone = crawl("search", tmp_path, "x")
+    assert (gone.code, gone.err.count("\n")) == (2, 1)
+
+
+def test_a_newly_published_index_is_searched_and_the_old_one_swept(tmp_path: Path) -> None:
+    index_pages(tmp_path, PAGES, shards=1)
+    with api.open(str(tmp_path)) as web:
+        assert web.search("marathon")["total"] == 2
+        folders = EmbeddedFolders.of_crawl(str(tmp_path))
+        base, new = folders.folder.path("shard-0"), folders.folder.path("shard-0b")
+        with EmbeddedIndexWriter.start_from(base, new) as writer:
+            writer.delete("http://fruit.example/a")
+        assert web.search("marathon")["total"] == 2
+        folders.publish(["shard-0b"])
+        assert web.search("marathon")["total"] == 1
+        assert folders.sweep() == 1
+        assert web.search("marathon")["total"] == 1
+    assert sorted(path.name for path in (tmp_path / "index/tantivy").iterdir()) == [
+        "FOLDERS",
+        "FOLDERS.copy",
+        "shard-0b",
+    ]
