@@ -29,11 +29,9 @@ NOT_YET = {
     "nodedumper": "the link graph",
     "nodereader": "the link graph",
     "protocolstats": "statistics of hosts",
-    "readhostdb": "the HostDb",
     "readlinkdb": "the LinkDb",
     "readseg": "reading of segments",
     "scoreupdater": "the link graph",
-    "updatehostdb": "the HostDb",
     "warc": "archives",
     "webgraph": "the link graph",
 }
