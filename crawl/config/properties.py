@@ -250,8 +250,8 @@ GENERATE_MAX_COUNT = integer_or(
     "generate.max.count",
     -1,
     (AUTO,),
-    "Most URLs of one host or domain in a segment; 0 or less: no limit. auto: by what the HostDb"
-    " says of each host, of which one that fails or repeats itself gets less.",
+    "Most URLs of one host or domain in a segment; 0 or less: no limit. auto: by the HostDb, fewer"
+    " of a host that fails or repeats itself.",
     unit="URLs",
 )
 GENERATE_MAX_COUNT_AUTO = integer(
@@ -264,14 +264,14 @@ GENERATE_MAX_COUNT_AUTO = integer(
 GENERATE_MAX_COUNT_EXPR = text(
     "generate.max.count.expr",
     "",
-    "Most URLs of one host in a segment, as a Spark SQL expression over the columns of the HostDb;"
-    " NULL, and for hosts that it does not know: generate.max.count. 0: none; negative: no limit.",
+    "Most URLs of one host in a segment, as Spark SQL over the HostDb's columns; NULL:"
+    " generate.max.count, 0: none, negative: no limit.",
 )
 GENERATE_FETCH_DELAY_EXPR = text(
     "generate.fetch.delay.expr",
     "",
-    "Pause in ms between two requests to one host, as a Spark SQL expression over the columns of"
-    " the HostDb; it never shortens fetcher.server.delay or what robots.txt asks for.",
+    "Pause in ms between two requests to a host, as Spark SQL over the HostDb's columns; it"
+    " shortens neither fetcher.server.delay nor robots.txt's.",
 )
 GENERATE_COUNT_MODE = choice(
     "generate.count.mode", "host", ("host", "domain"), "What generate.max.count counts by."

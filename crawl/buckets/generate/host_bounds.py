@@ -28,25 +28,22 @@ from crawl.storage.layout import buckets_of, number_of
 from crawl.storage.parquet import each_group, open_table
 
 BY_EXPRESSION, AUTOMATIC = 0, 1
-HOST_BOUNDS = RowKind(
-    "host_bounds",
-    pa.schema(
-        {
-            "host": pa.string(),
-            "origin": pa.int8(),
-            "max_count": pa.int64(),
-            "delay_ms": pa.int64(),
-        }
-    ),
-)
+_BOUNDS: dict[str, pa.DataType] = {
+    "host": pa.string(),
+    "origin": pa.int8(),
+    "max_count": pa.int64(),
+    "delay_ms": pa.int64(),
+}
+HOST_BOUNDS = RowKind("host_bounds", pa.schema(_BOUNDS))
 """Bounds of hosts; an expression's word is above the automatic one, and null says nothing."""
 GROUP_CAPS = RowKind(
     "group_caps",
     pa.schema([pa.field("group", pa.uint64(), False), pa.field("cap", pa.int64(), False)]),
 )
+_DELAYS: dict[str, pa.DataType] = {"host": pa.string(), "delay_ms": pa.int64()}
 DELAYS = RowKind(
     "delays",
-    pa.schema({"host": pa.string(), "delay_ms": pa.int64()}),
+    pa.schema(_DELAYS),
 )
 
 _LONGEST_DELAY_MS = 86_400_000

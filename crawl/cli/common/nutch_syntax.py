@@ -25,10 +25,8 @@ NOT_YET = {
     "mergelinkdb": "the LinkDb",
     "mergesegs": "merging of crawls",
     "protocolstats": "statistics of hosts",
-    "readhostdb": "the HostDb",
     "readlinkdb": "the LinkDb",
     "readseg": "reading of segments",
-    "updatehostdb": "the HostDb",
     "warc": "archives",
 }
 """Nutch's commands that are not there, and what they belong to."""
