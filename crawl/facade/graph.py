@@ -105,7 +105,7 @@ class Graph(Handle):
         """What the link graph knows of a page; None where it does not know it. `links`: how many
         of the pages that link to it, and that it links to, are named.
 
-            >>> web.node("https://example.org/")["score"]
+            >>> web.node("https://example.org/", links=5)
         """
         from dataclasses import asdict
 

@@ -83,7 +83,7 @@ def _rows(urls: pa.Array[Any], first: int, end: int, sources: Any, targets: Any)
         "status": pa.array(["success"] * count),
         "signature": pa.nulls(count, pa.binary()),
         "fetch_time": pa.array([AT] * count, PARSE_DATA.schema.field("fetch_time").type),
-        "outlinks": pa.ListArray.from_arrays(pa.array(offsets), structs),
+        "outlinks": pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs),
         "metadata": pa.array([[]] * count, PARSE_DATA.schema.field("metadata").type),
     }
     return pa.table(list(columns.values()), schema=PARSE_DATA.schema)
