@@ -29,10 +29,13 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "fetch": ("fetch",),
     "parse": ("parse",),
     "updatedb": ("updatedb",),
+    "invertlinks": ("invertlinks",),
+    "mergelinkdb": ("mergelinkdb",),
     "simulate": ("simulate",),
     "plan": ("crawl.plan",),
     "status": ("status", "hosts_left_alone", "phase_costs"),
     "readdb": ("stats", "lookup", "top", "crawldb"),
+    "readlinkdb": ("inlinks", "linkdb"),
     "snapshots": ("snapshots",),
     "rollback": ("rollback",),
     "gc": ("gc",),
@@ -73,7 +76,8 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
         *("check", "close", "crawldb", "dataframe", "explain", "fetch", "gc", "generate"),
-        *("hosts_left_alone", "inject", "lookup", "pages", "parse", "phase_costs", "rebucket"),
+        *("hosts_left_alone", "inject", "inlinks", "invertlinks", "linkdb", "lookup"),
+        *("mergelinkdb", "pages", "parse", "phase_costs", "rebucket"),
         *(
             "repair",
             "rollback",
@@ -109,6 +113,12 @@ PARAMETERS_OF = {
     "fetch": {},
     "parse": {"no_filter": "filter", "no_normalize": "normalize"},
     "updatedb": {"no_additions": "additions", "filters": "filter"},
+    "invertlinks": {
+        "listed_segments": "segments",
+        "no_filter": "filter",
+        "no_normalize": "normalize",
+    },
+    "mergelinkdb": {"filters": "filter"},
     "run": {"seeds": "files", "num_threads": "threads", "time_limit_fetch": "time_limit_min"},
     "rebucket": {},
     "rollback": {"number": "to"},

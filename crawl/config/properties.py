@@ -304,10 +304,10 @@ PARTITION_URL_MODE = choice(
 )
 
 # --- LinkDb ----------------------------------------------------------------------------
-LINKDB_IGNORE_INTERNAL = boolean(
+LINKDB_IGNORE_INTERNAL_LINKS = boolean(
     "linkdb.ignore.internal.links", True, "invertlinks leaves out links within a host."
 )
-LINKDB_IGNORE_EXTERNAL = boolean(
+LINKDB_IGNORE_EXTERNAL_LINKS = boolean(
     "linkdb.ignore.external.links", False, "invertlinks leaves out links to other hosts."
 )
 LINKDB_MAX_ANCHOR_LENGTH = integer(

@@ -9,12 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from crawl.buckets.runner import InProcess
+from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.tables import LINKDB, PARSE_DATA
-from crawl.phases import invertlinks
+from crawl.phases import invertlinks, mergelinkdb
 from crawl.phases.invertlinks import InvertLinksOptions, InvertLinksResult
 from crawl.phases.linkdb import linkdb_of
+from crawl.phases.mergelinkdb import MergeLinkDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import bucket_of
@@ -149,3 +151,18 @@ def expected_inlinks(
             score, name, _, anchor = best[url, source]
             kept[url, source] = anchor, score, name
     return kept
+
+
+SMALL = Config.of({"crawldb.file.rows": 6})
+
+
+def invert_small_files(address: str, other: str) -> None:
+    """Inverts all that is parsed, for a kill test."""
+    options = InvertLinksOptions(normalize=False, filter=False)
+    invertlinks.run(InProcess(), CrawlDir(address), SMALL, options, SystemClock())
+
+
+def merge_small_files(address: str, other: str) -> None:
+    """Merges another crawl's LinkDb, for a kill test."""
+    options = MergeLinkDbOptions((other,))
+    mergelinkdb.run(InProcess(), CrawlDir(address), SMALL, options, SystemClock())

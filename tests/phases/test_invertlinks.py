@@ -117,8 +117,7 @@ def test_force_replaces_what_a_segment_brought(tmp_path: Path) -> None:
     done = invert(directory, TWO, force=True)
     assert done.report.counters["links_replaced"] == 3
     assert (
-        f"{TWO} is in the LinkDb already, since snapshot 1; inverted all the same"
-        in done.remarks
+        f"{TWO} is in the LinkDb already, since snapshot 1; inverted all the same" in done.remarks
     )
     found = inlinks_of(directory)
     assert {key for key, (_, _, segment) in found.items() if segment == TWO} == {
@@ -148,9 +147,7 @@ def test_no_link_could_be_left(tmp_path: Path) -> None:
 
 
 def test_anchors_are_cut_by_characters(tmp_path: Path) -> None:
-    pages = [
-        LinkingPage("http://a.org/", (("http://b.org/", "é" * 4), ("http://c.org/", "é" * 5)))
-    ]
+    pages = [LinkingPage("http://a.org/", (("http://b.org/", "é" * 4), ("http://c.org/", "é" * 5)))]
     directory = parsed_crawl(tmp_path, **{f"s{ONE}": pages})
     done = invert(directory, linkdb__max__anchor__length=4)
     assert {anchor for anchor, _, _ in inlinks_of(directory).values()} == {"éééé"}

@@ -20,8 +20,8 @@ from crawl.buckets.slices import Router
 from crawl.buckets.table_merge import delta_of
 from crawl.config import Config
 from crawl.config.properties import (
-    LINKDB_IGNORE_EXTERNAL,
-    LINKDB_IGNORE_INTERNAL,
+    LINKDB_IGNORE_EXTERNAL_LINKS,
+    LINKDB_IGNORE_INTERNAL_LINKS,
     LINKDB_MAX_ANCHOR_LENGTH,
 )
 from crawl.counters import Counters
@@ -55,10 +55,11 @@ class LinkRules:
     @classmethod
     def of(cls, config: Config, renormalization: Renormalization | None) -> LinkRules:
         """Raises ConfigError where no link could be left."""
-        internal, external = config[LINKDB_IGNORE_INTERNAL], config[LINKDB_IGNORE_EXTERNAL]
+        internal = config[LINKDB_IGNORE_INTERNAL_LINKS]
+        external = config[LINKDB_IGNORE_EXTERNAL_LINKS]
         if internal and external:
             raise ConfigError(
-                f"{LINKDB_IGNORE_INTERNAL.name} and {LINKDB_IGNORE_EXTERNAL.name} are both true:"
+                "linkdb.ignore.internal.links and linkdb.ignore.external.links are both true:"
                 " no link would be left"
             )
         return cls(internal, external, config[LINKDB_MAX_ANCHOR_LENGTH], renormalization)
@@ -261,4 +262,3 @@ def _scores(metadata: pa.Array[Any]) -> pa.Array[Any]:
     with np.errstate(over="ignore"):
         scores = numbers.astype(np.float32)
     return pa.array(np.where(np.isfinite(scores), scores, np.float32(0)))
-

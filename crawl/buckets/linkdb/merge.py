@@ -95,9 +95,7 @@ def best_links(groups: KeyGroups) -> pa.Table:
         }
     )
     keys = ("score", "segment", "length", "anchor")
-    order = pc.sort_indices(
-        ranks, [("group", "ascending"), *((key, "descending") for key in keys)]
-    )
+    order = pc.sort_indices(ranks, [("group", "ascending"), *((key, "descending") for key in keys)])
     return rows.take(order.take(pa.array(groups.starts)))
 
 
@@ -146,4 +144,3 @@ def _limited(
 def _starts(rows: pa.Table) -> npt.NDArray[np.int64]:
     """Where each URL begins among sorted rows."""
     return np.flatnonzero(np.append(True, ~repeats_before(rows, [_URL])))
-
