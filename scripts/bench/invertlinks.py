@@ -1,7 +1,7 @@
 """invertlinks of millions of links, beside DuckDB that makes the same files of the same pages.
 
-    ./scripts/bench/run invertlinks                        # 20 million links
-    ./scripts/bench/run invertlinks --links 2000000 --rounds 3
+./scripts/bench/run invertlinks                        # 20 million links
+./scripts/bench/run invertlinks --links 2000000 --rounds 3
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -92,7 +93,11 @@ def test_the_order_of_segments_does_not_matter(
     for name, pages in named.items():
         make_parsed(directory, name, pages)
     together = data.draw(st.integers(1, len(names)))
-    shape = {"linkdb__max__inlinks": most, "crawldb__file__rows": 3, "crawldb__row__group__size": 2}
+    shape: dict[str, Any] = {
+        "linkdb__max__inlinks": most,
+        "crawldb__file__rows": 3,
+        "crawldb__row__group__size": 2,
+    }
     for start in range(0, len(names), together):
         invert(directory, *names[start : start + together], **shape)
     assert inlinks_of(directory) == expected
@@ -160,7 +165,10 @@ def test_both_ends_are_normalized_and_filtered(tmp_path: Path) -> None:
         LinkingPage("http://bad.org/", (("http://b.org/", "bad"),)),
     ]
     directory = parsed_crawl(tmp_path, **{f"s{ONE}": pages})
-    rules = {"urlfilter__order": ["domaindenylist"], "urlfilter__domaindenylist__rules": "bad.org"}
+    rules: dict[str, Any] = {
+        "urlfilter__order": ["domaindenylist"],
+        "urlfilter__domaindenylist__rules": "bad.org",
+    }
     done = invert(directory, normalize=True, filter=True, **rules)
     assert set(inlinks_of(directory)) == {("http://b.org/", "http://a.org/")}
     assert done.report.counters["dropped.filtered"] == 2

@@ -66,7 +66,7 @@ class StoredInlinks:
             return LINKDB.schema.empty_table()
         # the rows are in the order of the linking pages, which decides between equal scores
         scores = found["score"].to_numpy()
-        return found.take(pa.array(np.argsort(-scores, kind="stable")))
+        return found.take(np.argsort(-scores, kind="stable"))
 
     def check_buckets(self, buckets: int) -> None:
         """Raises UsageError where the LinkDb cannot be read beside a CrawlDb of so many buckets."""
@@ -131,7 +131,7 @@ def anchors_of(inlinks: pa.Table) -> pa.Array[Any]:
     kept = is_first & as_mask(pc.not_equal(anchors, pa.scalar("")))
     counts = np.bincount(owners[kept], minlength=len(lists))
     offsets = np.append(0, np.cumsum(counts)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), anchors.filter(pa.array(kept)))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), anchors.filter(pa.array(kept)))
 
 
 def _codes(texts: pa.Array[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -144,10 +144,10 @@ def _grouped(rows: pa.Table, starts: np.ndarray[Any, np.dtype[np.int64]]) -> pa.
         [as_array(rows[field.name]) for field in INLINK], fields=list(INLINK)
     )
     offsets = np.append(starts, rows.num_rows).astype(np.int32)
-    lists = pa.ListArray.from_arrays(pa.array(offsets), links).cast(INLINKS.field("inlinks").type)
-    return pa.Table.from_arrays(
-        [as_array(rows["url"]).take(pa.array(starts)), lists], schema=INLINKS
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), links).cast(
+        INLINKS.field("inlinks").type
     )
+    return pa.Table.from_arrays([as_array(rows["url"]).take(starts), lists], schema=INLINKS)
 
 
 def _is_below(value: str, end: str | None) -> bool:

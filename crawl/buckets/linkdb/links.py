@@ -31,7 +31,7 @@ from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.tables import LINKDB
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table, open_whole_table
+from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups
 from crawl.urls.hosts import hosts_of
 
 LINKS = delta_of(LINKDB)
@@ -40,6 +40,9 @@ _COLUMNS = ["url", "outlinks.list.element.url", "outlinks.list.element.anchor", 
 _LINKS_AT_ONCE = 400_000
 """Links that a sending task gathers before it sends them: blocks of a few rows are dear."""
 _PAGES_A_TASK = 20_000
+_GROUPS_AT_ONCE = 16
+"""Row groups of parsed pages that are inverted together: what is found once for each distinct
+host or URL is found less often."""
 _NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
 
 
@@ -111,7 +114,9 @@ def send_links(job: SendLinksJob, task: SendLinksTask, outbox: Outbox) -> Counte
     sending = _Sending(job.router, outbox)
     for file in task.files:
         with open_whole_table(file.folder, file.path) as source:
-            for pages in each_group(source, _COLUMNS):
+            for start in range(0, source.num_row_groups, _GROUPS_AT_ONCE):
+                end = min(start + _GROUPS_AT_ONCE, source.num_row_groups)
+                pages = read_groups(source, list(range(start, end)), _COLUMNS)
                 sending.add(inverted(pages, file.segment, job.rules, sending.counters))
     sending.flush()
     return sending.counters
@@ -175,7 +180,7 @@ def inverted(pages: pa.Table, segment: str, rules: LinkRules, counters: Counters
         kept &= as_mask(kept_pages)[owners]
         counters["dropped.filtered"] += len(kept) - int(np.count_nonzero(kept))
         urls, anchors, owners = _chosen(kept, urls, anchors, owners)
-    hosts = cast("pa.Array[Any]", fill_null(hosts_of(urls), ""))
+    hosts = fill_null(hosts_of(urls), "")
     if rules.ignore_internal or rules.ignore_external:
         is_internal = _equal(hosts, fill_null(hosts_of(from_urls), "").take(pa.array(owners)))
         kept = ~is_internal if rules.ignore_internal else is_internal
@@ -241,7 +246,8 @@ def _equal(left: pa.Array[Any], right: pa.Array[Any]) -> npt.NDArray[np.bool_]:
 
 def _cut(anchors: pa.Array[Any], most: int, counters: Counters) -> pa.Array[Any]:
     """The anchors, none with more characters; few are so long that they have to be looked at."""
-    long = pc.greater(pc.binary_length(anchors), pa.scalar(most))
+    lengths: Any = pc.binary_length(cast("pa.StringArray", anchors))
+    long: Any = pc.greater(lengths, pa.scalar(most))
     if not pc.any(long).as_py():
         return anchors
     candidates = anchors.filter(long)

@@ -96,7 +96,7 @@ def best_links(groups: KeyGroups) -> pa.Table:
     )
     keys = ("score", "segment", "length", "anchor")
     order = pc.sort_indices(ranks, [("group", "ascending"), *((key, "descending") for key in keys)])
-    return rows.take(order.take(pa.array(groups.starts)))
+    return rows.take(order.take(groups.starts))
 
 
 def thinned(most: int, rows: pa.Table) -> pa.Table:
@@ -138,7 +138,7 @@ def _limited(
     kept = np.sort(order[ranks < most])
     counters["links_over_limit"] += rows.num_rows - len(kept)
     left = np.minimum(sizes, most)
-    return rows.take(pa.array(kept)), np.append(0, np.cumsum(left)[:-1])
+    return rows.take(kept), np.append(0, np.cumsum(left)[:-1])
 
 
 def _starts(rows: pa.Table) -> npt.NDArray[np.int64]:
