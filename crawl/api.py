@@ -28,6 +28,7 @@ from crawl.errors import UsageError
 from crawl.facade.duplicates import Duplicates
 from crawl.facade.graph import Graph
 from crawl.facade.hosts import Hosts
+from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.results import FetchedPage, ParsedPage
@@ -58,7 +59,7 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(Rounds, Graph, Hosts, Duplicates, Searching, Maintenance, Readers, Tables):
+class Crawl(Rounds, Graph, Hosts, Duplicates, Searching, Links, Maintenance, Readers, Tables):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
 

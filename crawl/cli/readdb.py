@@ -151,7 +151,7 @@ def command(
     if dump is not None:
         wanted = RecordFilter(
             status=Status.of_label(status) if status else None,
-            regex=_regex(regex),
+            regex=checked_regex(regex),
             min_retries=retry,
             sample=sample,
         )
@@ -202,7 +202,7 @@ def _refuse_misplaced(chosen: str, belongs: dict[str, dict[str, object]]) -> Non
                 raise UsageError(f"{option} goes with {owner}, not with {chosen}")
 
 
-def _regex(regex: str | None) -> str | None:
+def checked_regex(regex: str | None) -> str | None:
     """The pattern, if RE2 understands it."""
     if regex is not None:
         try:

@@ -14,7 +14,6 @@ _TLS = "TLS is what the machine's library allows; see `http.tls.certificates.che
 _TIKA = "Tika runs as a server of its own: see `parser.tika.url`"
 _NO_BROWSER = "no built-in protocol runs a browser: name a plugin of yours in `plugin.protocol`"
 _NO_INDEXING = "nothing here writes to an index; the segments are Parquet, to be read by anything"
-_NO_LINKDB = "there is no LinkDb here; for links of one site see `db.ignore.internal.links`"
 _NO_HOSTDB = "the HostDb here has fixed columns: see `hostdb.percentiles`, `hostdb.content.sizes`"
 _NO_PUBLISHER = "nothing is published while it is fetched; the command status tells how far it is"
 _ALWAYS_STORED = "stored with every page and record, always"
@@ -24,8 +23,8 @@ _FOR_DEBUGGING = "logs are Spark's; CRAWL_DEBUG=1 in the environment shows where
 NUTCH_NAMES: dict[str, str] = {
     "db.default.fetch.interval": "use `db.fetch.interval.default`, in seconds",
     "db.ignore.internal.links.mode": "use `db.ignore.internal.links`",
-    "db.max.anchor.length": "anchor texts are cut at a fixed length",
-    "db.max.inlinks": "use `db.update.max.inlinks`",
+    "db.max.anchor.length": "use `linkdb.max.anchor.length`",
+    "db.max.inlinks": "use `linkdb.max.inlinks`, or `db.update.max.inlinks` for scores",
     "db.preserve.backup": "use `crawldb.snapshots.keep`: older states are there for a rollback",
     "fetcher.exceptions.per.queue.clear.after": "use `fetcher.max.exceptions.per.queue`",
     "fetcher.publisher": _NO_PUBLISHER,
@@ -93,7 +92,6 @@ NUTCH_NAMES: dict[str, str] = {
 _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("mapreduce.", "mapred.", "hadoop.", "fs.", "io.", "dfs.", "yarn."), _HADOOP),
     (("solr.", "elastic.", "indexer.", "index.", "indexingfilter.", "moreIndexing"), _NO_INDEXING),
-    (("linkdb.",), _NO_LINKDB),
     (("hostdb.",), _NO_HOSTDB),
     (("publisher.", "rabbitmq.", "kafka."), _NO_PUBLISHER),
     (

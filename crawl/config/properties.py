@@ -341,6 +341,28 @@ HOSTDB_PERCENTILES = numbers(
     maximum=100,
 )
 
+# --- LinkDb ----------------------------------------------------------------------------
+LINKDB_IGNORE_INTERNAL_LINKS = boolean(
+    "linkdb.ignore.internal.links", True, "invertlinks leaves out links within a host."
+)
+LINKDB_IGNORE_EXTERNAL_LINKS = boolean(
+    "linkdb.ignore.external.links", False, "invertlinks leaves out links to other hosts."
+)
+LINKDB_MAX_ANCHOR_LENGTH = integer(
+    "linkdb.max.anchor.length",
+    100,
+    "The LinkDb keeps so much of a link's text.",
+    unit="characters",
+    minimum=0,
+)
+LINKDB_MAX_INLINKS = integer(
+    "linkdb.max.inlinks",
+    10000,
+    "Most links to one URL that the LinkDb keeps: those of the pages with the highest scores.",
+    unit="links",
+    minimum=1,
+)
+
 # --- fetch -----------------------------------------------------------------------------
 FETCHER_SERVER_DELAY = duration(
     "fetcher.server.delay", 5.0, "Pause between two requests to one server.", unit="s"

@@ -23,7 +23,7 @@ class PhaseResult:
     seconds: Mapping[str, float]
     """How long its steps took."""
     snapshot: int | None = None
-    """The CrawlDb's new state, where the phase made one."""
+    """The new state of the CrawlDb, or of the LinkDb, where the phase made one."""
     db_urls: int | None = None
     """How many URLs that state has."""
     segments: tuple[str, ...] = ()

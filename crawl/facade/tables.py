@@ -108,6 +108,19 @@ class Tables(Handle):
             folder = self._directory.dataset(tables.HOSTDB).folder
             return _table_of_files("hostdb", tables.HOSTDB, folder, paths)
 
+    def linkdb(self) -> Table:
+        """Every link that the LinkDb keeps, a row each: url, from_url, anchor, score, segment.
+
+        >>> web.linkdb().select("url", "anchor").to_arrow()
+        """
+        from crawl.model import tables
+        from crawl.phases.linkdb import require_linkdb
+
+        with self._working():
+            paths = [file.path for file in require_linkdb(self._directory).files]
+            folder = self._directory.dataset(tables.LINKDB).folder
+            return _table_of_files("linkdb", tables.LINKDB, folder, paths)
+
     def pages(self) -> Table:
         """Every page that was parsed, as its newest fetch has it: url, title, text, language …
 

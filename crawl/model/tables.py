@@ -349,6 +349,20 @@ HOSTDB = Table(
 )
 """What each host is like: what the CrawlDb says now, and what all fetches that were counted say
 together."""
+LINKDB = Table(
+    "linkdb",
+    (
+        Column("url", pa.string(), "the page that is linked to"),
+        Column("host", pa.string(), "its host, lower-case; decides the bucket"),
+        Column("from_url", pa.string(), "a page that links to it"),
+        Column("anchor", pa.string(), "the text of the link; empty for none"),
+        Column("score", pa.float32(), "the linking page's score when it was fetched"),
+        Column("segment", pa.string(), "the segment that the link was found in"),
+    ),
+    key=("url", "from_url"),
+    bucket_by="host",
+)
+"""The pages that link to each URL, one row for each that does."""
 
 CACHES = frozenset({ROBOTS.name, SERVERS.name})
 """Datasets that are learnt anew where they are lost: no fault in them stops a crawl."""

@@ -26,7 +26,7 @@ from crawl.storage.footer import SealingSink, footer_of, verify_footer
 UNIQUE_COLUMNS = frozenset(
     {
         *("url", "signature", "score", "content", "request_headers", "response_headers"),
-        *("text", "main_text", "title", "message", "canonical"),
+        *("text", "main_text", "title", "message", "canonical", "from_url"),
     }
 )
 """Columns whose values hardly repeat."""

@@ -20,12 +20,9 @@ NOT_YET = {
     "freegen": "fetch lists from files",
     "index": "indexing",
     "indexchecker": "indexing",
-    "invertlinks": "the LinkDb",
     "mergedb": "merging of crawls",
-    "mergelinkdb": "the LinkDb",
     "mergesegs": "merging of crawls",
     "protocolstats": "statistics of hosts",
-    "readlinkdb": "the LinkDb",
     "readseg": "reading of segments",
     "warc": "archives",
 }
@@ -51,6 +48,7 @@ _TAKE_A_CRAWL = frozenset(
         *("snapshots", "rollback", "gc", "rebucket", "explain", "check", "sitemap"),
         *("webgraph", "linkrank", "scoreupdater", "nodedumper", "nodereader"),
         "dedup",
+        *("invertlinks", "readlinkdb", "mergelinkdb"),
     )
 )
 
@@ -90,6 +88,9 @@ def _spelt(option: str) -> str:
 
 def _check_place(command: str, words: list[str]) -> None:
     place = words[0].rstrip("/")
+    if place == "linkdb" or place.endswith("/linkdb"):
+        crawl = place.removesuffix("linkdb").rstrip("/") or "."
+        raise UsageError(f"{command}: name the crawl's folder, {crawl}, not its LinkDb")
     if place == "crawldb" or place.endswith("/crawldb"):
         crawl = place.removesuffix("crawldb").rstrip("/") or "."
         raise UsageError(
@@ -97,7 +98,7 @@ def _check_place(command: str, words: list[str]) -> None:
             " else are found below it"
         )
     segment = _SEGMENT.fullmatch(words[0])
-    if segment is not None and command in ("fetch", "parse", "updatedb"):
+    if segment is not None and command in ("fetch", "parse", "updatedb", "invertlinks"):
         crawl = segment["crawl"] or "."
         raise UsageError(f"{command}: type `crawl {command} {crawl} {segment['name']}`")
     if command == "run" and len(words) > 1 and re.fullmatch(r"-?[0-9]+", words[1]):

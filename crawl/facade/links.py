@@ -1,0 +1,105 @@
+"""The LinkDb as methods: invertlinks, mergelinkdb and inlinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from crawl.clock import SystemClock
+from crawl.facade.arguments import check_text, file_paths, segment_names
+from crawl.facade.base import Handle
+from crawl.facade.prechecks import require_segments, require_unlocked
+from crawl.facade.results import PhaseResult, phase_result
+
+
+class Links(Handle):
+    """Who links to whom."""
+
+    def invertlinks(
+        self,
+        segments: Iterable[str] = (),
+        *,
+        normalize: bool = True,
+        filter: bool = True,
+        force: bool = False,
+    ) -> PhaseResult:
+        """Takes the links of parsed segments into the LinkDb, turned around: the named ones, or
+        all that are parsed and not in it yet.
+
+            >>> web.invertlinks().counters["links_kept"]
+        """
+        from crawl.phases import invertlinks
+        from crawl.phases.invertlinks import InvertLinksOptions
+        from crawl.phases.linkdb import linkdb_of
+
+        with self._working():
+            options = InvertLinksOptions(
+                segment_names(segments), normalize=normalize, filter=filter, force=force
+            )
+            invertlinks.check(self._config, options)
+            require_segments(self._directory, options.segments)
+            invertlinks.choose(self._directory, options)
+            self._directory.require_writable()
+            require_unlocked(linkdb_of(self._directory).folder, self._config, force=force)
+            with self._runner() as runner:
+                done = invertlinks.run(
+                    runner, self._directory, self._config, options, SystemClock()
+                )
+        return phase_result(
+            done.report,
+            snapshot=done.linkdb.number,
+            segments=done.segments,
+            remarks=(*done.remarks, done.took_over),
+        )
+
+    def mergelinkdb(
+        self,
+        others: Iterable[str | Path] | str | Path,
+        *,
+        normalize: bool = False,
+        filter: bool = False,
+        rebucket: bool = False,
+        force: bool = False,
+    ) -> PhaseResult:
+        """Takes the LinkDbs of other crawls into this one's, which is made if need be.
+        `rebucket`: also those of another number of buckets.
+
+            >>> web.mergelinkdb(["crawl-2025"]).counters["links_kept"]
+        """
+        from crawl.phases import mergelinkdb
+        from crawl.phases.linkdb import linkdb_of
+        from crawl.phases.mergelinkdb import MergeLinkDbOptions
+
+        with self._working():
+            options = MergeLinkDbOptions(
+                file_paths(others),
+                normalize=normalize,
+                filter=filter,
+                rebucket=rebucket,
+                force=force,
+            )
+            mergelinkdb.check(self._directory, self._config, options)
+            self._directory.require_writable()
+            require_unlocked(linkdb_of(self._directory).folder, self._config, force=force)
+            with self._runner() as runner:
+                done = mergelinkdb.run(
+                    runner, self._directory, self._config, options, SystemClock()
+                )
+        return phase_result(done.report, snapshot=done.linkdb.number, remarks=(done.took_over,))
+
+    def inlinks(self, url: str) -> list[dict[str, Any]]:
+        """The pages that link to a URL, with the texts of their links, best-scored first; from a
+        LinkDb of any size.
+
+            >>> [link["anchor"] for link in web.inlinks("https://example.org/")]
+        """
+        from crawl.inspect.inlinks import inlinks_of
+        from crawl.phases.linkdb import require_linkdb
+
+        with self._working():
+            check_text("url", url)
+            snapshot = require_linkdb(self._directory)
+            found = inlinks_of(self._directory, snapshot, url, self._config)
+        links: list[dict[str, Any]] = [] if found is None else found["inlinks"]
+        return links

@@ -1,0 +1,28 @@
+"""Looks up what links to one URL, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.buckets.linkdb.dump import as_inlinks
+from crawl.buckets.linkdb.inlinks import StoredInlinks
+from crawl.config import Config
+from crawl.interfaces.chains import NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.tables import LINKDB
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+
+
+def inlinks_of(
+    directory: CrawlDir, snapshot: Snapshot, url: str, config: Config
+) -> dict[str, Any] | None:
+    """The URL as the LinkDb has it and its inlinks, best-scored first; of its normal form where
+    nothing links to it as it was typed; None where nothing does."""
+    stored = StoredInlinks(directory.dataset(LINKDB).folder, snapshot)
+    found = stored.of_url(url)
+    if not found.num_rows:
+        normal = NormalizerChain.from_config(config, Scope.LINKDB).normalize(url)
+        if normal is not None and normal != url:
+            url, found = normal, stored.of_url(normal)
+    return as_inlinks(url, found.to_pylist()) if found.num_rows else None

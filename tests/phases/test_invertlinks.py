@@ -1,0 +1,220 @@
+"""invertlinks: the LinkDb is the segments' links turned around, in whatever order they come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawl.errors import ConfigError, NothingToDo, UsageError
+from crawl.phases.linkdb import linkdb_of
+from crawl.storage.checking import check
+from crawl.storage.crawl_dir import CrawlDir
+from tests.examples import scaled
+from tests.phases.linking import (
+    LinkingPage,
+    expected_inlinks,
+    inlinks_of,
+    invert,
+    make_parsed,
+)
+from tests.phases.made import datum, make_crawldb
+
+FIRST = [
+    LinkingPage("http://a.org/", (("http://b.org/", "to b"), ("http://a.org/x", "inside"))),
+    LinkingPage("http://c.org/", (("http://b.org/", ""), ("http://d.org/", "d"))),
+]
+SECOND = [
+    LinkingPage("http://a.org/", (("http://b.org/", "now else"), ("http://d.org/", "é"))),
+    LinkingPage("http://e.org/", (("http://b.org/", "e"),), 7.5),
+]
+ONE, TWO = "20260101000000", "20260102000000"
+
+
+def parsed_crawl(folder: Path, **segments: list[LinkingPage]) -> CrawlDir:
+    directory = make_crawldb(str(folder), {"http://a.org/": datum()}, buckets=3)
+    for name, pages in segments.items():
+        make_parsed(directory, name.lstrip("s"), pages)
+    return directory
+
+
+def two_segments(folder: Path) -> CrawlDir:
+    return parsed_crawl(folder, **{f"s{ONE}": FIRST, f"s{TWO}": SECOND})
+
+
+def test_links_are_turned_around(tmp_path: Path) -> None:
+    directory = two_segments(tmp_path)
+    done = invert(directory)
+    assert inlinks_of(directory) == expected_inlinks({ONE: FIRST, TWO: SECOND})
+    assert done.segments == (ONE, TWO)
+    assert done.linkdb.buckets == 3, "as many as the CrawlDb has"
+    counters = done.report.counters
+    assert counters["pages"] == 4 and counters["links"] == 7
+    assert counters["dropped.internal"] == 1
+    assert counters["links_repeated"] == 1
+    assert counters["links_kept"] == 5
+    assert check(directory, deep=True).faults == []
+
+
+HOSTS = ["a.org", "b.org", "c.net"]
+URLS = st.builds("http://{}/{}".format, st.sampled_from(HOSTS), st.text("xé~", max_size=1))
+PAGES = st.lists(
+    st.builds(
+        LinkingPage,
+        URLS,
+        st.lists(st.tuples(URLS, st.sampled_from(["", "x", "é", "long one"])), max_size=6).map(
+            tuple
+        ),
+        st.sampled_from([None, 0.25, 1.0, 2.0]),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=scaled(60), deadline=None)
+@given(
+    segments=st.lists(PAGES, min_size=1, max_size=3),
+    most=st.sampled_from([1, 2, 100]),
+    data=st.data(),
+)
+def test_the_order_of_segments_does_not_matter(
+    tmp_path_factory: pytest.TempPathFactory,
+    segments: list[list[LinkingPage]],
+    most: int,
+    data: st.DataObject,
+) -> None:
+    named = {f"2026010100000{number}": pages for number, pages in enumerate(segments)}
+    expected = expected_inlinks(named, most=most)
+    names = data.draw(st.permutations(sorted(named)))
+    directory = parsed_crawl(tmp_path_factory.mktemp("crawl"))
+    for name, pages in named.items():
+        make_parsed(directory, name, pages)
+    together = data.draw(st.integers(1, len(names)))
+    shape: dict[str, Any] = {
+        "linkdb__max__inlinks": most,
+        "crawldb__file__rows": 3,
+        "crawldb__row__group__size": 2,
+    }
+    for start in range(0, len(names), together):
+        invert(directory, *names[start : start + together], **shape)
+    assert inlinks_of(directory) == expected
+
+
+def test_a_segment_is_inverted_once(tmp_path: Path) -> None:
+    directory = two_segments(tmp_path)
+    invert(directory, ONE)
+    assert inlinks_of(directory) == expected_inlinks({ONE: FIRST})
+    with pytest.raises(UsageError, match=f"{ONE} is in the LinkDb already, since snapshot 1; --fo"):
+        invert(directory, ONE)
+    assert invert(directory).segments == (TWO,)
+    with pytest.raises(NothingToDo, match="every segment that is parsed is in the LinkDb already"):
+        invert(directory)
+
+
+def test_force_replaces_what_a_segment_brought(tmp_path: Path) -> None:
+    directory = two_segments(tmp_path)
+    invert(directory)
+    fewer = [LinkingPage("http://e.org/", (("http://f.org/", "f"),), 7.5)]
+    make_parsed(directory, TWO, fewer)
+    done = invert(directory, TWO, force=True)
+    assert done.report.counters["links_replaced"] == 3
+    assert (
+        f"{TWO} is in the LinkDb already, since snapshot 1; inverted all the same" in done.remarks
+    )
+    found = inlinks_of(directory)
+    assert {key for key, (_, _, segment) in found.items() if segment == TWO} == {
+        ("http://f.org/", "http://e.org/")
+    }
+    assert ("http://d.org/", "http://c.org/") in found
+
+
+def test_internal_links_alone(tmp_path: Path) -> None:
+    directory = two_segments(tmp_path)
+    done = invert(
+        directory, linkdb__ignore__internal__links=False, linkdb__ignore__external__links=True
+    )
+    assert set(inlinks_of(directory)) == {("http://a.org/x", "http://a.org/")}
+    assert done.report.counters["dropped.external"] == 6
+
+
+def test_all_links(tmp_path: Path) -> None:
+    directory = two_segments(tmp_path)
+    invert(directory, linkdb__ignore__internal__links=False)
+    assert inlinks_of(directory) == expected_inlinks({ONE: FIRST, TWO: SECOND}, internal=True)
+
+
+def test_no_link_could_be_left(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="both true: no link would be left"):
+        invert(two_segments(tmp_path), linkdb__ignore__external__links=True)
+
+
+def test_anchors_are_cut_by_characters(tmp_path: Path) -> None:
+    pages = [LinkingPage("http://a.org/", (("http://b.org/", "é" * 4), ("http://c.org/", "é" * 5)))]
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": pages})
+    done = invert(directory, linkdb__max__anchor__length=4)
+    assert {anchor for anchor, _, _ in inlinks_of(directory).values()} == {"éééé"}
+    assert done.report.counters["anchors_cut"] == 1
+
+
+def test_both_ends_are_normalized_and_filtered(tmp_path: Path) -> None:
+    pages = [
+        LinkingPage("HTTP://A.org/./", (("http://b.org:80/", "b"), ("http://bad.org/x", ""))),
+        LinkingPage("http://bad.org/", (("http://b.org/", "bad"),)),
+    ]
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": pages})
+    rules: dict[str, Any] = {
+        "urlfilter__order": ["domaindenylist"],
+        "urlfilter__domaindenylist__rules": "bad.org",
+    }
+    done = invert(directory, normalize=True, filter=True, **rules)
+    assert set(inlinks_of(directory)) == {("http://b.org/", "http://a.org/")}
+    assert done.report.counters["dropped.filtered"] == 2
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "1e999", "-", "zwei", "1e39", ""])
+def test_a_score_that_is_none_is_nothing(tmp_path: Path, score: str) -> None:
+    class Odd(float):
+        def __repr__(self) -> str:
+            return score
+
+    pages = [LinkingPage("http://a.org/", (("http://b.org/", "b"),), Odd())]
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": pages})
+    invert(directory)
+    assert [value for _, value, _ in inlinks_of(directory).values()] == [0.0]
+
+
+def test_a_segment_without_a_parse(tmp_path: Path) -> None:
+    directory = two_segments(tmp_path)
+    with pytest.raises(UsageError, match="20269999999999 is not parsed: `crawl parse "):
+        invert(directory, "20269999999999")
+
+
+def test_a_parse_that_is_not_whole(tmp_path: Path) -> None:
+    directory = parsed_crawl(tmp_path)
+    make_parsed(directory, ONE, FIRST, whole=False)
+    with pytest.raises(NothingToDo, match=f"passed over: the parse of {ONE} is not whole"):
+        invert(directory)
+    with pytest.raises(UsageError, match="is not whole; --force inverts it all the same"):
+        invert(directory, ONE)
+    invert(directory, ONE, force=True)
+    assert inlinks_of(directory) == expected_inlinks({ONE: FIRST})
+
+
+def test_segments_without_a_link_are_inverted_too(tmp_path: Path) -> None:
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": []})
+    assert invert(directory).linkdb.applied == {ONE: 1}
+    assert inlinks_of(directory) == {}
+
+
+def test_the_linkdb_follows_a_crawldb_that_was_rebucketed(tmp_path: Path) -> None:
+    directory = two_segments(tmp_path)
+    invert(directory, ONE)
+    make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=12)
+    assert invert(directory, TWO).linkdb.buckets == 12
+    assert inlinks_of(directory) == expected_inlinks({ONE: FIRST, TWO: SECOND})
+    make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=5)
+    assert invert(directory, TWO, force=True).linkdb.buckets == 12
+    assert linkdb_of(directory).require_current().number == 3
