@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("crawl.cli.plan", "estimate nodes, hours, storage and cost of a crawl"),
     "status": ("crawl.cli.status", "progress of the segments, also while they are fetched"),
     "readdb": ("crawl.cli.readdb", "statistics, lookups and dumps of the CrawlDb"),
+    "dust": ("crawl.cli.dust", "find what makes no difference in URLs, as normalizer rules"),
     "snapshots": ("crawl.cli.snapshots", "list the snapshots of the CrawlDb"),
     "rollback": ("crawl.cli.rollback", "make an older snapshot of the CrawlDb current"),
     "gc": ("crawl.cli.gc", "drop old snapshots and unreferenced files"),

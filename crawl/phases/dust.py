@@ -7,7 +7,7 @@ the strongest, which was right alone; what is returned has been judged as it sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,11 +22,15 @@ from crawl.buckets.dust.task import (
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
 from crawl.errors import UsageError
+from crawl.phases.rule_files import read_learnt, write_learnt
 from crawl.rules.dust import DustBounds, RuleEvidence, strongest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of, number_of
 from crawl.storage.manifest import Snapshot
-from crawl.urls.dust import HostDust
+from crawl.urls.dust import VALUES, HostDust
+from crawl.urls.dust_lines import dust_lines, read_dust_line
+
+COMMAND = "dust"
 
 _MOST_PASSES = 4
 """That look for rules; each brings what the rules before it had hidden."""
@@ -43,8 +47,40 @@ class DustResult:
     """Pages whose content is known."""
     rules: list[RuleEvidence]
     """By host."""
-    refuted: list[RuleEvidence] = field(default_factory=list)
-    """Rules that have enough support, and too many exceptions."""
+    doubtful: list[RuleEvidence] = field(default_factory=list)
+    """Rules that have enough support, but too many exceptions or too few values."""
+
+
+def write_rules(address: str, found: DustResult) -> int:
+    """Writes the rules to a file, beside those that it has already; returns how many they are.
+
+    Once rules are applied, a crawl no longer meets what they take away, so that it says nothing
+    of them any more: they stay, unless exceptions have turned up."""
+    rules = {
+        (host, rule.kind, rule.name): (host, rule, about)
+        for host, rule, about in map(read_dust_line, read_learnt(address, COMMAND))
+    }
+    for each in found.doubtful:
+        if each.exceptions:
+            rules.pop((each.host, each.rule.kind, each.rule.name), None)
+    for each in found.rules:
+        for name in VALUES.get(each.rule.kind, ()):
+            rules.pop((each.host, each.rule.kind, name), None)
+        rules[(each.host, each.rule.kind, each.rule.name)] = each.host, each.rule, as_remark(each)
+    about = [
+        "Rules of the urlnormalizer dust (urlnormalizer.dust.file): a host, what is taken away,",
+        "its name, and what spoke for it.",
+    ]
+    write_learnt(address, COMMAND, about, dust_lines(rules.values()))
+    return len(rules)
+
+
+def as_remark(found: RuleEvidence) -> str:
+    """What speaks for a rule, in a few words."""
+    return (
+        f"{found.contents:,} contents with {found.values:,} values;"
+        f" {found.exceptions:,} of {found.urls:,} URLs against it"
+    )
 
 
 def check(bounds: DustBounds) -> None:
@@ -93,7 +129,7 @@ class _Learning:
     def run(self) -> DustResult:
         rules: Rules = {}
         singles: Rules = {}
-        refuted: list[RuleEvidence] = []
+        doubtful: list[RuleEvidence] = []
         pages = 0
         for number in range(_MOST_PASSES + 1):
             search = number < _MOST_PASSES
@@ -114,14 +150,14 @@ class _Learning:
                     if each.host not in self._settled:
                         found.setdefault(each.host, []).append(each)
                 elif number == 0 and each.contents >= self._bounds.min_support:
-                    refuted.append(each)
+                    doubtful.append(each)
             if number == 0:
                 singles = found
             rules = {host: [*self._judged.get(host, []), *new] for host, new in found.items()}
             if not rules:
                 break
         ordered = [each for host in sorted(self._judged) for each in self._judged[host]]
-        return DustResult(pages, ordered, sorted(refuted, key=lambda each: (each.host, each.rule)))
+        return DustResult(pages, ordered, sorted(doubtful, key=lambda each: (each.host, each.rule)))
 
     def _pass(
         self, rules: Rules, *, search: bool, everywhere: bool
@@ -160,10 +196,3 @@ class _Learning:
             return {bucket_of(host, self._snapshot.buckets) for host in self._hosts}
         return range(self._snapshot.buckets)
 
-
-def by_host(rules: Iterable[RuleEvidence]) -> Mapping[str, HostDust]:
-    """The rules as they are applied."""
-    found: dict[str, list[RuleEvidence]] = {}
-    for each in rules:
-        found.setdefault(each.host, []).append(each)
-    return {host: HostDust.of(each.rule for each in of) for host, of in found.items()}
