@@ -11,6 +11,7 @@ from crawl.facade.readers import Readers
 
 if TYPE_CHECKING:
     from crawl.rules.dust import RuleEvidence
+    from crawl.rules.mirrors import MirrorEvidence
 
 
 class Duplicates(Readers):
@@ -59,6 +60,65 @@ class Duplicates(Readers):
             if apply is not None:
                 answer |= {"file": str(apply), "written": dust.write_rules(str(apply), found)}
         return answer
+
+    def mirrors(
+        self,
+        *,
+        min_contents: int = 10,
+        min_agreement: float = 0.95,
+        hosts_file: str | Path | None = None,
+        protocols_file: str | Path | None = None,
+        snapshot: int | None = None,
+    ) -> dict[str, Any]:
+        """Sites that are copies of others: with and without `www.`, http and https, whole copies
+        on other hosts. The files, where named, get rules of the urlnormalizers `host` and
+        `protocol`.
+
+            >>> web.mirrors()["mirrors"]
+            >>> web.mirrors(hosts_file="host-urlnormalizer.txt")["hosts"]
+        """
+        from crawl.phases import mirrors
+        from crawl.rules.mirrors import MirrorBounds
+        from crawl.storage.manifest import Snapshot
+
+        def find(state: Snapshot) -> mirrors.MirrorsResult:
+            with self._runner(rows=state.rows) as runner:
+                return mirrors.run(runner, self._directory, state, bounds)
+
+        with self._working():
+            check_whole_number("min_contents", min_contents, least=2)
+            check_number("min_agreement", min_agreement)
+            bounds = MirrorBounds(min_contents, min_agreement)
+            mirrors.check(bounds)
+            hosts, protocols = (
+                None if path is None else str(path) for path in (hosts_file, protocols_file)
+            )
+            mirrors.check_files(hosts, protocols)
+            found = self._read(find, snapshot)
+            answer: dict[str, Any] = {
+                "pages": found.pages,
+                "shared_pages": found.shared_pages,
+                "mirrors": [_mirror_values(each) for each in found.mirrors],
+            }
+            if hosts is not None:
+                answer["hosts"] = mirrors.write_host_rules(hosts, found)
+            if protocols is not None:
+                answer["protocols"] = mirrors.write_scheme_rules(protocols, found)
+        return answer
+
+
+def _mirror_values(found: MirrorEvidence) -> dict[str, Any]:
+    return {
+        "mirror": found.mirror,
+        "of": found.site,
+        "kind": str(found.kind),
+        "pages": found.mirror_pages,
+        "of_pages": found.site_pages,
+        "common": found.common,
+        "agreeing": found.agreeing,
+        "contents": found.contents,
+        "sampled": found.sampled,
+    }
 
 
 def _values(found: RuleEvidence) -> dict[str, Any]:

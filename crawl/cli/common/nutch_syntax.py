@@ -14,9 +14,7 @@ from crawl.errors import UsageError
 NOT_YET = {
     "clean": "indexing",
     "commoncrawldump": "archives",
-    "crawlcomplete": "statistics of hosts",
     "dedup": "deduplication",
-    "domainstats": "statistics of hosts",
     "dump": "archives",
     "freegen": "fetch lists from files",
     "index": "indexing",
@@ -28,7 +26,6 @@ NOT_YET = {
     "mergesegs": "merging of crawls",
     "nodedumper": "the link graph",
     "nodereader": "the link graph",
-    "protocolstats": "statistics of hosts",
     "readhostdb": "the HostDb",
     "readlinkdb": "the LinkDb",
     "readseg": "reading of segments",
@@ -40,8 +37,6 @@ NOT_YET = {
 """Nutch's commands that are not there, and what they belong to."""
 
 _INSTEAD = {
-    "crawlcomplete": "`crawl readdb DIR --stats --sort` counts by host",
-    "domainstats": "`crawl readdb DIR --stats --sort` counts by host",
     "readseg": "`crawl status DIR` lists the segments, `crawl explain DIR URL` tells of a URL, and"
     " their tables are Parquet",
     "crawl": "`crawl run DIR --rounds N` turns rounds",
@@ -57,6 +52,7 @@ _TAKE_A_CRAWL = frozenset(
     (
         *("inject", "generate", "fetch", "parse", "updatedb", "run", "status", "readdb"),
         *("snapshots", "rollback", "gc", "rebucket", "explain", "check", "sitemap"),
+        *("domainstats", "protocolstats", "crawlcomplete", "linkstats", "dust", "mirrors"),
     )
 )
 
