@@ -30,6 +30,7 @@ from crawl.facade.maintenance import Maintenance
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
 from crawl.facade.tables import Tables
+from crawl.facade.webstats import WebStats
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -54,7 +55,7 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(Rounds, Maintenance, Duplicates, Tables):
+class Crawl(Rounds, Maintenance, Duplicates, WebStats, Tables):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
 

@@ -217,7 +217,9 @@ def _name_sites(
     known: dict[int, tuple[str, int]], site: Numbers, rows: object, forms: UrlForms
 ) -> None:
     found, firsts, counts = np.unique(
-        site[rows], return_index=True, return_counts=True  # type: ignore[index]
+        site[rows],
+        return_index=True,
+        return_counts=True,  # type: ignore[index]
     )
     examples = np.asarray(rows)[firsts]
     names = forms.texts(forms.starts[examples], forms.path_starts[examples])

@@ -155,7 +155,9 @@ def summarize_names(job: NameJob, number: int, received: Received) -> NameSummar
         len(names),
         int(np.count_nonzero(fetched == urls)),
         int(np.count_nonzero(fetched)),
-        Counter({label: int(total) for label, total in zip(labels, matrix.sum(axis=0), strict=True)}),
+        Counter(
+            {label: int(total) for label, total in zip(labels, matrix.sum(axis=0), strict=True)}
+        ),
         top,
         _counted(fetched[fetched > 0]),
         _counted(urls),

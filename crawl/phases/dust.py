@@ -195,4 +195,3 @@ class _Learning:
         if self._hosts:
             return {bucket_of(host, self._snapshot.buckets) for host in self._hosts}
         return range(self._snapshot.buckets)
-

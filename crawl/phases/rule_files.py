@@ -13,7 +13,7 @@ def read_learnt(address: str, command: str) -> list[RuleLine]:
     """The rules of a file that the command wrote earlier; none where there is no file, or none in
     it. Raises UsageError where the rules are somebody's own."""
     folder, name = split_address(absolute(address))
-    if not name or folder.exists(name) and folder.size(name) is None:
+    if not name or (folder.exists(name) and folder.size(name) is None):
         raise UsageError(f"{address} is a folder: name a file for the rules")
     content = folder.read(name)
     if content is None:

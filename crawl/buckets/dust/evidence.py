@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.buckets.dust.rows import CANDIDATES, JOINT, NAMES, PLAIN
+from crawl.buckets.dust.rows import CANDIDATES, JOINT, PLAIN
 from crawl.buckets.exchange import RowKind
 from crawl.model.arrow import strings
 from crawl.rules.dust import JointEvidence, RuleEvidence
@@ -110,10 +110,11 @@ def _names(tables: Iterable[pa.Table]) -> dict[int, tuple[str, DustRule]]:
     """What each rule's number stands for; of a choice of names the more frequent one."""
     counts: dict[int, dict[tuple[str, DustRule], int]] = {}
     for table in tables:
-        columns = [table["rule"].to_pylist(), *(strings(table[n]) for n in ("host", "kind", "name"))]
-        for rule, host, kind, name, count in zip(
-            *columns, table["count"].to_pylist(), strict=True
-        ):
+        columns = [
+            table["rule"].to_pylist(),
+            *(strings(table[n]) for n in ("host", "kind", "name")),
+        ]
+        for rule, host, kind, name, count in zip(*columns, table["count"].to_pylist(), strict=True):
             named = host, DustRule(DustKind(kind), name)
             of_rule = counts.setdefault(rule, {})
             of_rule[named] = of_rule.get(named, 0) + count
@@ -175,7 +176,7 @@ def _of_rules(
     agreeing = telling[groups.agrees[telling]]
     agreeing_places = places[groups.agrees[telling]]
     contents = mixed(rule[firsts[agreeing]] ^ mixed(signature[firsts[agreeing]]))
-    distinct, examples, inverse, shared = np.unique(
+    _distinct, examples, inverse, shared = np.unique(
         contents, return_index=True, return_inverse=True, return_counts=True
     )
     own = shared <= _SHARED

@@ -190,7 +190,7 @@ class _Chunk:
         if not len(rows):
             return
         segments = self._path_hashes(rows, starts[rows], ends[rows])
-        distinct, examples, inverse = np.unique(segments, return_index=True, return_inverse=True)
+        _distinct, examples, inverse = np.unique(segments, return_index=True, return_inverse=True)
         chosen = rows[examples]
         names = forms.texts(starts[chosen], ends[chosen])
         is_index = np.array([is_dust_name(DustKind.INDEX, name) for name in names], np.bool_)
@@ -273,9 +273,7 @@ class _Chunk:
 
     def _counted(self, rows: RowPlaces, rule: np.uint64) -> list[tuple[str, int, int]]:
         """How many of the rows each host has, with its number for the rule."""
-        codes, firsts, counts = np.unique(
-            self._codes[rows], return_index=True, return_counts=True
-        )
+        codes, firsts, counts = np.unique(self._codes[rows], return_index=True, return_counts=True)
         numbers = self._rules_of(rows[firsts], np.full(len(firsts), rule))
         return [
             (self._names[code], number, count)
