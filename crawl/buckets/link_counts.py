@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.exchange import Outbox, Received, RowKind
-from crawl.model.arrow import as_array
+from crawl.model.arrow import as_array, fill_null, required_schema
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.urls.columns import column_bytes
@@ -25,20 +25,17 @@ from crawl.urls.text_hashes import Numbers, row_hashes
 
 LINKS = RowKind(
     "links",
-    pa.schema(
-        [
-            pa.field("source", pa.uint64(), False),
-            pa.field("age", pa.int32(), False),
-            pa.field("target", pa.uint64(), False),
-            pa.field("is_internal", pa.bool_(), False),
-        ]
+    required_schema(
+        {
+            "source": pa.uint64(),
+            "age": pa.int32(),
+            "target": pa.uint64(),
+            "is_internal": pa.bool_(),
+        }
     ),
 )
 """A link of a page, as it was parsed in the segment of that age (0: the newest)."""
-PARSED_PAGES = RowKind(
-    "parsed_pages",
-    pa.schema([pa.field("source", pa.uint64(), False), pa.field("age", pa.int32(), False)]),
-)
+PARSED_PAGES = RowKind("parsed_pages", required_schema({"source": pa.uint64(), "age": pa.int32()}))
 INLINKS = RowKind("inlinks", pa.schema([pa.field("target", pa.uint64(), False)]))
 
 _CHUNK = 4_096
@@ -89,7 +86,7 @@ def send_links(destinations: int, task: LinkTask, outbox: Outbox) -> None:
             continue
         here = hosts_of(url).take(pa.array(owners))
         there = hosts_of(targets)
-        is_internal = pc.fill_null(pc.equal(here, there), False)
+        is_internal = fill_null(pc.equal(here, there), False)
         links = pa.Table.from_arrays(
             [
                 pa.array(source[owners]),

@@ -9,13 +9,13 @@ a sample of its paths.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.dust.forms import UrlForms
+from crawl.buckets.dust.forms import RowPlaces, UrlForms
 from crawl.buckets.dust.task import each_page
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.slices import Slice
@@ -198,43 +198,38 @@ def compare(number: int, received: Received) -> list[tuple[int, int, int, int]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _pages(crawldb: Folder, slice_: Slice):  # type: ignore[no-untyped-def]
+def _pages(crawldb: Folder, slice_: Slice) -> Iterator[tuple[Numbers, Numbers, Numbers, UrlForms]]:
     """Of pages some at a time: the numbers of site, path and content, and the URLs."""
     for pages in each_page(crawldb, slice_):
         forms = UrlForms(as_array(pages["url"]))
+        if not forms.usable.all():
+            pages = pages.filter(pa.array(forms.usable))
+            forms = UrlForms(as_array(pages["url"]))
         signature = row_hashes(column_bytes(as_array(pages["signature"])))
-        # a URL without a path is the root's
         site = forms.hashes.of(forms.starts, forms.path_starts)
         path = forms.hashes.of(forms.path_starts, forms.row_ends)
-        if not forms.usable.all():
-            kept = np.flatnonzero(forms.usable)
-            forms = UrlForms(as_array(pages["url"]).take(pa.array(kept)))
-            site, path, signature = site[kept], path[kept], signature[kept]
         yield site, path, signature, forms
 
 
 def _name_sites(
-    known: dict[int, tuple[str, int]], site: Numbers, rows: object, forms: UrlForms
+    known: dict[int, tuple[str, int]], site: Numbers, rows: RowPlaces, forms: UrlForms
 ) -> None:
-    found, firsts, counts = np.unique(
-        site[rows],
-        return_index=True,
-        return_counts=True,  # type: ignore[index]
-    )
-    examples = np.asarray(rows)[firsts]
+    found, firsts, counts = np.unique(site[rows], return_index=True, return_counts=True)
+    examples = rows[firsts]
     names = forms.texts(forms.starts[examples], forms.path_starts[examples])
     for number, name, count in zip(found.tolist(), names, counts.tolist(), strict=True):
         known[number] = name, known.get(number, (name, 0))[1] + count
 
 
-def _places(numbers: Numbers, destinations: int) -> np.ndarray:  # type: ignore[type-arg]
+def _places(numbers: Numbers, destinations: int) -> RowPlaces:
     return (numbers % np.uint64(destinations)).astype(np.int64)
 
 
-def _ranks(counts: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _ranks(counts: RowPlaces) -> RowPlaces:
     """0, 1, 2 … for each of the counts."""
     ends = np.cumsum(counts)
-    return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
+    ranks: RowPlaces = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
+    return ranks
 
 
 def _table(kind: RowKind, *columns: Numbers) -> pa.Table:

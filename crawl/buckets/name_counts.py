@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.model.answer_keys import CODE_KEY
-from crawl.model.arrow import as_array, strings
+from crawl.model.arrow import as_array, as_mask, equals, required_schema, strings
 from crawl.model.status import DB_STATUSES, Status
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of, encoded
@@ -24,12 +24,7 @@ from crawl.urls.domains import public_suffix, registered_domain, tld
 
 NAME_COUNTS = RowKind(
     "name_counts",
-    pa.schema(
-        [
-            pa.field("name", pa.string(), False),
-            *(pa.field(status.label, pa.int64(), False) for status in DB_STATUSES),
-        ]
-    ),
+    required_schema({"name": pa.string(), **{status.label: pa.int64() for status in DB_STATUSES}}),
 )
 """URLs of a name by status."""
 
@@ -149,7 +144,7 @@ def summarize_names(job: NameJob, number: int, received: Received) -> NameSummar
     last = likely[min(job.top, len(likely)) - 1] if job.top else likely[0]
     ties = (fetched > fetched[last]) | ((fetched == fetched[last]) & (urls >= urls[last]))
     chosen = np.flatnonzero(ties) if job.top else likely[:0]
-    told = zip(strings(names.take(pa.array(chosen))), matrix[chosen].tolist(), strict=True)
+    told = zip(strings(names.take(chosen)), matrix[chosen].tolist(), strict=True)
     top = sorted(((name, tuple(counts)) for name, counts in told), key=by_size)[: job.top]
     return NameSummary(
         len(names),
@@ -183,7 +178,7 @@ def count_codes(crawldb: Folder, file: BucketFile) -> Counter[tuple[str, int]]:
             offsets = metadata.offsets.to_numpy()  # type: ignore[attr-defined]
             first = int(offsets[0])
             length = int(offsets[-1]) - first
-            is_code = pa.compute.equal(keys, CODE_KEY).to_numpy(zero_copy_only=False)
+            is_code = as_mask(equals(keys, CODE_KEY))
             # keys and items lie from the offsets' own beginning
             is_code = is_code[first : first + length]
             places = np.flatnonzero(is_code)

@@ -10,7 +10,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -271,7 +271,7 @@ def _picture(address: str, size: tuple[float, float]) -> Iterator[Figure]:
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     suffix = address.rpartition(".")[2].lower()
     folder, name = split_address(absolute(address))
-    with rc_context(_STYLE):
+    with rc_context(cast("Any", _STYLE)):
         figure = Figure(figsize=size, layout="constrained", dpi=150)
         yield figure
         written = io.BytesIO()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -110,11 +111,12 @@ def _names(tables: Iterable[pa.Table]) -> dict[int, tuple[str, DustRule]]:
     """What each rule's number stands for; of a choice of names the more frequent one."""
     counts: dict[int, dict[tuple[str, DustRule], int]] = {}
     for table in tables:
-        columns = [
-            table["rule"].to_pylist(),
-            *(strings(table[n]) for n in ("host", "kind", "name")),
-        ]
-        for rule, host, kind, name, count in zip(*columns, table["count"].to_pylist(), strict=True):
+        for rule, host, kind, name, count in zip(
+            cast("list[int]", table["rule"].to_pylist()),
+            *(strings(table[column]) for column in ("host", "kind", "name")),
+            cast("list[int]", table["count"].to_pylist()),
+            strict=True,
+        ):
             named = host, DustRule(DustKind(kind), name)
             of_rule = counts.setdefault(rule, {})
             of_rule[named] = of_rule.get(named, 0) + count

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from crawl.buckets.dust.forms import PATH_SALT, Mask, RowPlaces, UrlForms
 from crawl.buckets.exchange import RowKind
+from crawl.model.arrow import required_schema
 from crawl.storage.layout import encoded, number_of
 from crawl.urls.columns import column_bytes
 from crawl.urls.dust import ADD, LOWER, REMOVE, DustKind, HostDust, is_dust_name
@@ -23,7 +24,7 @@ from crawl.urls.text_hashes import Numbers, mixed, row_hashes
 
 
 def _numbers(*names: str) -> pa.Schema:
-    return pa.schema([pa.field(name, pa.uint64(), False) for name in names])
+    return required_schema(dict.fromkeys(names, pa.uint64()))
 
 
 CANDIDATES = RowKind("candidates", _numbers("rule", "host", "key", "signature", "value"))
@@ -35,14 +36,14 @@ JOINT = RowKind("joint", _numbers("host", "key", "signature", "value"))
 """URLs of hosts that have rules already: what all of them make of each, and which URL it was."""
 NAMES = RowKind(
     "names",
-    pa.schema(
-        [
-            pa.field("rule", pa.uint64(), False),
-            pa.field("host", pa.string(), False),
-            pa.field("kind", pa.string(), False),
-            pa.field("name", pa.string(), False),
-            pa.field("count", pa.int64(), False),
-        ]
+    required_schema(
+        {
+            "rule": pa.uint64(),
+            "host": pa.string(),
+            "kind": pa.string(),
+            "name": pa.string(),
+            "count": pa.int64(),
+        }
     ),
 )
 """What the numbers of rules stand for."""

@@ -16,6 +16,7 @@ from crawl.buckets.slices import Slice
 from crawl.model.arrow import as_array
 from crawl.model.status import Status
 from crawl.storage.folder import Folder
+from crawl.storage.layout import encoded
 from crawl.storage.parquet import each_group, open_table
 from crawl.urls.dust import HostDust
 
@@ -72,13 +73,13 @@ def slice_rows(job: DustJob, task: DustTask) -> DustRows:
     found = DustRows()
     for pages in each_page(job.crawldb, task.slice):
         if not job.search:
-            codes = pages["host"].combine_chunks()
+            codes = encoded(pages["host"])
             wanted = pa.array([host in task.known for host in codes.dictionary.to_pylist()])
             pages = pages.filter(wanted.take(codes.indices)) if len(wanted) else pages
             if not pages.num_rows:
                 continue
-        columns = [as_array(pages[name]) for name in ("url", "host", "signature")]
-        add_rows(found, *columns, task.known, search=job.search)
+        url, host, signature = (as_array(pages[name]) for name in ("url", "host", "signature"))
+        add_rows(found, url, host, signature, task.known, search=job.search)
         if len(found.names) > 2 * _MOST_NAMES:
             _drop_names(found)
     return found

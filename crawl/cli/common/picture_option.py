@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 
 from crawl.cli.common.output import remark
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 plot_option = click.option(
     "--plot", metavar="FILE", help="Draw a picture: FILE.svg, .png or .pdf (extra `plot`)."
@@ -14,7 +19,7 @@ snapshot_option = click.option(
 )
 
 
-def top_option(default: int, what: str):  # type: ignore[no-untyped-def]
+def top_option(default: int, what: str) -> Callable[[Command], Command]:
     """--top N."""
     return click.option(
         "--top",
