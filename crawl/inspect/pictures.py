@@ -115,7 +115,7 @@ def _draw_ranks(axes: Axes, kind: str, sizes: Counter[int]) -> None:
     axes.plot(ranks, heights, color=BLUE, linewidth=2, solid_capstyle="round")
     if len(values):
         axes.fill_between(ranks, heights, 0.8, color=BLUE, alpha=0.1, linewidth=0)
-        axes.scatter(firsts[:1], values[:1], s=26, color=BLUE, zorder=3)
+        axes.scatter(firsts[:1], values[:1], s=26, color=BLUE, zorder=3, clip_on=False)
         axes.set_ylim(bottom=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -169,13 +169,7 @@ def _draw_degrees(
         note = f"mean {weight / total:,.1f}   ·   most {int(found[-1]):,}"
         if degrees.get(0):
             note += f"   ·   {degrees[0]:,} {up} with none"
-        axes.text(
-            *(0.98, 0.95, note),
-            transform=axes.transAxes,
-            ha="right",
-            fontsize=9,
-            color=MUTED,
-        )
+        axes.set_title(note, loc="right", fontsize=9, color=MUTED)
     axes.set_xscale("log")
     axes.set_yscale("log")
     _log_numbers(axes)
@@ -273,6 +267,7 @@ def _picture(address: str, size: tuple[float, float]) -> Iterator[Figure]:
     folder, name = split_address(absolute(address))
     with rc_context(cast("Any", _STYLE)):
         figure = Figure(figsize=size, layout="constrained", dpi=150)
+        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)  # type: ignore[union-attr]
         yield figure
         written = io.BytesIO()
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)

@@ -78,9 +78,7 @@ def test_pictures(crawl: Caller, counted: str, tmp_path: Path, command: str) -> 
     assert picture.read_bytes() == drawn
 
 
-def test_what_cannot_be_drawn(
-    crawl: Caller, counted: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_drawn(crawl: Caller, counted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = crawl("domainstats", counted, "--plot", "x.gif")
     assert (answer.code, answer.err) == (2, "crawl: x.gif: a picture is a file .svg, .png, .pdf\n")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
