@@ -114,7 +114,8 @@ class HostDust:
             add = self.slash == ADD and "." not in segment
             return folder + segment + "/" * add
         before = folder[:-1]
-        remove = self.slash == REMOVE and not set(before.rpartition("/")[2]) & set(".;")
+        last = before.rpartition("/")[2]
+        remove = self.slash == REMOVE and last and not set(last) & set(".;")
         return before if remove else folder
 
     def _query(self, query: str | None) -> str | None:

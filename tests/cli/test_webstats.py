@@ -35,8 +35,8 @@ def test_domainstats(crawl: Caller, counted: str) -> None:
     assert hosts["fetched"] == 9 and hosts["not_fetched"] == 13
     assert hosts["top"] == [
         {"name": "h6.example.org", "fetched": 3, "urls": 6},
-        {"name": "h4.example.org", "fetched": 2, "urls": 4},
-    ][:1] + [{"name": "h5.example.co.uk", "fetched": 2, "urls": 5}]
+        {"name": "h5.example.co.uk", "fetched": 2, "urls": 5},
+    ]
     by = {
         kind: {
             each["name"]: each["urls"]
