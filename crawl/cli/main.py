@@ -42,7 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("crawl.cli.plan", "estimate nodes, hours, storage and cost of a crawl"),
     "status": ("crawl.cli.status", "progress of the segments, also while they are fetched"),
     "readdb": ("crawl.cli.readdb", "statistics, lookups and dumps of the CrawlDb"),
-    "dust": ("crawl.cli.dust", "find what makes no difference in URLs, as normalizer rules"),
+    "dust": ("crawl.cli.dust", "find parts of URLs that make no difference"),
     "mirrors": ("crawl.cli.mirrors", "find hosts that are copies of others"),
     "domainstats": ("crawl.cli.domainstats", "pages by host, domain, suffix or TLD"),
     "crawlcomplete": ("crawl.cli.crawlcomplete", "how much of each host or domain is fetched"),
