@@ -267,7 +267,7 @@ def _picture(address: str, size: tuple[float, float]) -> Iterator[Figure]:
     folder, name = split_address(absolute(address))
     with rc_context(cast("Any", _STYLE)):
         figure = Figure(figsize=size, layout="constrained", dpi=150)
-        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)  # type: ignore[union-attr]
+        cast("Any", figure.get_layout_engine()).set(w_pad=0.12, h_pad=0.1)
         yield figure
         written = io.BytesIO()
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
