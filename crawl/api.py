@@ -31,10 +31,12 @@ from crawl.facade.hosts import Hosts
 from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
+from crawl.facade.repeats import Repeats
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
 from crawl.facade.searching import Searching
 from crawl.facade.tables import Tables
+from crawl.facade.webstats import WebStats
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -59,7 +61,19 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(Rounds, Graph, Hosts, Duplicates, Searching, Links, Maintenance, Readers, Tables):
+class Crawl(
+    Rounds,
+    Graph,
+    Hosts,
+    Duplicates,
+    Searching,
+    Links,
+    Maintenance,
+    Repeats,
+    WebStats,
+    Readers,
+    Tables,
+):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
 

@@ -42,6 +42,12 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "status": ("status", "hosts_left_alone", "phase_costs"),
     "readdb": ("stats", "lookup", "top", "crawldb"),
     "readlinkdb": ("inlinks", "linkdb"),
+    "dust": ("dust",),
+    "mirrors": ("mirrors",),
+    "domainstats": ("domainstats",),
+    "crawlcomplete": ("crawlcomplete",),
+    "protocolstats": ("protocolstats",),
+    "linkstats": ("linkstats",),
     "snapshots": ("snapshots",),
     "rollback": ("rollback",),
     "gc": ("gc",),
@@ -88,6 +94,9 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
         *("check", "close", "crawldb", "dataframe", "explain", "fetch", "gc", "generate"),
         *("hosts_left_alone", "inject", "inlinks", "invertlinks", "linkdb", "lookup"),
         *("mergelinkdb", "pages", "parse", "phase_costs", "rebucket"),
+        *("check", "close", "crawlcomplete", "crawldb", "dataframe", "domainstats", "dust"),
+        *("explain", "fetch", "gc", "generate", "hosts_left_alone", "inject", "linkstats"),
+        *("lookup", "mirrors", "pages", "parse", "phase_costs", "protocolstats", "rebucket"),
         *(
             "repair",
             "rollback",
@@ -134,6 +143,12 @@ PARAMETERS_OF = {
     "rebucket": {},
     "rollback": {"number": "to"},
     "gc": {},
+    "dust": {"doubtful": "apply"},
+    "mirrors": {},
+    "domainstats": {},
+    "crawlcomplete": {},
+    "protocolstats": {},
+    "linkstats": {},
 }
 """By command whose work is done by one method: options that the method calls otherwise."""
 

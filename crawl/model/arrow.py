@@ -5,6 +5,7 @@ pyarrow's stubs tell neither that a chunk is an array nor that a required column
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -23,6 +24,11 @@ def first_chunk(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
 def as_array(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
     """The column in one piece."""
     return column.combine_chunks()
+
+
+def required_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
+    """A schema of columns that have no null."""
+    return pa.schema([pa.field(name, kind, False) for name, kind in columns.items()])
 
 
 def strings(column: Column) -> list[str]:

@@ -14,23 +14,18 @@ from crawl.errors import UsageError
 NOT_YET = {
     "clean": "indexing",
     "commoncrawldump": "archives",
-    "crawlcomplete": "statistics of hosts",
-    "domainstats": "statistics of hosts",
     "dump": "archives",
     "freegen": "fetch lists from files",
     "index": "indexing",
     "indexchecker": "indexing",
     "mergedb": "merging of crawls",
     "mergesegs": "merging of crawls",
-    "protocolstats": "statistics of hosts",
     "readseg": "reading of segments",
     "warc": "archives",
 }
 """Nutch's commands that are not there, and what they belong to."""
 
 _INSTEAD = {
-    "crawlcomplete": "`crawl readdb DIR --stats --sort` counts by host",
-    "domainstats": "`crawl readdb DIR --stats --sort` counts by host",
     "readseg": "`crawl status DIR` lists the segments, `crawl explain DIR URL` tells of a URL, and"
     " their tables are Parquet",
     "crawl": "`crawl run DIR --rounds N` turns rounds",
@@ -49,6 +44,7 @@ _TAKE_A_CRAWL = frozenset(
         *("webgraph", "linkrank", "scoreupdater", "nodedumper", "nodereader"),
         "dedup",
         *("invertlinks", "readlinkdb", "mergelinkdb"),
+        *("domainstats", "protocolstats", "crawlcomplete", "linkstats", "dust", "mirrors"),
     )
 )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from crawl.synthetic.web.kinds import CHARSETS, DECLARED, Charset
 from crawl.synthetic.web.plan import PageDraws, WebPlan
+from crawl.synthetic.web.sessions import link_path
 from crawl.synthetic.web.text import text_of
 
 _TAIL = b"</body>\n</html>\n"
@@ -52,7 +53,7 @@ def write_page(plan: WebPlan, site: int, number: int, *, version: int = 0, mark:
     items: list[str] = []
     here = origin(plan, site)
     for there, target in plan.links(site, number, draws):
-        path = plan.path(there, target)
+        path = link_path(plan, site, number, target) if there == site else plan.path(there, target)
         # links to other sites need the host, those within a site are written without
         url = (here if there == site else origin(plan, there)) + path
         links.append(url)

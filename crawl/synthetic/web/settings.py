@@ -58,6 +58,10 @@ class Settings:
     addresses: int = 20
     """Loopback addresses, from 127.0.0.1, that the sites share."""
 
+    sessions: tuple[str, ...] = ()
+    """Session ids in the links of the sites, in the same way: names of a parameter, `;name` of
+    one in the path, empty for a site without any."""
+
     def __post_init__(self) -> None:
         if self.sites < 1 or self.pages < self.sites:
             raise UsageError(f"{self.sites} sites need at least as many pages, not {self.pages}")
@@ -91,4 +95,5 @@ class Settings:
         kinds = tuple(PageKind(name) for name in content["kinds"])
         robots = tuple(RobotsKind(name) for name in content["robots"])
         sitemaps = tuple(SitemapStyle(name) for name in content["sitemaps"])
-        return cls(**{**content, "kinds": kinds, "robots": robots, "sitemaps": sitemaps})
+        tuples = {"kinds": kinds, "robots": robots, "sitemaps": sitemaps}
+        return cls(**{**content, **tuples, "sessions": tuple(content.get("sessions", ()))})

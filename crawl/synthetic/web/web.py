@@ -24,6 +24,7 @@ from crawl.synthetic.web.kinds import (
 )
 from crawl.synthetic.web.page import Page, origin, write_page
 from crawl.synthetic.web.plan import PageDraws, PagePosition, WebPlan
+from crawl.synthetic.web.sessions import without_session
 from crawl.synthetic.web.settings import Settings
 from crawl.synthetic.web.sitemap_facts import SitemapFacts
 
@@ -148,12 +149,15 @@ class Web:
         if file is not None:
             parts = (file.body,)
             return ExpectedAnswer(url, 200, None, "", file.content_type, parts, latency=latency)
+        path, part = without_session(self.plan, site, path)
         position = self.plan.position(site, path)
         if position is None:
             return _missing(url, 404, latency)
-        return self._at(url, position, time, latency)
+        return self._at(url, position, time, latency, part)
 
-    def _at(self, url: str, position: PagePosition, time: float, latency: float) -> ExpectedAnswer:
+    def _at(
+        self, url: str, position: PagePosition, time: float, latency: float, part: int
+    ) -> ExpectedAnswer:
         plan, site, number = self.plan, position.site, position.number
         draws = plan.draws(site, number)
         kind = plan.kind(site, number, draws)
@@ -172,7 +176,7 @@ class Web:
                 latency += self.settings.slow
         period = _PERIODS[draws.detail % len(_PERIODS)]
         version = int(time // period) if kind is PageKind.CHANGING else 0
-        page = self._page(kind, position, draws, version)
+        page = self._page(kind, position, draws, version, part)
         modified = (
             EPOCH - draws.detail % _YEAR
             if kind is not PageKind.CHANGING
@@ -195,13 +199,16 @@ class Web:
             version,
         )
 
-    def _page(self, kind: PageKind, position: PagePosition, draws: PageDraws, version: int) -> Page:
+    def _page(
+        self, kind: PageKind, position: PagePosition, draws: PageDraws, version: int, part: int
+    ) -> Page:
         site, number = position.site, position.number
         if kind in (PageKind.DUPLICATE, PageKind.NEAR):
             original = self.plan.sound(site, draws.detail % number, private=False)
             mark = f", again as {number}" if kind is PageKind.NEAR else ""
             return write_page(self.plan, site, original, mark=mark)
-        return write_page(self.plan, site, number, version=version)
+        mark = f", part {part}" if part else ""
+        return write_page(self.plan, site, number, version=version, mark=mark)
 
     def _location(self, kind: PageKind, position: PagePosition, draws: PageDraws) -> str:
         plan, site, number = self.plan, position.site, position.number
