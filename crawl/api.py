@@ -25,6 +25,7 @@ from crawl.config import Config
 from crawl.declared import load_declared, properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
+from crawl.facade.indexing import Indexing
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.results import FetchedPage, ParsedPage
@@ -54,7 +55,7 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(Rounds, Maintenance, Readers, Tables):
+class Crawl(Rounds, Indexing, Maintenance, Readers, Tables):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
 

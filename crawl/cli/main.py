@@ -38,6 +38,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fetch": ("crawl.cli.fetch", "fetch a segment, politely"),
     "parse": ("crawl.cli.parse", "extract text, data and links from a fetched segment"),
     "updatedb": ("crawl.cli.updatedb", "merge fetched segments into the CrawlDb"),
+    "index": ("crawl.cli.index", "make documents of pages for the index writers"),
+    "clean": ("crawl.cli.clean", "delete stale documents from the index writers"),
     "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
     "plan": ("crawl.cli.plan", "estimate nodes, hours, storage and cost of a crawl"),
     "status": ("crawl.cli.status", "progress of the segments, also while they are fetched"),
