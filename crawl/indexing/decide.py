@@ -35,27 +35,21 @@ _DATUM = [name for name in CRAWLDB.names if name not in ("url", "host")]
 WANTED = RowKind(
     "index wanted",
     pa.schema(
-        [
-            pa.field("url", pa.string()),
-            pa.field("host", pa.string()),
-            pa.field("version", pa.int64()),
-            pa.field("row", pa.int64()),
-            *(CRAWLDB.schema.field(name).with_nullable(True) for name in _DATUM),
-            pa.field("inlinks", INLINKS),
-        ]
+        {
+            "url": pa.string(),
+            "host": pa.string(),
+            "version": pa.int64(),
+            "row": pa.int64(),
+            **{name: CRAWLDB.schema.field(name).type for name in _DATUM},
+            "inlinks": INLINKS,
+        }
     ),
 )
 """Pages to be indexed, sent to the part where their parse lies."""
 
 DELETED = RowKind(
     "index deleted",
-    pa.schema(
-        [
-            pa.field("url", pa.string()),
-            pa.field("host", pa.string()),
-            pa.field("version", pa.int64()),
-        ]
-    ),
+    pa.schema({"url": pa.string(), "host": pa.string(), "version": pa.int64()}),
 )
 """Pages whose documents are to go; sent to any part, which sends them on."""
 

@@ -14,13 +14,7 @@ from crawl.storage.layout import bucket_of
 
 DOCUMENTS = RowKind(
     "index documents",
-    pa.schema(
-        [
-            pa.field("url", pa.string()),
-            pa.field("version", pa.int64()),
-            pa.field("body", pa.binary()),
-        ]
-    ),
+    pa.schema({"url": pa.string(), "version": pa.int64(), "body": pa.binary()}),
 )
 """A row without a body deletes the document of its URL."""
 

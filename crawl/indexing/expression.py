@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_KEYWORDS = frozenset("and or not in is null like true false between".split())
+_KEYWORDS = frozenset(["and", "or", "not", "in", "is", "null", "like", "true", "false", "between"])
 _LONGEST = 10_000
 _DEEPEST = 50
 

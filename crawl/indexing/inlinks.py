@@ -21,7 +21,7 @@ from crawl.storage.parquet import open_table, read_groups
 from crawl.storage.snapshot import Dataset
 
 LINKDB = "linkdb"
-TO, FROM, ANCHOR = "to_url", "from_url", "anchor"
+TO, FROM, ANCHOR = "url", "from_url", "anchor"
 
 INLINKS = pa.list_(pa.struct([pa.field("url", pa.string()), pa.field("anchor", pa.string())]))
 

@@ -30,18 +30,18 @@ FETCH_KEY, PARSE_KEY = 0, 1
 KEYS = RowKind(
     "index keys",
     pa.schema(
-        [
-            pa.field("url", pa.string()),
-            pa.field("host", pa.string()),
-            pa.field("kind", pa.int8()),
-            pa.field("time", pa.int64()),
-            pa.field("segment", pa.int32()),
-            pa.field("part", pa.int32()),
-            pa.field("row", pa.int64()),
-            pa.field("status", pa.int8()),
-            pa.field("noindex", pa.bool_()),
-            pa.field("score", pa.float32()),
-        ]
+        {
+            "url": pa.string(),
+            "host": pa.string(),
+            "kind": pa.int8(),
+            "time": pa.int64(),
+            "segment": pa.int32(),
+            "part": pa.int32(),
+            "row": pa.int64(),
+            "status": pa.int8(),
+            "noindex": pa.bool_(),
+            "score": pa.float32(),
+        }
     ),
 )
 """`status` is a fetch's code, or of a parse 1 where it succeeded; `part` and `row` say where a
@@ -109,7 +109,8 @@ def parts_of(segments: Iterable[Segment]) -> list[SegmentPart]:
     for place, segment in enumerate(segments):
         files = {table: _by_part(segment, table) for table in (PARSE_DATA, PARSE_TEXT, CONTENT)}
         numbers = sorted(files[PARSE_DATA])
-        for part, following in zip(numbers, [*numbers[1:], None], strict=True):
+        for at, part in enumerate(numbers):
+            following = numbers[at + 1] if at + 1 < len(numbers) else None
             data = files[PARSE_DATA][part]
             # a parse's part is the first of the fetch's that it is of
             content = [

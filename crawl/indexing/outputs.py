@@ -1,10 +1,12 @@
 """What index writers have made, by the ledger's snapshot: the files or folders of each shard.
 
     CRAWL_DIR/index/CURRENT, snapshots/…          the ledger (a dataset like the others)
-    CRAWL_DIR/index/jsonl/part-00003-1f2e3d4c.jsonl.gz …
+    CRAWL_DIR/index/jsonl/part-00003-1f2e3d4c.jsonl …
+    CRAWL_DIR/index/jsonl/FOLDERS                 their names, for whoever reads them alone
 
 The snapshot names them, so that ledger and files change at one moment; what it does not name was
-left by a job that died, or was replaced, and the next writer deletes it.
+left by a job that died, or was replaced, and the next writer deletes it. FOLDERS follows the
+snapshot before anything that it names is deleted.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from crawl.model.tables import INDEX
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.manifest import Snapshot
+from crawl.storage.sealed_file import SealedFile
 
+FOLDERS = "FOLDERS"
 OUTPUTS = "outputs"
 """The note of a snapshot that tells of them."""
 
@@ -35,6 +39,7 @@ class WriterOutput:
     """What a writer has: its folder, and the name that each shard has there."""
 
     address: str
+    """Of the folder; empty for the writer's own in the crawl's, which may be moved."""
     shards: Mapping[int, str]
     """None for a shard that is empty, or kept by a server."""
     documents: Mapping[int, int]
@@ -69,25 +74,41 @@ def committed_outputs(crawl_dir: CrawlDir, writer: str) -> list[str]:
             f"{crawl_dir.address} has no index of the writer {writer}: make one with"
             f" `{command('index', crawl_dir.address)}`"
         )
-    folder = Folder(found.address)
+    own = crawl_dir.folder.child(INDEX.name).child(writer)
+    folder = Folder(found.address) if found.address else own
     return [folder.path(name) for _, name in sorted(found.shards.items())]
+
+
+def output_address(spec: WriterSpec) -> str:
+    """Where a writer's files go; empty: into its own folder in the crawl's."""
+    path = spec.parameters.get("path")
+    return absolute(str(path)) if path else ""
 
 
 def output_folder(crawl_dir: CrawlDir, spec: WriterSpec) -> Folder:
     """Where a writer's files go."""
-    path = spec.parameters.get("path")
-    if path:
-        return Folder(absolute(str(path)))
-    return crawl_dir.folder.child(INDEX.name).child(spec.id)
+    address = output_address(spec)
+    return Folder(address) if address else crawl_dir.folder.child(INDEX.name).child(spec.id)
 
 
-def sweep_outputs(folders: Iterable[tuple[str, Folder]], snapshot: Snapshot | None) -> int:
-    """Deletes what no snapshot names; only for whoever holds the ledger's lock. How many."""
+def settle_outputs(
+    crawl_dir: CrawlDir, specs: Iterable[WriterSpec], snapshot: Snapshot | None
+) -> int:
+    """Brings FOLDERS up to date and deletes what the snapshot does not name; only for whoever
+    holds the ledger's lock. How many files it deletes."""
     outputs = noted_outputs(snapshot)
     swept = 0
-    for writer, folder in folders:
-        output = outputs.get(writer)
-        known = set(output.shards.values()) if output and output.address == folder.address else ()
+    for spec in specs:
+        folder = output_folder(crawl_dir, spec)
+        output = outputs.get(spec.id)
+        known: set[str] = set()
+        if output is not None and output.address == output_address(spec):
+            known = set(output.shards.values())
+        if known:
+            names = [name for _, name in sorted(output.shards.items())] if output else []
+            note = SealedFile(folder, FOLDERS, unsealed=False)
+            if (note.read() or {}).get("folders") != names:
+                note.write({"folders": names})
         for name in folder.names():
             if _NAME.fullmatch(name) and name not in known:
                 folder.delete(name)

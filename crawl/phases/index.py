@@ -77,8 +77,6 @@ class IndexResult:
     """Of the ledger's snapshot."""
     documents: Mapping[str, int]
     """How many each writer has."""
-    outputs: Mapping[str, str]
-    """The folder of each writer."""
     report: Report
     segments: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -204,7 +202,6 @@ def run(
     return IndexResult(
         snapshot.number,
         {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs},
-        {spec.id: outputs[spec.id].address for spec in specs},
         report,
         names,
         tuple(remarks),

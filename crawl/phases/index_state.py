@@ -17,8 +17,9 @@ from crawl.indexing.outputs import (
     OUTPUTS,
     WriterOutput,
     noted_outputs,
+    output_address,
     output_folder,
-    sweep_outputs,
+    settle_outputs,
 )
 from crawl.indexing.settings import INDEX_SHARDS
 from crawl.indexing.writers import WriterSpec
@@ -47,7 +48,7 @@ def writing_index(
     """Locks the index for a block that may publish, and sweeps away what a dead one left."""
     dataset = crawl_dir.dataset(INDEX)
     with crawl_dir.writing(dataset, command, config, clock, force=force) as transaction:
-        sweep_outputs(_folders(crawl_dir, specs), transaction.base)
+        settle_outputs(crawl_dir, specs, transaction.base)
         yield transaction
 
 
@@ -130,7 +131,7 @@ class IndexState:
         applying: Iterable[str] = (),
     ) -> tuple[Snapshot, dict[str, WriterOutput]]:
         """Makes what was delivered the state; shards that nobody worked on stay as they are."""
-        outputs = self._outputs(dict(_folders(crawl_dir, specs)), done)
+        outputs = self._outputs({spec.id: output_address(spec) for spec in specs}, done)
         files = [
             file
             for shard in range(self.shards)
@@ -143,15 +144,15 @@ class IndexState:
         snapshot = transaction.publish(
             files, report, buckets=self.shards, keep=_KEEP, notes=notes, applying=applying
         )
-        sweep_outputs(_folders(crawl_dir, specs), snapshot)
+        settle_outputs(crawl_dir, specs, snapshot)
         return snapshot, outputs
 
     def _outputs(
-        self, folders: Mapping[str, Folder], done: Mapping[int, DeliverTaskResult]
+        self, addresses: Mapping[str, str], done: Mapping[int, DeliverTaskResult]
     ) -> dict[str, WriterOutput]:
         before = noted_outputs(self.base)
         found: dict[str, WriterOutput] = {}
-        for writer in {*before, *folders}:
+        for writer in {*before, *addresses}:
             present = before.get(writer, WriterOutput("", {}, {}))
             shards, documents = dict(present.shards), dict(present.documents)
             for shard, result in done.items():
@@ -159,6 +160,6 @@ class IndexState:
                 if writer in result.outputs:
                     shards[shard] = result.outputs[writer]
                 documents[shard] = result.documents.get(writer, 0)
-            address = folders[writer].address if writer in folders else present.address
+            address = addresses.get(writer, present.address)
             found[writer] = WriterOutput(address, shards, documents)
         return found

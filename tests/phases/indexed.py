@@ -161,7 +161,7 @@ def read_documents(path: str) -> list[tuple[str, dict[str, Any]]]:
         text = (gzip.decompress(raw) if path.endswith(".gz") else raw).decode()
         return [(row["id"], row) for row in map(json.loads, text.splitlines())]
     if path.endswith(".csv"):
-        with open(path, newline="") as stream:
+        with Path(path).open(newline="") as stream:
             return [(row["id"], dict(row)) for row in csv.DictReader(stream)]
     return _of_folder(path)
 

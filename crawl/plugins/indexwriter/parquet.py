@@ -7,6 +7,7 @@ names as texts, and a map `fields` with all others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, cast
 
 import pyarrow as pa
@@ -139,4 +140,6 @@ class _ParquetShard:
         return self._files.close()
 
     def abort(self) -> None:
+        with suppress(Exception):  # or it writes its footer when it is collected
+            self._sink.close()
         self._files.abort()
