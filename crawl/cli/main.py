@@ -50,6 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("crawl.cli.check", "find damaged files, and restore an intact state"),
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
     "explain": ("crawl.cli.explain", "everything known about a URL, and what happens to it next"),
+    "indexchecker": ("crawl.cli.indexchecker", "the documents that pages would give"),
     "filterchecker": (
         "crawl.cli.filterchecker",
         "which URLs the filters accept or reject, and why",

@@ -13,7 +13,7 @@ _FOUND_BY_NAME = "plugins are Python packages, found by their entry points or na
 _TLS = "TLS is what the machine's library allows; see `http.tls.certificates.check`"
 _TIKA = "Tika runs as a server of its own: see `parser.tika.url`"
 _NO_BROWSER = "no built-in protocol runs a browser: name a plugin of yours in `plugin.protocol`"
-_NO_INDEXING = "nothing here writes to an index; the segments are Parquet, to be read by anything"
+_INDEXING = "index writers have parameters in the file that `index.writers.file` names"
 _NO_LINKDB = "there is no LinkDb here; for links of one site see `db.ignore.internal.links`"
 _NO_WEBGRAPH = "there is no link analysis here; scoring plugins are named in `scoring.filter.order`"
 _NO_HOSTDB = "there is no HostDb here; for one host see `fetcher.host.delays.file`"
@@ -95,7 +95,7 @@ NUTCH_NAMES: dict[str, str] = {
 
 _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("mapreduce.", "mapred.", "hadoop.", "fs.", "io.", "dfs.", "yarn."), _HADOOP),
-    (("solr.", "elastic.", "indexer.", "index.", "indexingfilter.", "moreIndexing"), _NO_INDEXING),
+    (("solr.", "elastic.", "indexer.", "index.", "indexingfilter.", "moreIndexing"), _INDEXING),
     (("linkdb.",), _NO_LINKDB),
     (("link.", "webgraph."), _NO_WEBGRAPH),
     (("hostdb.",), _NO_HOSTDB),

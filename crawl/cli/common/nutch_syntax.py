@@ -12,15 +12,12 @@ from collections.abc import Sequence
 from crawl.errors import UsageError
 
 NOT_YET = {
-    "clean": "indexing",
     "commoncrawldump": "archives",
     "crawlcomplete": "statistics of hosts",
     "dedup": "deduplication",
     "domainstats": "statistics of hosts",
     "dump": "archives",
     "freegen": "fetch lists from files",
-    "index": "indexing",
-    "indexchecker": "indexing",
     "invertlinks": "the LinkDb",
     "linkrank": "the link graph",
     "mergedb": "merging of crawls",
@@ -47,7 +44,7 @@ _INSTEAD = {
     "crawl": "`crawl run DIR --rounds N` turns rounds",
 }
 
-_OPTIONS = {"-adddays": "--add-days", "-topN": "--top-n"}
+_OPTIONS = {"-adddays": "--add-days", "-nocrawldb": "--no-crawldb", "-topN": "--top-n"}
 """Nutch's spellings of options that are not just ours in camel case."""
 
 _SINGLE_DASH = re.compile(r"-[A-Za-z][A-Za-z]+")
@@ -57,6 +54,7 @@ _TAKE_A_CRAWL = frozenset(
     (
         *("inject", "generate", "fetch", "parse", "updatedb", "run", "status", "readdb"),
         *("snapshots", "rollback", "gc", "rebucket", "explain", "check", "sitemap"),
+        *("index", "clean"),
     )
 )
 
