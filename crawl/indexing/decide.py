@@ -32,25 +32,23 @@ from crawl.storage.parquet import open_table, read_groups
 
 _DATUM = [name for name in CRAWLDB.names if name not in ("url", "host")]
 
-WANTED = RowKind(
-    "index wanted",
-    pa.schema(
-        {
-            "url": pa.string(),
-            "host": pa.string(),
-            "version": pa.int64(),
-            "row": pa.int64(),
-            **{name: CRAWLDB.schema.field(name).type for name in _DATUM},
-            "inlinks": INLINKS,
-        }
-    ),
-)
+_WANTED: dict[str, pa.DataType] = {
+    "url": pa.string(),
+    "host": pa.string(),
+    "version": pa.int64(),
+    "row": pa.int64(),
+    **{name: CRAWLDB.schema.field(name).type for name in _DATUM},
+    "inlinks": INLINKS,
+}
+WANTED = RowKind("index wanted", pa.schema(_WANTED))
 """Pages to be indexed, sent to the part where their parse lies."""
 
-DELETED = RowKind(
-    "index deleted",
-    pa.schema({"url": pa.string(), "host": pa.string(), "version": pa.int64()}),
-)
+_DELETED: dict[str, pa.DataType] = {
+    "url": pa.string(),
+    "host": pa.string(),
+    "version": pa.int64(),
+}
+DELETED = RowKind("index deleted", pa.schema(_DELETED))
 """Pages whose documents are to go; sent to any part, which sends them on."""
 
 

@@ -12,10 +12,12 @@ from crawl.buckets.exchange import Outbox, RowKind
 from crawl.model.documents import FieldValue, IndexDocument
 from crawl.storage.layout import bucket_of
 
-DOCUMENTS = RowKind(
-    "index documents",
-    pa.schema({"url": pa.string(), "version": pa.int64(), "body": pa.binary()}),
-)
+_TYPES: dict[str, pa.DataType] = {
+    "url": pa.string(),
+    "version": pa.int64(),
+    "body": pa.binary(),
+}
+DOCUMENTS = RowKind("index documents", pa.schema(_TYPES))
 """A row without a body deletes the document of its URL."""
 
 _encoder = msgspec.msgpack.Encoder()

@@ -27,23 +27,19 @@ from crawl.urls.hosts import hosts_of
 FETCH_KEY, PARSE_KEY = 0, 1
 """What a row tells of: a fetch, or a parse."""
 
-KEYS = RowKind(
-    "index keys",
-    pa.schema(
-        {
-            "url": pa.string(),
-            "host": pa.string(),
-            "kind": pa.int8(),
-            "time": pa.int64(),
-            "segment": pa.int32(),
-            "part": pa.int32(),
-            "row": pa.int64(),
-            "status": pa.int8(),
-            "noindex": pa.bool_(),
-            "score": pa.float32(),
-        }
-    ),
-)
+_KEY_TYPES: dict[str, pa.DataType] = {
+    "url": pa.string(),
+    "host": pa.string(),
+    "kind": pa.int8(),
+    "time": pa.int64(),
+    "segment": pa.int32(),
+    "part": pa.int32(),
+    "row": pa.int64(),
+    "status": pa.int8(),
+    "noindex": pa.bool_(),
+    "score": pa.float32(),
+}
+KEYS = RowKind("index keys", pa.schema(_KEY_TYPES))
 """`status` is a fetch's code, or of a parse 1 where it succeeded; `part` and `row` say where a
 parse lies."""
 

@@ -26,10 +26,11 @@ def _facts(**changes: Any) -> PageFacts:
         "is_noindex": False,
     }
     given = {**usual, **changes}
-    kinds = {"fetch_status": np.int8, "db_status": np.int8}
-    return PageFacts(
-        **{name: np.array([value], kinds.get(name, np.bool_)) for name, value in given.items()}
-    )
+    kinds: dict[str, Any] = {"fetch_status": np.int8, "db_status": np.int8}
+    columns: dict[str, Any] = {
+        name: np.array([value], kinds.get(name, np.bool_)) for name, value in given.items()
+    }
+    return PageFacts(**columns)
 
 
 @pytest.mark.parametrize(
