@@ -18,6 +18,6 @@ def test_the_document_by_each_writers_names(tmp_path: Path, crawl: Caller) -> No
     answer = crawl(*arguments, "--json").json
     assert answer["indexed"] and answer["writers"]["b"] is None
     assert answer["writers"]["a"]["text"] == "Some words"
-    page.write_text("<meta name=robots content=noindex>x")
+    page.write_text("<html><head><meta name=robots content=noindex></head><body>x")
     refused = crawl(*arguments)
     assert refused.code == 1 and "not indexed: noindex" in refused.out
