@@ -25,8 +25,8 @@ globals().update(
 )
 
 
-def _fields(name: str, number: int = 4, **settings: object) -> dict[str, Any]:
-    page = odd_pages()[number]
+def _fields(name: str, **settings: object) -> dict[str, Any]:
+    page = odd_pages()[4]
     config = Config.of({key.replace("__", "."): value for key, value in settings.items()})
     document = IndexDocument(page.url, page.fetch_time, 1.0, {"title": page.parse.title})
     found = available("indexingfilter")[name].build(config).filter(document, page)
