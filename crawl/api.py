@@ -28,6 +28,7 @@ from crawl.errors import UsageError
 from crawl.facade.duplicates import Duplicates
 from crawl.facade.graph import Graph
 from crawl.facade.hosts import Hosts
+from crawl.facade.indexing import Indexing
 from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
@@ -66,6 +67,7 @@ class Crawl(
     Graph,
     Hosts,
     Duplicates,
+    Indexing,
     Searching,
     Links,
     Maintenance,

@@ -50,6 +50,7 @@ def declared_properties() -> Iterator[Property[Any]]:
     # only a command that was given such a key has to know them
     from crawl.fetcher.drivers import protocols
     from crawl.fetcher.values import politeness, settings
+    from crawl.indexing import settings as indexing
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
     from crawl.parsing import settings as parsing
@@ -64,5 +65,6 @@ def declared_properties() -> Iterator[Property[Any]]:
     yield from parsing.PROPERTIES
     yield from outlinks.PROPERTIES
     yield DB_IGNORE_ALSO_REDIRECTS
+    yield from indexing.PROPERTIES
     yield from telemetry.PROPERTIES
     yield from plugin_properties()

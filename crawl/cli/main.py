@@ -48,6 +48,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("crawl.cli.search", "search the pages of the embedded index"),
     "invertlinks": ("crawl.cli.invertlinks", "merge the links of parsed segments into the LinkDb"),
     "mergelinkdb": ("crawl.cli.mergelinkdb", "merge the LinkDbs of other crawls"),
+    "index": ("crawl.cli.index", "make documents of pages for the index writers"),
+    "clean": ("crawl.cli.clean", "delete stale documents from the index writers"),
     "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
     "plan": ("crawl.cli.plan", "estimate nodes, hours, storage and cost of a crawl"),
     "status": ("crawl.cli.status", "progress of the segments, also while they are fetched"),
@@ -66,6 +68,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("crawl.cli.check", "find damaged files, and restore an intact state"),
     "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
     "explain": ("crawl.cli.explain", "everything known about a URL, and what happens to it next"),
+    "indexchecker": ("crawl.cli.indexchecker", "the documents that pages would give"),
     "filterchecker": (
         "crawl.cli.filterchecker",
         "which URLs the filters accept or reject, and why",

@@ -13,7 +13,7 @@ _FOUND_BY_NAME = "plugins are Python packages, found by their entry points or na
 _TLS = "TLS is what the machine's library allows; see `http.tls.certificates.check`"
 _TIKA = "Tika runs as a server of its own: see `parser.tika.url`"
 _NO_BROWSER = "no built-in protocol runs a browser: name a plugin of yours in `plugin.protocol`"
-_NO_INDEXING = "nothing here writes to an index; the segments are Parquet, to be read by anything"
+_INDEXING = "index writers have parameters in the file that `index.writers.file` names"
 _NO_HOSTDB = "the HostDb here has fixed columns: see `hostdb.percentiles`, `hostdb.content.sizes`"
 _NO_PUBLISHER = "nothing is published while it is fetched; the command status tells how far it is"
 _ALWAYS_STORED = "stored with every page and record, always"
@@ -91,7 +91,7 @@ NUTCH_NAMES: dict[str, str] = {
 
 _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("mapreduce.", "mapred.", "hadoop.", "fs.", "io.", "dfs.", "yarn."), _HADOOP),
-    (("solr.", "elastic.", "indexer.", "index.", "indexingfilter.", "moreIndexing"), _NO_INDEXING),
+    (("solr.", "elastic.", "indexer.", "index.", "indexingfilter.", "moreIndexing"), _INDEXING),
     (("hostdb.",), _NO_HOSTDB),
     (("publisher.", "rabbitmq.", "kafka."), _NO_PUBLISHER),
     (

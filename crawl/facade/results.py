@@ -58,6 +58,16 @@ class DuplicatesResult(PhaseResult):
 
 
 @dataclass(frozen=True, slots=True)
+class IndexingResult(PhaseResult):
+    """What index or clean did."""
+
+    index_snapshot: int = 0
+    """The number of the index's new state."""
+    documents: Mapping[str, int] = field(default_factory=dict)
+    """How many documents each index writer has now."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """What a run over rounds did."""
 
@@ -117,6 +127,27 @@ def phase_result(
         complete,
         tuple(line for line in remarks if line),
         report.as_dict(),
+    )
+
+
+def indexing_result(
+    report: Report,
+    *,
+    number: int,
+    documents: Mapping[str, int],
+    segments: tuple[str, ...] = (),
+    remarks: tuple[str | None, ...] = (),
+) -> IndexingResult:
+    """The result of index or clean by its report."""
+    return IndexingResult(
+        report.phase,
+        Counters(report.counters),
+        dict(report.durations_s),
+        segments=segments,
+        remarks=tuple(line for line in remarks if line),
+        report=report.as_dict(),
+        index_snapshot=number,
+        documents=dict(documents),
     )
 
 

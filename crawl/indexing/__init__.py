@@ -1,1 +1,9 @@
-"""What becomes of pages: documents, the indexes that they are delivered to, and search."""
+"""From a crawl to an index, in the order in which a page meets it:
+
+keys.py       segments tell each shard of an index which fetches and parses they have of its URLs
+decide.py     a shard chooses the newest, asks the CrawlDb and the table of rules/index.py
+assemble.py   where the text of the chosen parse lies, filters make a document of it
+deliver.py    the document reaches its shard, and the writers what is new there
+ledger.py     what each writer has, so that nothing is written twice and nothing is forgotten
+embedded/     the index that needs no server, and the search in it
+"""

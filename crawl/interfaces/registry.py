@@ -49,6 +49,8 @@ INTERFACES: tuple[Interface, ...] = (
     Interface("signature", "db.signature.class", "whether two pages are the same"),
     Interface("parser", "plugin.parser", "text, data and links of a page"),
     Interface("parsefilter", "parsefilter.order", "adds to what a parser found"),
+    Interface("indexingfilter", "indexingfilter.order", "fields of a page's document"),
+    Interface("indexwriter", "index.writers", "where documents go"),
 )
 
 

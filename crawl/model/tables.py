@@ -363,6 +363,19 @@ LINKDB = Table(
     bucket_by="host",
 )
 """The pages that link to each URL, one row for each that does."""
+INDEX = Table(
+    "index",
+    (
+        Column("writer", pa.string(), "the index writer's id"),
+        Column("url", pa.string(), "the document's"),
+        Column("host", pa.string(), "its host; decides the bucket"),
+        Column("version", pa.int64(), "when the page was fetched, in milliseconds since 1970"),
+        Column("digest", pa.binary(), "of the document as the writer was given it"),
+    ),
+    key=("writer", "url"),
+    bucket_by="host",
+)
+"""The ledger of the index: which documents each index writer has. A bucket is a shard."""
 
 CACHES = frozenset({ROBOTS.name, SERVERS.name})
 """Datasets that are learnt anew where they are lost: no fault in them stops a crawl."""

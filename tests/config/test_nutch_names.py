@@ -32,7 +32,7 @@ def test_what_is_a_property_here_is_not_in_the_list() -> None:
         ("fetcher.threads.per.host", "use `fetcher.threads.per.queue`"),
         ("http.robot.rules.whitelist", "use `http.robot.rules.allowlist`"),
         ("mapreduce.job.reduces", "this runs on Spark"),
-        ("solr.server.url", "nothing here writes to an index"),
+        ("solr.server.url", "`index.writers.file`"),
         ("selenium.driver", "no built-in protocol runs a browser"),
     ],
 )

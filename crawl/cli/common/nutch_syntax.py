@@ -12,12 +12,9 @@ from collections.abc import Sequence
 from crawl.errors import UsageError
 
 NOT_YET = {
-    "clean": "indexing",
     "commoncrawldump": "archives",
     "dump": "archives",
     "freegen": "fetch lists from files",
-    "index": "indexing",
-    "indexchecker": "indexing",
     "mergedb": "merging of crawls",
     "mergesegs": "merging of crawls",
     "readseg": "reading of segments",
@@ -31,7 +28,7 @@ _INSTEAD = {
     "crawl": "`crawl run DIR --rounds N` turns rounds",
 }
 
-_OPTIONS = {"-adddays": "--add-days", "-topN": "--top-n"}
+_OPTIONS = {"-adddays": "--add-days", "-nocrawldb": "--no-crawldb", "-topN": "--top-n"}
 """Nutch's spellings of options that are not just ours in camel case."""
 
 _SINGLE_DASH = re.compile(r"-[A-Za-z][A-Za-z]+")
@@ -45,6 +42,7 @@ _TAKE_A_CRAWL = frozenset(
         "dedup",
         *("invertlinks", "readlinkdb", "mergelinkdb"),
         *("domainstats", "protocolstats", "crawlcomplete", "linkstats", "dust", "mirrors"),
+        *("index", "clean"),
     )
 )
 

@@ -1,0 +1,118 @@
+"""crawl indexchecker."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from crawl.cli.common.checker_options import checker_options
+from crawl.cli.common.line_server import Listen, incoming_urls
+from crawl.cli.common.output import echo
+from crawl.cli.common.polite_requests import polite_requests
+from crawl.cli.common.url_lines import print_json_line
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.errors import StorageError, UsageError
+from crawl.fetcher.drivers.single import PageVisit, fetch_each
+from crawl.inspect.checked_documents import CheckedIndexDocument, DocumentChecker
+from crawl.model.content import Content
+from crawl.model.status import Status
+from crawl.printable import printable
+
+NOT_INDEXED = 1
+_LONGEST = 300
+"""Characters of a value that are shown to people."""
+
+
+@click.command("indexchecker")
+@click.option("--file", "path", metavar="PATH", help="Take this file; nothing is sent.")
+@click.option("--url", "file_url", metavar="URL", help="With --file: where it were found.")
+@checker_options
+def command(
+    urls: tuple[str, ...],
+    path: str | None,
+    file_url: str | None,
+    from_stdin: bool,
+    listen: Listen | None,
+    as_json: bool,
+    config: Config,
+) -> int:
+    """Fetch and parse pages, and show the documents that they would give: for each index writer
+    the fields that it would be sent, under its names. Nothing is indexed.
+
+    Pages are fetched as `crawl parsechecker` does: robots.txt and every pause are kept. Exit code
+    1: a page could not be fetched, or would not be indexed.
+
+    \b
+    Examples:
+      crawl indexchecker https://example.org/ -D http.agent.name=mybot
+      crawl indexchecker --file page.html --url https://example.org/ -D index.writers=jsonl --json
+    """
+    if path is not None and (urls or from_stdin or listen is not None):
+        raise UsageError("--file goes without URLs, --stdin and --listen")
+    with closing(DocumentChecker(config)) as checker:
+        shown = _Shown(checker, as_json=as_json)
+        if path is not None:
+            shown.show(_of_file(path, file_url))
+            return shown.code
+        with (
+            incoming_urls(urls, from_stdin=from_stdin, listen=listen) as lines,
+            polite_requests("indexchecker", config) as means,
+        ):
+            fetch_each(filter(str.strip, lines), config, means, shown.visit, redirects=0)
+    return shown.code
+
+
+def _of_file(path: str, url: str | None) -> Content:
+    try:
+        body = Path(path).read_bytes()
+        where = Path(path).absolute().as_uri() if url is None else url
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    now_ms = SystemClock().now_ms()
+    return Content(where, body, code=200, fetch_time=now_ms, status=int(Status.FETCH_SUCCESS))
+
+
+class _Shown:
+    def __init__(self, checker: DocumentChecker, *, as_json: bool) -> None:
+        self._checker = checker
+        self._as_json = as_json
+        self.code = 0
+
+    def visit(self, visit: PageVisit) -> None:
+        pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
+        content = pages[-1].content if pages else None
+        if content is None or content.status != int(Status.FETCH_SUCCESS):
+            reason = pages[-1].datum.status.label if pages else ", ".join(visit.reasons)
+            self._tell(CheckedIndexDocument(visit.url, reason or "not fetched", {}))
+            return
+        self.show(content)
+
+    def show(self, content: Content) -> None:
+        for document in self._checker.check(content):
+            self._tell(document)
+
+    def _tell(self, document: CheckedIndexDocument) -> None:
+        if document.reason:
+            self.code = NOT_INDEXED
+        if self._as_json:
+            print_json_line(
+                {
+                    "url": document.url,
+                    "indexed": not document.reason,
+                    "reason": document.reason or None,
+                    "writers": dict(document.writers),
+                }
+            )
+            return
+        echo(printable(document.url))
+        if document.reason:
+            echo(f"  not indexed: {printable(document.reason)}")
+        for writer, fields in document.writers.items():
+            echo(f"  {writer}{'' if fields is not None else ': not routed here'}")
+            for name, value in (fields or {}).items():
+                texts = value if isinstance(value, list) else [value]
+                for text in texts:
+                    echo(f"    {name:<16}{printable(str(text)[:_LONGEST])}")

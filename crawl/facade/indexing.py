@@ -1,0 +1,117 @@
+"""Indexing as methods: index and clean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from crawl.clock import SystemClock
+from crawl.errors import UsageError
+from crawl.facade.arguments import check_whole_number, segment_names
+from crawl.facade.base import Handle
+from crawl.facade.prechecks import require_segments, require_unlocked
+from crawl.facade.results import IndexingResult, indexing_result
+
+
+class Indexing(Handle):
+    """The crawl's way into index writers (`index.writers`)."""
+
+    def index(
+        self,
+        segments: Iterable[str] = (),
+        *,
+        every: bool = False,
+        since: int | None = None,
+        crawldb: bool = True,
+        delete_gone: bool | None = None,
+        filter: bool = False,
+        binary_content: bool = False,
+        base64: bool = False,
+        params: Mapping[str, str] | None = None,
+        commit: bool = True,
+        rebuild: bool = False,
+        force: bool = False,
+    ) -> IndexingResult:
+        """Makes documents of pages and gives them to the index writers: those of the named
+        segments, or of all that are parsed and not indexed yet; of `every` segment; or of those
+        that the CrawlDb has taken in `since` a snapshot. `delete_gone`: documents of pages that
+        are gone, redirected or duplicates are deleted.
+
+            >>> web.index(delete_gone=True).documents
+        """
+        from crawl.model.tables import INDEX
+        from crawl.phases import index
+        from crawl.phases.index import IndexOptions
+
+        with self._working():
+            check_whole_number("since", since, least=0)
+            options = IndexOptions(
+                segment_names(segments),
+                every=every,
+                since=since,
+                crawldb=crawldb,
+                delete_gone=delete_gone,
+                filter=filter,
+                binary=binary_content,
+                base64=base64,
+                parameters=_texts(params),
+                commit=commit,
+                rebuild=rebuild,
+                force=force,
+            )
+            index.check(self._config, options)
+            if crawldb:
+                self._directory.require_crawldb()
+            require_segments(self._directory, options.segments)
+            index.choose(self._directory, options)
+            self._directory.require_writable()
+            folder = self._directory.dataset(INDEX).folder
+            require_unlocked(folder, self._config, force=force)
+            with self._runner() as runner:
+                done = index.run(runner, self._directory, self._config, options, SystemClock())
+        return indexing_result(
+            done.report,
+            number=done.number,
+            documents=done.documents,
+            segments=done.segments,
+            remarks=(*done.remarks, done.took_over),
+        )
+
+    def clean(
+        self,
+        *,
+        params: Mapping[str, str] | None = None,
+        commit: bool = True,
+        force: bool = False,
+    ) -> IndexingResult:
+        """Deletes the documents of pages that are gone, redirected, duplicates, orphans, or no
+        longer in the CrawlDb from every index writer.
+
+            >>> web.clean().documents
+        """
+        from crawl.model.tables import INDEX
+        from crawl.phases import clean
+        from crawl.phases.clean import CleanOptions
+
+        with self._working():
+            options = CleanOptions(_texts(params), commit, force)
+            clean.check(self._config, options)
+            self._directory.require_crawldb()
+            clean.require_index(self._directory)
+            folder = self._directory.dataset(INDEX).folder
+            require_unlocked(folder, self._config, force=force)
+            with self._runner() as runner:
+                done = clean.run(runner, self._directory, self._config, options, SystemClock())
+        return indexing_result(
+            done.report,
+            number=done.number,
+            documents=done.documents,
+            remarks=(done.took_over,),
+        )
+
+
+def _texts(params: Mapping[str, str] | None) -> dict[str, str]:
+    found = dict(params or {})
+    for name, value in found.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise UsageError(f"params: expected texts by name, got {name!r}: {value!r}")
+    return found

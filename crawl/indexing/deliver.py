@@ -1,0 +1,285 @@
+"""A shard's documents reach the writers, and only what is new to them.
+
+For each writer the documents that arrive are held, in the order of URLs, against the ledger of
+those that it has: what is older is left out, what is the same stays, the rest replaces or is
+added. The shard's next ledger is written beside it. Nothing of it counts before the driver has
+published all shards.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.bucket_files import BucketTarget, BucketWriter
+from crawl.buckets.exchange import Received
+from crawl.buckets.ranges import NewRows, StoredGroups
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.indexing.documents import DOCUMENTS, unpacked_document
+from crawl.indexing.outputs import ShardPlace
+from crawl.indexing.writers import WriterSpec
+from crawl.interfaces.indexwriter import IndexWriter, ShardWriter
+from crawl.model.arrow import as_array, fill_null, strings
+from crawl.model.documents import IndexDocument
+from crawl.model.tables import INDEX
+from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
+from crawl.storage.scan import scan_file
+from crawl.urls.hosts import hosts_of
+
+_COLUMNS = INDEX.names
+_encoder = msgspec.msgpack.Encoder()
+
+
+@dataclass(frozen=True)
+class DeliverJob:
+    """What every shard knows."""
+
+    writers: tuple[WriterSpec, ...]
+    config: Config
+    target: BucketTarget
+    """Of the ledger."""
+    folders: Mapping[str, Folder]
+    """Where each writer's files go."""
+    rebuild: bool = False
+    """Writers begin anew: all that arrives is written, and all else is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverTask:
+    """One shard as it is."""
+
+    number: int
+    ledger: BucketFile | None = None
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    """Names of files, by writer."""
+
+    @property
+    def rows(self) -> int:
+        return self.ledger.rows if self.ledger else 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverTaskResult:
+    """The shard as it is to be."""
+
+    ledger: tuple[BucketFile, ...]
+    outputs: Mapping[str, str]
+    documents: Mapping[str, int]
+    """How many each writer has."""
+    counters: Counters
+
+
+def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> DeliverTaskResult:
+    """Gives the writers what arrived."""
+    counters = Counters()
+    outputs = dict(task.outputs)
+    documents: dict[str, int] = {}
+    active = {spec.id: spec for spec in job.writers}
+    with BucketWriter(job.target, task.number) as ledger:
+        for writer in sorted({*active, *_known_writers(job, task)}):
+            spec = active.get(writer)
+            if spec is None:
+                for rows in _ledger_of(job, task, writer):
+                    ledger.write(rows)
+                    documents[writer] = documents.get(writer, 0) + rows.num_rows
+                continue
+            delivery = _Delivery(job, task, spec, counters)
+            try:
+                for rows in delivery.merged(received):
+                    ledger.write(rows)
+                    documents[writer] = documents.get(writer, 0) + rows.num_rows
+                name = delivery.close()
+            except BaseException:
+                delivery.abort()
+                raise
+            documents.setdefault(writer, 0)
+            outputs.pop(writer, None)
+            if name is not None:
+                outputs[writer] = name
+    return DeliverTaskResult(tuple(ledger.files), outputs, documents, counters)
+
+
+def _known_writers(job: DeliverJob, task: DeliverTask) -> set[str]:
+    """The writers that the shard's ledger has rows of."""
+    if task.ledger is None:
+        return set()
+    return {
+        str(writer)
+        for rows in scan_file(job.target.folder, task.ledger.path, ["writer"], [])
+        for writer in pc.unique(rows["writer"]).to_pylist()
+    }
+
+
+def _ledger_of(job: DeliverJob, task: DeliverTask, writer: str) -> Iterator[pa.Table]:
+    if task.ledger is not None:
+        conditions = [("writer", "=", writer)]
+        for rows in scan_file(job.target.folder, task.ledger.path, _COLUMNS, conditions):
+            yield rows.cast(INDEX.schema)
+
+
+class _Delivery:
+    """One writer's share of a task."""
+
+    def __init__(
+        self, job: DeliverJob, task: DeliverTask, spec: WriterSpec, counters: Counters
+    ) -> None:
+        self._job = job
+        self._task = task
+        self._spec = spec
+        self._counters = counters
+        self._matches = None if spec.when is None else spec.when.matcher()
+        self._writer: IndexWriter = spec.build(job.config)
+        self._keeps_files = getattr(self._writer, "keeps_files", True)
+        self._begins_anew = job.rebuild and self._keeps_files
+        base = None if self._begins_anew else task.outputs.get(spec.id)
+        self._place = ShardPlace(task.number, job.folders[spec.id], base)
+        self._opened: ShardWriter | None = None
+        self._kept = 0
+        """Documents that stay, of which the writer was not told yet."""
+
+    def merged(self, received: Received) -> Iterator[pa.Table]:
+        """Tells the writer of what arrived; the rows of the next ledger, in order."""
+        stored = StoredGroups(
+            () if self._begins_anew else _ledger_of(self._job, self._task, self._spec.id), "url"
+        )
+        for new in NewRows.received(received, DOCUMENTS, "url").ranges():
+            arrived = new.rows.sort_by("url").combine_chunks()
+            urls = strings(arrived["url"])
+            done = 0
+            for group in stored.below(new.end):
+                last = str(group["url"][group.num_rows - 1].as_py())
+                end = bisect_left(urls, last, done)
+                end += end < len(urls) and urls[end] == last
+                yield self._merge(group, arrived.slice(done, end - done))
+                done = end
+            if done < len(urls):
+                yield self._merge(INDEX.schema.empty_table(), arrived.slice(done))
+
+    def _merge(self, group: pa.Table, arrived: pa.Table) -> pa.Table:
+        if not arrived.num_rows and not self._job.rebuild:
+            self._kept += group.num_rows
+            return group
+        urls = strings(group["url"])
+        versions: list[Any] = group["version"].to_pylist()
+        digests: list[Any] = group["digest"].to_pylist()
+        stays = np.ones(len(urls), dtype=np.bool_)
+        added: list[tuple[str, int, bytes]] = []
+        place = 0
+        rows = zip(*(arrived[name].to_pylist() for name in DOCUMENTS.schema.names), strict=True)
+        for url, version, body in rows:
+            before = place
+            place = bisect_left(urls, url, place)
+            self._pass(urls, versions, stays, before, place)
+            is_there = place < len(urls) and urls[place] == url
+            document = self._document(url, version, body)
+            if is_there and version < versions[place]:
+                self._count("older")
+                self._kept += 1
+            elif document is None:
+                if is_there:
+                    self._delete(url, version)
+                    stays[place] = False
+            else:
+                digest = _digest(document)
+                if is_there and digest == digests[place] and not self._job.rebuild:
+                    self._count("unchanged")
+                    self._kept += 1
+                else:
+                    self._count("updated" if is_there else "added")
+                    self._open().add(document, replaces=is_there)
+                if is_there:
+                    stays[place] = False
+                added.append((url, version, digest))
+            place += is_there
+        self._pass(urls, versions, stays, place, len(urls))
+        kept = group.filter(pa.array(stays))
+        if not added:
+            return kept
+        return pa.concat_tables([kept, self._rows(added)]).sort_by("url")
+
+    def _pass(self, urls: list[str], versions: list[Any], stays: Any, start: int, end: int) -> None:
+        """Documents of which nothing arrived."""
+        if not self._job.rebuild:
+            self._kept += end - start
+            return
+        for number in range(start, end):
+            self._delete(urls[number], versions[number])
+            stays[number] = False
+
+    def _document(self, url: str, version: int, body: bytes | None) -> IndexDocument | None:
+        """As the writer is to have it; None where it is to have none."""
+        if body is None:
+            return None
+        document = unpacked_document(url, version, body)
+        if self._matches is not None and not self._matches(document.fields):
+            self._count("not_routed")
+            return None
+        return self._spec.mapping.mapped(document)
+
+    def _delete(self, url: str, version: int) -> None:
+        self._count("deleted")
+        self._open().delete(url, version)
+
+    def _rows(self, added: list[tuple[str, int, bytes]]) -> pa.Table:
+        urls = pa.array([url for url, _, _ in added], pa.string())
+        return pa.Table.from_arrays(
+            [
+                pa.repeat(pa.scalar(self._spec.id), len(added)),
+                urls,
+                fill_null(hosts_of(urls), ""),
+                pa.array([version for _, version, _ in added], pa.int64()),
+                pa.array([digest for _, _, digest in added], pa.binary()),
+            ],
+            schema=INDEX.schema,
+        )
+
+    def _open(self) -> ShardWriter:
+        """The writer, opened at the first change, and told of what stayed before it."""
+        if self._opened is None:
+            self._opened = self._writer.open(self._place)
+        if self._kept and self._keeps_files:
+            self._opened.keep(self._kept)
+        self._kept = 0
+        return self._opened
+
+    def _count(self, what: str) -> None:
+        self._counters[f"{self._spec.id}.{what}"] += 1
+
+    def close(self) -> str | None:
+        """The name of the shard's next state: the present one where nothing changed."""
+        if self._opened is None:
+            return self._place.base
+        self._open()
+        return self._opened.close()
+
+    def abort(self) -> None:
+        if self._opened is not None:
+            with suppress(Exception):  # the fault that led here is told
+                self._opened.abort()
+
+
+def _digest(document: IndexDocument) -> bytes:
+    content = _encoder.encode((document.boost, document.fields))
+    return blake2b(content, digest_size=16).digest()
+
+
+def ledger_urls(folder: Folder, file: BucketFile) -> pa.Table:
+    """The URLs of a shard's ledger, each once, with the newest version of any writer."""
+    tables = [
+        rows for rows in scan_file(folder, file.path, ["url", "version"], []) if rows.num_rows
+    ]
+    if not tables:
+        return pa.table({"url": pa.array([], pa.string()), "version": pa.array([], pa.int64())})
+    grouped = pa.concat_tables(tables).group_by("url").aggregate([("version", "max")])
+    return pa.table({"url": as_array(grouped["url"]), "version": as_array(grouped["version_max"])})

@@ -1,0 +1,287 @@
+"""Conditions over a document's fields, in SQL's words: which documents go to a writer.
+
+    lang = 'de' AND (type IN ('text/html', 'application/pdf') OR boost > 2.5)
+    host LIKE '%.example.org' AND NOT title IS NULL
+
+Small on purpose: comparisons, LIKE, IN, IS NULL, AND, OR, NOT and brackets. Nothing can be
+called, so that a routing file can do no harm; and it is asked of every document, in the tasks,
+where there is no SQL engine. A field that a document lacks is NULL; a comparison with NULL does
+not hold, and neither does its opposite. A field of several values satisfies a comparison when one
+of them does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crawl.errors import ConfigError
+from crawl.model.documents import Fields, FieldValue
+
+Answer = bool | None
+"""None: unknown, for a field is missing."""
+Condition = Callable[[Fields], Answer]
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<text>'(?:[^']|'')*')
+      | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+      | (?P<quoted>"[^"]+")
+      | (?P<word>[A-Za-z_][\w.:-]*)
+      | (?P<sign><=|>=|<>|!=|==|=|<|>|\(|\)|,)
+    )""",
+    re.VERBOSE,
+)
+_KEYWORDS = frozenset(["and", "or", "not", "in", "is", "null", "like", "true", "false", "between"])
+_LONGEST = 10_000
+_DEEPEST = 50
+
+
+class _Token(NamedTuple):
+    kind: str
+    """text, number, field, word, sign or end."""
+    value: str
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A condition that was read; travels as its text."""
+
+    text: str
+
+    @classmethod
+    def read(cls, text: str, origin: str) -> Expression:
+        """Raises ConfigError with one line for what is no condition."""
+        try:
+            _Reader(text).condition()
+        except ValueError as error:
+            raise ConfigError(f"{origin}: {text!r} is no condition: {error}") from None
+        return cls(text)
+
+    def matcher(self) -> Callable[[Fields], bool]:
+        """Whether a document satisfies it."""
+        condition = _Reader(self.text).condition()
+        return lambda fields: condition(fields) is True
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        if len(text) > _LONGEST:
+            raise ValueError(f"it has more than {_LONGEST:,} characters")
+        self._tokens = list(_tokens(text))
+        self._place = 0
+        self._depth = 0
+
+    def condition(self) -> Condition:
+        found = self._either()
+        self._expect("end", "")
+        return found
+
+    def _either(self) -> Condition:
+        conditions = [self._both()]
+        while self._accept("word", "or"):
+            conditions.append(self._both())
+        return conditions[0] if len(conditions) == 1 else lambda fields: _any(conditions, fields)
+
+    def _both(self) -> Condition:
+        conditions = [self._negated()]
+        while self._accept("word", "and"):
+            conditions.append(self._negated())
+        return conditions[0] if len(conditions) == 1 else lambda fields: _all(conditions, fields)
+
+    def _negated(self) -> Condition:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
+        try:
+            if self._accept("word", "not"):
+                return _negation(self._negated())
+            if self._accept("sign", "("):
+                inner = self._either()
+                self._expect("sign", ")")
+                return inner
+            return self._comparison()
+        finally:
+            self._depth -= 1
+
+    def _comparison(self) -> Condition:
+        name = self._field()
+        if self._accept("word", "is"):
+            wanted = not self._accept("word", "not")
+            self._expect("word", "null")
+            return lambda fields: (fields.get(name) is None) is wanted
+        is_negated = self._accept("word", "not")
+        if self._accept("word", "like"):
+            found = _compared(name, _like(str(self._literal())))
+        elif self._accept("word", "in"):
+            values = self._list()
+            found = _compared(name, lambda value: any(_equal(value, each) for each in values))
+        elif self._accept("word", "between"):
+            low = self._literal()
+            self._expect("word", "and")
+            high = self._literal()
+            found = _compared(
+                name, lambda value: _ordered(low, value, "<=") and _ordered(value, high, "<=")
+            )
+        elif is_negated:
+            raise ValueError("LIKE, IN or BETWEEN must follow NOT")
+        else:
+            found = self._sign(name)
+        return _negation(found) if is_negated else found
+
+    def _sign(self, name: str) -> Condition:
+        kind, sign = self._next()
+        if kind != "sign" or sign in "(),":
+            raise ValueError(f"a comparison must follow {name!r}, not {sign or 'the end'!r}")
+        value = self._literal()
+        if sign in ("=", "=="):
+            return _compared(name, lambda each: _equal(each, value))
+        if sign in ("!=", "<>"):
+            return _negation(_compared(name, lambda each: _equal(each, value)))
+        return _compared(name, lambda each: _ordered(each, value, sign))
+
+    def _list(self) -> list[FieldValue]:
+        self._expect("sign", "(")
+        values = [self._literal()]
+        while self._accept("sign", ","):
+            values.append(self._literal())
+        self._expect("sign", ")")
+        return values
+
+    def _field(self) -> str:
+        kind, value = self._next()
+        if kind not in ("field", "word") or (kind == "word" and value.lower() in _KEYWORDS):
+            raise ValueError(f"a field must stand where {value or 'the end'!r} stands")
+        return value
+
+    def _literal(self) -> FieldValue:
+        kind, value = self._next()
+        if kind == "text":
+            return value
+        if kind == "number":
+            return float(value) if re.search(r"[.eE]", value) else int(value)
+        if kind == "word" and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        raise ValueError(f"a text or a number must stand where {value or 'the end'!r} stands")
+
+    def _next(self) -> _Token:
+        token = self._tokens[self._place]
+        self._place = min(self._place + 1, len(self._tokens) - 1)
+        return token
+
+    def _accept(self, kind: str, value: str) -> bool:
+        token = self._tokens[self._place]
+        if token.kind == kind and token.value.lower() == value:
+            self._next()
+            return True
+        return False
+
+    def _expect(self, kind: str, value: str) -> None:
+        token = self._tokens[self._place]
+        if not self._accept(kind, value):
+            what = value.upper() or "the end"
+            raise ValueError(f"{what} must stand where {token.value or 'the end'!r} stands")
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    place = 0
+    while text[place:].strip():
+        match = _TOKEN.match(text, place)
+        if match is None:
+            raise ValueError(f"nothing is known that begins with {text[place:].strip()[:10]!r}")
+        place = match.end()
+        kind = str(match.lastgroup)
+        value = match[kind]
+        if kind == "text":
+            yield _Token("text", value[1:-1].replace("''", "'"))
+        elif kind == "quoted":
+            yield _Token("field", value[1:-1])
+        else:
+            yield _Token(kind, value)
+    yield _Token("end", "")
+
+
+def _any(conditions: list[Condition], fields: Fields) -> Answer:
+    answers = [condition(fields) for condition in conditions]
+    return True if True in answers else (None if None in answers else False)
+
+
+def _all(conditions: list[Condition], fields: Fields) -> Answer:
+    answers = [condition(fields) for condition in conditions]
+    return False if False in answers else (None if None in answers else True)
+
+
+def _negation(condition: Condition) -> Condition:
+    def negated(fields: Fields) -> Answer:
+        answer = condition(fields)
+        return None if answer is None else not answer
+
+    return negated
+
+
+def _compared(name: str, holds: Callable[[FieldValue], bool]) -> Condition:
+    def compared(fields: Fields) -> Answer:
+        value = fields.get(name)
+        if value is None:
+            return None
+        return any(map(holds, value)) if isinstance(value, list) else holds(value)
+
+    return compared
+
+
+def _is_number(value: FieldValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _equal(value: FieldValue, other: FieldValue) -> bool:
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if _is_number(value) == _is_number(other):
+        return value == other
+    return str(value) == str(other)
+
+
+def _ordered(value: FieldValue, other: FieldValue, sign: str) -> bool:
+    """A number is compared with a number, anything else as text."""
+    left: float | str = value if _is_number(value) and _is_number(other) else str(value)  # type: ignore[assignment]
+    right: float | str = other if _is_number(value) and _is_number(other) else str(other)  # type: ignore[assignment]
+    match sign:
+        case "<":
+            return left < right  # type: ignore[operator]
+        case "<=":
+            return left <= right  # type: ignore[operator]
+        case ">":
+            return left > right  # type: ignore[operator]
+    return left >= right  # type: ignore[operator]
+
+
+def _like(pattern: str) -> Callable[[FieldValue], bool]:
+    """By parts between `%`, so that no pattern takes longer than the text is long."""
+    pieces = [
+        re.compile("".join("." if each == "_" else re.escape(each) for each in piece), re.DOTALL)
+        for piece in pattern.split("%")
+    ]
+
+    def matches(value: FieldValue) -> bool:
+        text = str(value)
+        if len(pieces) == 1:
+            return pieces[0].fullmatch(text) is not None
+        first = pieces[0].match(text)
+        if first is None:
+            return False
+        place = first.end()
+        for piece in pieces[1:-1]:
+            found = piece.search(text, place)
+            if found is None:
+                return False
+            place = found.end()
+        start = len(text) - _length(pattern.rpartition("%")[2])
+        return start >= place and pieces[-1].fullmatch(text, start) is not None
+
+    return matches
+
+
+def _length(piece: str) -> int:
+    return len(piece)

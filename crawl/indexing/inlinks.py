@@ -1,0 +1,85 @@
+"""The links to the pages of a shard, from the LinkDb; none where there is no LinkDb.
+
+This is all that index knows of the LinkDb: the dataset of that name, bucketed by the target's
+host, with the columns that are named here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.model.arrow import as_array, fill_null
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import open_table, read_groups
+from crawl.storage.snapshot import Dataset
+
+LINKDB = "linkdb"
+TO, FROM, ANCHOR = "url", "from_url", "anchor"
+
+INLINKS = pa.list_(pa.struct([pa.field("url", pa.string()), pa.field("anchor", pa.string())]))
+
+
+@dataclass(frozen=True, slots=True)
+class InlinkSource:
+    """The LinkDb's files, as far as tasks need to know them."""
+
+    folder: Folder
+    buckets: int
+    paths: tuple[tuple[int, str], ...]
+    """Each file with its bucket."""
+    most: int
+    """Links of one page that are of interest."""
+
+    @classmethod
+    def of(cls, crawl_dir: CrawlDir, most: int) -> InlinkSource | None:
+        """None where the crawl has no LinkDb, or nobody wants to see a link."""
+        dataset = Dataset(crawl_dir.folder.child(LINKDB))
+        snapshot = dataset.current() if most and dataset.is_begun() else None
+        if snapshot is None:
+            return None
+        paths = tuple((file.bucket, file.path) for file in snapshot.files)
+        return cls(dataset.folder, snapshot.buckets, paths, most)
+
+    def inlinks(self, shard: int, shards: int, urls: pa.Array[Any]) -> pa.Array[Any]:
+        """The links to each of the URLs, which are all of one shard and differ."""
+        shared = gcd(shards, self.buckets)
+        owners, found = [np.zeros(0, dtype=np.int64)], []
+        for bucket, path in self.paths:
+            if bucket % shared != shard % shared:
+                continue
+            with open_table(self.folder, path) as source:
+                for group in range(source.num_row_groups):
+                    rows = read_groups(source, [group], [TO])
+                    places = pc.index_in(as_array(rows[TO]), value_set=urls)
+                    hits = pc.is_valid(places)
+                    if not pc.any(hits).as_py():
+                        continue
+                    links = read_groups(source, [group], [FROM, ANCHOR]).filter(hits)
+                    owners.append(places.filter(hits).to_numpy().astype(np.int64))
+                    found.append(links)
+        return self._listed(np.concatenate(owners), found, len(urls))
+
+    def _listed(self, owners: Any, found: list[pa.Table], count: int) -> pa.Array[Any]:
+        if not found:
+            return pa.array([[]] * count, INLINKS)
+        order = np.argsort(owners, kind="stable")
+        owners = owners[order]
+        starts = np.searchsorted(owners, owners, side="left")
+        kept = np.arange(len(owners)) - starts < self.most
+        links = pa.concat_tables(found).take(order[kept])
+        sizes = np.bincount(owners[kept], minlength=count)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        anchors = fill_null(as_array(links[ANCHOR]), "")
+        values = pa.StructArray.from_arrays(
+            [as_array(links[FROM]), anchors], fields=list(INLINKS.value_type)
+        )
+        from_arrays: Any = pa.ListArray.from_arrays  # the stubs know no array of structs
+        listed: pa.Array[Any] = from_arrays(pa.array(offsets), values).cast(INLINKS)
+        return listed

@@ -1,0 +1,190 @@
+"""The active index writers: which plugins, their parameters, which documents they are given and
+how fields are called there (conf/index-writers.toml)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from crawl.config import Config
+from crawl.did_you_mean import did_you_mean
+from crawl.errors import ConfigError, CrawlError, PluginError
+from crawl.indexing.expression import Expression
+from crawl.indexing.settings import INDEX_WRITERS, INDEX_WRITERS_FILE
+from crawl.interfaces.indexwriter import IndexWriter
+from crawl.interfaces.registry import ResolvedPlugin, resolve
+from crawl.model.documents import FieldValue, IndexDocument
+
+_KEYS = ("id", "plugin", "when", "parameters", "fields")
+_FIELD_KEYS = ("copy", "rename", "remove")
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMapping:
+    """How a writer's fields are called: copied first, then renamed, then removed."""
+
+    copy: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rename: Mapping[str, str] = field(default_factory=dict)
+    remove: frozenset[str] = frozenset()
+
+    def mapped(self, document: IndexDocument) -> IndexDocument:
+        """The document as the writer is given it."""
+        if not self.copy and not self.rename and not self.remove:
+            return document
+        fields: dict[str, FieldValue] = {}
+        for name, value in document.fields.items():
+            for other in self.copy.get(name, ()):
+                fields.setdefault(other, value)
+            if name not in self.remove:
+                fields[self.rename.get(name, name)] = value
+        return replace(document, fields=fields)
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSpec:
+    """One active writer."""
+
+    id: str
+    plugin: ResolvedPlugin
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    when: Expression | None = None
+    """The documents that it is given; None: all."""
+    mapping: FieldMapping = field(default_factory=FieldMapping)
+
+    def build(self, config: Config) -> IndexWriter:
+        """The writer; raises ConfigError or PluginError."""
+        plugin = self.plugin.load()
+        try:
+            built: IndexWriter = plugin(config, self.parameters)
+            return built
+        except ConfigError as error:
+            raise ConfigError(f"index writer {self.id}: {error}") from error
+        except CrawlError:
+            raise
+        except Exception as error:
+            line = " ".join(str(error).split())
+            raise PluginError(
+                f"index writer {self.id} ({self.plugin.target}) cannot be built:"
+                f" {type(error).__name__}: {line}"
+            ) from error
+
+
+def active_writers(config: Config, overrides: Mapping[str, str] | None = None) -> list[WriterSpec]:
+    """The writers that `index.writers` names, in its order; `overrides` are parameters of all
+    of them. Raises ConfigError or PluginError for what cannot be meant."""
+    listed = {spec.id: spec for spec in _listed(config)}
+    active: list[WriterSpec] = []
+    for name in config[INDEX_WRITERS]:
+        if name in {spec.id for spec in active}:
+            raise ConfigError(f"{INDEX_WRITERS.name}: {name!r} is named twice")
+        spec = listed.get(name)
+        if spec is None:
+            spec = _by_plugin(name, listed)
+        active.append(replace(spec, parameters={**spec.parameters, **(overrides or {})}))
+    if not active:
+        raise ConfigError(f"{INDEX_WRITERS.name} names no index writer")
+    return active
+
+
+def _by_plugin(name: str, listed: Iterable[str]) -> WriterSpec:
+    try:
+        (plugin,) = resolve("indexwriter", (name,))
+    except PluginError as error:
+        near = did_you_mean(name, listed)
+        raise PluginError(
+            f"{error}{near and f', or an id of {INDEX_WRITERS_FILE.name}{near}'}"
+        ) from None
+    return WriterSpec(_safe_id(plugin.name, INDEX_WRITERS.name), plugin)
+
+
+def _listed(config: Config) -> list[WriterSpec]:
+    text = config.read(INDEX_WRITERS_FILE)
+    origin = config[INDEX_WRITERS_FILE]
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{origin}: {error}") from None
+    unknown = [name for name in content if name != "writer"]
+    writers = content.get("writer", [])
+    if unknown or not isinstance(writers, list):
+        what = unknown[0] if unknown else "writer"
+        raise ConfigError(f"{origin}: {what!r} is unknown: expected tables [[writer]]")
+    specs = [_spec(table, f"{origin}, writer {place}") for place, table in enumerate(writers, 1)]
+    ids = [spec.id for spec in specs]
+    twice = next((each for each in ids if ids.count(each) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{origin}: two writers are called {twice!r}")
+    return specs
+
+
+def _spec(table: object, where: str) -> WriterSpec:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: expected a table")
+    _check_keys(table, _KEYS, where)
+    name = table.get("plugin", table.get("id"))
+    if not isinstance(name, str):
+        raise ConfigError(f"{where}: it has no plugin")
+    identifier = _safe_id(table.get("id", name), where)
+    where = f"{where} ({identifier})"
+    parameters = table.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise ConfigError(f"{where}: parameters: expected a table")
+    when = table.get("when")
+    if when is not None and not isinstance(when, str):
+        raise ConfigError(f"{where}: when: expected a text")
+    try:
+        (plugin,) = resolve("indexwriter", (name,))
+    except PluginError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    return WriterSpec(
+        identifier,
+        plugin,
+        parameters,
+        None if when is None else Expression.read(when, f"{where}: when"),
+        _mapping(table.get("fields", {}), f"{where}: fields"),
+    )
+
+
+def _safe_id(name: object, where: str) -> str:
+    """An id names a folder."""
+    text = str(name).rpartition(":")[2].lower() if ":" in str(name) else str(name)
+    if not text or text.startswith(".") or not set(text) <= _NAME_CHARACTERS:
+        raise ConfigError(f"{where}: {text!r} is no id: small letters, digits, `-`, `_` and `.`")
+    return text
+
+
+def _mapping(table: object, where: str) -> FieldMapping:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: expected a table")
+    _check_keys(table, _FIELD_KEYS, where)
+    copy, rename, remove = (table.get(name) for name in _FIELD_KEYS)
+    copies: dict[str, tuple[str, ...]] = {}
+    for name, targets in _table(copy, f"{where}: copy").items():
+        names = [targets] if isinstance(targets, str) else targets
+        if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+            raise ConfigError(f"{where}: copy: {name}: expected a name or a list of names")
+        copies[name] = tuple(names)
+    renames = _table(rename, f"{where}: rename")
+    if not all(isinstance(each, str) for each in renames.values()):
+        raise ConfigError(f"{where}: rename: expected names")
+    removed = [] if remove is None else remove
+    if not isinstance(removed, list) or not all(isinstance(each, str) for each in removed):
+        raise ConfigError(f"{where}: remove: expected a list of names")
+    return FieldMapping(copies, renames, frozenset(removed))
+
+
+def _table(value: object, where: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: expected a table")
+    return value
+
+
+def _check_keys(table: Mapping[str, object], known: Iterable[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise ConfigError(f"{where}: {key!r} is unknown{did_you_mean(key, known)}")

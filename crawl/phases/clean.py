@@ -1,0 +1,111 @@
+"""clean: documents of pages that are gone, redirected, duplicates or orphans leave every index
+writer, and so do those of URLs that the CrawlDb no longer has.
+
+Steps: find (a task a shard: the ledger held against the CrawlDb) → delete (a task a shard that has
+any) → publish. Segments are not needed, and may be deleted already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
+
+from crawl.buckets.bucket_files import largest_first
+from crawl.buckets.runner import Runner
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.errors import NoSnapshot
+from crawl.hints import command
+from crawl.indexing.deliver import deliver_shard
+from crawl.indexing.stale import StaleJob, StaleTask, send_stale
+from crawl.indexing.writers import WriterSpec, active_writers
+from crawl.model.report import Report
+from crawl.model.tables import INDEX
+from crawl.phases.index_state import IndexState, writing_index
+from crawl.phases.observed import observed
+from crawl.phases.timing import timed
+from crawl.storage.crawl_dir import CrawlDir
+
+
+@dataclass(frozen=True, slots=True)
+class CleanOptions:
+    """What the command line says."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    commit: bool = True
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CleanResult:
+    """What is left of the index."""
+
+    number: int
+    documents: Mapping[str, int]
+    report: Report
+    took_over: str | None
+
+
+def check(config: Config, options: CleanOptions | None = None) -> list[WriterSpec]:
+    """Raises what is wrong with the settings; the active writers."""
+    specs = active_writers(config, (options or CleanOptions()).parameters)
+    for spec in specs:
+        spec.build(config)
+    return specs
+
+
+def require_index(crawl_dir: CrawlDir) -> None:
+    """Raises where the crawl has no index yet."""
+    if crawl_dir.dataset(INDEX).current() is None:
+        raise NoSnapshot(
+            f"{crawl_dir.address} has no index yet: make one with"
+            f" `{command('index', crawl_dir.address)}`"
+        )
+
+
+@observed("clean")
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: CleanOptions, clock: Clock
+) -> CleanResult:
+    """Deletes stale documents and publishes what the writers have then."""
+    report = Report("clean", clock.now_ms(), config.digest(), asdict(options))
+    specs = check(config, options)
+    crawldb = crawl_dir.require_crawldb()
+    require_index(crawl_dir)
+    with writing_index(
+        crawl_dir, "clean", config, clock, specs, force=options.force
+    ) as transaction:
+        for spec in specs:
+            spec.build(config).check()
+        index = IndexState.of(crawl_dir, config, transaction, crawldb)
+        finders = largest_first(
+            StaleTask(shard, file, index.crawldb_files(shard))
+            for shard in range(index.shards)
+            if (file := index.ledger(shard)) is not None
+        )
+        with timed(report, "clean", clock):
+            sent = runner.exchange(
+                partial(send_stale, StaleJob(transaction.folder, crawl_dir.crawldb.folder)),
+                finders,
+                index.shards,
+                "clean: find",
+            )
+            counts = sent.row_counts()
+            tasks = [task for task in index.tasks() if counts[task.number]]
+            done = sent.run(
+                partial(deliver_shard, index.deliver_job(crawl_dir, config, specs)),
+                [(task.number, task) for task in tasks],
+                "clean: delete",
+            )
+        for counters in sent.results():
+            report.counters += counters
+        for result in done:
+            report.counters += result.counters
+        if options.commit:
+            for spec in specs:
+                spec.build(config).commit()
+        found = {task.number: result for task, result in zip(tasks, done, strict=True)}
+        snapshot, outputs = index.publish(transaction, crawl_dir, specs, found, report, clock)
+    documents = {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs}
+    return CleanResult(snapshot.number, documents, report, transaction.lock.took_over)

@@ -1,0 +1,296 @@
+"""index: pages become documents, and documents reach the index writers.
+
+Steps: keys (a task a file of a segment) → decide (a task a shard of the index) → assemble (a
+task a part of a parse) → deliver (a task a shard) → publish: the writers' files and the ledger
+of what they have become the state at one moment. What a server was sent before a job died is
+sent again by the next one, under the same URLs and versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+
+from crawl.buckets.bucket_files import largest_first
+from crawl.buckets.runner import Runner
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.errors import NothingToDo, UsageError
+from crawl.hints import command
+from crawl.indexing.assemble import AssembleJob, assemble_part
+from crawl.indexing.decide import DecideJob, ShardTask, decide_shard
+from crawl.indexing.deliver import DeliverTask, DeliverTaskResult, deliver_shard
+from crawl.indexing.filter_chain import DocumentMaker
+from crawl.indexing.inlinks import InlinkSource
+from crawl.indexing.keys import KeysJob, KeysTask, SegmentPart, fetch_files_of, parts_of, send_keys
+from crawl.indexing.settings import (
+    INDEX_MAX_INLINKS,
+    INDEXER_DELETE,
+    INDEXER_DELETE_FILTERED,
+    INDEXER_DELETE_NOINDEX,
+    INDEXER_SKIP_NOTMODIFIED,
+    PARSER_DELETE_FAILED_PARSE,
+)
+from crawl.indexing.writers import WriterSpec, active_writers
+from crawl.interfaces.chains import FilterChain
+from crawl.model.report import Report
+from crawl.model.tables import INDEX
+from crawl.phases.index_state import IndexState, writing_index
+from crawl.phases.observed import observed
+from crawl.phases.timing import timed
+from crawl.rules.index import IndexRules
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+from crawl.storage.segments import FETCH, PARSE, Segment, segment_name
+from crawl.telemetry.context import update_context
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What the command line says; None where the configuration decides."""
+
+    segments: tuple[str, ...] = ()
+    """Names of segments; none: every one that is parsed and not indexed yet."""
+    every: bool = False
+    """All segments that are parsed, also those that were indexed before."""
+    since: int | None = None
+    """Those that the CrawlDb has taken in after this snapshot of it."""
+    crawldb: bool = True
+    delete_gone: bool | None = None
+    filter: bool = False
+    binary: bool = False
+    base64: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Of all writers, above those of index-writers.toml."""
+    commit: bool = True
+    rebuild: bool = False
+    """Writers begin anew, with all segments."""
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexResult:
+    """What the index is now. It is no state of the CrawlDb."""
+
+    number: int
+    """Of the ledger's snapshot."""
+    documents: Mapping[str, int]
+    """How many each writer has."""
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    took_over: str | None
+
+
+@dataclass(slots=True)
+class ChosenSegments:
+    """The segments to index, oldest first, and lines about others."""
+
+    segments: list[Segment] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpec]:
+    """Raises what is wrong with the settings, before anything is started; the active writers."""
+    options = options or IndexOptions()
+    chosen = sum((bool(options.segments), options.every, options.since is not None))
+    if chosen > 1:
+        raise UsageError("name segments, or all of them, or those since a snapshot")
+    if options.rebuild and (options.segments or options.since is not None):
+        raise UsageError("to rebuild an index takes all segments: name none")
+    if options.since is not None and not options.crawldb:
+        raise UsageError("which segments came since a snapshot is known to the CrawlDb alone")
+    if options.base64 and not options.binary:
+        raise UsageError("base64 is the form of binary content: ask for that too")
+    DocumentMaker.from_config(config)
+    if options.filter:
+        FilterChain.from_config(config)
+    specs = active_writers(config, options.parameters)
+    for spec in specs:
+        spec.build(config)
+    return specs
+
+
+def choose(crawl_dir: CrawlDir, options: IndexOptions) -> ChosenSegments:
+    """The segments to index; raises UsageError where there is none, or a named one cannot be
+    meant."""
+    chosen = ChosenSegments()
+    for name in sorted({segment_name(name) for name in options.segments}):
+        segment = crawl_dir.segments.segment(name)
+        fault = _unready(crawl_dir, segment)
+        if fault:
+            raise UsageError(fault)
+        chosen.segments.append(segment)
+    if options.segments:
+        return chosen
+    taken = _taken(crawl_dir, options)
+    for segment in crawl_dir.segments.generated():
+        if segment.name in taken or not segment.is_done(FETCH):
+            continue
+        fault = _unready(crawl_dir, segment)
+        if fault:
+            chosen.remarks.append(f"passed over: {fault}")
+        else:
+            chosen.segments.append(segment)
+    if not chosen.segments:
+        why = chosen.remarks or ["every segment that is parsed is indexed already"]
+        raise NothingToDo(f"{crawl_dir.address}: nothing to index ({'; '.join(why)})")
+    return chosen
+
+
+def _taken(crawl_dir: CrawlDir, options: IndexOptions) -> frozenset[str]:
+    """The segments that are not to be indexed."""
+    if options.every or options.rebuild:
+        return frozenset()
+    if options.since is not None:
+        snapshot = crawl_dir.require_crawldb()
+        applied = snapshot.applied
+        if options.since > snapshot.number:
+            raise UsageError(
+                f"--since {options.since}: the CrawlDb's newest snapshot is {snapshot.number}"
+            )
+        new = {name for name, number in applied.items() if number > options.since}
+        every = {segment.name for segment in crawl_dir.segments.generated()}
+        return frozenset(every - new)
+    ledger = crawl_dir.dataset(INDEX).current()
+    return frozenset(ledger.applied if ledger else ())
+
+
+def _unready(crawl_dir: CrawlDir, segment: Segment) -> str:
+    """Why the segment cannot be indexed; empty where it can."""
+    where = crawl_dir.address
+    parsed = segment.manifest(PARSE)
+    if parsed is None:
+        return f"{segment.name} is not parsed: `{command('parse', where, segment.name)}` parses it"
+    fetched = segment.manifest(FETCH)
+    if not parsed.complete or fetched is None or not fetched.complete:
+        return f"{segment.name} is not wholly fetched and parsed yet"
+    return ""
+
+
+@observed("index")
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: IndexOptions, clock: Clock
+) -> IndexResult:
+    """Indexes the segments and publishes what the writers have then."""
+    report = Report("index", clock.now_ms(), config.digest(), asdict(options))
+    specs = check(config, options)
+    crawldb = crawl_dir.require_crawldb() if options.crawldb else None
+    with writing_index(
+        crawl_dir, "index", config, clock, specs, force=options.force
+    ) as transaction:
+        chosen = choose(crawl_dir, options)
+        names = tuple(segment.name for segment in chosen.segments)
+        update_context(segment=" ".join(names))
+        for spec in specs:
+            spec.build(config).check()
+        index = IndexState.of(crawl_dir, config, transaction, crawldb)
+        with timed(report, "index", clock):
+            done = _index(runner, crawl_dir, config, options, index, specs, chosen, crawldb, report)
+        if options.commit:
+            with timed(report, "commit", clock):
+                for spec in specs:
+                    spec.build(config).commit()
+        snapshot, outputs = index.publish(transaction, crawl_dir, specs, done, report, clock, names)
+    remarks = [*chosen.remarks]
+    if report.counters["skipped.not_in_crawldb"]:
+        remarks.append(
+            f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
+            f" not indexed: `{command('updatedb', crawl_dir.address)}` first, or --no-crawldb"
+        )
+    return IndexResult(
+        snapshot.number,
+        {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs},
+        report,
+        names,
+        tuple(remarks),
+        transaction.lock.took_over,
+    )
+
+
+def _index(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    options: IndexOptions,
+    index: IndexState,
+    specs: Sequence[WriterSpec],
+    chosen: ChosenSegments,
+    crawldb: Snapshot | None,
+    report: Report,
+) -> dict[int, DeliverTaskResult]:
+    parts = parts_of(chosen.segments) or [
+        SegmentPart(0, 0, "", crawl_dir.segments.folder)  # deletions pass through some part
+    ]
+    senders: list[KeysTask] = [*parts, *fetch_files_of(chosen.segments)]
+    sent = runner.exchange(
+        partial(send_keys, KeysJob(index.shards)),
+        largest_first(senders),
+        index.shards,
+        "index: keys",
+    )
+    applied = crawldb.applied if crawldb else {}
+    decide = DecideJob(
+        index.shards,
+        len(parts),
+        rules_of(config, options),
+        tuple(segment.name in applied for segment in chosen.segments),
+        crawl_dir.crawldb.folder if crawldb else None,
+        InlinkSource.of(crawl_dir, config[INDEX_MAX_INLINKS]),
+        FilterChain.from_config(config) if options.filter else None,
+    )
+    shards = largest_first(
+        ShardTask(number, index.crawldb_files(number)) for number in range(index.shards)
+    )
+    decided = sent.send(
+        partial(decide_shard, decide),
+        [(task.number, task) for task in shards],
+        len(parts),
+        "index: decide",
+    )
+    assemble = AssembleJob(
+        index.shards,
+        DocumentMaker.from_config(config),
+        config[INDEXER_DELETE_FILTERED],
+        options.binary,
+        options.base64,
+    )
+    made = decided.send(
+        partial(assemble_part, assemble),
+        [(part.number, part) for part in largest_first(parts)],
+        index.shards,
+        "index: assemble",
+    )
+    job = index.deliver_job(crawl_dir, config, specs, rebuild=options.rebuild)
+    counts = made.row_counts()
+    tasks = [task for task in index.tasks() if options.rebuild or counts[task.number]]
+    done = made.run(
+        partial(deliver_shard, job), [(task.number, task) for task in tasks], "index: deliver"
+    )
+    for step in (sent, decided, made):
+        for counters in step.results():
+            report.counters += counters
+    return _told(tasks, done, report)
+
+
+def rules_of(config: Config, options: IndexOptions) -> IndexRules:
+    """What options and configuration say about pages that are not to be added."""
+    deletes = config[INDEXER_DELETE] if options.delete_gone is None else options.delete_gone
+    return IndexRules(
+        delete_gone=deletes,
+        delete_noindex=config[INDEXER_DELETE_NOINDEX],
+        delete_parse_failed=config[PARSER_DELETE_FAILED_PARSE],
+        skip_not_modified=config[INDEXER_SKIP_NOTMODIFIED],
+        uses_crawldb=options.crawldb,
+    )
+
+
+def _told(
+    tasks: Iterable[DeliverTask], done: Iterable[DeliverTaskResult], report: Report
+) -> dict[int, DeliverTaskResult]:
+    found: dict[int, DeliverTaskResult] = {}
+    for task, result in zip(tasks, done, strict=True):
+        report.counters += result.counters
+        found[task.number] = result
+    return found

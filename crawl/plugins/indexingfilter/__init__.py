@@ -1,0 +1,1 @@
+"""Indexing filters that come along."""

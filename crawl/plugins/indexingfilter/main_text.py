@@ -1,0 +1,24 @@
+"""indexingfilter main-text: the text without boilerplate as content (parser.main.content)."""
+
+from __future__ import annotations
+
+from crawl.config import Config
+from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
+from crawl.model.documents import IndexDocument
+from crawl.plugins.indexingfilter.basic import MAX_CONTENT
+
+
+class MainTextIndexingFilter(IndexingFilter):
+    """Field content, in place of the whole text; pages without a main text keep theirs. It
+    stands behind `basic` in indexingfilter.order."""
+
+    properties = (MAX_CONTENT,)
+
+    def __init__(self, config: Config) -> None:
+        most = config[MAX_CONTENT]
+        self._end = None if most < 0 else most
+
+    def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
+        if page.parse.main_text:
+            document.fields["content"] = page.parse.main_text[: self._end]
+        return document

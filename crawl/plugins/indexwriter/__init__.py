@@ -1,0 +1,1 @@
+"""Index writers that come along."""

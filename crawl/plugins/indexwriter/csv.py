@@ -1,0 +1,113 @@
+"""indexwriter csv: a line a document (RFC 4180), one file a shard, with chosen fields as columns.
+
+Values that begin like a formula are written as they are: spreadsheets are not the only readers;
+`escape_formulas` puts a `'` before them. Line breaks within values are blanks, so that a line is
+a record for every tool.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from crawl.config import Config
+from crawl.errors import ConfigError, StorageError
+from crawl.interfaces.indexwriter import Shard
+from crawl.model.documents import IndexDocument
+from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
+
+_FIELDS = ("id", "title", "content")
+"""Nutch's default."""
+
+
+class CsvIndexWriter(FileIndexWriter):
+    """Parameters: `path`, `fields` (id, title, content), `separator`, `value_separator`,
+    `header` (true), `max_field_length` (0: any), `escape_formulas` (false)."""
+
+    known: ClassVar[tuple[str, ...]] = (
+        "fields",
+        "separator",
+        "value_separator",
+        "header",
+        "max_field_length",
+        "escape_formulas",
+    )
+
+    def __init__(self, config: Config, parameters: Mapping[str, Any]) -> None:
+        super().__init__(config, parameters)
+        given = self._parameters
+        self.fields = given.names("fields", _FIELDS)
+        self.separator = given.text("separator", ",")
+        if len(self.separator) != 1 or self.separator in '"\r\n':
+            raise ConfigError(f"separator: expected one character, got {self.separator!r}")
+        if not self.fields:
+            raise ConfigError("fields: there is none")
+        self.value_separator = given.text("value_separator", "|")
+        self.header = given.flag("header", default=True)
+        self.longest = given.whole("max_field_length", 0)
+        self.escapes = given.flag("escape_formulas", default=False)
+
+    def open(self, shard: Shard) -> _CsvShard:
+        return _CsvShard(shard, self)
+
+    def line(self, values: list[str]) -> bytes:
+        """A record."""
+        text = io.StringIO()
+        csv.writer(text, delimiter=self.separator, lineterminator="\n").writerow(values)
+        return text.getvalue().encode("utf-8", "replace")
+
+    def values(self, document: IndexDocument) -> list[str]:
+        found = []
+        for name in self.fields:
+            text = self.value_separator.join(document.texts(name))
+            text = " ".join(text.splitlines())
+            if self.longest:
+                text = text[: self.longest]
+            if self.escapes and text.startswith(("=", "+", "-", "@")):
+                text = f"'{text}"
+            found.append(text)
+        return found
+
+
+class _CsvShard:
+    def __init__(self, shard: Shard, writer: CsvIndexWriter) -> None:
+        self._writer = writer
+        self._files = OpenedFiles(shard, ".csv")
+        if writer.header:
+            head = writer.line(list(writer.fields))
+            self._files.new.write(head)
+            if self._files.old is not None and self._files.old.readline() != head:
+                self._files.abort()
+                raise StorageError(
+                    f"{shard.base} has other columns than the writer's `fields`:"
+                    " `crawl index --rebuild` makes it anew"
+                )
+
+    def _line(self) -> bytes:
+        line = self._files.old.readline() if self._files.old is not None else b""
+        if not line:
+            raise StorageError(
+                f"{self._files.name}: the file before it has fewer lines than the ledger says:"
+                " `crawl index --rebuild` makes it anew"
+            )
+        return line
+
+    def keep(self, count: int) -> None:
+        for _ in range(count):
+            self._files.new.write(self._line())
+
+    def add(self, document: IndexDocument, *, replaces: bool) -> None:
+        if replaces:
+            self._line()
+        self._files.new.write(self._writer.line(self._writer.values(document)))
+
+    def delete(self, url: str, version: int) -> None:
+        self._line()
+
+    def close(self) -> str:
+        return self._files.close()
+
+    def abort(self) -> None:
+        self._files.abort()

@@ -1,0 +1,145 @@
+"""indexwriter parquet: a row a document, one file a shard.
+
+The columns are the same whatever the documents: `url`, `version`, `boost`, those that `columns`
+names as texts, and a map `fields` with all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, ClassVar, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crawl.config import Config
+from crawl.errors import ConfigError, StorageError
+from crawl.interfaces.indexwriter import Shard
+from crawl.model.documents import IndexDocument
+from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
+
+_COLUMNS = ("host", "title", "content", "lang", "type", "tstamp")
+_OWN = ("url", "version", "boost", "fields")
+_GROUP_ROWS = 1024
+
+
+class ParquetIndexWriter(FileIndexWriter):
+    """Parameters: `path`, `columns` (host, title, content, lang, type, tstamp)."""
+
+    known: ClassVar[tuple[str, ...]] = ("columns",)
+
+    def __init__(self, config: Config, parameters: Mapping[str, Any]) -> None:
+        super().__init__(config, parameters)
+        self._columns = self._parameters.names("columns", _COLUMNS)
+        wrong = next((name for name in self._columns if name in _OWN), None)
+        if wrong or len(set(self._columns)) < len(self._columns):
+            raise ConfigError(f"columns: {wrong or 'a name'!r} is there already")
+
+    def open(self, shard: Shard) -> _ParquetShard:
+        return _ParquetShard(shard, self._columns)
+
+
+class _ParquetShard:
+    def __init__(self, shard: Shard, columns: tuple[str, ...]) -> None:
+        self._columns = columns
+        fields: list[pa.Field[Any]] = [
+            pa.field("url", pa.string(), False),
+            pa.field("version", pa.timestamp("ms", "UTC"), False),
+            pa.field("boost", pa.float64(), False),
+            *(pa.field(name, pa.string()) for name in columns),
+            pa.field("fields", pa.map_(pa.string(), pa.list_(pa.string()))),
+        ]
+        self._schema = pa.schema(fields)
+        self._files = OpenedFiles(shard, ".parquet")
+        self._old = self._groups(shard.base)
+        self._rest: pa.Table = self._schema.empty_table()
+        self._rows: list[tuple[Any, ...]] = []
+        self._waiting: list[pa.Table] = []
+        self._waiting_rows = 0
+        self._sink = pq.ParquetWriter(
+            cast("Any", self._files.new), self._schema, compression="zstd", compression_level=3
+        )
+
+    def _groups(self, name: str | None) -> Iterator[pa.Table]:
+        if self._files.old is None:
+            return
+        try:
+            source = pq.ParquetFile(self._files.old)
+            if not source.schema_arrow.equals(self._schema):
+                raise StorageError(
+                    f"{name} has other columns than the writer's `columns`:"
+                    " `crawl index --rebuild` makes it anew"
+                )
+            for group in range(source.num_row_groups):
+                yield source.read_row_group(group, use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise StorageError(f"{name} is no whole Parquet file: {error}") from error
+
+    def _take(self, count: int) -> Iterator[pa.Table]:
+        """The next rows of the present file."""
+        while count:
+            if not self._rest.num_rows:
+                found = next(self._old, None)
+                if found is None:
+                    raise StorageError(
+                        f"{self._files.name}: the file before it has fewer rows than the ledger"
+                        " says: `crawl index --rebuild` makes it anew"
+                    )
+                self._rest = found
+            here = min(count, self._rest.num_rows)
+            yield self._rest.slice(0, here)
+            self._rest = self._rest.slice(here)
+            count -= here
+
+    def keep(self, count: int) -> None:
+        self._gather()
+        for rows in self._take(count):
+            self._write(rows)
+
+    def add(self, document: IndexDocument, *, replaces: bool) -> None:
+        if replaces:
+            self.delete(document.url, document.version)
+        own = [document.texts(name) for name in self._columns]
+        others = [
+            (name, document.texts(name)) for name in document.fields if name not in self._columns
+        ]
+        texts = [", ".join(values) if values else None for values in own]
+        self._rows.append((document.url, document.version, document.boost, *texts, others))
+        if len(self._rows) >= _GROUP_ROWS:
+            self._gather()
+
+    def delete(self, url: str, version: int) -> None:
+        for _ in self._take(1):
+            pass
+
+    def _gather(self) -> None:
+        if self._rows:
+            columns = [
+                pa.array(list(column), field.type)
+                for column, field in zip(zip(*self._rows, strict=True), self._schema, strict=True)
+            ]
+            self._rows = []
+            self._write(pa.Table.from_arrays(columns, schema=self._schema))
+
+    def _write(self, rows: pa.Table) -> None:
+        self._waiting.append(rows)
+        self._waiting_rows += rows.num_rows
+        if self._waiting_rows >= _GROUP_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._sink.write_table(pa.concat_tables(self._waiting), row_group_size=_GROUP_ROWS)
+            self._waiting, self._waiting_rows = [], 0
+
+    def close(self) -> str:
+        self._gather()
+        self._flush()
+        self._sink.close()
+        return self._files.close()
+
+    def abort(self) -> None:
+        with suppress(Exception):  # or it writes its footer when it is collected
+            self._sink.close()
+        self._files.abort()

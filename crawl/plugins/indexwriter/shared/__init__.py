@@ -1,0 +1,1 @@
+"""What several index writers have in common."""

@@ -1,0 +1,76 @@
+"""The index writers that come along, by the contract and by what is their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from crawl.config import Config
+from crawl.errors import ConfigError
+from crawl.plugins.indexwriter.csv import CsvIndexWriter
+from crawl.plugins.indexwriter.dummy import DummyIndexWriter
+from crawl.plugins.indexwriter.jsonl import JsonlIndexWriter
+from crawl.plugins.indexwriter.parquet import ParquetIndexWriter
+from crawl.plugins.indexwriter.tantivy import TantivyIndexWriter
+from crawl.testing.indexwriter_contract import (
+    A,
+    B,
+    IndexWriterContract,
+    LocalShard,
+    a_document,
+)
+from tests.phases.indexed import read_documents
+
+
+class _Read(IndexWriterContract):
+    def documents(self, folder: Path, name: str | None) -> dict[str, str]:
+        assert name is not None
+        return {url: found["title"] or "" for url, found in read_documents(str(folder / name))}
+
+
+class TestJsonl(_Read):
+    plugin_class = JsonlIndexWriter
+
+
+class TestJsonlGzip(_Read):
+    plugin_class = JsonlIndexWriter
+    parameters: ClassVar[dict[str, Any]] = {"gzip": True}
+
+
+class TestCsv(_Read):
+    plugin_class = CsvIndexWriter
+
+
+class TestParquet(_Read):
+    plugin_class = ParquetIndexWriter
+
+
+class TestTantivy(_Read):
+    plugin_class = TantivyIndexWriter
+
+
+def test_dummy_tells_what_is_done(tmp_path: Path) -> None:
+    shard = LocalShard(tmp_path)
+    writer = DummyIndexWriter(Config(), {}).open(shard)
+    writer.add(a_document(A), replaces=False)
+    writer.delete(B, 1)
+    assert (tmp_path / writer.close()).read_text() == f"add\t{A}\ndelete\t{B}\n"
+
+
+def test_a_csv_record_is_a_line(tmp_path: Path) -> None:
+    writer = CsvIndexWriter(Config(), {"fields": "id, anchor", "escape_formulas": "true"})
+    shard = writer.open(LocalShard(tmp_path))
+    document = a_document(A)
+    document.fields["anchor"] = ["=1+1\nx", "b"]
+    shard.add(document, replaces=False)
+    assert (tmp_path / shard.close()).read_text() == f"id,anchor\n{A},'=1+1 x|b\n"
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"separator": ";;"}, {"header": "maybe"}, {"max_field_length": "-1"}]
+)
+def test_wrong_parameters(parameters: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(parameters))):
+        CsvIndexWriter(Config(), parameters)
