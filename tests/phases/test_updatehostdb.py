@@ -13,6 +13,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import Locked, NoSnapshot, UsageError
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
+from crawl.model.datum import CrawlDatum
 from crawl.model.sketches import ACCURACY
 from crawl.model.status import Status
 from crawl.model.tables import HOSTDB
@@ -33,7 +34,7 @@ from tests.phases.updating import S1, S2, A, B, C, Crawl, fetched, link
 from tests.phases.webs import contents, listed, web_config
 
 
-def answer(ms: int, status: Status = Status.FETCH_SUCCESS, **changes: object) -> object:
+def answer(ms: int, status: Status = Status.FETCH_SUCCESS, **changes: object) -> CrawlDatum:
     metadata = {CODE_KEY: "200", RESPONSE_TIME_KEY: str(ms), PROTOCOL_STATUS_KEY: "success(http)"}
     return fetched(status, metadata=metadata, **changes)
 
@@ -142,7 +143,13 @@ def test_segments_are_counted_once_in_any_order_and_grouping(tmp_path: Path) -> 
     first = [(A, answer(10)), (B, answer(30, Status.FETCH_GONE)), (C, link())]
     second = [(A, answer(2000, fetch_time=NOW - 5)), (B, fetched(Status.FETCH_RETRY, metadata={}))]
     found = []
-    for number, orders in enumerate([[(S1, S2)], [(S1,), (S2,)], [(S2,), (S1,)], [(), ()]]):
+    every_order: list[list[tuple[str, ...]]] = [
+        [(S1, S2)],
+        [(S1,), (S2,)],
+        [(S2,), (S1,)],
+        [(), ()],
+    ]
+    for number, orders in enumerate(every_order):
         crawl = Crawl(tmp_path / str(number), {A: datum(), B: datum()})
         crawl.segment(S1, first)
         crawl.segment(S2, second)
