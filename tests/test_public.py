@@ -35,6 +35,11 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "nodedumper": ("top_nodes", "dump_nodes"),
     "nodereader": ("node",),
     "dedup": ("dedup",),
+    "updatehostdb": ("updatehostdb",),
+    "readhostdb": ("host", "top_hosts", "dump_hosts", "hostdb"),
+    "index": ("index",),
+    "clean": ("clean",),
+    "indexchecker": (),  # for people; the document is what `index` makes
     "invertlinks": ("invertlinks",),
     "mergelinkdb": ("mergelinkdb",),
     "simulate": ("simulate",),
@@ -88,28 +93,14 @@ def public_methods() -> dict[str, Callable[..., object]]:
 def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
-        *("check", "close", "crawldb", "dataframe", "dedup"),
-        *("explain", "fetch", "gc", "generate"),
-        *("hosts_left_alone", "inject", "lookup", "pages", "parse", "phase_costs", "rebucket"),
-        *("check", "close", "crawldb", "dataframe", "explain", "fetch", "gc", "generate"),
-        *("hosts_left_alone", "inject", "inlinks", "invertlinks", "linkdb", "lookup"),
-        *("mergelinkdb", "pages", "parse", "phase_costs", "rebucket"),
-        *("check", "close", "crawlcomplete", "crawldb", "dataframe", "domainstats", "dust"),
-        *("explain", "fetch", "gc", "generate", "hosts_left_alone", "inject", "linkstats"),
-        *("lookup", "mirrors", "pages", "parse", "phase_costs", "protocolstats", "rebucket"),
-        *(
-            "repair",
-            "rollback",
-            "run",
-            "search",
-            "segment",
-            "segments",
-            "simulate",
-            "sitemap",
-            "snapshots",
-            "stats",
-        ),
-        *("status", "top", "updatedb"),
+        *("check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
+        *("domainstats", "dump_hosts", "dump_nodes", "dust", "explain", "fetch", "gc", "generate"),
+        *("host", "hostdb", "hosts_left_alone", "index", "inject", "inlinks", "invertlinks"),
+        *("linkdb", "linkrank", "linkstats", "lookup", "mergelinkdb", "mirrors", "node", "pages"),
+        *("parse", "phase_costs", "protocolstats", "rebucket", "repair", "rollback", "run"),
+        *("scoreupdater", "search", "segment", "segments", "simulate", "sitemap", "snapshots"),
+        *("stats", "status", "top", "top_hosts", "top_nodes", "updatedb", "updatehostdb"),
+        "webgraph",
     ]
     for name, method in public.items():
         assert inspect.signature(method).return_annotation is not inspect.Signature.empty, name

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import IO, Any, ClassVar, Protocol
 
 from crawl.config import Config
 from crawl.model.documents import IndexDocument
+
+NO_PARAMETERS: Mapping[str, Any] = MappingProxyType({})
+"""Of a writer that index-writers.toml does not name."""
 
 
 class Shard(Protocol):
@@ -76,7 +80,7 @@ class IndexWriter(Protocol):
     keeps_files: ClassVar[bool] = True
     """False for a server, which needs not be told of documents that stay."""
 
-    def __init__(self, config: Config, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         """Reads the writer's parameters in index-writers.toml; raises ConfigError for what
         cannot be meant, also for a parameter that it does not know."""
 

@@ -114,6 +114,14 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "segment": ("20261115093000",),
     "rebucket": (32,),
     "dataframe": (None,),
+    "dump_hosts": ("hosts",),
+    "dump_nodes": ("nodes",),
+    "host": ("a.test",),
+    "inlinks": (URL,),
+    "mergelinkdb": (["other"],),
+    "node": (URL,),
+    "search": ("words",),
+    "top_nodes": (1,),
 }
 
 

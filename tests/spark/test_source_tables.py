@@ -25,12 +25,17 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StringType, StructField, StructType
 
+from crawl.buckets.runner import InProcess
+from crawl.config import Config
 from crawl.errors import NoSnapshot, UsageError
 from crawl.model.status import Status
+from crawl.phases import updatehostdb
+from crawl.phases.updatehostdb import UpdateHostDbOptions
 from crawl.spark.source import PushdownReader, PushdownSource
 from crawl.spark.source_tables import TABLES, SourceOptions
 from crawl.storage import parquet, scan
 from crawl.storage.segments import SEGMENT_TABLES
+from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW, datum, make_crawldb, make_segment
 from tests.spark.segment_tables import publish_rows
 
@@ -59,6 +64,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
             rows = [{key: f"http://a.test/{number:02d}"} for number in range(12)]
             publish_rows(segment, part, rows)
     make_segment(directory, UNFETCHED)
+    updatehostdb.run(InProcess(), directory, Config.of({}), UpdateHostDbOptions(), ManualClock(NOW))
     return directory.address
 
 
@@ -102,7 +108,7 @@ def groups_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str] | No
 def test_every_table_is_read_with_all_its_columns(address: str, table: str) -> None:
     reader = reader_of(address, table=table)
     rows = rows_of(reader)
-    assert len(rows) == {"crawldb": 60, "hosts": 0}.get(table, 24)
+    assert len(rows) == {"crawldb": 60, "hosts": 0, "hostdb": len(HOSTS)}.get(table, 24)
     names = TABLES[table.removeprefix("crawl_")].names
     assert all(list(row) == names for row in rows)
     if rows and "segment" in names:

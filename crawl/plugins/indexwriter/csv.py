@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
-from crawl.interfaces.indexwriter import Shard
+from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
 
@@ -35,7 +35,7 @@ class CsvIndexWriter(FileIndexWriter):
         "escape_formulas",
     )
 
-    def __init__(self, config: Config, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
         given = self._parameters
         self.fields = given.names("fields", _FIELDS)

@@ -10,7 +10,7 @@ import msgspec
 
 from crawl.config import Config
 from crawl.errors import StorageError
-from crawl.interfaces.indexwriter import Shard
+from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
 
@@ -23,7 +23,7 @@ class JsonlIndexWriter(FileIndexWriter):
 
     known: ClassVar[tuple[str, ...]] = ("gzip",)
 
-    def __init__(self, config: Config, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
         self._gzip = self._parameters.flag("gzip", default=False)
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
-from crawl.interfaces.indexwriter import Shard
+from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
 
@@ -29,7 +29,7 @@ class ParquetIndexWriter(FileIndexWriter):
 
     known: ClassVar[tuple[str, ...]] = ("columns",)
 
-    def __init__(self, config: Config, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
         self._columns = self._parameters.names("columns", _COLUMNS)
         wrong = next((name for name in self._columns if name in _OWN), None)

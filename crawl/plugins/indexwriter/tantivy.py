@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from crawl.config import Config
 from crawl.errors import EnvironmentFault
 from crawl.hints import install
-from crawl.interfaces.indexwriter import Shard
+from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter
 
@@ -27,7 +27,7 @@ class TantivyIndexWriter(FileIndexWriter):
 
     known: ClassVar[tuple[str, ...]] = ("heap_mb",)
 
-    def __init__(self, config: Config, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
         self._heap_mb = self._parameters.whole("heap_mb", 64, least=_SMALLEST_HEAP_MB)
 

@@ -26,7 +26,7 @@ from tests.cli.calling import Caller
         ("fetch segments/20261115093000", "type `crawl fetch . 20261115093000`"),
         ("invertlinks mycrawl/linkdb", "name the crawl's folder, mycrawl, not its LinkDb"),
         ("invertlinks mycrawl -noNormalize", "-noNormalize is spelt --no-normalize here"),
-        ("webgraph mycrawl/webgraph", "webgraph is not there yet: the link graph will come"),
+        ("readseg mycrawl/segments", "readseg is not there yet: reading of segments will come"),
         ("readseg -list mycrawl/segments/x", "`crawl status DIR` lists the segments"),
         ("crawl mycrawl 3", "`crawl run DIR --rounds N` turns rounds"),
     ],

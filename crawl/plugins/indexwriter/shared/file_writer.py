@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from crawl.config import Config
-from crawl.interfaces.indexwriter import IndexWriter, Shard
+from crawl.interfaces.indexwriter import NO_PARAMETERS, IndexWriter, Shard
 from crawl.plugins.indexwriter.shared.parameters import Parameters
 
 COMMON = ("path",)
@@ -25,7 +25,7 @@ class FileIndexWriter(IndexWriter):
     known: ClassVar[tuple[str, ...]] = ()
     """Its own parameters."""
 
-    def __init__(self, config: Config, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         self._parameters = Parameters(parameters, (*COMMON, *self.known))
         self._parameters.text("path")
 
