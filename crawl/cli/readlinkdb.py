@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from crawl.buckets.dump import DumpFormat
-from crawl.buckets.linkdb.dump import LinkDumpJob, as_paragraph
+from crawl.buckets.linkdb.dump import LinkDumpJob
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
-from crawl.cli.common.output import echo, print_json, remark
+from crawl.cli.common.output import echo, echo_columns, print_json, remark
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.cli.readdb import NOT_FOUND, checked_regex
 from crawl.config import Config
@@ -92,6 +92,7 @@ def _show_url(directory: CrawlDir, url: str, config: Config, *, as_json: bool) -
     if as_json:
         print_json(found)
     elif found is not None:
-        rows = [{"from_url": link["fromUrl"], **link} for link in found["inlinks"]]
-        echo(as_paragraph(found["url"], rows))
+        echo_columns(found["url"], "Inlinks:")
+        for link in found["inlinks"]:
+            echo(f" fromUrl: {link['fromUrl']} anchor: {link['anchor']}")
     return NOT_FOUND if found is None else 0

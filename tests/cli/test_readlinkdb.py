@@ -31,7 +31,7 @@ def test_the_pages_that_link_to_a_url(crawl: Caller, linked: str) -> None:
     answer = crawl("readlinkdb", linked, "--url", "HTTP://b.org")
     assert answer.code == 0
     lines = answer.out.splitlines()
-    assert lines[1] == " fromUrl: http://c.org/ anchor: best"
+    assert lines[:2] == ["http://b.org/\tInlinks:", " fromUrl: http://c.org/ anchor: best"]
     assert "\x1b" not in answer.out and len(lines) == 3
     found = json.loads(crawl("readlinkdb", linked, "--url", "http://b.org/", "--json").out)
     assert [link["fromUrl"] for link in found["inlinks"]] == ["http://c.org/", "http://a.org/"]
