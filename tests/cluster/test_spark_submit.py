@@ -222,10 +222,39 @@ def test_the_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
     assert records.keys() == known.keys() and listed
     assert 0 < counters["urls_updated"] <= counters["urls_known"]
     assert not {url for url, record in known.items() if "sitemap.lastmod" in record.metadata}
-    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == {
-        *("inject", "run", "generate", "fetch", "parse", "updatedb"),
-        *("rebucket", "readdb", "sitemap"),
-    }, "every job is submitted here"
+
+
+def test_jobs_make_links_graph_hosts_and_index_of_a_crawl(rounds: Rounds, cluster: Cluster) -> None:
+    """Two at a time, of which neither waits for a lock of the other's."""
+    site = rounds.site
+
+    def both(*jobs: tuple[str, ...]) -> list[str]:
+        submitted = [site.submit(cluster, *job, spark__cores__max=1) for job in jobs]
+        return [finished(job) for job in submitted]
+
+    both(("invertlinks", "-D", "linkdb.ignore.internal.links=false"), ("dedup",))
+    both(("webgraph", "-D", "link.ignore.internal.host=false"), ("updatehostdb",))
+    both(("linkrank",), ("index", "-D", "index.writers=jsonl"))
+    both(("scoreupdater",), ("clean", "-D", "index.writers=jsonl"))
+    hosts, nodes = both(("readhostdb", "--top", "3"), ("nodedumper", "--scores", "--top", "3"))
+    known, _ = site.state()
+    assert any(url in nodes for url in known) and "response_ms_p95" in hosts
+    made = {each.name: each.current() for each in site.directory.datasets()}
+    for name in ("linkdb", "webgraph", "hostdb", "index"):
+        snapshot = made[name]
+        assert snapshot is not None and snapshot.rows, name
+    submitted = {
+        *("inject", "run", "generate", "fetch", "parse", "updatedb", "rebucket", "readdb"),
+        *("sitemap", "invertlinks", "dedup", "webgraph", "updatehostdb", "linkrank", "index"),
+        *("scoreupdater", "clean", "readhostdb", "nodedumper"),
+    }
+    alike = {
+        *("mergelinkdb", "readlinkdb", "dust", "mirrors", "domainstats", "crawlcomplete"),
+        *("protocolstats", "linkstats"),
+    }
+    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == submitted | alike, (
+        "every job is submitted here, or is like one that is (tests/test_jobs.py)"
+    )
 
 
 def test_two_crawls_at_once_do_not_disturb_each_other(

@@ -16,7 +16,7 @@ import pytest
 
 from crawl.synthetic.web import Web, WebServer, running
 from tests.cluster.standalone import Submitted
-from tests.cluster.submitting import ROOT, Package, Site, packaged
+from tests.cluster.submitting import Package, Site, packaged
 from tests.cluster.test_spark_submit import SHAPE, State, finished
 from tests.cluster.third_party import NOTE
 from tests.cluster.yarn import YarnCluster, running_yarn
@@ -154,7 +154,3 @@ def test_the_other_jobs_run_too(rounds: Rounds, yarn: YarnCluster, tmp_path: Pat
     finished(site.submit_client(yarn, "inject", str(more), executors=1))
     records, _ = site.state()
     assert records.keys() - known.keys() == {"http://one.more.example.org/"}
-    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == {
-        *("inject", "run", "generate", "fetch", "parse", "updatedb"),
-        *("rebucket", "readdb", "sitemap"),
-    }, "every job is submitted here"
