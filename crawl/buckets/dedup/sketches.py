@@ -2,9 +2,9 @@
 alike meet.
 
 What a host repeats on page after page (menus, footers) says nothing of a page and is left out
-first: shingles that at least a fifth of its pages have, and four of them. MinHash of shingles
-was chosen over a simhash of them because a simhash moves by as many bits for a tenth of the words
-as for another page of the same template (tests/buckets/dedup measure both).
+first: shingles that at least a fifth of its pages have, and four of them. MinHash, because what it
+estimates, the share of shingles in common, is what the option names; simhash, a distance of bits,
+is there for crawls whose signatures are simhashes.
 """
 
 from __future__ import annotations
