@@ -32,7 +32,7 @@ class Duplicates(Handle):
         groups.
 
             >>> web.dedup(group="host").counters["duplicates"]
-            >>> web.dedup(groups=10).groups[0].survivor
+            >>> [group.survivor for group in web.dedup(groups=10).groups]
         """
         from crawl.phases import dedup
         from crawl.phases.dedup import DedupOptions

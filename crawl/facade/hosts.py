@@ -59,7 +59,7 @@ class Hosts(Handle):
     def host(self, name: str) -> dict[str, Any] | None:
         """What is known of one host, from a HostDb of any size; None where it is not known.
 
-        >>> web.host("example.org")["response_ms_p95"]
+        >>> web.host("example.org")
         """
         from crawl.config.properties import HOSTDB_PERCENTILES
         from crawl.phases import readhostdb

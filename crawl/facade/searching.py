@@ -32,7 +32,7 @@ class Searching(Handle):
         """The best pages for a query: words, "phrases", -without, and fields such as
         title: host: lang: since:. The index stays open: the next query takes milliseconds.
 
-            >>> web.search('open data lang:en', limit=5)["results"][0]["url"]
+            >>> web.search('open data lang:en', limit=5)["total"]
 
         `per_host`: results of one host at most, 0 for any number; `duplicates`: also pages with
         nearly the same text; `exact`: no typos; `facets`: how many hosts and languages to count;

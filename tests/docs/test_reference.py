@@ -23,6 +23,7 @@ BEFORE = {
     "Crawl.run": 'web.inject(["https://example.org/more"])',
     "Crawl.simulate": "web.generate(add_days=60)",
     "Crawl.segment": "web.fetch()",
+    "Crawl.mergelinkdb": '__import__("shutil").copytree("mycrawl", "crawl-2025")',
 }
 """What has to be done before the example of a method can work."""
 
