@@ -35,7 +35,7 @@ class Readers(Handle):
     def hosts_left_alone(self) -> list[dict[str, Any]]:
         """The hosts whose URLs are not selected for now, why, and until when.
 
-        >>> web.hosts_left_alone()[0]["until"]
+        >>> [host["until"] for host in web.hosts_left_alone()]
         """
         from crawl.inspect.segments import hosts_left_alone
 

@@ -16,6 +16,8 @@ http.agent.name = "mybot"
 fetcher.server.delay = 0.05
 http.filter.ipaddress.allow.private = true
 http.resolver.hosts.file = "hosts.txt"
+http.robots.503.defer.visits.delay = 100
+http.robots.503.defer.visits.retries = 1
 """
 
 
