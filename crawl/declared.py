@@ -48,9 +48,13 @@ def _of_setting(name: str, raw: object) -> Iterable[Property[Any]]:
 def declared_properties() -> Iterator[Property[Any]]:
     """Our own first; then every installed plugin's, which imports it."""
     # only a command that was given such a key has to know them
+    from crawl.buckets.hostdb import settings as hostdb
+    from crawl.buckets.linkdb import settings as linkdb
     from crawl.fetcher.drivers import protocols
     from crawl.fetcher.values import politeness, settings
+    from crawl.graph import settings as graph
     from crawl.indexing import settings as indexing
+    from crawl.indexing.embedded import settings as embedded
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
     from crawl.parsing import settings as parsing
@@ -65,6 +69,10 @@ def declared_properties() -> Iterator[Property[Any]]:
     yield from parsing.PROPERTIES
     yield from outlinks.PROPERTIES
     yield DB_IGNORE_ALSO_REDIRECTS
+    yield from linkdb.PROPERTIES
+    yield from hostdb.PROPERTIES
+    yield from graph.PROPERTIES
     yield from indexing.PROPERTIES
+    yield from embedded.PROPERTIES
     yield from telemetry.PROPERTIES
     yield from plugin_properties()

@@ -61,7 +61,7 @@ class Hosts(Handle):
 
         >>> web.host("example.org")
         """
-        from crawl.config.properties import HOSTDB_PERCENTILES
+        from crawl.buckets.hostdb.settings import HOSTDB_PERCENTILES
         from crawl.phases import readhostdb
 
         with self._working():

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import SEARCH_RESULTS_PER_HOST, SEARCH_SNIPPET_LENGTH
 from crawl.indexing.embedded.answers import SearchAnswer, SearchOptions
 from crawl.indexing.embedded.folders import EmbeddedFolders
 from crawl.indexing.embedded.index import EmbeddedIndex
 from crawl.indexing.embedded.ranking import Weights
+from crawl.indexing.embedded.settings import SEARCH_RESULTS_PER_HOST, SEARCH_SNIPPET_LENGTH
 from crawl.storage.crawl_dir import CrawlDir
 
 

@@ -26,15 +26,9 @@ from crawl.buckets.generate.cutoff import (
 from crawl.buckets.generate.host_bounds import HostsFile, send_automatic
 from crawl.buckets.generate.lists import ListTask, MarkJob, mark_slice, write_list
 from crawl.buckets.generate.ranking import Cut
-from crawl.buckets.generate.scan import (
-    ScanJob,
-    ScanTask,
-    ScanTaskResult,
-    Selection,
-    scan_alone,
-    scan_slice,
-)
+from crawl.buckets.generate.scan import ScanJob, ScanTask, ScanTaskResult, scan_alone, scan_slice
 from crawl.buckets.generate.selection import (
+    Selection,
     bounds_hosts,
     host_expressions,
     is_automatic,

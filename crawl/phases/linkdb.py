@@ -12,16 +12,12 @@ import numpy as np
 from crawl.buckets.bucket_files import BucketTarget, largest_first, split_file
 from crawl.buckets.exchange import Exchange
 from crawl.buckets.linkdb.merge import MergeLinksJob, merge_links
+from crawl.buckets.linkdb.settings import LINKDB_MAX_INLINKS
 from crawl.buckets.renormalize import Renormalization
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
 from crawl.config import Config
-from crawl.config.properties import (
-    CRAWLDB_BUCKETS,
-    CRAWLDB_FILE_ROWS,
-    CRAWLDB_ROW_GROUP_SIZE,
-    LINKDB_MAX_INLINKS,
-)
+from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_ROW_GROUP_SIZE
 from crawl.errors import NoSnapshot
 from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain

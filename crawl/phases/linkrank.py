@@ -25,15 +25,15 @@ from crawl.buckets.webgraph.ranking import (
 )
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import (
-    CRAWLDB_SNAPSHOTS_KEEP,
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.errors import NoSnapshot
+from crawl.graph.kernels.kernel import RankKernel, Sums
+from crawl.graph.kernels.link_rank import LinkRank
+from crawl.graph.settings import (
     LINK_ANALYZE_DAMPING_FACTOR,
     LINK_ANALYZE_INITIAL_SCORE,
     LINK_ANALYZE_NUM_ITERATIONS,
 )
-from crawl.errors import NoSnapshot
-from crawl.graph.kernels.kernel import RankKernel, Sums
-from crawl.graph.kernels.link_rank import LinkRank
 from crawl.hints import command
 from crawl.model.report import Report
 from crawl.model.tables import WEBGRAPH, WEBGRAPH_SCORES

@@ -14,12 +14,13 @@ from crawl.buckets.bucket_files import BucketTarget, largest_first
 from crawl.buckets.hostdb.read_segments import ContentFile, FetchFile
 from crawl.buckets.hostdb.read_servers import RobotsFile, ServersFile
 from crawl.buckets.hostdb.send import HostDbFile, SendJob, SendTask, send_sums
+from crawl.buckets.hostdb.settings import HOSTDB_CONTENT_SIZES
 from crawl.buckets.hostdb.settle import SettleJob, SettleTask, settle_bucket
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP, HOSTDB_CONTENT_SIZES
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import StorageError, UsageError
 from crawl.hints import command
 from crawl.model.report import Report

@@ -41,13 +41,9 @@ from crawl.buckets.webgraph.outlinks import (
 )
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import (
-    CRAWLDB_BUCKETS,
-    CRAWLDB_FILE_ROWS,
-    CRAWLDB_SNAPSHOTS_KEEP,
-    LINK_DELETE_GONE,
-)
+from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import NothingToDo, UsageError
+from crawl.graph.settings import LINK_DELETE_GONE
 from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope

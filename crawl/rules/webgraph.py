@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.config import Config
-from crawl.config.properties import (
+from crawl.counters import Counters
+from crawl.graph.settings import (
     LINK_IGNORE_INTERNAL_DOMAIN,
     LINK_IGNORE_INTERNAL_HOST,
     LINK_IGNORE_LIMIT_DOMAIN,
     LINK_IGNORE_LIMIT_PAGE,
 )
-from crawl.counters import Counters
 from crawl.model.arrow import as_mask
 from crawl.urls.domains import domains_of
 

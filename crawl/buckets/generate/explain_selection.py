@@ -14,13 +14,8 @@ import pyarrow as pa
 
 from crawl.buckets.generate.host_gate import HOST_PROBED, HOST_WAITS, SAME_PAGES
 from crawl.buckets.generate.ranking import keys_of
-from crawl.buckets.generate.scan import (
-    BELOW_TOP_N,
-    PER_HOST_OVERFLOW,
-    WAIT_FOR_UPDATE,
-    Selection,
-    select,
-)
+from crawl.buckets.generate.scan import BELOW_TOP_N, PER_HOST_OVERFLOW, WAIT_FOR_UPDATE, select
+from crawl.buckets.generate.selection import Selection
 from crawl.buckets.hosts import read_hosts
 from crawl.buckets.lookup import may_hold
 from crawl.clock import as_text

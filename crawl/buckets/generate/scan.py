@@ -25,17 +25,14 @@ from crawl.buckets.generate.host_gate import (
     best_of_tried,
 )
 from crawl.buckets.generate.ranking import OwnCaps, keys_of, within_cap
+from crawl.buckets.generate.selection import Selection
 from crawl.buckets.generate.unfinished import LISTED
 from crawl.buckets.hosts import read_hosts
 from crawl.buckets.slices import Router, Slice
 from crawl.counters import Counters
-from crawl.interfaces.active_schedule import ActiveSchedule
-from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.arrow import as_mask, strings
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import has_any, lookup
-from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of, encoded, number_of
@@ -79,41 +76,6 @@ BELOW_TOP_N = "below_top_n"
 
 MATCHING = RowKind("matching", pa.schema([pa.field("row", pa.int32(), False)]))
 """Rows of a slice that `--expr` holds for."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What a URL must satisfy, and how candidates are counted."""
-
-    now_ms: int
-    filters: FilterChain | None
-    schedule: ActiveSchedule
-    scoring: ScoringChain
-    reserved_ms: int
-    """How long a record that generate marked stays reserved."""
-    restrict_status: Status | None
-    min_score: float
-    min_interval_s: int
-    """Reject intervals above it; negative for no bound."""
-    by_domain: bool
-    counting: NormalizerChain | None
-    """Normalizers of the scope generate_host_count."""
-    most_per_group: int
-    """No more than this many of a group can ever be taken; 0 or less: no bound. One more
-    is kept as a candidate, to tell that the group had more."""
-    most: int | None
-    """No more than this many can ever be taken in all."""
-    longest_wait_ms: int = 0
-    """The longest wait of a host that answers nothing; 0: hosts never wait."""
-    segments: int = 1
-    """How many are made at the most."""
-    bounds_hosts: bool = False
-    """Whether hosts have caps or pauses of their own, which are received."""
-
-    @property
-    def counts_groups(self) -> bool:
-        """Whether candidates of a group must meet, because they are counted."""
-        return self.most_per_group > 0 or self.bounds_hosts
 
 
 @dataclass(frozen=True)

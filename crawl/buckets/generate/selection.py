@@ -1,8 +1,9 @@
-"""What generate asks of a URL, read from the configuration."""
+"""What generate asks of a URL, and how it is read from the configuration."""
 
 from __future__ import annotations
 
-from crawl.buckets.generate.scan import Selection
+from dataclasses import dataclass
+
 from crawl.config import Config
 from crawl.config.properties import (
     AUTO,
@@ -26,6 +27,41 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.status import Status
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a URL must satisfy, and how candidates are counted."""
+
+    now_ms: int
+    filters: FilterChain | None
+    schedule: ActiveSchedule
+    scoring: ScoringChain
+    reserved_ms: int
+    """How long a record that generate marked stays reserved."""
+    restrict_status: Status | None
+    min_score: float
+    min_interval_s: int
+    """Reject intervals above it; negative for no bound."""
+    by_domain: bool
+    counting: NormalizerChain | None
+    """Normalizers of the scope generate_host_count."""
+    most_per_group: int
+    """No more than this many of a group can ever be taken; 0 or less: no bound. One more
+    is kept as a candidate, to tell that the group had more."""
+    most: int | None
+    """No more than this many can ever be taken in all."""
+    longest_wait_ms: int = 0
+    """The longest wait of a host that answers nothing; 0: hosts never wait."""
+    segments: int = 1
+    """How many are made at the most."""
+    bounds_hosts: bool = False
+    """Whether hosts have caps or pauses of their own, which are received."""
+
+    @property
+    def counts_groups(self) -> bool:
+        """Whether candidates of a group must meet, because they are counted."""
+        return self.most_per_group > 0 or self.bounds_hosts
 
 
 def selection_of(

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.exchange import Outbox
-from crawl.buckets.renormalize import Renormalization
-from crawl.buckets.slices import Router
-from crawl.buckets.table_merge import delta_of
-from crawl.config import Config
-from crawl.config.properties import (
+from crawl.buckets.linkdb.settings import (
     LINKDB_IGNORE_EXTERNAL_LINKS,
     LINKDB_IGNORE_INTERNAL_LINKS,
     LINKDB_MAX_ANCHOR_LENGTH,
 )
+from crawl.buckets.renormalize import Renormalization
+from crawl.buckets.slices import Router
+from crawl.buckets.table_merge import delta_of
+from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import ConfigError
 from crawl.interfaces.scoring import SCORE_KEY

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from crawl.config import Config
-from crawl.config.properties import (
+from crawl.indexing.embedded.settings import (
     SEARCH_FRESHNESS_HALF_LIFE,
     SEARCH_WEIGHT_ANCHOR,
     SEARCH_WEIGHT_FRESHNESS,

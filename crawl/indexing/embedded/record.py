@@ -18,10 +18,10 @@ import msgspec
 import tantivy
 
 from crawl.config import Config
-from crawl.config.properties import SEARCH_STORED_CHARACTERS
 from crawl.errors import UsageError
 from crawl.indexing.embedded import schema as fields_of
 from crawl.indexing.embedded.languages import group_of, language_code
+from crawl.indexing.embedded.settings import SEARCH_STORED_CHARACTERS
 from crawl.indexing.embedded.words import spaced
 from crawl.urls.domains import registered_domain
 from crawl.urls.parse import host_of

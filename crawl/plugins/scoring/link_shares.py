@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.config import Config, Property
-from crawl.config.properties import LINK_ANALYZE_DAMPING_FACTOR
+from crawl.graph.settings import LINK_ANALYZE_DAMPING_FACTOR
 from crawl.interfaces.scoring import Links, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum

@@ -1,0 +1,35 @@
+"""Properties of the LinkDb."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.config import Property, boolean, integer
+
+LINKDB_IGNORE_INTERNAL_LINKS: Property[bool] = boolean(
+    "linkdb.ignore.internal.links", True, "invertlinks leaves out links within a host."
+)
+LINKDB_IGNORE_EXTERNAL_LINKS: Property[bool] = boolean(
+    "linkdb.ignore.external.links", False, "invertlinks leaves out links to other hosts."
+)
+LINKDB_MAX_ANCHOR_LENGTH: Property[int] = integer(
+    "linkdb.max.anchor.length",
+    100,
+    "The LinkDb keeps so much of a link's text.",
+    unit="characters",
+    minimum=0,
+)
+LINKDB_MAX_INLINKS: Property[int] = integer(
+    "linkdb.max.inlinks",
+    10000,
+    "Most links to one URL that the LinkDb keeps: those of the pages with the highest scores.",
+    unit="links",
+    minimum=1,
+)
+
+PROPERTIES: tuple[Property[Any], ...] = (
+    LINKDB_IGNORE_INTERNAL_LINKS,
+    LINKDB_IGNORE_EXTERNAL_LINKS,
+    LINKDB_MAX_ANCHOR_LENGTH,
+    LINKDB_MAX_INLINKS,
+)

@@ -1,0 +1,61 @@
+"""Properties of the link graph and its ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.config import Property, boolean, integer, number
+
+LINK_IGNORE_INTERNAL_HOST: Property[bool] = boolean(
+    "link.ignore.internal.host", True, "webgraph: links within a host do not count."
+)
+LINK_IGNORE_INTERNAL_DOMAIN: Property[bool] = boolean(
+    "link.ignore.internal.domain", True, "webgraph: links within a registered domain do not count."
+)
+LINK_IGNORE_LIMIT_PAGE: Property[bool] = boolean(
+    "link.ignore.limit.page",
+    True,
+    "webgraph: of a page's links to one page, whatever the query, the first counts; of the links"
+    " to a page from one page, too.",
+)
+LINK_IGNORE_LIMIT_DOMAIN: Property[bool] = boolean(
+    "link.ignore.limit.domain",
+    True,
+    "webgraph: of a page's links to one domain the first counts; of the links to a page from one"
+    " domain, too.",
+)
+LINK_DELETE_GONE: Property[bool] = boolean(
+    "link.delete.gone",
+    False,
+    "webgraph: pages that are gone, or redirect, lose the links that they had.",
+)
+LINK_ANALYZE_NUM_ITERATIONS: Property[int] = integer(
+    "link.analyze.num.iterations", 10, "linkrank: how often scores are handed on.", minimum=1
+)
+LINK_ANALYZE_INITIAL_SCORE: Property[float] = number(
+    "link.analyze.initial.score", 1.0, "linkrank: the score that every page begins with."
+)
+LINK_ANALYZE_DAMPING_FACTOR: Property[float] = number(
+    "link.analyze.damping.factor",
+    0.85,
+    "linkrank: the share of a page's score that comes from the pages that link to it.",
+    minimum=0,
+    maximum=1,
+)
+LINK_SCORE_UPDATER_CLEAR_SCORE: Property[float] = number(
+    "link.score.updater.clear.score",
+    0.0,
+    "scoreupdater: the score of URLs that are not in the link graph.",
+)
+
+PROPERTIES: tuple[Property[Any], ...] = (
+    LINK_IGNORE_INTERNAL_HOST,
+    LINK_IGNORE_INTERNAL_DOMAIN,
+    LINK_IGNORE_LIMIT_PAGE,
+    LINK_IGNORE_LIMIT_DOMAIN,
+    LINK_DELETE_GONE,
+    LINK_ANALYZE_NUM_ITERATIONS,
+    LINK_ANALYZE_INITIAL_SCORE,
+    LINK_ANALYZE_DAMPING_FACTOR,
+    LINK_SCORE_UPDATER_CLEAR_SCORE,
+)

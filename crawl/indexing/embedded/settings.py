@@ -1,0 +1,89 @@
+"""Properties of search, and of what the embedded index keeps for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.config import Property, duration, integer, number
+
+SEARCH_WEIGHT_TITLE: Property[float] = number(
+    "search.weight.title", 3.0, "How much a query's word in the title counts.", minimum=0
+)
+SEARCH_WEIGHT_ANCHOR: Property[float] = number(
+    "search.weight.anchor",
+    2.0,
+    "How much a query's word in the text of links to the page counts.",
+    minimum=0,
+)
+SEARCH_WEIGHT_URL: Property[float] = number(
+    "search.weight.url", 1.5, "How much a query's word in the URL counts.", minimum=0
+)
+SEARCH_WEIGHT_TEXT: Property[float] = number(
+    "search.weight.text", 1.0, "How much a query's word in the text counts.", minimum=0
+)
+SEARCH_WEIGHT_OTHER_FIELDS: Property[float] = number(
+    "search.weight.other.fields",
+    0.3,
+    "The share that a word's other fields add to the one where it counts most.",
+    minimum=0,
+    maximum=1,
+)
+SEARCH_WEIGHT_PHRASE: Property[float] = number(
+    "search.weight.phrase",
+    0.5,
+    "How much it adds that a query's words stand beside each other.",
+    minimum=0,
+)
+SEARCH_WEIGHT_LINK: Property[float] = number(
+    "search.weight.link",
+    1.0,
+    "How much the page's score, which links give it, lifts it; 0: not at all.",
+    minimum=0,
+)
+SEARCH_WEIGHT_FRESHNESS: Property[float] = number(
+    "search.weight.freshness",
+    0.2,
+    "By which share a page of today is lifted above one that is very old.",
+    minimum=0,
+)
+SEARCH_FRESHNESS_HALF_LIFE: Property[float] = duration(
+    "search.freshness.half.life",
+    365,
+    "The age at which a page has lost half of what its freshness adds.",
+    unit="d",
+    minimum=0.01,
+)
+SEARCH_RESULTS_PER_HOST: Property[int] = integer(
+    "search.results.per.host",
+    2,
+    "Results of one host at most, unless the query names it; 0: any number.",
+    minimum=0,
+)
+SEARCH_SNIPPET_LENGTH: Property[int] = integer(
+    "search.snippet.length",
+    240,
+    "Characters of a page's text that a result shows.",
+    minimum=20,
+    maximum=2_000,
+)
+SEARCH_STORED_CHARACTERS: Property[int] = integer(
+    "search.stored.characters",
+    20_000,
+    "Characters of a page's text that the embedded index keeps for snippets.",
+    minimum=0,
+)
+
+PROPERTIES: tuple[Property[Any], ...] = (
+    SEARCH_WEIGHT_TITLE,
+    SEARCH_WEIGHT_ANCHOR,
+    SEARCH_WEIGHT_URL,
+    SEARCH_WEIGHT_TEXT,
+    SEARCH_WEIGHT_OTHER_FIELDS,
+    SEARCH_WEIGHT_PHRASE,
+    SEARCH_WEIGHT_LINK,
+    SEARCH_WEIGHT_FRESHNESS,
+    SEARCH_FRESHNESS_HALF_LIFE,
+    SEARCH_RESULTS_PER_HOST,
+    SEARCH_SNIPPET_LENGTH,
+    SEARCH_STORED_CHARACTERS,
+)
