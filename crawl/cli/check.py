@@ -13,7 +13,8 @@ from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.facade.prechecks import require_folder
-from crawl.storage.checking import CheckProgress, CheckResult, check
+from crawl.inspect.damage import check_crawl, index_remark
+from crawl.storage.checking import CheckProgress, CheckResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import lock_owner
 from crawl.storage.repair import repair
@@ -44,14 +45,18 @@ def command(
     force: bool,
     config: Config,
 ) -> int:
-    """Find damage in CRAWL_DIR: every pointer, manifest, mark and table file of the CrawlDb
-    and the segments. Exit code 0 if all is intact, 1 if something is damaged.
+    """Find damage in CRAWL_DIR: every pointer, manifest, mark and table file of the CrawlDb, the
+    segments, LinkDb, link graph, HostDb and index, and the files of index writers. Exit code 0 if
+    all is intact, 1 if something is damaged.
 
     A table file is checked by its size, footer and row count; --deep reads all of it and
     verifies checksums and the order of rows. --repair deletes nothing: the CrawlDb goes back
     to the newest intact snapshot, a segment to its last intact step (lost pages are fetched
-    again), and leftovers are moved to CRAWL_DIR/quarantine. Its exit code is 0 if all is
-    intact afterwards.
+    again), and leftovers are moved to CRAWL_DIR/quarantine. Of a LinkDb, link graph, HostDb or
+    index without an intact snapshot all is moved there, so that invertlinks, webgraph,
+    updatehostdb or index can make it anew. Files of index writers are not repaired:
+    `crawl index CRAWL_DIR --rebuild` makes them anew. Its exit code is 0 if all is intact
+    afterwards.
 
     \b
     Examples:
@@ -86,6 +91,9 @@ def command(
         )
     else:
         _show(crawl_dir, found, done, left, repairs=repairs)
+        advice = index_remark(directory, left.faults)
+        if advice:
+            remark(f"check: {advice}")
     return FAULTS_FOUND if left.faults else 0
 
 
@@ -144,4 +152,4 @@ def _check(directory: CrawlDir, *, deep: bool, quiet: bool) -> CheckResult:
         return _CheckView(progress) if progress.total else None
 
     with nullcontext() if quiet else shown_progress(terminal_display("check"), look):
-        return check(directory, deep=deep, progress=progress)
+        return check_crawl(directory, deep=deep, progress=progress)

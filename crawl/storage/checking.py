@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.errors import StorageError
+from crawl.errors import DamagedFile, StorageError
 from crawl.model import tables
 from crawl.storage.chunks import CHUNKS, Chunk, is_mark, lost_last_mark, mark_name
 from crawl.storage.crawl_dir import CrawlDir
@@ -23,7 +23,7 @@ from crawl.storage.folder import Folder
 from crawl.storage.footer import verify_data
 from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import Snapshot
-from crawl.storage.parquet import StoredTable, each_group
+from crawl.storage.parquet import MISSING, StoredTable, each_group
 from crawl.storage.sealed import bears_seal, unseal
 from crawl.storage.sealed_file import SealedCopy, SealedFile
 from crawl.storage.segments import (
@@ -263,7 +263,7 @@ def fault_of(file: CheckedTable, *, deep: bool = False) -> str:
     try:
         size = file.folder.size(file.name)
         if size is None:
-            return "it is missing"
+            return MISSING
         if size != file.bytes:
             return f"it has {size:,} bytes and should have {file.bytes:,}"
         with file.folder.open_read(file.name) as stream:
@@ -273,6 +273,9 @@ def fault_of(file: CheckedTable, *, deep: bool = False) -> str:
                 return fault
             verify_data(stream, source.metadata)
             return _fault_of_rows(source, file)
+    except DamagedFile as error:
+        place = error.path.removeprefix(file.path).removeprefix(", ")
+        return f"{place}: {error.fault}" if place else error.fault
     except (StorageError, ValueError) as error:
         return str(error).removeprefix(f"{file.path} ")
 
@@ -315,7 +318,7 @@ def _fault_of_rows(source: StoredTable, file: CheckedTable) -> str:
     return f"there are {_KEYS.get(key[0], 'rows')} of the bucket's next file"
 
 
-_KEYS = {"url": "URLs", "host": "hosts"}
+_KEYS = {"url": "URLs", "host": "hosts", "host_rev": "hosts"}
 """What a person calls the values of a key column."""
 
 

@@ -262,6 +262,8 @@ def _file_error_line(error: Exception) -> str | None:
     match error:
         case FileNotFoundError():
             return "no such file or folder"
+        case ValueError() if "null byte" in str(error):
+            return "no name that a file can have"
         case PermissionError():
             return "permission denied"
         case NotADirectoryError():

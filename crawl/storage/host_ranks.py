@@ -3,6 +3,9 @@
     Parquet                  columns `host` and `rank` (or `host_rev`, or `score`)
     text, .gz or not         `host TAB rank`
     Common Crawl's ranks     #harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev …
+    a crawl's hostgraph/     what `crawl hostgraph` published last: 1 + harmonic centrality, so that
+                             a host which is only found counts for something; a domaingraph/ tells
+                             of all hosts of its domains
 
 A host that is named backwards (`org.example.www`) is turned round. Only the highest ranks are
 kept; two hosts of one hash are as rare as one in trillions, and would share the higher rank.
@@ -13,7 +16,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from gzip import GzipFile
 from io import TextIOWrapper
@@ -26,12 +29,15 @@ import pyarrow.parquet as pq
 
 from crawl.errors import StorageError
 from crawl.model.arrow import strings
-from crawl.storage.folder import Folder, split_address
+from crawl.model.tables import DOMAINGRAPH
+from crawl.storage.folder import Folder, absolute, split_address
 from crawl.storage.layout import encoded, number_of
-from crawl.storage.parquet import open_writer
+from crawl.storage.manifest import Snapshot
+from crawl.storage.parquet import each_group, open_table
+from crawl.storage.snapshot import SNAPSHOTS, Dataset
+from crawl.urls.backwards import backwards
+from crawl.urls.domains import registered_domain
 
-_COLUMNS: dict[str, pa.DataType] = {"host": pa.string(), "rank": pa.float64()}
-SCHEMA = pa.schema(_COLUMNS)
 _LINES_AT_ONCE = 65_536
 _LONGEST_LINE = 4_096
 _RANK_COLUMNS = ("rank", "score", "harmonicc_val")
@@ -45,6 +51,8 @@ class HostRanks:
 
     hashes: npt.NDArray[np.uint64]
     ranks: npt.NDArray[np.float32]
+    are_domains: bool = False
+    """Whether they are ranks of registered domains, which all of their hosts have."""
 
     @classmethod
     def of(cls, hosts: Sequence[str], ranks: Sequence[float], most: int | None = None) -> HostRanks:
@@ -56,7 +64,7 @@ class HostRanks:
 
     def of_host(self, host: str, unknown: float) -> float:
         """The rank of a host; `unknown` where the table does not have it."""
-        number = np.uint64(number_of(host))
+        number = np.uint64(number_of(registered_domain(host) if self.are_domains else host))
         place = int(np.searchsorted(self.hashes, number))
         if place < len(self.hashes) and self.hashes[place] == number:
             return float(self.ranks[place])
@@ -73,9 +81,37 @@ class HostRanks:
         return by_code[indices]
 
 
+def pinned_address(address: str) -> str:
+    """An address that means the same on every machine that sees the same files, and of a graph
+    the state that is current now: HOSTGRAPH/snapshots/000003."""
+    dataset = Dataset(Folder(absolute(address)))
+    if not dataset.is_begun():
+        return absolute(address)
+    return f"{absolute(address).rstrip('/')}/{SNAPSHOTS}/{dataset.require_current().number:06d}"
+
+
 @lru_cache(maxsize=2)
 def load_host_ranks(address: str, most: int) -> HostRanks:
-    """The table of a file, read once a process; StorageError says what is wrong with it."""
+    """The table of a `pinned_address`, read once a process; StorageError says what is wrong with
+    it."""
+    above, place, number = address.rpartition(f"/{SNAPSHOTS}/")
+    if not place or not number.isdecimal():
+        return _of_file(address, most)
+    dataset = Dataset(Folder(above))
+    found = _gathered(_graph_rows(dataset.folder, dataset.snapshot(int(number))), most)
+    return replace(found, are_domains=dataset.name == DOMAINGRAPH.name)
+
+
+def _graph_rows(folder: Folder, snapshot: Snapshot) -> Iterator[Rows]:
+    for file in snapshot.files:
+        with open_table(folder, file.path) as source:
+            if not {"host", "harmonic"} <= set(source.schema_arrow.names):
+                raise StorageError(f"{folder.address} is no graph of hosts")
+            for rows in each_group(source, ["host", "harmonic"]):
+                yield strings(rows["host"]), (1.0 + rows["harmonic"].to_numpy()).tolist()
+
+
+def _of_file(address: str, most: int) -> HostRanks:
     folder, name = split_address(address)
     try:
         with folder.open_read(name) as stream:
@@ -86,14 +122,6 @@ def load_host_ranks(address: str, most: int) -> HostRanks:
     except (pa.ArrowException, OSError, EOFError, ValueError, zlib.error) as error:
         line = " ".join(str(error).split())
         raise StorageError(f"{address} is no file of host ranks: {line}") from None
-
-
-def write_host_ranks(folder: Folder, name: str, rows: Iterable[Rows]) -> None:
-    """Writes a table as Parquet; the file is whole when this returns."""
-    with open_writer(folder, name, SCHEMA) as writer:
-        for hosts, ranks in rows:
-            columns: list[pa.Array[Any]] = [pa.array(hosts, pa.string()), pa.array(ranks)]
-            writer.write(pa.table(columns, schema=SCHEMA))
 
 
 def _gathered(rows: Iterable[Rows], most: int | None) -> HostRanks:
@@ -132,7 +160,7 @@ def _parquet_rows(stream: IO[bytes]) -> Iterator[Rows]:
     for batch in table.iter_batches(columns=[host, rank]):
         hosts = strings(batch.column(host).cast(pa.string()).fill_null(""))
         if host == "host_rev":
-            hosts = list(map(_turned, hosts))
+            hosts = list(map(backwards, hosts))
         ranks = batch.column(rank).cast(pa.float64()).fill_null(math.nan)
         yield hosts, cast("list[float]", ranks.to_pylist())
 
@@ -161,14 +189,10 @@ def _text_rows(stream: IO[bytes]) -> Iterator[Rows]:
             host, rank = cells[columns[0]].strip().lower(), float(cells[columns[1]])
         except (IndexError, ValueError):
             raise ValueError(f"line {number} is not `host TAB rank`") from None
-        hosts.append(_turned(host) if is_reversed else host)
+        hosts.append(backwards(host) if is_reversed else host)
         ranks.append(rank)
         if len(hosts) == _LINES_AT_ONCE:
             yield hosts, ranks
             hosts, ranks = [], []
     lines.detach()
     yield hosts, ranks
-
-
-def _turned(host: str) -> str:
-    return ".".join(reversed(host.split(".")))

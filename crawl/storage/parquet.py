@@ -12,14 +12,14 @@ costs some 3% of the time that it takes to unpack a page: no flipped bit becomes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import BytesIO, IOBase
 from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crawl.errors import StorageError
+from crawl.errors import DamagedFile, StorageError
 from crawl.storage.folder import Folder
 from crawl.storage.footer import SealingSink, footer_of, verify_footer
 
@@ -42,6 +42,7 @@ _SINK_BYTES = 1 << 20
 for the interpreter's lock."""
 
 DEFAULT_GROUP_ROWS = 65_536
+MISSING = "it is missing"
 
 
 class TableWriter:
@@ -144,7 +145,7 @@ class StoredTable(pq.ParquetFile):
             )
             verify_footer(footer, self.metadata)
         except _FAULTS as error:
-            raise StorageError(f"{path} is no whole Parquet file: {_line(error)}") from error
+            raise DamagedFile(path, f"it is no whole Parquet file: {_line(error)}") from error
 
     def read_row_groups(self, row_groups: list[int], *args: Any, **options: Any) -> pa.Table:
         with self._naming_file(f", row group {', '.join(map(str, row_groups))}"):
@@ -169,7 +170,7 @@ class StoredTable(pq.ParquetFile):
         try:
             yield
         except _FAULTS as error:
-            raise StorageError(f"{self._path}{where} is damaged: {_line(error)}") from error
+            raise DamagedFile(f"{self._path}{where}", _line(error)) from error
 
 
 _FAULTS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError)
@@ -183,7 +184,13 @@ def _line(error: BaseException) -> str:
 @contextmanager
 def open_table(folder: Folder, name: str, *, host_codes: bool = False) -> Iterator[StoredTable]:
     """Opens a Parquet file; `host_codes` reads the host column as dictionary codes."""
-    with folder.open_read(name) as stream:
+    with ExitStack() as opened:
+        try:
+            stream = opened.enter_context(folder.open_read(name))
+        except StorageError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise DamagedFile(folder.path(name), MISSING) from error
+            raise
         yield StoredTable(stream, folder.path(name), host_codes=host_codes)
 
 
@@ -197,7 +204,7 @@ def open_whole_table(folder: Folder, name: str) -> Iterator[StoredTable]:
         return
     data = folder.read(name)
     if data is None:
-        raise StorageError(f"{folder.path(name)} is missing")
+        raise DamagedFile(folder.path(name), MISSING)
     yield StoredTable(BytesIO(data), folder.path(name))
 
 

@@ -1,27 +1,23 @@
 """Brings a damaged crawl back to its newest whole state.
 
 What can be read from a copy is written again. The CrawlDb goes to the newest snapshot that
-is whole. A segment goes back to the last step of which all is there: to be fetched again as
-far as pages were lost, or parsed again. Whatever is of no use any more is moved to
-CRAWL_DIR/quarantine/MOMENT/…, and nothing is deleted.
+is whole, and so does every other dataset (repair_datasets.py). A segment goes back to the last
+step of which all is there: to be fetched again as far as pages were lost, or parsed again.
+Whatever is of no use any more is moved to CRAWL_DIR/quarantine/MOMENT/…, and nothing is deleted.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 
 from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
 from crawl.errors import StorageError
-from crawl.model import tables
 from crawl.storage.checking import (
     CheckResult,
     chunk_marks,
-    fault_of,
-    files_of,
     is_fetched,
     parts_begun,
 )
@@ -36,11 +32,10 @@ from crawl.storage.chunks import (
     write_last,
 )
 from crawl.storage.crawl_dir import CrawlDir, locked
-from crawl.storage.folder import Folder
 from crawl.storage.footer import read_footer
-from crawl.storage.manifest import Timeline
+from crawl.storage.quarantine import QUARANTINE, Quarantine
+from crawl.storage.repair_datasets import DatasetRepair
 from crawl.storage.sealed import unseal
-from crawl.storage.sealed_file import COPY
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -52,140 +47,36 @@ from crawl.storage.segments import (
     PartManifest,
     Segment,
 )
-from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS, Dataset
+from crawl.storage.snapshot import Dataset
 
-QUARANTINE = "quarantine"
 _PART = re.compile(r"part-(\d+)-[0-9a-f]+\.parquet")
 
 
-@dataclass(slots=True)
-class _Repair:
-    directory: CrawlDir
-    bad: frozenset[str]
-    """Paths with a fault, by the check."""
-    quarantine: str
-    done: list[str] = field(default_factory=list)
+@dataclass(frozen=True, slots=True)
+class _SegmentRepair:
+    """Mends one segment after the other. Only for whoever holds their locks."""
 
-    def set_aside(self, path: str) -> None:
-        """Moves a file, or all that is below a folder, out of the way."""
-        root = self.directory.folder
-        names = (
-            [path]
-            if root.size(path) is not None
-            else [f"{path}/{name}" for name in root.files(path)]
-        )
-        for name in names:
-            _move(root, name, f"{self.quarantine}/{name}")
-        if names:
-            self.done.append(f"moved {path} to {self.quarantine}")
-        root.delete(path)  # what is left of a folder
+    job: Quarantine
 
-    def reports(self, where: str) -> None:
-        """A damaged report is as good as none."""
-        for path in sorted(self.bad):
-            if path.startswith(f"{where}/") and path.endswith(f"/{REPORT}"):
-                self.set_aside(path)
-
-    # datasets: the CrawlDb, and what else is there
-
-    def dataset(self, dataset: Dataset) -> None:
-        where = dataset.name
-        self.reports(where)
-        numbers = dataset.manifests()
-        for number in numbers:
-            if dataset.is_whole(number) and dataset.manifest_file(number).heal():
-                self.done.append(
-                    f"wrote {where}/{dataset.manifest_file(number).name} from its copy"
-                )
-            self._forget_damaged_hosts(dataset, number)
-        whole = [number for number in numbers if self._is_whole(dataset, number)]
-        try:
-            timeline = dataset.timeline()
-            kept = [number for number in timeline.numbers if number in whole]
-        except StorageError:
-            timeline, kept = Timeline(), whole
-        if not numbers:
-            for name in (dataset.pointer.name, dataset.pointer.copy):
-                if f"{where}/{name}" in self.bad:
-                    self.set_aside(f"{where}/{name}")
-            return
-        if not kept:
-            kept = whole  # none that was kept is whole, but one that was not published is
-        if not kept and where in tables.CACHES:
-            for name in (SNAPSHOTS, dataset.pointer.name, dataset.pointer.copy):
-                self.set_aside(f"{where}/{name}")
-            self.done.append(f"found no snapshot of {where} that is whole: it is learnt anew")
-            return
-        if not kept:
-            kept_as = "the CrawlDb" if dataset is self.directory.crawldb else where
-            self.done.append(f"found no snapshot that is whole: {kept_as} is left as it is")
-            return
-        following = max(timeline.next_number, numbers[-1] + 1)
-        if tuple(kept) == timeline.numbers:
-            if dataset.pointer.heal():
-                self.done.append(f"wrote {where}/CURRENT from its copy, or its copy from it")
-        else:
-            self._set_aside_others(dataset, kept)
-            for name in (dataset.pointer.name, dataset.pointer.copy):
-                if f"{where}/{name}" in self.bad:
-                    self.set_aside(f"{where}/{name}")
-            dataset.move(Timeline(tuple(kept), following))
-            of = "" if dataset is self.directory.crawldb else f" of {where}"
-            self.done.append(f"made snapshot {kept[-1]}{of} the current one")
-
-    def _forget_damaged_hosts(self, dataset: Dataset, number: int) -> None:
-        """What is known of hosts is learnt anew; that is no reason to go back a snapshot."""
-        try:
-            snapshot = dataset.snapshot(number)
-        except StorageError:
-            return
-        usable = tuple(
-            file for file in snapshot.hosts if f"{dataset.name}/{file.path}" not in self.bad
-        )
-        if usable != snapshot.hosts:
-            dataset.manifest_file(number).write(replace(snapshot, hosts=usable).as_dict())
-            lost = len(snapshot.hosts) - len(usable)
-            self.done.append(f"snapshot {number}: forgot the hosts in trouble of {lost} buckets")
-
-    def _is_whole(self, dataset: Dataset, number: int) -> bool:
-        try:
-            found = files_of(dataset, dataset.snapshot(number))
-        except StorageError:
-            return False
-        files = [file for file in found if file.table is not tables.HOSTS]
-        return not any(file.path in self.bad for file in files) and not any(map(fault_of, files))
-
-    def _set_aside_others(self, dataset: Dataset, kept: list[int]) -> None:
-        """All that no kept snapshot names: the next writer would delete it."""
-        named: set[str] = set()
-        for number in kept:
-            named.update(file.path for file in dataset.snapshot(number).all_files)
-            named.update(f"{SNAPSHOTS}/{number:06d}/{name}" for name in _SMALL)
-        for name in dataset.folder.files(SNAPSHOTS):
-            if f"{SNAPSHOTS}/{name}" not in named:
-                self.set_aside(f"{dataset.name}/{SNAPSHOTS}/{name}")
-
-    # segments
-
-    def segment(self, segment: Segment, *, applied: bool) -> None:
+    def mend(self, segment: Segment, *, applied: bool) -> None:
         where = f"segments/{segment.name}"
-        self.reports(where)
+        self.job.reports(where)
         for part in (GENERATE, FETCH, CONTENT, PARSE):
             file = segment.manifest_file(part)
             try:
                 if file.heal():
-                    self.done.append(f"wrote {where}/{file.name} from its copy")
+                    self.job.done.append(f"wrote {where}/{file.name} from its copy")
             except StorageError:
                 continue  # both are damaged
         if not self._list_is_usable(segment):
-            self.set_aside(where)
+            self.job.set_aside(where)
             return
-        if any(path.startswith(f"{where}/{FETCH_HOSTS}/") for path in self.bad):
-            self.set_aside(f"{where}/{FETCH_HOSTS}")  # their hosts are tried again, that is all
+        if any(path.startswith(f"{where}/{FETCH_HOSTS}/") for path in self.job.bad):
+            self.job.set_aside(f"{where}/{FETCH_HOSTS}")  # their hosts are tried again, that is all
         restored = self._restored_marks(segment)
         lost = [
             path.split("/")[2]
-            for path in self.bad - restored
+            for path in self.job.bad - restored
             if path.startswith(f"{where}/") and (path.endswith(".parquet") or CHUNKS in path)
         ]
         fetch_lost = self._is_lost(segment, FETCH) or self._is_lost(segment, CONTENT)
@@ -233,11 +124,11 @@ class _Repair:
             file = segment.manifest_file(GENERATE)
             self._take_back(segment, (file.name, file.copy))
             segment.publish(GENERATE, rebuilt)
-            self.done.append(f"wrote {where}/{file.name} by the files that are there")
+            self.job.done.append(f"wrote {where}/{file.name} by the files that are there")
             return True
         if present is None:
             return True
-        whole = tuple(file for file in present.files if f"{where}/{file.path}" not in self.bad)
+        whole = tuple(file for file in present.files if f"{where}/{file.path}" not in self.job.bad)
         if whole == present.files:
             return True
         if not whole or (parts_begun(segment) and not is_fetched(segment)):
@@ -275,7 +166,7 @@ class _Repair:
             except StorageError:
                 continue
             files = present.files if present else ()
-            whole = tuple(file for file in files if f"{where}/{file.path}" not in self.bad)
+            whole = tuple(file for file in files if f"{where}/{file.path}" not in self.job.bad)
             if present is not None and whole != files:
                 segment.publish(part, PartManifest(whole, present.created_ms, present.complete))
                 self._set_aside_bad(segment, part)
@@ -283,18 +174,18 @@ class _Repair:
     def _set_aside_bad(self, segment: Segment, part: str) -> None:
         where = f"segments/{segment.name}/{part}"
         for name in segment.part_folder(part).names():
-            if name.endswith(".parquet") and f"{where}/{name}" in self.bad:
-                self.set_aside(f"{where}/{name}")
+            if name.endswith(".parquet") and f"{where}/{name}" in self.job.bad:
+                self.job.set_aside(f"{where}/{name}")
 
     def _set_aside_tables(self, segment: Segment, part: str) -> None:
         for name in segment.part_folder(part).names():
             if name.endswith(".parquet"):
-                self.set_aside(f"segments/{segment.name}/{part}/{name}")
+                self.job.set_aside(f"segments/{segment.name}/{part}/{name}")
 
     def _take_back(self, segment: Segment, names: tuple[str, ...]) -> None:
         for name in names:
             if segment.folder.exists(name):
-                self.set_aside(f"segments/{segment.name}/{name}")
+                self.job.set_aside(f"segments/{segment.name}/{name}")
 
     def _restored_marks(self, segment: Segment) -> set[str]:
         """Writes the last marks again that are lost and have a copy; their paths."""
@@ -304,7 +195,7 @@ class _Repair:
             name = restore_last_mark(segment.folder.child(place))
             if name:
                 restored.add(f"segments/{segment.name}/{place}/{name}")
-        self.done += [f"wrote {path} from its copy" for path in sorted(restored)]
+        self.job.done += [f"wrote {path} from its copy" for path in sorted(restored)]
         return restored
 
     def _drop_lost_chunks(self, segment: Segment) -> None:
@@ -318,7 +209,7 @@ class _Repair:
                 if chunk is not None
                 and not fault
                 and not any(
-                    f"{where}/{table}/{piece.path}" in self.bad
+                    f"{where}/{table}/{piece.path}" in self.job.bad
                     for table, piece in chunk.all_pieces.items()
                 )
             ]
@@ -329,7 +220,7 @@ class _Repair:
             contents = [segment.folder.read(path) or b"" for path, _ in kept]
             self._take_back(segment, (f"{place}/{LAST}",))  # first: it tells of a last mark
             for name in filter(is_mark, segment.folder.names(place)):
-                self.set_aside(f"{where}/{place}/{name}")
+                self.job.set_aside(f"{where}/{place}/{name}")
             self._take_back(segment, (f"{place}/{DONE}",))
             for number, content in enumerate(contents):
                 segment.folder.write(f"{place}/{mark_name(number)}", content)
@@ -342,10 +233,7 @@ class _Repair:
         for path, chunk, _ in marks:
             for table, piece in chunk.all_pieces.items() if chunk and path not in kept else ():
                 if segment.part_folder(table).exists(piece.path):
-                    self.set_aside(f"segments/{segment.name}/{table}/{piece.path}")
-
-
-_SMALL = (MANIFEST, MANIFEST + COPY, REPORT)
+                    self.job.set_aside(f"segments/{segment.name}/{table}/{piece.path}")
 
 
 def repair(
@@ -353,7 +241,7 @@ def repair(
 ) -> list[str]:
     """Repairs what the check found; lines that tell what was done."""
     bad = frozenset(fault.path for fault in checked.faults)
-    job = _Repair(directory, bad, f"{QUARANTINE}/{as_segment_name(clock.now_ms())}")
+    job = Quarantine(directory, bad, f"{QUARANTINE}/{as_segment_name(clock.now_ms())}")
     hold = partial(locked, command="check", config=config, clock=clock, force=force)
     with hold(directory.crawldb.folder):
         _repair_dataset(job, directory.crawldb)
@@ -364,7 +252,8 @@ def repair(
         for name in sorted({path.split("/")[1] for path in bad if path.startswith("segments/")}):
             segment = directory.segments.segment(name)
             with hold(segment.folder):
-                job.segment(segment, applied=current is not None and name in current.applied)
+                applied = current is not None and name in current.applied
+                _SegmentRepair(job).mend(segment, applied=applied)
             if not segment.folder.files():
                 directory.segments.folder.delete(name)
     for dataset in directory.datasets()[1:]:
@@ -373,13 +262,7 @@ def repair(
     return job.done
 
 
-def _repair_dataset(job: _Repair, dataset: Dataset) -> None:
+def _repair_dataset(job: Quarantine, dataset: Dataset) -> None:
     name = dataset.name
     if any(path == name or path.startswith(f"{name}/") for path in job.bad):
-        job.dataset(dataset)
-
-
-def _move(root: Folder, name: str, target: str) -> None:
-    with root.open_read(name) as source, root.open_write(target) as sink:
-        shutil.copyfileobj(source, sink)
-    root.delete(name)
+        DatasetRepair(job).mend(dataset)

@@ -220,8 +220,9 @@ class Transaction:
         self.number = self.timeline.next_number
         self.place = _place(self.number)
         """Where to write new bucket files, relative to the dataset."""
-        self.scratch = dataset.folder.child(f"{SCRATCH}/{uuid.uuid4().hex[:8]}")
-        """A folder for files between the steps of this job."""
+        self.scratch_place = f"{SCRATCH}/{uuid.uuid4().hex[:8]}"
+        """Where files between the steps of this job go, relative to the dataset."""
+        self.scratch = dataset.folder.child(self.scratch_place)
         self.swept = 0
         """Files deleted because no kept snapshot names them."""
 

@@ -1,0 +1,134 @@
+"""Brings damaged datasets, the CrawlDb and what else is there, back to their newest whole snapshot.
+
+Of what is made of segments (LinkDb, link graph, HostDb) nothing stays where no snapshot is whole,
+so that it can be made anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from crawl.errors import StorageError
+from crawl.hints import command
+from crawl.model import tables
+from crawl.storage.checking import fault_of, files_of
+from crawl.storage.manifest import Timeline
+from crawl.storage.quarantine import Quarantine
+from crawl.storage.sealed_file import COPY
+from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS, Dataset
+
+_SMALL = (MANIFEST, MANIFEST + COPY, REPORT)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRepair:
+    """Mends one dataset after the other. Only for whoever holds their locks."""
+
+    job: Quarantine
+
+    def mend(self, dataset: Dataset) -> None:
+        """Goes to the newest whole snapshot."""
+        where = dataset.name
+        self.job.reports(where)
+        numbers = dataset.manifests()
+        for number in numbers:
+            if dataset.is_whole(number) and dataset.manifest_file(number).heal():
+                self.job.done.append(
+                    f"wrote {where}/{dataset.manifest_file(number).name} from its copy"
+                )
+            self._forget_damaged_hosts(dataset, number)
+            self._forget_damaged_scores(dataset, number)
+        whole = [number for number in numbers if self._is_whole(dataset, number)]
+        try:
+            timeline = dataset.timeline()
+            kept = [number for number in timeline.numbers if number in whole]
+        except StorageError:
+            timeline, kept = Timeline(), whole
+        if not numbers and not timeline.numbers:
+            for name in (dataset.pointer.name, dataset.pointer.copy):
+                if f"{where}/{name}" in self.job.bad:
+                    self.job.set_aside(f"{where}/{name}")
+            return
+        if not kept:
+            kept = whole  # none that was kept is whole, but one that was not published is
+        if not kept and (where in tables.CACHES or where in tables.MADE_BY):
+            for name in (SNAPSHOTS, dataset.pointer.name, dataset.pointer.copy):
+                self.job.set_aside(f"{where}/{name}")
+            anew = "it is learnt anew"
+            if where in tables.MADE_BY:
+                again = command(tables.MADE_BY[where], self.job.directory.address)
+                anew = f"`{again}` makes it anew of what is there"
+            self.job.done.append(f"found no snapshot of {where} that is whole: {anew}")
+            return
+        if not kept:
+            kept_as = "the CrawlDb" if dataset is self.job.directory.crawldb else where
+            self.job.done.append(f"found no snapshot that is whole: {kept_as} is left as it is")
+            return
+        following = max(timeline.next_number, numbers[-1] + 1)
+        if tuple(kept) == timeline.numbers:
+            if dataset.pointer.heal():
+                self.job.done.append(f"wrote {where}/CURRENT from its copy, or its copy from it")
+        else:
+            self._set_aside_others(dataset, kept)
+            for name in (dataset.pointer.name, dataset.pointer.copy):
+                if f"{where}/{name}" in self.job.bad:
+                    self.job.set_aside(f"{where}/{name}")
+            dataset.move(Timeline(tuple(kept), following))
+            of = "" if dataset is self.job.directory.crawldb else f" of {where}"
+            self.job.done.append(f"made snapshot {kept[-1]}{of} the current one")
+
+    def _forget_damaged_hosts(self, dataset: Dataset, number: int) -> None:
+        """What is known of hosts is learnt anew; that is no reason to go back a snapshot."""
+        try:
+            snapshot = dataset.snapshot(number)
+        except StorageError:
+            return
+        usable = tuple(
+            file for file in snapshot.hosts if f"{dataset.name}/{file.path}" not in self.job.bad
+        )
+        if usable != snapshot.hosts:
+            dataset.manifest_file(number).write(replace(snapshot, hosts=usable).as_dict())
+            lost = len(snapshot.hosts) - len(usable)
+            said = f"snapshot {number}: forgot the hosts in trouble of {lost} buckets"
+            self.job.done.append(said)
+
+    def _forget_damaged_scores(self, dataset: Dataset, number: int) -> None:
+        """Scores of the link graph are computed anew; the graph itself is as good without."""
+        try:
+            snapshot = dataset.snapshot(number)
+        except StorageError:
+            return
+        scores = snapshot.attached.get(tables.WEBGRAPH_SCORES.name, ())
+        if not any(f"{dataset.name}/{file.path}" in self.job.bad for file in scores):
+            return
+        attached = {
+            name: files
+            for name, files in snapshot.attached.items()
+            if name != tables.WEBGRAPH_SCORES.name
+        }
+        dataset.manifest_file(number).write(replace(snapshot, attached=attached).as_dict())
+        for file in scores:
+            self.job.set_aside(f"{dataset.name}/{file.path}")
+        again = command("linkrank", self.job.directory.address)
+        self.job.done.append(
+            f"snapshot {number} of {dataset.name}: forgot its scores; `{again}` computes them anew"
+        )
+
+    def _is_whole(self, dataset: Dataset, number: int) -> bool:
+        try:
+            found = files_of(dataset, dataset.snapshot(number))
+        except StorageError:
+            return False
+        files = [file for file in found if file.table is not tables.HOSTS]
+        bad = self.job.bad
+        return not any(file.path in bad for file in files) and not any(map(fault_of, files))
+
+    def _set_aside_others(self, dataset: Dataset, kept: list[int]) -> None:
+        """All that no kept snapshot names: the next writer would delete it."""
+        named: set[str] = set()
+        for number in kept:
+            named.update(file.path for file in dataset.snapshot(number).all_files)
+            named.update(f"{SNAPSHOTS}/{number:06d}/{name}" for name in _SMALL)
+        for name in dataset.folder.files(SNAPSHOTS):
+            if f"{SNAPSHOTS}/{name}" not in named:
+                self.job.set_aside(f"{dataset.name}/{SNAPSHOTS}/{name}")
