@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
@@ -12,7 +13,7 @@ from crawl.cli.common.options import (
     with_config,
     with_spark,
 )
-from crawl.cli.common.output import print_json, print_remarks, remark
+from crawl.cli.common.output import is_answered, remark
 from crawl.config import Config
 from crawl.spark.runners import SparkOptions
 
@@ -23,15 +24,45 @@ from crawl.spark.runners import SparkOptions
     "--iterations",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How often scores are handed on (default: link.analyze.num.iterations).",
+    help="How often scores are handed on (default: link.analyze.num.iterations); with --pagerank:"
+    " at most (default: 100).",
+)
+@click.option(
+    "--pagerank",
+    is_flag=True,
+    help="PageRank, until it converges: all links count, and pages without links hand their rank"
+    " to all. Scores add up to 1.",
+)
+@click.option(
+    "--tolerance",
+    type=float,
+    metavar="X",
+    help="With --pagerank: converged when the ranks change by less in all.  [default: 1e-06]",
+)
+@click.option(
+    "--seeds",
+    metavar="FILE",
+    help="With --pagerank: personalised; the surfer begins anew at the pages of these URLs, hosts"
+    " or domains, one a line.",
+)
+@click.option(
+    "--deny",
+    metavar="FILE",
+    help="With --pagerank: spam, as URLs, hosts or domains, one a line. These pages, and those"
+    " that link to little else, hand nothing on.",
 )
 @force_option
+@with_if_due
 @json_option
 @with_spark
 @with_config
 def command(
     crawl_dir: str,
     iterations: int | None,
+    pagerank: bool,
+    tolerance: float | None,
+    seeds: str | None,
+    deny: str | None,
     force: bool,
     as_json: bool,
     spark: SparkOptions,
@@ -44,12 +75,19 @@ def command(
     Examples:
       crawl linkrank mycrawl
       crawl linkrank mycrawl --iterations 20 -D link.analyze.damping.factor=0.9
+      crawl linkrank mycrawl --pagerank --tolerance 1e-8
+      crawl linkrank mycrawl --pagerank --seeds trusted.txt --deny spam.txt
     """
     with open_crawl(crawl_dir, config, spark, command="linkrank") as web:
-        done = web.linkrank(iterations=iterations, force=force)
-    print_remarks(done)
-    if as_json:
-        print_json({"snapshot": done.snapshot, "report": done.report})
+        done = web.linkrank(
+            iterations=iterations,
+            pagerank=pagerank,
+            tolerance=tolerance,
+            seeds=seeds,
+            deny=deny,
+            force=force,
+        )
+    if is_answered(done, as_json):
         return
     counters = done.counters
     remark(

@@ -12,6 +12,8 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.spark.runners import SparkOptions
 
+COMMON_CRAWL = "cc"
+
 
 @click.command("nodedumper")
 @crawl_dir_argument
@@ -30,8 +32,9 @@ from crawl.spark.runners import SparkOptions
 @click.option(
     "--format",
     "list_format",
-    type=click.Choice([each.value for each in ListFormat]),
-    help="With --output: of the files.  [default: text]",
+    type=click.Choice([*(each.value for each in ListFormat), COMMON_CRAWL]),
+    help="With --output: of the files.  [default: text]  cc, with --group: not a list, but the"
+    " graph that `crawl hostgraph` made, as Common Crawl publishes theirs.",
 )
 @click.option(
     "--as-eff", is_flag=True, help="Text with = between name and value, for Solr's file fields."
@@ -58,19 +61,31 @@ def command(
     config: Config,
 ) -> None:
     """List the pages of the link graph of CRAWL_DIR, or their hosts or domains, the largest
-    first. One of --inlinks, --outlinks and --scores.
+    first. One of --inlinks, --outlinks and --scores; or --format cc.
+
+    --format cc writes vertices.txt.gz, edges.txt.gz and ranks.txt.gz, and the same as Parquet.
 
     \b
     Examples:
       crawl nodedumper mycrawl --scores --top 20
       crawl nodedumper mycrawl --inlinks --group domain --sum --top 100
       crawl nodedumper mycrawl --scores --output ranks --format parquet
+      crawl nodedumper mycrawl --group host --output graph --format cc
     """
     chosen = [
         name
         for name, given in (("inlinks", inlinks), ("outlinks", outlinks), ("scores", scores))
         if given
     ]
+    if list_format == COMMON_CRAWL:
+        if group is None or output is None:
+            raise UsageError("--format cc goes with --group host|domain and --output FOLDER")
+        if chosen or top or sums or greatest or as_eff:
+            raise UsageError("--format cc writes the whole graph: give it no other option")
+        with open_crawl(crawl_dir, config, spark, command="nodedumper") as web:
+            vertices, edges = web.dump_hostgraph(output, group=group, force=force)
+        remark(f"nodedumper: wrote {vertices:,} {group}s and {edges:,} links to {output}")
+        return
     if len(chosen) != 1:
         raise UsageError("give one of --inlinks, --outlinks and --scores")
     if sums and greatest:

@@ -8,6 +8,7 @@ from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config
 from crawl.cli.common.output import echo, print_json, remark
 from crawl.config import Config
+from crawl.printable import printable
 
 NOT_FOUND = 1
 
@@ -35,18 +36,18 @@ def command(crawl_dir: str, url: str, links: int, as_json: bool, config: Config)
     with open_crawl(crawl_dir, config, command="nodereader") as web:
         node = web.node(url, links=links)
     if node is None:
-        remark(f"nodereader: {url} is not in the link graph")
+        remark(f"nodereader: {printable(url)} is not in the link graph")
         return NOT_FOUND
     if as_json:
         print_json(node)
         return 0
-    echo(node["url"])
+    echo(printable(node["url"]))
     score = node["score"]
     echo(f"  score     {'none, see `crawl linkrank`' if score is None else format(score, '.10g')}")
     echo(f"  inlinks   {node['inlinks']:,}")
     for other in node["linked_from"]:
-        echo(f"    {other}")
+        echo(f"    {printable(other)}")
     echo(f"  outlinks  {node['outlinks']:,}")
     for other in node["links_to"]:
-        echo(f"    {other}")
+        echo(f"    {printable(other)}")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
@@ -12,7 +13,7 @@ from crawl.cli.common.options import (
     with_config,
     with_spark,
 )
-from crawl.cli.common.output import print_json, print_remarks, remark
+from crawl.cli.common.output import is_answered, remark
 from crawl.config import Config
 from crawl.spark.runners import SparkOptions
 
@@ -20,6 +21,7 @@ from crawl.spark.runners import SparkOptions
 @click.command("scoreupdater")
 @crawl_dir_argument
 @force_option
+@with_if_due
 @json_option
 @with_spark
 @with_config
@@ -36,9 +38,7 @@ def command(
     """
     with open_crawl(crawl_dir, config, spark, command="scoreupdater") as web:
         done = web.scoreupdater(force=force)
-    print_remarks(done)
-    if as_json:
-        print_json({"snapshot": done.snapshot, "report": done.report})
+    if is_answered(done, as_json):
         return
     counters = done.counters
     remark(

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import click
 
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
-from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
-from crawl.cli.common.output import print_json, print_remarks, print_table, remark
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    json_option,
+    with_config,
+    with_segments,
+    with_spark,
+)
+from crawl.cli.common.output import is_answered, print_table, remark
 from crawl.config import Config
 from crawl.spark.runners import SparkOptions
 
 
 @click.command("webgraph")
 @crawl_dir_argument
-@click.argument("segments", nargs=-1, metavar="[SEGMENT]...")
+@with_segments
 @click.option(
     "--filter", "filters", is_flag=True, help="Drop links that the URL filters reject today."
 )
@@ -23,6 +30,7 @@ from crawl.spark.runners import SparkOptions
     is_flag=True,
     help="Take segments in again; take the lock even if its owner seems to be alive.",
 )
+@with_if_due
 @json_option
 @with_spark
 @with_config
@@ -51,11 +59,9 @@ def command(
     """
     with open_crawl(crawl_dir, config, spark, command="webgraph") as web:
         done = web.webgraph(segments, filter=filters, normalize=normalize, force=force)
-    print_remarks(done)
-    counters = done.counters
-    if as_json:
-        print_json({"snapshot": done.snapshot, "segments": done.segments, "report": done.report})
+    if is_answered(done, as_json, segments=done.segments):
         return
+    counters = done.counters
     rows = [
         [name.replace("dropped.", "dropped: ").replace("_", " "), count]
         for name, count in counters.items()

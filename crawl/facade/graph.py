@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from crawl.clock import SystemClock
-from crawl.errors import UsageError
-from crawl.facade.arguments import check_text, check_whole_number, segment_names
+from crawl.facade.arguments import (
+    check_number,
+    check_text,
+    check_whole_number,
+    one_of,
+    segment_names,
+)
 from crawl.facade.base import Handle
 from crawl.facade.prechecks import require_segments, require_unlocked
 from crawl.facade.results import PhaseResult, phase_result
@@ -54,10 +59,22 @@ class Graph(Handle):
             remarks=(*done.remarks, done.took_over),
         )
 
-    def linkrank(self, *, iterations: int | None = None, force: bool = False) -> PhaseResult:
-        """Ranks the pages of the link graph by the links to them.
+    def linkrank(
+        self,
+        *,
+        iterations: int | None = None,
+        pagerank: bool = False,
+        tolerance: float | None = None,
+        seeds: str | Path | None = None,
+        deny: str | Path | None = None,
+        force: bool = False,
+    ) -> PhaseResult:
+        """Ranks the pages of the link graph by the links to them: by LinkRank, or by `pagerank`,
+        until the ranks change by less than `tolerance` in all. `seeds` and `deny` are files of
+        URLs, hosts or domains: where the surfer begins anew, and what hands no rank on.
 
-        >>> web.linkrank(iterations=20)
+            >>> web.linkrank(iterations=20)
+            >>> web.linkrank(pagerank=True, tolerance=1e-8).counters["iterations"]
         """
         from crawl.model.tables import WEBGRAPH
         from crawl.phases import linkrank
@@ -65,15 +82,26 @@ class Graph(Handle):
 
         with self._working():
             check_whole_number("iterations", iterations)
-            options = LinkRankOptions(iterations=iterations, force=force)
-            graph = linkrank.require_graph(self._directory)
+            check_number("tolerance", tolerance)
+            options = LinkRankOptions(
+                iterations=iterations,
+                pagerank=pagerank,
+                tolerance=tolerance,
+                seeds=None if seeds is None else str(seeds),
+                deny=None if deny is None else str(deny),
+                force=force,
+            )
             linkrank.kernel_of(self._config, options)
+            linkrank.lists_of(self._config, options)
+            graph = linkrank.require_graph(self._directory)
             self._directory.require_writable()
             folder = self._directory.dataset(WEBGRAPH).folder
             require_unlocked(folder, self._config, force=force)
             with self._runner(rows=graph.rows) as runner:
                 done = linkrank.run(runner, self._directory, self._config, options, SystemClock())
-        return phase_result(done.report, snapshot=done.graph.number, remarks=(done.took_over,))
+        return phase_result(
+            done.report, snapshot=done.graph.number, remarks=(*done.remarks, done.took_over)
+        )
 
     def scoreupdater(self, *, force: bool = False) -> PhaseResult:
         """Makes the scores of the link graph those of the CrawlDb.
@@ -177,12 +205,12 @@ class Graph(Handle):
 
         with self._working():
             options = NodeDumperOptions(
-                _one_of("by", NodeValue, by),
+                one_of("by", NodeValue, by),
                 top=top,
-                group=None if group is None else _one_of("group", NodeGroup, group),
-                is_sum=_one_of("combine", Combine, combine) is Combine.SUM,
+                group=None if group is None else one_of("group", NodeGroup, group),
+                is_sum=one_of("combine", Combine, combine) is Combine.SUM,
                 output=None if output is None else absolute(output),
-                format=_one_of("format", ListFormat, format),
+                format=one_of("format", ListFormat, format),
                 separator=separator,
             )
             graph = nodedumper.check(self._directory, options)
@@ -200,14 +228,3 @@ class Combine(StrEnum):
 
     SUM = "sum"
     MAX = "max"
-
-
-Choice = TypeVar("Choice", bound=StrEnum)
-
-
-def _one_of(name: str, kind: type[Choice], value: str) -> Choice:
-    try:
-        return kind(value)
-    except ValueError:
-        known = ", ".join(each.value for each in kind)
-        raise UsageError(f"{name} must be one of {known}, not {value!r}") from None

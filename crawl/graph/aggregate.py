@@ -27,18 +27,22 @@ class GroupLinks:
 def group_step(block: EdgeBlock, group_of: Nodes, *, internal: bool = False) -> GroupLinks:
     """The links between groups that the edges of one bucket make; those within a group only where
     `internal`. `group_of` is the group of each node."""
-    sources, destinations = group_of[block.sources], group_of[block.destinations]
+    return links_between(group_of[block.sources], group_of[block.destinations], internal=internal)
+
+
+def links_between(sources: Nodes, destinations: Nodes, *, internal: bool = False) -> GroupLinks:
+    """The links between groups, by those of the two ends of each edge."""
     if not internal:
         leaves = sources != destinations
         sources, destinations = sources[leaves], destinations[leaves]
-    return _summed(sources, destinations, np.ones(len(sources), dtype=np.int64))
+    return summed_links(sources, destinations, np.ones(len(sources), dtype=np.int64))
 
 
 def merge_links(parts: Iterable[GroupLinks]) -> GroupLinks:
     """What several buckets made, as one."""
     every = list(parts)
     none = np.zeros(0, dtype=np.int64)
-    return _summed(
+    return summed_links(
         np.concatenate([none, *(part.sources for part in every)]),
         np.concatenate([none, *(part.destinations for part in every)]),
         np.concatenate([none, *(part.pages for part in every)]),
@@ -65,7 +69,8 @@ def sums_by_group(
     return sums.astype(np.float64, copy=False)
 
 
-def _summed(sources: Nodes, destinations: Nodes, pages: Nodes) -> GroupLinks:
+def summed_links(sources: Nodes, destinations: Nodes, pages: Nodes) -> GroupLinks:
+    """Links of which a pair may be there several times."""
     if len(sources) == 0:
         return GroupLinks(sources, destinations, pages)
     order = np.lexsort((destinations, sources))

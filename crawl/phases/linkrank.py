@@ -1,34 +1,25 @@
 """linkrank: the nodes of the link graph get scores by the links into them.
 
-Steps: begin → iterations (a task some files of nodes, with the edges into them) → write → publish.
-The vector of scores lies in files of the transaction's scratch folder; the driver adds up what
-tasks measured, and decides about a further iteration.
+Steps: with lists or denied pages those of pagerank.py → begin → iterations (a task some files of
+nodes, with the edges into them) → write → publish.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
+from math import isfinite
 
 from crawl.buckets.runner import Runner
 from crawl.buckets.webgraph.graph import StoredGraph
-from crawl.buckets.webgraph.ranking import (
-    RankJob,
-    RankTask,
-    RankTaskResult,
-    begin_rank,
-    iterate_rank,
-    rank_tasks,
-    scores_target,
-    write_scores,
-)
+from crawl.buckets.webgraph.ranking import RankJob, rank_tasks, scores_target, write_scores
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
-from crawl.errors import NoSnapshot
-from crawl.graph.kernels.kernel import RankKernel, Sums
+from crawl.errors import NoSnapshot, UsageError
+from crawl.graph.kernels.kernel import Sums
 from crawl.graph.kernels.link_rank import LinkRank
+from crawl.graph.kernels.surfer import PageRank
 from crawl.graph.settings import (
     LINK_ANALYZE_DAMPING_FACTOR,
     LINK_ANALYZE_INITIAL_SCORE,
@@ -37,7 +28,10 @@ from crawl.graph.settings import (
 from crawl.hints import command
 from crawl.model.report import Report
 from crawl.model.tables import WEBGRAPH, WEBGRAPH_SCORES
+from crawl.phases.name_lists import read_names
 from crawl.phases.observed import observed
+from crawl.phases.pagerank import NameLists, PageRankRun
+from crawl.phases.ranking import iterate
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
@@ -51,6 +45,13 @@ class LinkRankOptions:
     """What the command line says; None where the configuration decides."""
 
     iterations: int | None = None
+    pagerank: bool = False
+    """PageRank, until it changes by less than `tolerance` in all, instead of LinkRank."""
+    tolerance: float | None = None
+    seeds: str | None = None
+    """A file that names the pages, hosts or domains at which the surfer begins anew."""
+    deny: str | None = None
+    """A file that names those which nobody is to trust."""
     force: bool = False
 
 
@@ -62,6 +63,7 @@ class LinkRankResult:
     report: Report
     iterations: int
     sums: Sums
+    remarks: tuple[str, ...]
     took_over: str | None
 
 
@@ -87,13 +89,32 @@ def require_scores(crawl_dir: CrawlDir) -> Snapshot:
     return snapshot
 
 
-def kernel_of(config: Config, options: LinkRankOptions) -> RankKernel:
-    """What is to be computed."""
+def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
+    """What is to be computed; raises what is wrong with the options."""
+    damping = config[LINK_ANALYZE_DAMPING_FACTOR]
     iterations = options.iterations
+    if options.pagerank:
+        usual = PageRank()
+        tolerance = usual.tolerance if options.tolerance is None else options.tolerance
+        if not (isfinite(tolerance) and tolerance > 0):
+            raise UsageError(f"the tolerance must be a number above 0, not {tolerance}")
+        return PageRank(
+            usual.most_iterations if iterations is None else iterations, damping, tolerance
+        )
+    if options.tolerance is not None or options.seeds or options.deny:
+        raise UsageError("--seeds, --deny and --tolerance go with --pagerank")
     return LinkRank(
         config[LINK_ANALYZE_NUM_ITERATIONS] if iterations is None else iterations,
-        config[LINK_ANALYZE_DAMPING_FACTOR],
+        damping,
         config[LINK_ANALYZE_INITIAL_SCORE],
+    )
+
+
+def lists_of(config: Config, options: LinkRankOptions) -> NameLists:
+    """What the files say that the options name."""
+    return NameLists(
+        None if options.seeds is None else read_names(options.seeds, config),
+        None if options.deny is None else read_names(options.deny, config),
     )
 
 
@@ -103,7 +124,7 @@ def run(
 ) -> LinkRankResult:
     """Ranks the nodes and publishes the graph with their scores."""
     report = Report("linkrank", clock.now_ms(), config.digest(), asdict(options))
-    kernel = kernel_of(config, options)
+    kernel, names = kernel_of(config, options), lists_of(config, options)
     require_graph(crawl_dir)
     dataset = crawl_dir.dataset(WEBGRAPH)
     with crawl_dir.writing(dataset, "linkrank", config, clock, force=options.force) as transaction:
@@ -112,7 +133,11 @@ def run(
         graph = StoredGraph.of(transaction.folder, base, counts_limited=kernel.counts_limited)
         job = RankJob(graph, kernel, transaction.scratch)
         with timed(report, "iterations", clock):
-            ranked = iterate(runner, job)
+            if isinstance(kernel, PageRank):
+                surfer = PageRankRun(runner, transaction, graph, base.buckets, kernel, report)
+                ranked = surfer.ranked(names)
+            else:
+                ranked = iterate(runner, job, rank_tasks(graph))
         with timed(report, "write", clock):
             target = scores_target(transaction.folder, transaction.place)
             scores = [
@@ -136,49 +161,32 @@ def run(
             attached={**base.attached, WEBGRAPH_SCORES.name: scores},
         )
         return LinkRankResult(
-            published, report, ranked.iterations, ranked.sums, transaction.lock.took_over
+            published,
+            report,
+            ranked.iterations,
+            ranked.sums,
+            tuple(_remarks(kernel, options, report, ranked.sums)),
+            transaction.lock.took_over,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Tasks that know where the scores of their nodes are."""
-
-    tasks: list[RankTask]
-    iterations: int
-    sums: Sums
-
-
-def iterate(runner: Runner, job: RankJob) -> Ranked:
-    """Iterates until the kernel is done."""
-    tasks = rank_tasks(job.graph)
-    kernel, step = job.kernel, f"{job.kernel.name}: begin"
-    iteration = 0
-    if not tasks:
-        return Ranked([], 0, {})
-    function: Callable[[RankJob, RankTask], RankTaskResult] = begin_rank
-    pieces: list[str] = []
-    while True:
-        results = runner.run(partial(function, job), tasks, step)
-        sums = _added([result.sums for result in results])
-        for path in pieces:
-            job.scratch.delete(path)  # or all iterations' vectors would lie there
-        pieces = [path for each in results for path in (each.scores.path, each.shares.path)]
-        tasks = [
-            replace(task, scores=each.scores) for task, each in zip(tasks, results, strict=True)
-        ]
-        job = replace(job, shares=tuple(each.shares for each in results), sums=sums)
-        if iteration == kernel.most_iterations or (iteration and kernel.is_done(sums)):
-            return Ranked(tasks, iteration, sums)
-        function = iterate_rank
-        iteration += 1
-        step = f"{kernel.name}: iteration {iteration}"
+def _remarks(
+    kernel: LinkRank | PageRank, options: LinkRankOptions, report: Report, sums: Sums
+) -> list[str]:
+    """What the operator may not expect."""
+    remarks = []
+    if options.deny is not None and not report.counters["denied_pages"]:
+        remarks.append(f"no page of {options.deny} is in the link graph: nothing is denied")
+    if isinstance(kernel, PageRank) and sums and not kernel.is_done(sums):
+        remarks.append(
+            f"the last of {kernel.most_iterations} iterations still changed the ranks by"
+            f" {sums['change']:.2g}, more than the tolerance of {kernel.tolerance:g}"
+        )
+    return remarks
 
 
-def _added(parts: Sequence[Sums]) -> dict[str, float]:
-    """Those of the whole graph; in the order of the tasks, so that they come out the same."""
-    total: dict[str, float] = {}
-    for part in parts:
-        for name, value in part.items():
-            total[name] = total.get(name, 0.0) + value
-    return total
+def scale_of(graph: Snapshot) -> float:
+    """What makes the mean score 1, as scoring plugins expect: PageRank's add up to 1."""
+    note = graph.notes.get(RANKED_BY)
+    kernel = note.get("kernel") if isinstance(note, dict) else None
+    return float(graph.rows) if kernel == PageRank().name else 1.0

@@ -1,4 +1,5 @@
-"""scoreupdater: the scores of the link graph become those of the CrawlDb.
+"""scoreupdater: the scores of the link graph become those of the CrawlDb; those of PageRank
+times the number of pages, so that the mean is 1 as that of LinkRank nearly is.
 
 Steps: send (a task a file of nodes) → update (a task a slice of the CrawlDb) → publish.
 """
@@ -25,7 +26,7 @@ from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.graph.settings import LINK_SCORE_UPDATER_CLEAR_SCORE
 from crawl.model.report import Report
 from crawl.model.tables import WEBGRAPH
-from crawl.phases.linkrank import require_scores
+from crawl.phases.linkrank import require_scores, scale_of
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
@@ -72,7 +73,7 @@ def run(
         senders = largest_first(NodesTask(part, file.rows) for part, file in enumerate(graph.nodes))
         with timed(report, "update", clock):
             sent = runner.exchange(
-                partial(send_scores, SendScoresJob(graph, slices.router)),
+                partial(send_scores, SendScoresJob(graph, slices.router, scale_of(reading.base))),
                 senders,
                 len(slices),
                 "scoreupdater: send",

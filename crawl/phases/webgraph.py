@@ -8,7 +8,7 @@ nodes) → publish. A segment is taken in once: the snapshot says which ones it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import numpy as np
@@ -42,20 +42,26 @@ from crawl.buckets.webgraph.outlinks import (
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
-from crawl.errors import NothingToDo, UsageError
 from crawl.graph.settings import LINK_DELETE_GONE
-from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.model.tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
 from crawl.phases.observed import observed
+from crawl.phases.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    not_parsed,
+    require_some,
+)
 from crawl.phases.table_merge import merge_table
 from crawl.phases.timing import timed
 from crawl.rules.webgraph import LinkRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot, in_order
-from crawl.storage.segments import FETCH, PARSE_DATA, Segment, segment_name
+from crawl.storage.segments import FETCH, PARSE_DATA, Segment
 from crawl.storage.snapshot import Transaction
 from crawl.telemetry.context import update_context
 
@@ -72,7 +78,7 @@ class WebGraphOptions:
     filter: bool = False
     normalize: bool = False
     force: bool = False
-    """Takes segments again; and the lock."""
+    """Takes segments again, or as far as they were parsed; and the lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +92,6 @@ class WebGraphResult:
     took_over: str | None
 
 
-@dataclass(slots=True)
-class ChosenSegments:
-    """The segments to take in, oldest first, and lines to tell about others."""
-
-    segments: list[Segment] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-
 def check(config: Config, options: WebGraphOptions) -> None:
     """Raises what is wrong with the settings, before anything is started."""
     LinkRules.of(config)
@@ -105,32 +103,16 @@ def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> ChosenSegments:
     where a named one cannot be meant, and NothingToDo where there is none."""
     snapshot = crawl_dir.dataset(WEBGRAPH).current()
     inside = snapshot.applied if snapshot else {}
-    chosen = ChosenSegments()
-    for name in sorted({segment_name(name) for name in options.segments}):
-        segment = crawl_dir.segments.segment(name)
-        if not segment.is_done(PARSE_DATA):
-            raise UsageError(f"{segment.folder.address} is not parsed: it has no links")
-        if name in inside and not options.force:
-            raise UsageError(
-                f"{name} is in the link graph already, since snapshot {inside[name]};"
-                " --force takes it in again"
-            )
-        chosen.segments.append(segment)
-    if options.segments:
-        return chosen
-    for segment in crawl_dir.segments.generated():
-        if segment.name in inside:
-            continue
-        manifest = segment.manifest(PARSE_DATA)
-        if manifest is not None and manifest.complete:
-            chosen.segments.append(segment)
-        elif segment.is_done(FETCH):
-            parse = command("parse", crawl_dir.address, segment.name)
-            chosen.remarks.append(f"passed over: {segment.name} is not parsed yet: `{parse}`")
-    if not chosen.segments:
-        why = chosen.remarks or ["every segment that was parsed is in the link graph already"]
-        raise NothingToDo(f"{crawl_dir.address}: nothing to take in ({'; '.join(why)})")
-    return chosen
+    rule = SegmentRule(
+        lacks=partial(not_parsed, crawl_dir),
+        unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
+        destination="the link graph",
+        verb="take in",
+        third_person="takes",
+        participle="taken in",
+    )
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, force=options.force)
+    return require_some(chosen, crawl_dir, rule)
 
 
 @observed("webgraph")
@@ -144,7 +126,7 @@ def run(
     dataset = crawl_dir.dataset(WEBGRAPH)
     with crawl_dir.writing(dataset, "webgraph", config, clock, force=options.force) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can take them in from here on
-        update_context(segment=" ".join(segment.name for segment in chosen.segments))
+        update_context(segment=" ".join(chosen.names))
         build = _Build(
             runner, transaction, config, rules, report, _buckets(crawl_dir, transaction, config)
         )
@@ -156,17 +138,16 @@ def run(
             nodes, edges = build.graph(outlinks)
         report.counters["nodes"] = sum(file.rows for file in nodes)
         report.finished_ms = clock.now_ms()
-        names = tuple(segment.name for segment in chosen.segments)
         graph = transaction.publish(
             nodes,
             report,
             buckets=build.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=names,
+            applying=chosen.names,
             attached={WEBGRAPH_OUTLINKS.name: outlinks, WEBGRAPH_EDGES.name: edges},
         )
         return WebGraphResult(
-            graph, report, names, tuple(chosen.remarks), transaction.lock.took_over
+            graph, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
         )
 
 

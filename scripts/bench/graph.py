@@ -17,6 +17,7 @@ import scipy.sparse
 
 from crawl.api import open as open_crawl
 from crawl.buckets.webgraph.graph import StoredGraph
+from crawl.graph.kernels.kernel import NodeRange
 from crawl.graph.kernels.link_rank import LinkRank
 from crawl.graph.kernels.page_rank import rank_step
 from crawl.model.tables import PARSE_DATA, WEBGRAPH
@@ -89,6 +90,12 @@ def _rows(urls: pa.Array[Any], first: int, end: int, sources: Any, targets: Any)
     return pa.table(list(columns.values()), schema=PARSE_DATA.schema)
 
 
+def all_nodes(graph: StoredGraph) -> NodeRange:
+    """All nodes as one range."""
+    degrees = np.concatenate([graph.outdegrees(part) for part in range(len(graph.nodes))])
+    return NodeRange(0, graph.node_count, graph.node_count, degrees)
+
+
 def by_scipy(graph: StoredGraph, kernel: LinkRank) -> tuple[Any, dict[str, float]]:
     """The same iterations with all edges in memory."""
     began = time.perf_counter()
@@ -98,26 +105,25 @@ def by_scipy(graph: StoredGraph, kernel: LinkRank) -> tuple[Any, dict[str, float
     count = graph.node_count
     matrix = scipy.sparse.csr_array((np.ones(len(to)), (to, of)), shape=(count, count))
     built = time.perf_counter()
-    degrees = np.concatenate([graph.outdegrees(part) for part in range(len(graph.nodes))])
-    scores = kernel.initial(0, count, count)
+    nodes = all_nodes(graph)
+    scores = kernel.initial(nodes)
     for _ in range(kernel.most_iterations):
-        scores = kernel.settle(matrix @ kernel.shares(scores, degrees, 0), 0, count, {})
+        scores = kernel.settle(matrix @ kernel.shares(scores, nodes), nodes, {})
     return scores, {"build": built - began, "iterations": time.perf_counter() - built}
 
 
 def by_stream(graph: StoredGraph, kernel: LinkRank) -> Any:
     """The same iterations in one process, that reads the files every time."""
-    count = graph.node_count
-    degrees = np.concatenate([graph.outdegrees(part) for part in range(len(graph.nodes))])
-    scores = kernel.initial(0, count, count)
+    nodes = all_nodes(graph)
+    scores = kernel.initial(nodes)
     for _ in range(kernel.most_iterations):
-        shares = kernel.shares(scores, degrees, 0)
-        given = np.zeros(count)
+        shares = kernel.shares(scores, nodes)
+        given = np.zeros(graph.node_count)
         for part in range(len(graph.nodes)):
             first, end = graph.range_of(part)
             for block in graph.blocks(part):
                 given[first:end] += rank_step(block, first, end, shares)
-        scores = kernel.settle(given, 0, count, {})
+        scores = kernel.settle(given, nodes, {})
     return scores
 
 

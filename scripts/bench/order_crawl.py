@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 from order_web import Floats, Nodes, Web
 
 from crawl.config import Config
@@ -26,8 +27,6 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.model.status import Status
-from crawl.storage.folder import Folder
-from crawl.storage.host_ranks import write_host_ranks
 
 PLAIN = CrawlDatum(Status.LINKED, 0, fetch_interval=60)
 SEED = CrawlDatum(Status.INJECTED, 0, score=1.0)
@@ -205,7 +204,7 @@ class Crawl:
     def _publish(self, by_host: Floats, is_known: npt.NDArray[np.bool_], number: int) -> None:
         name = f"ranks-{self.order.name}-{number}.parquet"
         hosts = [self.names[host] for host in np.flatnonzero(is_known).tolist()]
-        write_host_ranks(Folder(str(self.work)), name, [(hosts, by_host[is_known].tolist())])
+        pq.write_table(pa.table({"host": hosts, "rank": by_host[is_known]}), self.work / name)
         self.chain = self._chain({"scoring.host.ranks.file": str(self.work / name)})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from crawl.model.status import Status
 from crawl.phases.webgraph import WebGraphOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import PARSED
 from tests.examples import scaled
 from tests.phases.linked_pages import (
     ALL_LINKS,
@@ -112,12 +114,26 @@ def test_a_segment_is_taken_in_once(directory: CrawlDir) -> None:
 
 def test_an_unparsed_segment_is_refused_or_passed_over(directory: CrawlDir) -> None:
     make_segment(directory, "20260101000000", [])
-    with pytest.raises(UsageError, match="is not parsed: it has no links"):
+    with pytest.raises(UsageError, match="is not parsed: `crawl parse .* finds its links"):
         build(directory, WebGraphOptions(("20260101000000",)))
     with pytest.raises(NothingToDo, match="crawl parse"):
         build(directory)
     add_parse(directory, "20260102000000", {A: [B]})
-    assert "is not parsed yet" in build(directory).remarks[0]
+    assert "is not parsed: `crawl parse" in build(directory).remarks[0]
+
+
+def test_a_half_parsed_segment_waits_for_its_other_half(directory: CrawlDir) -> None:
+    name = "20260101000000"
+    add_parse(directory, name, {A: [B]})
+    segment = directory.segments.segment(name)
+    whole = {part: segment.require(part) for part in PARSED if segment.is_done(part)}
+    segment.publish_parsed({part: replace(each, complete=False) for part, each in whole.items()})
+    with pytest.raises(UsageError, match="was interrupted .* --force takes it all the same"):
+        build(directory, WebGraphOptions((name,)))
+    with pytest.raises(NothingToDo, match="passed over: the parse of .* was interrupted"):
+        build(directory)
+    segment.publish_parsed(whole)
+    assert build(directory).segments == (name,)
 
 
 def test_a_failed_parse_says_nothing_of_links(directory: CrawlDir) -> None:

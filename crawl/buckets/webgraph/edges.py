@@ -110,7 +110,7 @@ def write_edges(job: EdgesJob, task: EdgesTask, received: Received) -> EdgesTask
     """Writes the edges into the nodes of a file, by destination and source."""
     counters = Counters(edges=received.row_count(EDGES))
     with BucketWriter(job.target, task.part) as writer:
-        for destinations, sources, sites in _ranges(task, received):
+        for destinations, sources, sites in edge_ranges(task, received, EDGES):
             order = np.lexsort((sources, destinations))
             destinations, sources = destinations[order], sources[order]
             limited = np.zeros(len(order), dtype=np.bool_)
@@ -130,26 +130,29 @@ def _repeated(destinations: Numbers, sites: Numbers) -> npt.NDArray[np.bool_]:
     return repeats
 
 
-def _ranges(task: EdgesTask, received: Received) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-    """The edges in ranges of destinations that fit into memory, each in any order."""
-    total = received.row_count(EDGES)
+def edge_ranges(
+    task: EdgesTask, received: Received, kind: RowKind
+) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """Edges, of which `kind` has the destination, the source and a number, in ascending ranges of
+    destinations that fit into memory, each in any order."""
+    total = received.row_count(kind)
     if total == 0:
         return
     if total <= _MOST_ROWS:
-        yield _arrays(received.rows(EDGES))
+        yield _arrays(received.rows(kind))
         return
     counts = np.zeros(task.end - task.first, dtype=np.int64)
-    for rows in received.tables(EDGES):
+    for rows in received.tables(kind):
         counts += np.bincount(rows["destination"].to_numpy() - task.first, minlength=len(counts))
     shares = np.cumsum(counts) // _MOST_ROWS
     for share in np.unique(shares[counts > 0]).tolist():
         gathered: list[pa.Table] = []
-        for rows in received.tables(EDGES):
+        for rows in received.tables(kind):
             chosen = shares[rows["destination"].to_numpy() - task.first] == share
             gathered.append(rows.filter(pa.array(chosen)))
         yield _arrays(pa.concat_tables(gathered))
 
 
 def _arrays(rows: pa.Table) -> tuple[Numbers, Numbers, Numbers]:
-    destinations, sources, sites = (rows[name].to_numpy() for name in EDGES.schema.names)
-    return destinations, sources, sites
+    destinations, sources, numbers = (column.to_numpy() for column in rows.columns)
+    return destinations, sources, numbers

@@ -64,6 +64,10 @@ class StoredGraph:
         """The first node of a file, and the first behind it."""
         return int(self.bounds[part]), int(self.bounds[part + 1])
 
+    def nodes_of(self, parts: range) -> tuple[int, int]:
+        """The first node of neighbouring files, and the first behind them."""
+        return int(self.bounds[parts[0]]), int(self.bounds[parts[-1] + 1])
+
     def blocks(self, bucket: int) -> Iterator[EdgeBlock]:
         """The edges into the nodes of a file, a row group at a time."""
         file = self.edges.get(bucket)

@@ -7,7 +7,6 @@ driver hears of file names and sums, and has no vector itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +15,8 @@ import pyarrow as pa
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.buckets.webgraph.graph import StoredGraph
 from crawl.buckets.webgraph.vectors import VectorPiece, read_piece, whole_vector, write_piece
-from crawl.graph.kernels.kernel import RankKernel, Sums
-from crawl.graph.kernels.page_rank import Counts, Floats, rank_step
+from crawl.graph.kernels.kernel import NodeRange, RankKernel, Sums
+from crawl.graph.kernels.page_rank import Floats, rank_step
 from crawl.model.tables import WEBGRAPH_SCORES
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
@@ -33,6 +32,9 @@ class RankTask:
     parts: range
     edges: int
     scores: VectorPiece | None = None
+    teleport: VectorPiece | None = None
+    voting: VectorPiece | None = None
+    """What `NodeRange` says of them."""
 
     @property
     def rows(self) -> int:
@@ -75,44 +77,46 @@ def rank_tasks(graph: StoredGraph) -> list[RankTask]:
 
 def begin_rank(job: RankJob, task: RankTask) -> RankTaskResult:
     """The scores to begin with."""
-    first, end = _nodes_of(job.graph, task)
-    scores = job.kernel.initial(first, end, job.graph.node_count)
-    return _written(job, first, scores, scores, _outdegrees(job.graph, task.parts))
+    nodes = node_range(job, task)
+    scores = job.kernel.initial(nodes)
+    return _written(job, nodes, scores, scores)
 
 
 def iterate_rank(job: RankJob, task: RankTask) -> RankTaskResult:
     """The next scores of a task's nodes."""
     assert task.scores is not None
     graph = job.graph
-    first, end = _nodes_of(graph, task)
+    nodes = node_range(job, task)
     shares = whole_vector(job.scratch, job.shares, graph.node_count)
-    given = np.zeros(end - first)
+    given = np.zeros(len(nodes))
     for part in task.parts:
         low, high = graph.range_of(part)
         for block in graph.blocks(part):
-            given[low - first : high - first] += rank_step(block, low, high, shares)
+            given[low - nodes.first : high - nodes.first] += rank_step(block, low, high, shares)
     before = read_piece(job.scratch, task.scores)
-    after = job.kernel.settle(given, first, graph.node_count, job.sums)
-    return _written(job, first, before, after, _outdegrees(graph, task.parts))
+    return _written(job, nodes, before, job.kernel.settle(given, nodes, job.sums))
 
 
-def _nodes_of(graph: StoredGraph, task: RankTask) -> tuple[int, int]:
-    return int(graph.bounds[task.parts[0]]), int(graph.bounds[task.parts[-1] + 1])
+def node_range(job: RankJob, task: RankTask) -> NodeRange:
+    """The nodes of a task, with what is known of them."""
+    graph = job.graph
+    first, end = graph.nodes_of(task.parts)
+    return NodeRange(
+        first,
+        end,
+        graph.node_count,
+        np.concatenate([graph.outdegrees(part) for part in task.parts]),
+        None if task.teleport is None else read_piece(job.scratch, task.teleport),
+        None if task.voting is None else read_piece(job.scratch, task.voting),
+    )
 
 
-def _outdegrees(graph: StoredGraph, parts: Sequence[int]) -> Counts:
-    return np.concatenate([graph.outdegrees(part) for part in parts])
-
-
-def _written(
-    job: RankJob, first: int, before: Floats, after: Floats, outdegrees: Counts
-) -> RankTaskResult:
+def _written(job: RankJob, nodes: NodeRange, before: Floats, after: Floats) -> RankTaskResult:
+    first = nodes.first
     return RankTaskResult(
         write_piece(job.scratch, f"scores-{first}", first, after),
-        write_piece(
-            job.scratch, f"shares-{first}", first, job.kernel.shares(after, outdegrees, first)
-        ),
-        job.kernel.measure(before, after, outdegrees, first),
+        write_piece(job.scratch, f"shares-{first}", first, job.kernel.shares(after, nodes)),
+        job.kernel.measure(before, after, nodes),
     )
 
 

@@ -39,11 +39,13 @@ class SendScoresJob:
 
     graph: StoredGraph
     router: Router
+    scale: float = 1.0
+    """By which scores are multiplied."""
 
 
 def send_scores(job: SendScoresJob, task: NodesTask, outbox: Outbox) -> None:
     """Sends the scores of the nodes of a file to the CrawlDb's slices."""
-    scores = job.graph.scores_of(task.part).astype(np.float32)
+    scores = (job.scale * job.graph.scores_of(task.part)).astype(np.float32)
     begin = int(job.graph.bounds[task.part])
     for first, rows in job.graph.node_groups(task.part, ["url", "host"]):
         values = scores[first - begin : first - begin + rows.num_rows]

@@ -7,10 +7,14 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from crawl.errors import StorageError
 from crawl.graph.kernels.page_rank import Floats
 from crawl.storage.folder import Folder, attempt_name
+
+Bytes = npt.NDArray[np.uint8]
+"""A row of bytes for every node."""
 
 _MOST_IN_MEMORY = 256 << 20
 """Bytes of a vector that a process has in memory; a longer one is a file that is mapped."""
@@ -41,27 +45,47 @@ def read_piece(folder: Folder, piece: VectorPiece) -> Floats:
     return np.frombuffer(data, "<f8")
 
 
+def write_rows(folder: Folder, stem: str, first: int, rows: Bytes) -> VectorPiece:
+    """Writes the rows of some nodes, under a name that no other attempt shares."""
+    path = attempt_name(stem).removesuffix(".parquet") + ".u8"
+    with folder.open_write(path, lasting=False) as stream:
+        stream.write(np.ascontiguousarray(rows).data)
+    return VectorPiece(path, first, first + len(rows))
+
+
 def whole_vector(folder: Folder, pieces: tuple[VectorPiece, ...], length: int) -> Floats:
     """The vector that the pieces make. Tasks of one process that need the same share it."""
+    return _whole(folder, pieces, length, 8).view(np.float64)[:, 0]
+
+
+def whole_rows(folder: Folder, pieces: tuple[VectorPiece, ...], length: int, width: int) -> Bytes:
+    """The rows that the pieces make, of so many bytes each; shared as a vector is."""
+    return _whole(folder, pieces, length, width)
+
+
+def _whole(folder: Folder, pieces: tuple[VectorPiece, ...], length: int, width: int) -> Bytes:
     with _reading:
         key = (folder.address, pieces)
         if key not in _last:
             _last.clear()  # of the iteration before
-            vector = _empty(length)
+            rows = _empty(length, width)
             for piece in pieces:
-                vector[piece.first : piece.end] = read_piece(folder, piece)
-            _last[key] = vector
+                data = folder.read(piece.path)
+                if data is None or len(data) != width * (piece.end - piece.first):
+                    raise StorageError(f"{folder.path(piece.path)} is missing or cut")
+                rows[piece.first : piece.end] = np.frombuffer(data, np.uint8).reshape(-1, width)
+            _last[key] = rows
         return _last[key]
 
 
-def _empty(length: int) -> Floats:
-    if 8 * length <= _MOST_IN_MEMORY:
-        return np.empty(length)
+def _empty(length: int, width: int) -> Bytes:
+    if width * length <= _MOST_IN_MEMORY:
+        return np.empty((length, width), np.uint8)
     # gone with the process: no name leads to it
     with tempfile.TemporaryFile() as file:
-        file.truncate(8 * length)
-        return np.memmap(file, np.float64, "r+", shape=(length,))
+        file.truncate(width * length)
+        return np.memmap(file, np.uint8, "r+", shape=(length, width))
 
 
 _reading = threading.Lock()
-_last: dict[tuple[str, tuple[VectorPiece, ...]], Floats] = {}
+_last: dict[tuple[str, tuple[VectorPiece, ...]], Bytes] = {}

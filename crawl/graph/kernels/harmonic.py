@@ -78,6 +78,7 @@ class ExactCounter:
 
     node_count: int
     unite: ClassVar[np.ufunc] = np.bitwise_or
+    name: ClassVar[str] = "exact"
 
     def start(self, first: int, end: int) -> Balls:
         """Each node's own bit."""
@@ -99,6 +100,7 @@ class HyperLogLog:
     precision: int
     seed: int = 0
     unite: ClassVar[np.ufunc] = np.maximum
+    name: ClassVar[str] = "hyperball"
 
     def __post_init__(self) -> None:
         if not 4 <= self.precision <= 16:

@@ -8,12 +8,32 @@ buckets measured, so no process ever has more than one vector over all nodes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from crawl.graph.kernels.page_rank import Counts, Floats
 
 Sums = Mapping[str, float]
 """What was measured, by name; those of buckets add up to those of the graph."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeRange:
+    """The nodes `first` to `end` of a graph, and what is known of them before the first
+    iteration."""
+
+    first: int
+    end: int
+    node_count: int
+    """Of the whole graph."""
+    outdegrees: Counts
+    teleport: Floats | None = None
+    """How much more likely than at others a surfer begins at each; None: alike at all."""
+    voting: Floats | None = None
+    """The share of its score that each hands on; None: all of it."""
+
+    def __len__(self) -> int:
+        return self.end - self.first
 
 
 class RankKernel(Protocol):
@@ -30,20 +50,20 @@ class RankKernel(Protocol):
         """Whether links count that are one of several of a site."""
         ...
 
-    def initial(self, first: int, end: int, node_count: int) -> Floats:
-        """The scores of the nodes `first` to `end` to begin with."""
+    def initial(self, nodes: NodeRange) -> Floats:
+        """The scores to begin with."""
         ...
 
-    def shares(self, scores: Floats, outdegrees: Counts, first: int) -> Floats:
-        """What each of the nodes from `first` on gives along each of its edges."""
+    def shares(self, scores: Floats, nodes: NodeRange) -> Floats:
+        """What each of the nodes gives along each of its edges."""
         ...
 
-    def settle(self, given: Floats, first: int, node_count: int, sums: Sums) -> Floats:
-        """The next scores of the nodes from `first` on, by what they were given; `sums` are
-        those of the whole graph before."""
+    def settle(self, given: Floats, nodes: NodeRange, sums: Sums) -> Floats:
+        """The next scores of the nodes, by what they were given; `sums` are those of the whole
+        graph before."""
         ...
 
-    def measure(self, before: Floats, after: Floats, outdegrees: Counts, first: int) -> Sums:
+    def measure(self, before: Floats, after: Floats, nodes: NodeRange) -> Sums:
         """What is to be known of the whole graph: dangling mass, change."""
         ...
 

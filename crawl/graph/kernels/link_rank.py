@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crawl.graph.kernels.kernel import Sums
-from crawl.graph.kernels.page_rank import Counts, Floats, shares_of
+from crawl.graph.kernels.kernel import NodeRange, Sums
+from crawl.graph.kernels.page_rank import Floats, shares_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,17 @@ class LinkRank:
     counts_limited: bool = False
     name: str = "linkrank"
 
-    def initial(self, first: int, end: int, node_count: int) -> Floats:
-        return np.full(end - first, self.initial_score)
+    def initial(self, nodes: NodeRange) -> Floats:
+        return np.full(len(nodes), self.initial_score)
 
-    def shares(self, scores: Floats, outdegrees: Counts, first: int) -> Floats:
-        return shares_of(scores, outdegrees)
+    def shares(self, scores: Floats, nodes: NodeRange) -> Floats:
+        return shares_of(scores, nodes.outdegrees)
 
-    def settle(self, given: Floats, first: int, node_count: int, sums: Sums) -> Floats:
-        settled: Floats = (1 - self.damping) + self.damping * (1 / node_count + given)
+    def settle(self, given: Floats, nodes: NodeRange, sums: Sums) -> Floats:
+        settled: Floats = (1 - self.damping) + self.damping * (1 / nodes.node_count + given)
         return settled
 
-    def measure(self, before: Floats, after: Floats, outdegrees: Counts, first: int) -> Sums:
+    def measure(self, before: Floats, after: Floats, nodes: NodeRange) -> Sums:
         return {"change": float(np.abs(after - before).sum()), "score": float(after.sum())}
 
     def is_done(self, sums: Sums) -> bool:

@@ -1,8 +1,8 @@
 """host-centrality: first come the pages of good hosts, and those to which good hosts link.
 
-It estimates a page's rank from that of hosts alone, which a table tells (`scoring.host.ranks.file`;
-any measure will do in which more is better: harmonic centrality or PageRank of the host
-graph, the mean rank of a host's pages, what Common Crawl publishes). A page is worth
+It estimates a page's rank from that of hosts alone, which a table tells (`scoring.host.ranks.file`:
+the graph that `crawl hostgraph` makes, or a file in which more is better: harmonic centrality or
+PageRank of hosts, the mean rank of a host's pages, what Common Crawl publishes). A page is worth
 what its host is; a URL that is new starts with a part of its own host's worth, and each link to it
 adds a share of the referrer's. So a crawl has an order of quality from the first round on, and
 without a graph of its own; with one, `linkrank` is better.
@@ -13,6 +13,7 @@ Ranks are taken relative to the mean of the table. Hosts that it does not have a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,15 +24,16 @@ from crawl.config import Config, Property, integer, number, text
 from crawl.errors import ConfigError, StorageError
 from crawl.model.parse import Parse
 from crawl.plugins.scoring.link_shares import LinkSharesFilter
-from crawl.storage.host_ranks import HostRanks, load_host_ranks
+from crawl.storage.host_ranks import HostRanks, load_host_ranks, pinned_address
 from crawl.urls.parse import host_of
 
 FILE = text(
     "scoring.host.ranks.file",
     "",
-    "For host-centrality: a file of hosts and their ranks, as path or URL that all machines can"
-    " read: Parquet with columns host and rank, text of `host TAB rank`, or a ranks file of"
-    " Common Crawl; .gz is unpacked. Write a new one under a new name.",
+    "For host-centrality: hosts and their ranks, as path or URL that all machines can read: the"
+    " hostgraph or domaingraph folder of a crawl (`crawl hostgraph`), as it is when a phase begins;"
+    " or a file, Parquet with columns host and rank, text of `host TAB rank`, or a ranks file of"
+    " Common Crawl; .gz is unpacked. Write a new file under a new name.",
 )
 MOST = integer(
     "scoring.host.ranks.max",
@@ -62,13 +64,17 @@ class HostCentralityScoring(LinkSharesFilter):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self._unknown = config[UNKNOWN]
-        address = config[FILE]
+        self._address = config[FILE]
+        self._ranks = HostRanks.of([], [])
         try:
-            self._ranks = (
-                load_host_ranks(address, config[MOST]) if address else HostRanks.of([], [])
-            )
+            if self._address:
+                self._address = pinned_address(self._address)
+                self._ranks = load_host_ranks(self._address, config[MOST])
         except StorageError as error:
             raise ConfigError(f"{FILE.name}: {error}") from None
+
+    def pinned_settings(self) -> Mapping[str, str]:
+        return {FILE.name: self._address} if self._address else {}
 
     def worth(self, parse: Parse) -> float:
         return self.worth_of_url(parse.url)

@@ -1,0 +1,90 @@
+"""The graphs of hosts and domains as methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from crawl.clock import SystemClock
+from crawl.counters import Counters
+from crawl.facade.arguments import check_whole_number, one_of
+from crawl.facade.base import Handle
+from crawl.facade.prechecks import require_unlocked
+from crawl.facade.results import HostGraphResult
+
+
+class HostGraphs(Handle):
+    """Which host links to which, and what follows from it."""
+
+    def hostgraph(
+        self,
+        *,
+        group: str = "host",
+        centrality: str | None = None,
+        top: int = 20,
+        force: bool = False,
+    ) -> HostGraphResult:
+        """Makes the graph of hosts, or of the registered domains (`group="domain"`), out of the
+        link graph, with harmonic centrality and PageRank. `centrality`: `exact`, or `hyperball`,
+        which is an estimate for graphs of any size; None chooses by the size. `top` are returned.
+
+            >>> [host["host"] for host in web.hostgraph().top]
+        """
+        from crawl.buckets.hostgraph.centrality import Centrality
+        from crawl.buckets.webgraph.dump import NodeGroup
+        from crawl.model.tables import WEBGRAPH
+        from crawl.phases import hostgraph
+        from crawl.phases.hostgraph import HostGraphOptions
+        from crawl.phases.linkrank import require_graph
+
+        with self._working():
+            check_whole_number("top", top, least=0)
+            options = HostGraphOptions(
+                one_of("group", NodeGroup, group),
+                None if centrality is None else one_of("centrality", Centrality, centrality),
+                top,
+                force,
+            )
+            hostgraph.check(options)
+            pages = require_graph(self._directory)
+            self._directory.require_writable()
+            for table in (WEBGRAPH, hostgraph.table_of(options.group)):
+                folder = self._directory.dataset(table).folder
+                require_unlocked(folder, self._config, force=force)
+            with self._runner(rows=pages.rows) as runner:
+                done = hostgraph.run(runner, self._directory, self._config, options, SystemClock())
+        return HostGraphResult(
+            done.report.phase,
+            Counters(done.report.counters),
+            dict(done.report.durations_s),
+            snapshot=done.graph.number,
+            remarks=(done.took_over,) if done.took_over else (),
+            report=done.report.as_dict(),
+            top=done.top,
+        )
+
+    def dump_hostgraph(
+        self, output: str | Path, *, group: str = "host", force: bool = False
+    ) -> tuple[int, int]:
+        """Writes the graph of hosts or domains to a new folder in Common Crawl's form (vertices,
+        edges and ranks, as text and as Parquet); returns the numbers of vertices and edges.
+
+            >>> web.dump_hostgraph("graph")
+        """
+        from crawl.buckets.webgraph.dump import NodeGroup
+        from crawl.phases import graph_dump
+        from crawl.phases.hostgraph import require_hostgraph, table_of
+        from crawl.phases.readdb import make_room
+        from crawl.storage.folder import Folder, absolute
+
+        with self._working():
+            wanted = one_of("group", NodeGroup, group)
+            graph = require_hostgraph(self._directory, wanted)
+            folder = self._directory.dataset(table_of(wanted)).folder
+            require_unlocked(folder, self._config, force=False)
+            room = Folder(absolute(str(output)))
+            make_room(room, force=force, own=graph_dump.OWN_NAMES)
+            with self._runner(rows=graph.rows) as runner:
+                done = graph_dump.run(
+                    runner, self._directory, self._config, wanted, room, SystemClock()
+                )
+        return done.vertices, done.edges
