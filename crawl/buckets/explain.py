@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from crawl.buckets.generate.explain_bounds import EvaluateExpressions, KnownHost, known_host
 from crawl.buckets.generate.explain_selection import (
     GenerateStep,
     generate_steps,
@@ -70,6 +71,8 @@ class Explanation:
     """Empty where the CrawlDb does not know the URL."""
     prospect: str
     """One line: what happens next."""
+    host: KnownHost
+    """What the HostDb knows of its host."""
 
     @property
     def record(self) -> CrawlDatum | None:
@@ -89,10 +92,12 @@ def explain(
     now_ms: int,
     *,
     most_inlinks: int = 5,
+    evaluate: EvaluateExpressions | None = None,
 ) -> Explanation:
-    """Explains the URL as of `now_ms`, with at most `most_inlinks` pages that link to it."""
+    """Explains the URL as of `now_ms`, with at most `most_inlinks` pages that link to it.
+    `evaluate`: has expressions over the HostDb evaluated, which takes Spark."""
     return directory.reading(
-        lambda current: _explain(directory, current, url, config, now_ms, most_inlinks)
+        lambda current: _explain(directory, current, url, config, now_ms, most_inlinks, evaluate)
     )
 
 
@@ -103,12 +108,14 @@ def _explain(
     config: Config,
     now_ms: int,
     most_inlinks: int,
+    evaluate: EvaluateExpressions | None,
 ) -> Explanation:
     chain = NormalizerChain.from_config(config)
     normalizing = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
     normal = normal_form(url, normalizing)
     filtering = () if normal is None else filter_steps(FilterChain.from_config(config), normal)
     known_as, row = _row_of(directory, current, url, normal)
+    host = known_host(directory, host_of(known_as) or "", config, evaluate)
     segments = directory.segments.generated()
     mentions = tuple(
         mention
@@ -134,6 +141,7 @@ def _explain(
             current.files_of(number),
             hosts,
             listed_in=unfinished[0].name if unfinished else "",
+            own=host.max_count if selection.bounds_hosts else None,
         )
     return Explanation(
         asked=url,
@@ -149,6 +157,7 @@ def _explain(
             or (_prospect_of_record(steps, row) if row is not None else "")
             or _prospect_of_stranger(normal, filtering)
         ),
+        host=host,
     )
 
 

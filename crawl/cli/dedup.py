@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
@@ -40,7 +41,7 @@ _REPORTED = 1000
     default=DEFAULT_ORDER,
     metavar="KEYS",
     help="What decides which of the same pages survives, first things first: score, fetchTime,"
-    f" urlLength, httpsOverHttp, canonical (default: {DEFAULT_ORDER}).",
+    f" urlLength, httpsOverHttp, canonical, redirect (default: {DEFAULT_ORDER}).",
 )
 @click.option(
     "--near",
@@ -52,6 +53,11 @@ _REPORTED = 1000
     "--canonical",
     is_flag=True,
     help="Also mark pages that name another page of the crawl as canonical; that one survives.",
+)
+@click.option(
+    "--redirects",
+    is_flag=True,
+    help="Also mark pages that redirect to another page of the crawl; that one survives.",
 )
 @click.option(
     "--groups",
@@ -66,6 +72,7 @@ _REPORTED = 1000
     help=f"Write these groups (default: {_REPORTED}) to a file, .json or .parquet.",
 )
 @force_option
+@with_if_due
 @json_option
 @with_spark
 @with_config
@@ -75,6 +82,7 @@ def command(
     compare_order: str,
     near: str | None,
     canonical: bool,
+    redirects: bool,
     groups: int | None,
     file: str | None,
     force: bool,
@@ -92,7 +100,7 @@ def command(
     Examples:
       crawl dedup mycrawl
       crawl dedup mycrawl --group host --compare-order httpsOverHttp,score,urlLength
-      crawl dedup mycrawl --near jaccard --canonical --groups 20
+      crawl dedup mycrawl --near jaccard --canonical --redirects --groups 20
       crawl dedup mycrawl --report groups.parquet
     """
     from crawl.inspect.duplicate_groups import check_file, write_groups
@@ -106,6 +114,7 @@ def command(
             compare_order=compare_order,
             near=near,
             canonical=canonical,
+            redirects=redirects,
             groups=wanted,
             force=force,
         )

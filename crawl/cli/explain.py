@@ -6,10 +6,11 @@ import click
 
 from crawl.buckets.dump import as_paragraph
 from crawl.buckets.explain import Explanation, SnapshotRecord, explain
+from crawl.buckets.generate.explain_bounds import HostLimit, KnownHost
 from crawl.buckets.generate.explain_selection import GenerateStep, moment
 from crawl.buckets.robots_verdict import RobotsVerdict, ask_verdict, known_verdict
 from crawl.buckets.segment_lookup import SegmentEntry
-from crawl.cli.common.options import crawl_dir_argument, json_option, with_config
+from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.cli.common.polite_requests import polite_requests
 from crawl.cli.common.url_lines import decoded_argument
@@ -19,7 +20,9 @@ from crawl.inspect.explanation import explanation_values
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.printable import printable
+from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import CONTENT, PARSE_DATA
 
 UNKNOWN = 1
@@ -40,15 +43,24 @@ UNKNOWN = 1
     help="List at most this many pages that link to it.",
 )
 @json_option
+@with_spark
 @with_config
 def command(
-    crawl_dir: str, url: str, with_robots: bool, inlinks: int, as_json: bool, config: Config
+    crawl_dir: str,
+    url: str,
+    with_robots: bool,
+    inlinks: int,
+    as_json: bool,
+    spark: SparkOptions,
+    config: Config,
 ) -> int:
     """Show everything that CRAWL_DIR knows about a URL, and what happens to it next.
 
     Its record and how it came to be, what segments say about it, what normalizers and filters
-    make of it, when it is due and why generate would select it or not, who links to it; what its
-    host's robots.txt said, and when it was asked.
+    make of it, when it is due and why generate would select it or not, who links to it; what the
+    HostDb knows of its host, and what bound and pause follow from it; what its host's robots.txt
+    said, and when it was asked. Spark is started only where generate.max.count.expr or
+    generate.fetch.delay.expr is given, to evaluate it.
     Nothing is sent unless --robots is given. Exit code 1: nothing is known about the URL.
 
     \b
@@ -58,7 +70,21 @@ def command(
       crawl explain mycrawl https://example.org/ -D generate.min.score=0.5 --json
     """
     directory, now_ms = CrawlDir(crawl_dir), SystemClock().now_ms()
-    found = explain(directory, decoded_argument(url), config, now_ms, most_inlinks=inlinks)
+
+    def evaluate(hostdb: Snapshot, host: str) -> tuple[float | None, float | None]:
+        with spark.session("explain", config) as session:
+            from crawl.spark.host_bounds import values_of_host
+
+            return values_of_host(session, directory, config, hostdb, host)
+
+    found = explain(
+        directory,
+        decoded_argument(url),
+        config,
+        now_ms,
+        most_inlinks=inlinks,
+        evaluate=evaluate,
+    )
     robots = known_verdict(directory, found.url, config, now_ms, found.segments)
     if with_robots:
         with polite_requests("explain", config) as environment:
@@ -81,6 +107,7 @@ def _show(found: Explanation, robots: RobotsVerdict) -> None:
     delay = "" if robots.crawl_delay_s is None else f", Crawl-delay {robots.crawl_delay_s:g} s"
     hint = "; --robots asks" if robots.allowed is None else ""
     echo(f"  robots.txt      {printable(robots.detail)}{delay}{hint}")
+    _show_host(found.host)
     if any(past.record is not None for past in found.history):
         _table(
             "CrawlDb by snapshot",
@@ -115,6 +142,60 @@ def _show(found: Explanation, robots: RobotsVerdict) -> None:
         ["generate's step", "passes", "because"],
         [[step.reason, _passes(step), step.detail] for step in found.generating],
     )
+
+
+def _show_host(known: KnownHost) -> None:
+    """What the HostDb knows of the host, in a few lines."""
+    values = known.values
+    if values is None:
+        where = "" if known.snapshot is None else f" (HostDb, snapshot {known.snapshot})"
+        hint = "; `crawl updatehostdb` makes the HostDb" if known.snapshot is None else ""
+        echo(f"  host            nothing is known of {printable(known.host)}{where}{hint}")
+    else:
+        counts = [f"{values[name]:,} {name}" for name in _STATUSES if values[name]]
+        asked = [f"{values[name]:,} {name}" for name in _ANSWERS if values[name]]
+        echo(
+            f"  host            {printable(known.host)}: {values['urls']:,} URLs"
+            f"{_listed(counts)} (HostDb, snapshot {known.snapshot})"
+        )
+        echo(f"  requests        {values['requests']:,}{_listed(asked)}")
+        times = [
+            f"{name.removeprefix('response_ms_')} {value:,.0f} ms"
+            for name, value in values.items()
+            if name.startswith("response_ms_p") and value is not None
+        ]
+        if times:
+            echo(f"  response time   {', '.join(times)}")
+        echo(f"  duplicates      {values['duplicates_share']:.1%} of {values['pages']:,} pages")
+        if values["failures"]:
+            trouble = printable(values["trouble"])
+            echo(f"  failures        {values['failures']:,} rounds in a row: {trouble}")
+    echo(f"  bound           {_limit_text(known.max_count, 'URLs a segment')}")
+    if known.delay_ms.why:
+        echo(f"  pause           {_limit_text(known.delay_ms, 'ms between requests')}")
+
+
+def _listed(counts: list[str]) -> str:
+    return f": {', '.join(counts)}" if counts else ""
+
+
+def _limit_text(limit: HostLimit, unit: str) -> str:
+    if not limit.is_known:
+        return f"not known: {printable(limit.why)}"
+    if limit.value is None:
+        return f"none of the host's own ({printable(limit.why)})"
+    what = "no limit" if limit.value < 0 else f"{limit.value:,} {unit}"
+    return f"{what} ({printable(limit.why)})"
+
+
+_STATUSES = (
+    *("unfetched", "fetched", "gone", "redir_temp", "redir_perm", "not_modified"),
+    *("duplicate", "orphan", "parse_failed"),
+)
+_ANSWERS = (
+    *("succeeded", "unchanged", "redirected", "refused", "failed", "dns_failures"),
+    "robots_denied",
+)
 
 
 def _table(title: str, columns: list[str], rows: list[list[object]]) -> None:

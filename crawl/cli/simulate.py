@@ -48,7 +48,7 @@ from crawl.storage.crawl_dir import CrawlDir
     metavar="NUMBER",
     default=0.5,
     show_default=True,
-    help="Mean seconds of a request.",
+    help="Mean seconds of a request to a host whose answers the HostDb has not measured.",
 )
 @click.option(
     "--spread",
@@ -57,6 +57,11 @@ from crawl.storage.crawl_dir import CrawlDir
     default=0.5,
     show_default=True,
     help="Spread of latencies (log-normal: standard deviation of the logarithm).",
+)
+@click.option(
+    "--assume",
+    is_flag=True,
+    help="Take --latency for all hosts, whatever the HostDb has measured.",
 )
 @click.option(
     "--threads",
@@ -84,6 +89,7 @@ def command(
     parts: int,
     latency: float,
     spread: float,
+    assume: bool,
     threads: int | None,
     tasks: int | None,
     seed: int,
@@ -94,6 +100,9 @@ def command(
 
     The fetcher itself runs in virtual time: over a fetch list of CRAWL_DIR (the named
     segment, or the oldest that is not fetched yet), or over --urls spread over --hosts.
+
+    A request takes as long as the host's answers did, where the HostDb has measured them
+    (`crawl updatehostdb`), and --latency else.
 
     Assumptions: every host answers, its robots.txt (one request a host, unless it is
     on the allowlist) allows everything and asks for no pause; no two hosts share an address;
@@ -115,7 +124,8 @@ def command(
         source = synthetic_source(hosts, urls, skew, parts, seed)
     else:
         raise UsageError("what to simulate? a CRAWL_DIR with a fetch list, or --hosts and --urls")
-    found = simulate(source, config, Latency(latency, spread), tasks=tasks, seed=seed)
+    usual = Latency(latency, spread)
+    found = simulate(source, config, usual, tasks=tasks, seed=seed, measured=not assume)
     if as_json:
         print_json(found.values())
     else:
@@ -166,6 +176,12 @@ def _show(found: Simulation) -> None:
         f"simulate: {found.name}: {records:,} pages in {seconds:,.0f} s ({_time(seconds)}),"
         f" {found.urls_per_s:,.1f} a second"
     )
+    known = found.latencies
+    if known.hostdb is not None:
+        remark(
+            f"simulate: response times of {known.measured:,} of {known.hosts:,} hosts are measured"
+            f" (HostDb, snapshot {known.hostdb}), those of the others assumed (--latency)"
+        )
 
 
 def _time(seconds: float) -> str:

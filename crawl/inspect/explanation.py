@@ -7,6 +7,7 @@ from typing import Any
 
 from crawl.buckets.dump import as_record
 from crawl.buckets.explain import Explanation
+from crawl.buckets.generate.explain_bounds import KnownHost
 from crawl.buckets.generate.explain_selection import moment
 from crawl.buckets.robots_verdict import RobotsVerdict
 from crawl.model.datum import CrawlDatum
@@ -26,6 +27,7 @@ def explanation_values(found: Explanation, robots: RobotsVerdict) -> dict[str, A
             "crawl_delay_s": robots.crawl_delay_s,
             "asked": None if robots.asked_ms is None else moment(robots.asked_ms),
         },
+        "host": _host(found.host),
         "history": [
             {
                 "snapshot": past.snapshot,
@@ -49,6 +51,18 @@ def explanation_values(found: Explanation, robots: RobotsVerdict) -> dict[str, A
         "normalizers": [asdict(step) for step in found.normalizing],
         "filters": [asdict(step) for step in found.filtering],
         "generate": [asdict(step) for step in found.generating],
+    }
+
+
+def _host(known: KnownHost) -> dict[str, Any]:
+    return {
+        "host": known.host,
+        "hostdb": known.snapshot,
+        "values": known.values,
+        "max_count": known.max_count.value,
+        "max_count_because": known.max_count.why,
+        "fetch_delay_ms": known.delay_ms.value,
+        "fetch_delay_because": known.delay_ms.why,
     }
 
 

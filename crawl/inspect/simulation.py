@@ -1,14 +1,21 @@
-"""How long a fetch would take, by running the fetcher in virtual time."""
+"""How long a fetch would take, by running the fetcher in virtual time; how long requests take is
+what the HostDb has measured, where it has, and an assumption else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.buckets.hostdb.latencies import MeasuredLatencies, measured_latencies
 from crawl.config import Config
+from crawl.errors import StorageError
 from crawl.fetcher.drivers.simulate import (
+    Latencies,
     Latency,
     ListedUrls,
     PartPlan,
@@ -18,9 +25,11 @@ from crawl.fetcher.drivers.simulate import (
     plan_part,
     sizes_of_hosts,
 )
+from crawl.model.tables import HOSTDB
 from crawl.phases.fetch import choose
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.segments import GENERATE, segment_name
+from crawl.storage.parquet import each_group, open_table
+from crawl.storage.segments import GENERATE, Segment, segment_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,9 @@ class Source:
 
     name: str
     parts: list[tuple[int, Callable[[], ListedUrls]]]
+    segment: Segment | None = None
+    """Whose fetch list it is."""
+    crawl_dir: CrawlDir | None = None
 
 
 def segment_source(crawl_dir: str, name: str | None) -> Source:
@@ -42,6 +54,8 @@ def segment_source(crawl_dir: str, name: str | None) -> Source:
     return Source(
         f"{crawl_dir}/segments/{segment.name}",
         [(file.part, partial(listed_urls, segment.folder, file)) for file in manifest.files],
+        segment,
+        directory,
     )
 
 
@@ -55,12 +69,26 @@ def synthetic_source(hosts: int, urls: int, skew: float, parts: int, seed: int) 
 
 
 @dataclass(frozen=True, slots=True)
+class LatencySources:
+    """Of how many hosts on a list the answers' times were measured, and by which HostDb."""
+
+    hosts: int = 0
+    measured: int = 0
+    hostdb: int | None = None
+    """The snapshot; None where there is none, or nobody asked for it."""
+
+    def values(self) -> dict[str, Any]:
+        return {"hosts": self.hosts, "measured": self.measured, "hostdb": self.hostdb}
+
+
+@dataclass(frozen=True, slots=True)
 class Simulation:
     """What came out."""
 
     name: str
     plans: list[PartPlan]
     seconds: float
+    latencies: LatencySources = field(default_factory=LatencySources)
 
     @property
     def urls_per_s(self) -> float:
@@ -75,6 +103,7 @@ class Simulation:
             "ideal_s": round(max((plan.ideal_s for plan in self.plans), default=0.0), 3),
             "urls": sum(plan.urls for plan in self.plans),
             "urls_per_s": round(self.urls_per_s, 3),
+            "latencies": self.latencies.values(),
             "parts": [
                 {
                     "part": plan.part,
@@ -106,8 +135,56 @@ class Simulation:
 
 
 def simulate(
-    source: Source, config: Config, latency: Latency, *, tasks: int | None, seed: int
+    source: Source,
+    config: Config,
+    latency: Latency,
+    *,
+    tasks: int | None,
+    seed: int,
+    measured: bool = True,
 ) -> Simulation:
-    """Runs every part in virtual time; `tasks`: parts fetched at the same time."""
-    plans = [plan_part(part, listed(), config, latency, seed=seed) for part, listed in source.parts]
-    return Simulation(source.name, plans, makespan([plan.seconds for plan in plans], tasks))
+    """Runs every part in virtual time; `tasks`: parts fetched at the same time. `measured`: a host
+    answers as it did before, where the HostDb knows; else, and all others, as `latency` says."""
+    latencies: Latencies = latency
+    sources = LatencySources()
+    if measured and source.segment is not None and source.crawl_dir is not None:
+        latencies, sources = _measured(source.crawl_dir, source.segment, latency)
+    plans = [
+        plan_part(part, listed(), config, latencies, seed=seed) for part, listed in source.parts
+    ]
+    seconds = makespan([plan.seconds for plan in plans], tasks)
+    return Simulation(source.name, plans, seconds, sources)
+
+
+def _measured(
+    directory: CrawlDir, segment: Segment, latency: Latency
+) -> tuple[Latencies, LatencySources]:
+    dataset = directory.dataset(HOSTDB)
+    hosts = _hosts_of(segment)
+
+    def read(number: int) -> MeasuredLatencies:
+        return measured_latencies(dataset.folder, dataset.snapshot(number), hosts, latency)
+
+    state = dataset.current()
+    if state is None:
+        return latency, LatencySources(len(hosts))
+    try:
+        found = read(state.number)
+    except StorageError:
+        if state.number in dataset.timeline().numbers:
+            raise
+        state = dataset.require_current()  # the one before was forgotten meanwhile
+        found = read(state.number)
+    return found, LatencySources(len(hosts), found.hosts, state.number)
+
+
+def _hosts_of(segment: Segment) -> pa.Array[Any]:
+    """The hosts on a fetch list."""
+    found: pa.Array[Any] = pa.array([], pa.string())
+    folder = segment.part_folder(GENERATE)
+    for file in segment.require(GENERATE).files:
+        with open_table(folder, file.path) as source:
+            for rows in each_group(source, ["host"]):
+                more: Any = pc.unique(rows["host"].cast(pa.string()))
+                found = pc.unique(pa.concat_arrays([found, more]))
+    return found

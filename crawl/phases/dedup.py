@@ -37,7 +37,14 @@ from crawl.model.report import Report
 from crawl.phases.dedup_clusters import ClusterSteps
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
-from crawl.rules.dedup import DEFAULT_ORDER, Grouping, Nearness, parse_order
+from crawl.rules.dedup import (
+    CANONICAL,
+    DEFAULT_ORDER,
+    REDIRECT,
+    Grouping,
+    Nearness,
+    parse_order,
+)
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
@@ -56,6 +63,8 @@ class DedupOptions:
     """How near duplicates are found, too: `jaccard`, `hamming=3` …"""
     canonical: bool = False
     """Whether what pages name as canonical counts."""
+    redirects: bool = False
+    """Whether where URLs redirect to counts."""
     groups: int = 0
     """So many of the largest groups are told of."""
     force: bool = False
@@ -81,7 +90,8 @@ def check(options: DedupOptions) -> None:
 
 
 def _order(options: DedupOptions) -> tuple[str, ...]:
-    return parse_order(options.compare_order, with_evidence=options.canonical)
+    asked = {CANONICAL: options.canonical, REDIRECT: options.redirects}
+    return parse_order(options.compare_order, [name for name, given in asked.items() if given])
 
 
 @observed("dedup")
@@ -103,9 +113,9 @@ def run(
         )
         steps = ClusterSteps(runner, crawl_dir, job, slices, transaction.scratch, report)
         clusters = None
-        if options.near is not None or options.canonical:
+        if options.near is not None or options.canonical or options.redirects:
             with timed(report, "clusters", clock):
-                clusters = _clusters(steps, options)
+                clusters = _clusters(steps, options, config)
         source = _Source(runner, steps, clusters)
         with timed(report, "compare", clock):
             sent = source.send(send_slice, "dedup: compare")
@@ -139,9 +149,10 @@ class _Source:
     clusters: Exchange[Any] | None
 
     def send(self, function: Callable[..., Any], step: str) -> Exchange[Any]:
-        job, slices, named = self.steps.job, self.steps.slices, self.steps.named
+        job, slices, evidence = self.steps.job, self.steps.slices, self.steps.evidence
         tasks = largest_first(
-            DedupTask(base, self.steps.scratch, named.get(base.number)) for base in slices.stored()
+            DedupTask(base, self.steps.scratch, evidence.get(base.number, {}))
+            for base in slices.stored()
         )
         if self.clusters is None:
             return self.runner.exchange(
@@ -151,11 +162,13 @@ class _Source:
         return self.clusters.send(partial(function, job), addressed, job.destinations, step)
 
 
-def _clusters(steps: ClusterSteps, options: DedupOptions) -> Exchange[Any]:
+def _clusters(steps: ClusterSteps, options: DedupOptions, config: Config) -> Exchange[Any]:
     if options.near is not None:
         steps.by_nearness(Nearness.parse(options.near))
     if options.canonical:
-        steps.by_canonical()
+        steps.by_canonical(over_redirects=options.redirects)
+    if options.redirects:
+        steps.by_redirects(config)
     steps.by_signature()
     return steps.clusters()
 

@@ -16,9 +16,10 @@ from crawl.buckets.dedup.components import (
     send_edges,
     small_star,
 )
-from crawl.buckets.dedup.evidence import EvidenceJob, send_canonicals
+from crawl.buckets.dedup.evidence import EvidenceJob, EvidenceTaskResult, send_canonicals
 from crawl.buckets.dedup.near import NearJob, TextFile, link_near, send_samples
 from crawl.buckets.dedup.records import DedupJob
+from crawl.buckets.dedup.redirects import ParseFile, RedirectsJob, send_redirects
 from crawl.buckets.dedup.sketches import BANDS
 from crawl.buckets.dedup.tasks import (
     find_slice_named,
@@ -27,16 +28,21 @@ from crawl.buckets.dedup.tasks import (
     send_slice_bands,
     send_slice_bands_alone,
     send_slice_namings,
+    send_slice_targets,
 )
 from crawl.buckets.exchange import Exchange
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
+from crawl.config import Config
 from crawl.errors import NothingToDo
+from crawl.interfaces.chains import NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
-from crawl.rules.dedup import Measure, Nearness
+from crawl.rules.dedup import CANONICAL, REDIRECT, REDIRECTING, Measure, Nearness
+from crawl.rules.redirect import RedirectRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
+from crawl.storage.segments import CONTENT, PARSE_DATA, PARSE_TEXT
 
 _ROWS_A_DESTINATION = 2_000_000
 """Keys of sketches that one task compares, about."""
@@ -55,8 +61,8 @@ class ClusterSteps:
     report: Report
     files: list[str] = field(default_factory=list)
     """With edges."""
-    named: dict[int, str] = field(default_factory=dict)
-    """By slice: which of its records are named as canonical."""
+    evidence: dict[int, dict[str, str]] = field(default_factory=dict)
+    """By slice, and by what is compared: the file that says of which records it speaks."""
 
     def by_signature(self) -> None:
         """Records of different slices with the same signature."""
@@ -102,9 +108,14 @@ class ClusterSteps:
             for counters in step.results() if step is not None else ():
                 self.report.counters += counters
 
-    def by_canonical(self) -> None:
-        """Pages and what they name as canonical."""
-        job = EvidenceJob(replace(self.job, order=()), self.slices.router, self.scratch)
+    def by_canonical(self, *, over_redirects: bool) -> None:
+        """Pages and what they name as canonical, or where that redirects to."""
+        job = EvidenceJob(
+            replace(self.job, order=()),
+            self.slices.router,
+            self.scratch,
+            also=REDIRECTING if over_redirects else (),
+        )
         said = self.runner.exchange(
             partial(send_canonicals, self.slices.router),
             largest_first(self._files(PARSE_DATA)),
@@ -120,10 +131,49 @@ class ClusterSteps:
         found = sent.run(partial(find_slice_named, job), self._addressed(), "dedup: canonical URLs")
         for counters in sent.results():
             self.report.counters += counters
+        self._count_unknown(job, found)
         for base, result in zip(self._stored(), found, strict=True):
             self._take(result.edges, result.counters)
-            if result.named is not None:
-                self.named[base.number] = result.named
+            self._take_evidence(base.number, CANONICAL, result.named)
+
+    def by_redirects(self, config: Config) -> None:
+        """Records and where they redirect to: pages as well as those that only lead on."""
+        reading = RedirectsJob(
+            self.slices.router,
+            NormalizerChain.from_config(config, Scope.FETCHER),
+            RedirectRules.of(config).max_length,
+        )
+        job = EvidenceJob(
+            replace(self.job, order=()),
+            self.slices.router,
+            self.scratch,
+            name="redirects",
+            also=REDIRECTING,
+        )
+        step = "dedup: redirects"
+        pages = [ParseFile(file) for file in self._files(PARSE_DATA)]
+        files: list[TextFile | ParseFile] = [*self._files(CONTENT), *pages]
+        said = self.runner.exchange(
+            partial(send_redirects, reading), largest_first(files), len(self.slices), step
+        )
+        sent = said.send(
+            partial(send_slice_targets, job), self._addressed(), len(self.slices), step
+        )
+        found = sent.run(partial(find_slice_named, job), self._addressed(), step)
+        for counters in said.results():
+            self.report.counters += counters
+        for base, result in zip(self._stored(), sent.results(), strict=True):
+            self._take(None, result.counters)
+            self._take_evidence(base.number, REDIRECT, result.named)
+        self._count_unknown(job, found)
+        for result in found:
+            self._take(result.edges, result.counters)
+
+    def _count_unknown(self, job: EvidenceJob, found: list[EvidenceTaskResult]) -> None:
+        """Counts what was named and is in no slice."""
+        unknown = self.report.counters[job.name] - sum(result.known for result in found)
+        if unknown:
+            self.report.counters[f"{job.name}_unknown"] += unknown
 
     def clusters(self) -> Exchange[Any]:
         """Tells every slice which of its records are of which cluster."""
@@ -143,6 +193,10 @@ class ClusterSteps:
                 break
             before = now
         return edges.send(partial(send_clusters, job), every, len(self.slices), "dedup: clusters")
+
+    def _take_evidence(self, number: int, name: str, file: str | None) -> None:
+        if file is not None:
+            self.evidence.setdefault(number, {})[name] = file
 
     def _take(self, file: str | None, counters: Mapping[str, int]) -> None:
         self.report.counters.update(counters)

@@ -12,7 +12,7 @@ records meet first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -23,9 +23,15 @@ from crawl.model.status import Status
 DEFAULT_ORDER = "score,fetchTime,urlLength"
 """Nutch's."""
 CANONICAL = "canonical"
+REDIRECT = "redirect"
+EVIDENCE = {CANONICAL: "--canonical", REDIRECT: "--redirects"}
+"""What is compared only where evidence was asked for, and by which option."""
 
 COMPARABLE = (Status.DB_FETCHED, Status.DB_NOTMODIFIED, Status.DB_DUPLICATE)
 """Records of pages; those that were duplicates are compared like all others."""
+REDIRECTING = (Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM)
+"""Records that lead to others: they are no pages, so that they neither survive nor are marked, but
+pages on both sides of them are one group."""
 
 
 class Survivor(Enum):
@@ -53,6 +59,7 @@ COMPARED: Mapping[str, Compared] = {
     "urlLength":      Compared(Survivor.LESS,     32,   "the shorter URL, percent-decoded"),
     "httpsOverHttp":  Compared(Survivor.GREATER,  8,    "https before all other schemes"),
     CANONICAL:        Compared(Survivor.GREATER,  8,    "a URL that pages name as canonical"),
+    REDIRECT:         Compared(Survivor.LESS,     8,    "a page that does not redirect elsewhere"),
 }
 # fmt: on
 
@@ -76,9 +83,9 @@ class Grouping(Enum):
             ) from None
 
 
-def parse_order(text: str, *, with_evidence: bool = False) -> tuple[str, ...]:
-    """The names in a list with commas; UsageError for one that is unknown or named twice. With
-    evidence what it tells decides first, unless the list says when."""
+def parse_order(text: str, evidence: Collection[str] = ()) -> tuple[str, ...]:
+    """The names in a list with commas; UsageError for one that is unknown or named twice. What
+    evidence tells decides first, unless the list says when."""
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if name not in COMPARED:
@@ -88,11 +95,11 @@ def parse_order(text: str, *, with_evidence: bool = False) -> tuple[str, ...]:
             )
         if names.count(name) > 1:
             raise UsageError(f"--compare-order: {name} is named twice")
-    if with_evidence and CANONICAL not in names:
-        return (CANONICAL, *names)
-    if not with_evidence and CANONICAL in names:
-        raise UsageError("--compare-order: canonical is known only with --canonical")
-    return names
+    for name, option in EVIDENCE.items():
+        if name in names and name not in evidence:
+            raise UsageError(f"--compare-order: {name} is known only with {option}")
+    first = (name for name in (REDIRECT, CANONICAL) if name in evidence and name not in names)
+    return (*first, *names)
 
 
 def verdict(*, survives: bool, is_duplicate: bool) -> Status | None:

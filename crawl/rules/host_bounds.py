@@ -28,8 +28,38 @@ def automatic_counts(
     failures: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
     """The bound of each host; `vain` of its requests brought no page."""
-    answered = (requests - vain + _PRIOR) / (requests + _PRIOR)
-    different = 1 - duplicates_share * pages / (pages + _PRIOR)
+    answered = answered_share(requests, vain)
+    different = different_share(pages, duplicates_share)
     halved = 0.5 ** np.minimum(failures, _MOST_HALVINGS)
     counts = np.ceil(most * (answered * different) ** 2 * halved - 1e-9)
     return np.clip(counts, 1, most).astype(np.int64)
+
+
+def answered_share(requests: npt.NDArray[np.int64], vain: npt.NDArray[np.int64]) -> Floats:
+    """The share of requests that brought a page, with those that any host is taken to have had."""
+    share: Floats = (requests - vain + _PRIOR) / (requests + _PRIOR)
+    return share
+
+
+def different_share(pages: npt.NDArray[np.int64], duplicates_share: Floats) -> Floats:
+    """Of the pages those that no other repeats, likewise."""
+    share: Floats = 1 - duplicates_share * pages / (pages + _PRIOR)
+    return share
+
+
+def explained_count(
+    most: int, requests: int, vain: int, pages: int, duplicates_share: float, failures: int
+) -> tuple[int, str]:
+    """The bound of one host, and why in a few words."""
+    asked, lost, known = (np.array([each]) for each in (requests, vain, pages))
+    share = np.array([duplicates_share])
+    count = int(automatic_counts(most, asked, lost, known, share, np.array([failures]))[0])
+    if count == most:
+        return count, "it answers and does not repeat itself"
+    answered = float(answered_share(asked, lost)[0])
+    different = float(different_share(known, share)[0])
+    why = [f"{most:,} × (answered {answered:.2f} × different {different:.2f})²"]
+    if failures:
+        rounds = "a round" if failures == 1 else f"{failures:,} rounds"
+        why.append(f"halved for {rounds} without an answer")
+    return count, ", ".join(why)

@@ -8,7 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import NumericType
 
 from crawl.buckets.exchange import Block, BlockSource, Outbox
@@ -41,6 +41,25 @@ def host_bounds(
     return partial(_evaluate, spark, directory, given)
 
 
+def values_of_host(
+    spark: SparkSession, directory: CrawlDir, config: Config, hostdb: Snapshot, host: str
+) -> tuple[float | None, float | None]:
+    """What the expressions give for one host: its bound and its pause in ms. Raises UsageError as
+    `host_bounds` does."""
+    given = host_expressions(config)
+    for name, expr in given.items():
+        _check(spark, name, expr)
+    what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
+    try:
+        values = _values(spark, directory, given, hostdb)
+        found = values.where(values["host"] == host).collect()
+    except PySparkException as error:
+        raise explain_failure(what, str(error)) or UsageError(
+            f"{what} failed: {reason_of(str(error))}"
+        ) from error
+    return (found[0][1], found[0][2]) if found else (None, None)
+
+
 def _check(spark: SparkSession, name: str, expr: str) -> None:
     refuse_forbidden(name, expr)
     try:
@@ -64,6 +83,19 @@ def _evaluate(
     hostdb: Snapshot,
     router: Router,
 ) -> RddSource:
+    what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
+    try:
+        values = _values(spark, directory, given, hostdb)
+        sent = values.mapInArrow(partial(_blocks, router), _BLOCKS).rdd.map(_block)
+    except PySparkException as error:
+        raise UsageError(f"{what} failed: {reason_of(str(error))}") from error
+    return RddSource(sent, partial(explain_failure, what))
+
+
+def _values(
+    spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], hostdb: Snapshot
+) -> DataFrame:
+    """Of each host its bound and its pause; NULL where no expression says."""
     register(spark)
     hosts = spark.read.format(FORMAT).option("table", HOSTDB.name).option("snapshot", hostdb.number)
     columns = [
@@ -73,13 +105,7 @@ def _evaluate(
             (GENERATE_FETCH_DELAY_EXPR, "delay_ms"),
         )
     ]
-    what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
-    try:
-        values = hosts.load(directory.folder.address).selectExpr("host", *columns)
-        sent = values.mapInArrow(partial(_blocks, router), _BLOCKS).rdd.map(_block)
-    except PySparkException as error:
-        raise UsageError(f"{what} failed: {reason_of(str(error))}") from error
-    return RddSource(sent, partial(explain_failure, what))
+    return hosts.load(directory.folder.address).selectExpr("host", *columns)
 
 
 def _blocks(router: Router, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

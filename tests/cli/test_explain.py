@@ -12,6 +12,7 @@ from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from tests.buckets.made_segments import link, make_segment
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import write_conf
+from tests.phases.hosts import update_hosts
 from tests.phases.made import NOW, datum, make_crawldb
 
 URL = "http://h1.org/p4"
@@ -132,3 +133,36 @@ def test_robots_are_asked_only_if_wanted(crawl: Caller, tmp_path: Path, server: 
     assert asked.code == 0
     assert "  robots.txt      not allowed (robots_file), Crawl-delay 1 s" in asked.out.splitlines()
     assert [entry.path for entry in server.requests()] == ["/robots.txt"]
+
+
+def test_what_the_hostdb_knows_of_the_host(crawl: Caller, crawled: str) -> None:
+    before = crawl("explain", crawled, URL)
+    assert (
+        "  host            nothing is known of h1.org; `crawl updatehostdb` makes the HostDb"
+        in (before.out.splitlines())
+    )
+    update_hosts(CrawlDir(crawled))
+    auto = ("-D", "generate.max.count=auto", "-D", "generate.max.count.auto=3")
+    lines = crawl("explain", crawled, URL, *auto).out.splitlines()
+    told = {line[2:18].strip(): line[18:] for line in lines if line.startswith("  ")}
+    assert told["host"] == "h1.org: 3 URLs: 1 unfetched, 2 fetched (HostDb, snapshot 1)"
+    assert told["requests"] == "1: 1 succeeded"
+    assert told["bound"] == (
+        "3 URLs a segment (generate.max.count=auto: it answers and does not repeat itself)"
+    )
+    known = crawl("explain", crawled, URL, "--json", *auto).json
+    assert known["host"]["hostdb"] == 1
+    assert (known["host"]["values"]["host"], known["host"]["max_count"]) == ("h1.org", 3)
+    assert known["host"]["fetch_delay_ms"] is None
+
+
+def test_a_damaged_hostdb_is_no_reason_to_tell_nothing(
+    crawl: Caller, crawled: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    update_hosts(CrawlDir(crawled))
+    for file in (Path(crawled) / "hostdb" / "snapshots").rglob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:-9])
+    answer = crawl("explain", crawled, URL, "-D", "generate.max.count=auto")
+    assert answer.code == 0
+    assert "  bound           not known: the HostDb cannot be read" in answer.out.splitlines()
+    assert any("hostdb" in record.message for record in caplog.records)

@@ -3,12 +3,14 @@ from __future__ import annotations
 import pytest
 
 from crawl.model.records import to_table
+from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import GENERATE, PartFile, PartManifest
 from tests.cli.calling import Caller
-from tests.phases.made import datum
+from tests.phases.hosts import update_hosts
+from tests.phases.made import datum, make_crawldb, make_segment
 
 
 @pytest.fixture
@@ -71,3 +73,26 @@ def test_what_cannot_be_meant_is_one_line(
     assert answer.code == 2
     assert complaint in answer.err
     assert answer.err.count("\n") == 1
+
+
+def test_hosts_answer_as_they_did_before(crawl: Caller, listed: str) -> None:
+    """a.org took 100 ms each time; of b.org nothing is known."""
+    directory = CrawlDir(listed)
+    answered = {"_rs_": "100", "nutch.protocol.code": "200"}
+    fetched = [
+        (f"http://a.org/{n}", datum(status=Status.FETCH_SUCCESS, metadata=answered))
+        for n in range(5)
+    ]
+    make_crawldb(listed, {url: datum() for url, _ in fetched})
+    make_segment(directory, "20250101000000", fetched, [])
+    update_hosts(directory)
+    prediction = crawl("simulate", listed, "20260101000000", *STEADY, "--json").json
+    assert prediction["latencies"] == {"hosts": 2, "measured": 1, "hostdb": 1}
+    first, second = prediction["parts"]
+    assert first["seconds"] == pytest.approx(31 * 0.1 + 30 * 2, rel=0.001)
+    assert second["seconds"] == 13.0
+    answer = crawl("simulate", listed, "20260101000000", *STEADY)
+    assert "response times of 1 of 2 hosts are measured (HostDb, snapshot 1)" in answer.err
+    assumed = crawl("simulate", listed, "20260101000000", *STEADY, "--assume", "--json").json
+    assert assumed["seconds"] == 75.5
+    assert assumed["latencies"] == {"hosts": 0, "measured": 0, "hostdb": None}

@@ -177,5 +177,5 @@ def test_a_broken_file_of_a_mark_is_an_error(tmp_path: Path, script: Script) -> 
 def test_a_missing_list_is_an_error(tmp_path: Path) -> None:
     part = Part(tmp_path, URLS)
     wrong = PartFile(part.file.part, "none.parquet", 9, 0)
-    with pytest.raises(StorageError, match="no such file"):
+    with pytest.raises(StorageError, match="none.parquet is damaged: it is missing"):
         fetch_part(part.spec, wrong)

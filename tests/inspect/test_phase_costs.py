@@ -11,7 +11,7 @@ from crawl.inspect.phase_costs import phase_costs
 from crawl.model.costs import EngineCosts
 from crawl.model.report import Report
 from crawl.phases import generate
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.sealed import seal

@@ -12,7 +12,7 @@ from crawl.errors import UsageError
 from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.tables import HOSTDB
 from crawl.phases import generate, readhostdb, updatehostdb
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.updatehostdb import UpdateHostDbOptions
 from crawl.spark.expr import check_expression, matching_rows
 from crawl.spark.host_bounds import host_bounds

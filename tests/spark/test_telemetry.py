@@ -16,7 +16,7 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.phases import generate, inject
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.spark.expr import matching_rows
 from crawl.spark.session import log_file_of

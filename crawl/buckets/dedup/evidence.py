@@ -1,7 +1,16 @@
-"""Evidence: pages that name another URL as canonical are of one cluster with the page there, and
-a URL that is named so is the first to survive.
+"""Evidence: a page and the URL that it names as canonical, and a URL and where it redirects to, are
+of one cluster. A URL that is named as canonical is the first to survive, a page that redirects
+elsewhere is the last.
 
-A page can only stand back behind others by what it says, so nothing is to be gained by a lie.
+| what is said | what follows |
+|---|---|
+| a page names a page | one cluster; the page that is named survives |
+| a URL redirects to a page, over any number of other redirects | one cluster; the target survives |
+| pages redirect in a circle (meta refresh) | one cluster; they are compared by the rest |
+| the target is no page of the CrawlDb, and leads to none | nothing: a count |
+| the target is of another host, with `--group host` | nothing: a count |
+
+By a redirect a page can only stand back behind others, so nothing is to be gained by a lie.
 """
 
 from __future__ import annotations
@@ -14,13 +23,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.dedup.components import write_edges
-from crawl.buckets.dedup.keys import schema_of
+from crawl.buckets.dedup.keys import Keys, Numbers, schema_of
 from crawl.buckets.dedup.near import TextFile, latest, located
 from crawl.buckets.dedup.records import DedupJob, SliceRecords
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.ranges import NewRows
 from crawl.buckets.slices import Router, Slice
 from crawl.counters import Counters
+from crawl.model.status import Status
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.row_files import read_rows, write_rows
@@ -43,6 +53,10 @@ class EvidenceJob:
     dedup: DedupJob
     router: Router
     scratch: Folder
+    name: str = "canonicals"
+    """Under which it is counted."""
+    also: tuple[Status, ...] = ()
+    """Statuses of records that are no pages, but may be what is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +66,8 @@ class EvidenceTaskResult:
     edges: str | None
     named: str | None
     counters: Counters
+    known: int = 0
+    """How often something was named that the slice has."""
 
 
 def send_canonicals(router: Router, file: TextFile, outbox: Outbox) -> None:
@@ -80,50 +96,67 @@ def send_namings(
         places, ids, scopes = located(job.dedup, base, rows["url"].combine_chunks())
         node = nodes[np.searchsorted(records.ids, ids)]
         named = rows["canonical"].take(places).combine_chunks()
-        counters["canonicals"] += len(named)
-        outbox.send(
-            NAMINGS,
-            pa.table([named, node, scopes], schema=NAMINGS.schema),
-            _slices(job.router, named),
-        )
+        counters[job.name] += len(named)
+        send_named(job, named, node, scopes, outbox)
     return +counters
+
+
+def send_named(
+    job: EvidenceJob, named: pa.Array[Any], nodes: Numbers, scopes: Keys, outbox: Outbox
+) -> None:
+    """Sends what records name to the slices where that is."""
+    rows = pa.table([named, nodes, scopes], schema=NAMINGS.schema)
+    outbox.send(NAMINGS, rows, _slices(job.router, named))
 
 
 def find_named(
     job: EvidenceJob, records: SliceRecords, base: Slice, received: Received
 ) -> EvidenceTaskResult:
-    """Connects pages with what they name, where the slice has it as a page."""
+    """Connects records with what they name, where the slice has it."""
     counters = Counters()
     nodes = records.nodes()
     ones, others, named = [], [], []
+    known = 0
     for each in NewRows.received(received, NAMINGS, "url").ranges():
         rows = each.rows.sort_by("url").combine_chunks()
         codes: Any = rows["url"].combine_chunks().dictionary_encode()
-        places, ids, scopes = located(job.dedup, base, codes.dictionary)
+        places, ids, scopes = located(job.dedup, base, codes.dictionary, job.also)
         at = np.full(len(codes.dictionary), -1, np.int64)
         at[places] = np.arange(len(places))
         target = at[codes.indices.to_numpy()]
         fits = target >= 0
-        counters["canonicals_unknown"] += int((~fits).sum())
         pages, scope = rows["page"].to_numpy()[fits], rows["scope"].to_numpy()[fits]
         target = target[fits]
         same = scopes[target] == scope
-        counters["canonicals_of_other_groups"] += int((~same).sum())
+        counters[f"{job.name}_of_other_groups"] += int((~same).sum())
         pages, target = pages[same], target[same]
+        known += int(fits.sum())
         ones.append(pages)
-        others.append(nodes[np.searchsorted(records.ids, ids[target])])
+        others.append(nodes_of(records, nodes, ids[target]))
         named.append(np.unique(ids[target]))
     none = np.zeros(0, np.int64)
     edges = write_edges(job.scratch, np.concatenate([none, *ones]), np.concatenate([none, *others]))
-    found = np.unique(np.concatenate([none, *named]))
-    file = (
-        write_rows(job.scratch, "named", pa.table([found], schema=_NAMED)) if len(found) else None
-    )
-    return EvidenceTaskResult(edges, file, +counters)
+    found = np.intersect1d(np.concatenate([none, *named]), records.ids)
+    return EvidenceTaskResult(edges, write_named(job.scratch, found), +counters, known)
+
+
+def nodes_of(records: SliceRecords, nodes: Numbers, ids: Numbers) -> Numbers:
+    """What stands for records among clusters: of a page its node, of others they themselves."""
+    if not len(records):
+        return ids
+    places = np.minimum(np.searchsorted(records.ids, ids), len(records) - 1)
+    return np.where(records.ids[places] == ids, nodes[places], ids)
+
+
+def write_named(scratch: Folder, ids: Numbers) -> str | None:
+    """A file with ids of a slice's records; None where there are none."""
+    if not len(ids):
+        return None
+    return write_rows(scratch, "named", pa.table([np.unique(ids)], schema=_NAMED))
 
 
 def read_named(scratch: Folder, name: str | None) -> Any:
-    """The ids in a file of `find_named`."""
+    """The ids in a file of `write_named`."""
     if name is None:
         return np.zeros(0, np.int64)
     return read_rows(scratch, name)["id"].to_numpy()

@@ -4,6 +4,7 @@ numbers, so that no text leaves the task that reads it."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -116,9 +117,11 @@ def rank_type(name: str) -> pa.DataType:
     return RANK_TYPES[COMPARED[name].bits]
 
 
-def ranks_of(name: str, rows: pa.Table, named: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """The rank of each record by a line of the table: the least survives. `named`: whether the
-    record's URL is one that evidence speaks for."""
+def ranks_of(
+    name: str, rows: pa.Table, evidence: Mapping[str, npt.NDArray[np.bool_]]
+) -> npt.NDArray[Any]:
+    """The rank of each record by a line of the table: the least survives. `evidence`: by its line,
+    whether it speaks of the record."""
     values: npt.NDArray[Any]
     if name == "score":
         values = _ordered_bits(rows["score"].to_numpy())
@@ -130,7 +133,7 @@ def ranks_of(name: str, rows: pa.Table, named: npt.NDArray[np.bool_]) -> npt.NDA
         https = pc.starts_with(cast("Any", rows["url"]), pattern="https:")
         values = as_mask(https).astype(np.int8)
     else:
-        values = named.astype(np.int8)
+        values = evidence[name].astype(np.int8)
     return ~values if COMPARED[name].survivor is Survivor.GREATER else values
 
 

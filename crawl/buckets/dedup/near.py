@@ -3,7 +3,7 @@ No two are ever compared that share no key, and of many under one key each only 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import comb
@@ -40,6 +40,7 @@ from crawl.buckets.ranges import NewRows
 from crawl.buckets.slices import Router, Slice
 from crawl.counters import Counters
 from crawl.model.arrow import fill_null
+from crawl.model.status import Status
 from crawl.rules.dedup import Measure, Nearness
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
@@ -148,11 +149,14 @@ def latest(rows: pa.Table) -> pa.Table:
     return rows.filter(pa.concat_arrays([pa.array([True]), cast("Any", other)]))
 
 
-def located(job: DedupJob, base: Slice, urls: pa.Array[Any]) -> tuple[Numbers, Numbers, Keys]:
-    """Which of the URLs the slice has as pages, by URL: their places, ids and groups."""
+def located(
+    job: DedupJob, base: Slice, urls: pa.Array[Any], also: Sequence[Status] = ()
+) -> tuple[Numbers, Numbers, Keys]:
+    """Which of the URLs the slice has as pages, or with one of the statuses, by URL: their places,
+    ids and groups."""
     places, ids, groups = [], [], []
     columns = ["url", "host", "status", "signature"]
-    for numbers, rows in comparable_groups(job, base, columns, Counters()):
+    for numbers, rows in comparable_groups(job, base, columns, Counters(), also):
         at: Any = pc.index_in(cast("Any", rows["url"]), value_set=urls)
         known = at.is_valid().to_numpy()
         places.append(at.drop_null().to_numpy().astype(np.int64))

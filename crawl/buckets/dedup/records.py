@@ -3,7 +3,7 @@ dropped before the next is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,11 +25,12 @@ from crawl.buckets.dedup.keys import (
 from crawl.buckets.slices import Slice
 from crawl.counters import Counters
 from crawl.model.status import Status
-from crawl.rules.dedup import COMPARABLE, Grouping
+from crawl.rules.dedup import COMPARABLE, EVIDENCE, Grouping
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 
 _COLUMNS = ["url", "host", "status", "fetch_time", "score", "signature"]
+_NONE = np.zeros(0, np.int64)
 _ROW_BITS = 40
 _ALONE = np.uint64(0x5851F42D4C957F2D)
 _CLUSTER = np.uint64(0x14057B7EF767814F)
@@ -98,13 +99,17 @@ class SliceRecords:
         return SliceRecords(self.ids, keys, self.hosts, self.marked, self.ranks)
 
 
-_NONE_NAMED = np.zeros(0, np.int64)
+_NO_EVIDENCE: Mapping[str, Numbers] = {}
 
 
 def read_records(
-    job: DedupJob, base: Slice, counters: Counters, named: Numbers = _NONE_NAMED
+    job: DedupJob,
+    base: Slice,
+    counters: Counters,
+    evidence: Mapping[str, Numbers] = _NO_EVIDENCE,
 ) -> SliceRecords:
-    """The comparable records of a slice. `named`: the ids of those that evidence speaks for."""
+    """The comparable records of a slice. `evidence`: by its line of the table, the ids of those
+    that it speaks of."""
     parts: list[SliceRecords] = []
     for first, rows in comparable_groups(job, base, _COLUMNS, counters):
         ids = node_ids(base.number, first)
@@ -113,19 +118,25 @@ def read_records(
         keys = _keys(signatures, without, ids)
         if job.grouping is not Grouping.NONE:
             keys = keys.within(group_numbers(rows["host"], job.grouping))
-        is_named = np.isin(ids, named) if len(named) else np.zeros(len(ids), np.bool_)
+        spoken_of = {
+            name: np.isin(ids, evidence.get(name, _NONE)) for name in job.order if name in EVIDENCE
+        }
         marked = rows["status"].to_numpy() == Status.DB_DUPLICATE
-        ranks = [ranks_of(name, rows, is_named) for name in job.order]
+        ranks = [ranks_of(name, rows, spoken_of) for name in job.order]
         parts.append(SliceRecords(ids, keys, host_numbers(rows["host"]), marked, ranks))
     counters["records_compared"] += sum(map(len, parts))
     return _joined(parts, job)
 
 
 def comparable_groups(
-    job: DedupJob, base: Slice, columns: list[str], counters: Counters
+    job: DedupJob,
+    base: Slice,
+    columns: list[str],
+    counters: Counters,
+    also: Sequence[Status] = (),
 ) -> Iterator[tuple[Numbers, pa.Table]]:
-    """The comparable rows of each row group, and their numbers in the slice. `columns` must have
-    status and signature."""
+    """The comparable rows of each row group, and those of other statuses that are named, and their
+    numbers in the slice. `columns` must have status and signature."""
     first = 0
     for file in base.files:
         with open_table(job.crawldb, file.path, host_codes=True) as source:
@@ -135,6 +146,8 @@ def comparable_groups(
                 has_signature = group["signature"].is_valid().to_numpy()
                 chosen = pages & (has_signature | (status == Status.DB_DUPLICATE))
                 counters["records_without_signature"] += int((pages & ~has_signature).sum())
+                if also:
+                    chosen |= np.isin(status, also)
                 numbers = np.flatnonzero(chosen) + first
                 first += group.num_rows
                 if len(numbers):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from crawl.buckets.dedup.keys import GroupKeys, schema_of
 from crawl.buckets.dedup.members import WantedGroups, send_members
 from crawl.buckets.dedup.near import LinkTaskResult, NearJob, send_bands
 from crawl.buckets.dedup.records import DedupJob, SliceRecords, read_records
+from crawl.buckets.dedup.redirects import send_targets
 from crawl.buckets.exchange import NOTHING, Outbox, Received, RowKind
 from crawl.buckets.slices import Slice
 from crawl.counters import Counters
@@ -34,11 +35,12 @@ NODES = RowKind("nodes", schema_of(high=pa.uint64(), low=pa.uint64(), id=pa.int6
 
 @dataclass(frozen=True, slots=True)
 class DedupTask:
-    """A slice, and where it is told which of its records are named as canonical."""
+    """A slice, and where it is told of which of its records there is evidence."""
 
     base: Slice
     scratch: Folder
-    named: str | None = None
+    evidence: Mapping[str, str]
+    """By its line of the table: the file with their ids."""
 
     @property
     def rows(self) -> int:
@@ -73,8 +75,8 @@ def send_slice_members(
 def _records(
     job: DedupJob, task: DedupTask, received: Received, counters: Counters
 ) -> SliceRecords:
-    named = read_named(task.scratch, task.named)
-    records = read_records(job, task.base, counters, named)
+    evidence = {name: read_named(task.scratch, file) for name, file in task.evidence.items()}
+    records = read_records(job, task.base, counters, evidence)
     rows = received.rows(CLUSTERS)
     return records.in_clusters(rows["node"].to_numpy(), rows["cluster"].to_numpy())
 
@@ -117,6 +119,14 @@ def send_slice_namings(
     return send_namings(job, records, base, received, outbox)
 
 
+def send_slice_targets(
+    job: EvidenceJob, base: Slice, received: Received, outbox: Outbox
+) -> EvidenceTaskResult:
+    """Sends where the records of a slice redirect to."""
+    records = read_records(job.dedup, base, Counters())
+    return send_targets(job, records, base, received, outbox)
+
+
 def find_slice_named(job: EvidenceJob, base: Slice, received: Received) -> EvidenceTaskResult:
-    """Finds the pages of a slice that are named as canonical."""
+    """Finds the records of a slice that are named."""
     return find_named(job, read_records(job.dedup, base, Counters()), base, received)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crawl.buckets.generate.explain_bounds import HostLimit
 from crawl.buckets.generate.host_gate import HOST_PROBED, HOST_WAITS, SAME_PAGES
 from crawl.buckets.generate.ranking import keys_of
 from crawl.buckets.generate.scan import BELOW_TOP_N, PER_HOST_OVERFLOW, WAIT_FOR_UPDATE, select
@@ -55,16 +56,18 @@ def generate_steps(
     bucket: Sequence[BucketFile],
     hosts: BucketFile | None = None,
     listed_in: str = "",
+    own: HostLimit | None = None,
 ) -> tuple[GenerateStep, ...]:
     """The steps in generate's order for one record, a row of the bucket's files with all columns;
-    `listed_in` is the unfinished segment that has it on its list, if one has."""
+    `listed_in` is the unfinished segment that has it on its list, if one has; `own` is the bound
+    of its host, by the HostDb."""
     ((url, datum),) = to_records(row)
     host = read_hosts(crawldb, hosts).get(row["host"][0].as_py())
     steps = list(_own_steps(selection, row, url, datum, host, listed_in))
     is_candidate = all(step.passes is not False for step in steps)
     steps.append(_probed(selection, row, host, is_candidate, crawldb, bucket))
     is_candidate &= steps[-1].passes is not False
-    steps.append(_cap(selection, row, is_candidate, crawldb, bucket))
+    steps.append(_cap(selection, row, is_candidate, crawldb, bucket, own))
     steps.append(
         GenerateStep(BELOW_TOP_N, None, "hangs on all other candidates, where --top-n is given")
     )
@@ -202,10 +205,17 @@ def _cap(
     is_candidate: bool,
     crawldb: Folder,
     bucket: Sequence[BucketFile],
+    own: HostLimit | None,
 ) -> GenerateStep:
-    most = selection.most_per_group
+    most, why = selection.most_per_group, "generate.max.count"
+    if own is not None and not own.is_known:
+        return GenerateStep(PER_HOST_OVERFLOW, None, own.why)
+    if own is not None and own.value is not None:
+        most, why = own.value * selection.segments, own.why
+        if most == 0:
+            return GenerateStep(PER_HOST_OVERFLOW, False, f"no URL of the host ({why})")
     if most <= 0:
-        return GenerateStep(PER_HOST_OVERFLOW, True, "no limit (generate.max.count)")
+        return GenerateStep(PER_HOST_OVERFLOW, True, f"no limit ({why})")
     if not is_candidate:
         return GenerateStep(PER_HOST_OVERFLOW, None, "not counted: rejected before")
     host = row["host"][0].as_py()
@@ -220,8 +230,7 @@ def _cap(
     return GenerateStep(
         PER_HOST_OVERFLOW,
         rank <= most,
-        f"number {rank:,} of {candidates:,} candidates of {host}, at most {most:,}"
-        " (generate.max.count)",
+        f"number {rank:,} of {candidates:,} candidates of {host}, at most {most:,} ({why})",
     )
 
 

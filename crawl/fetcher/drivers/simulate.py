@@ -1,8 +1,9 @@
 """Plans a fetch: the engine itself, in virtual time, against a web of latencies alone.
 
-It shows how long the queues, the pauses and the threads take for a list. Every host is taken
-to answer, to allow everything in its robots.txt and to ask for no pause of its own; names are
-not resolved, so that no two hosts share an address.
+It shows how long the queues, the pauses and the threads take for a list. How long a request takes
+is drawn: for every host alike, or by what the caller knows of the host. Every host is taken to
+answer, to allow everything in its robots.txt and to ask for no pause of its own; names are not
+resolved, so that no two hosts share an address.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,21 +42,28 @@ _PAGE = Response("", 200, sent=1.0)
 _NO_ROBOTS = Response("", 404, sent=1.0)
 
 
+class Latencies(Protocol):
+    """How long requests take."""
+
+    def source(self, seed: int) -> Callable[[str], float]:
+        """Draws the seconds of a request to a host, one after the other."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long requests take: log-normal, as answers of servers roughly are."""
+    """The same for all hosts: log-normal, as answers of servers roughly are."""
 
     mean_s: float = 0.5
     spread: float = 0.5
     """Standard deviation of the logarithm; 0: every request takes the mean."""
 
-    def source(self, seed: int) -> Callable[[], float]:
-        """Draws one latency after the other."""
+    def source(self, seed: int) -> Callable[[str], float]:
         if self.mean_s <= 0 or self.spread <= 0:
-            return lambda: self.mean_s
+            return lambda host: self.mean_s
         draw = random.Random(seed).lognormvariate
         middle, spread = math.log(self.mean_s) - self.spread**2 / 2, self.spread
-        return lambda: draw(middle, spread)
+        return lambda host: draw(middle, spread)
 
 
 @dataclass(slots=True)
@@ -122,7 +130,7 @@ def plan_part(
     part: int,
     urls: ListedUrls,
     config: Config,
-    latency: Latency,
+    latency: Latencies,
     *,
     seed: int = 0,
     longest: int = 10,
@@ -209,7 +217,7 @@ def _key_of(config: Config) -> Callable[[str], str]:
 class _Web:
     """Answers with nothing but latencies, and keeps account of every server."""
 
-    def __init__(self, engine: FetchEngine, latency: Callable[[], float]) -> None:
+    def __init__(self, engine: FetchEngine, latency: Callable[[str], float]) -> None:
         self._engine = engine
         self._latency = latency
         self.hosts: dict[str, HostPlan] = {}
@@ -222,7 +230,7 @@ class _Web:
             host = self.hosts[key] = HostPlan(key, at_once=pace.at_once)
         else:
             host.pausing_s += pace.delay_s
-        seconds = self._latency()
+        seconds = self._latency(work.item.host)
         host.requests += 1
         host.asking_s += seconds
         host.ended_s = max(host.ended_s, now + seconds)

@@ -24,7 +24,7 @@ from crawl.counters import Counters
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import DB_STATUSES
 from crawl.phases import generate
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
 from crawl.urls.parse import host_of

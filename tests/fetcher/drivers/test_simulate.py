@@ -133,11 +133,11 @@ def test_the_same_seed_gives_the_same_plan() -> None:
 
 def test_latencies_have_the_mean_that_was_asked_for() -> None:
     draw = Latency(0.8, spread=0.7).source(seed=3)
-    drawn = [draw() for _ in range(50_000)]
+    drawn = [draw("a.org") for _ in range(50_000)]
     assert statistics.mean(drawn) == pytest.approx(0.8, rel=0.03)
     assert min(drawn) > 0
-    assert {Latency(0.8, spread=0).source(1)() for _ in range(9)} == {0.8}
-    assert Latency(0.0).source(1)() == 0.0
+    assert {Latency(0.8, spread=0).source(1)("a.org") for _ in range(9)} == {0.8}
+    assert Latency(0.0).source(1)("a.org") == 0.0
 
 
 @given(st.integers(1, 300), st.integers(0, 5000), st.floats(0, 3))
