@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from crawl.spark.user_folders import cache_folder
 
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+_COPY = f"{_PLUGIN}:copy"
 
 
 def fetched(group: str, artefact: str, version: str) -> Path:
@@ -35,6 +39,53 @@ def fetched(group: str, artefact: str, version: str) -> Path:
     return kept
 
 
+def fetched_with_dependencies(*dependencies: str, without: Sequence[str] = ()) -> Path:
+    """A folder with the jars `GROUP:ARTEFACT:VERSION` and all that they need at run time, but for
+    those `without` (`GROUP:ARTEFACT`) that they would bring along."""
+    pom = _pom(dependencies, without)
+    name = dependencies[0].replace(":", "-")
+    kept = cache_folder() / f"{name}-{hashlib.sha256(pom.encode()).hexdigest()[:8]}"
+    if kept.exists():
+        return kept
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent) as there:
+        (Path(there) / "pom.xml").write_text(pom)
+        done = subprocess.run(
+            [
+                *(_maven(), "-q", "-B", f"{_PLUGIN}:copy-dependencies"),
+                *("-DoutputDirectory=lib", "-DincludeScope=runtime"),
+            ],
+            cwd=there,
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+        assert done.returncode == 0, f"Maven could not fetch {name}: {done.stdout[-1000:]}"
+        with suppress(OSError):  # another test was quicker
+            (Path(there) / "lib").replace(kept)
+    return kept
+
+
+def _pom(dependencies: Sequence[str], without: Sequence[str]) -> str:
+    def element(text: str, *names: str) -> str:
+        values = zip(names, text.split(":"), strict=True)
+        return "".join(f"<{name}>{value}</{name}>" for name, value in values)
+
+    left_out = "".join(
+        f"<exclusion>{element(each, 'groupId', 'artifactId')}</exclusion>" for each in without
+    )
+    wanted = "".join(
+        f"<dependency>{element(each, 'groupId', 'artifactId', 'version')}"
+        f"<exclusions>{left_out}</exclusions></dependency>"
+        for each in dependencies
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>tests</groupId><artifactId>jars</artifactId><version>1</version>"
+        f"<packaging>pom</packaging><dependencies>{wanted}</dependencies></project>"
+    )
+
+
 def _maven() -> str:
     found = shutil.which("mvn")
     if found is None and os.getuid() == 0 and shutil.which("apt-get"):
@@ -42,5 +93,5 @@ def _maven() -> str:
         install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", "maven"]
         subprocess.run(install, capture_output=True, timeout=900)
         found = shutil.which("mvn")
-    assert found, "the tests of Hadoop fetch it by Maven: install one (apt-get install maven)"
+    assert found, "tests fetch servers by Maven: install one (apt-get install maven)"
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import print_json, print_remarks
@@ -17,6 +18,7 @@ from crawl.spark.runners import SparkOptions
 @click.option("--params", default="", metavar="K=V&K=V", help="Parameters of all index writers.")
 @click.option("--no-commit", is_flag=True, help="Leave it to the servers when to commit.")
 @click.option("--force", is_flag=True, help="Take the lock even if its owner seems to be alive.")
+@with_if_due
 @json_option
 @with_spark
 @with_config

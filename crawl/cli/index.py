@@ -6,8 +6,15 @@ from urllib.parse import parse_qsl
 
 import click
 
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
-from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    json_option,
+    with_config,
+    with_segments,
+    with_spark,
+)
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
 from crawl.errors import UsageError
@@ -17,13 +24,7 @@ from crawl.spark.runners import SparkOptions
 
 @click.command("index")
 @crawl_dir_argument
-@click.option(
-    "--segments",
-    "segments",
-    multiple=True,
-    metavar="NAME[,NAME]",
-    help="Index these segments (repeatable), also if they were indexed before.",
-)
+@with_segments
 @click.option("--all", "every", is_flag=True, help="Index every segment that is parsed again.")
 @click.option(
     "--since",
@@ -52,6 +53,7 @@ from crawl.spark.runners import SparkOptions
     help="Make the index anew, of all segments; what is there is replaced when it is done.",
 )
 @click.option("--force", is_flag=True, help="Take the lock even if its owner seems to be alive.")
+@with_if_due
 @json_option
 @with_spark
 @with_config
@@ -76,8 +78,8 @@ def command(
     """Make documents of pages and give them to the index writers that index.writers names.
 
     Of each URL the newest parse counts. Pages that are gone, redirected, duplicates, or that ask
-    not to be indexed are left out. Without --segments: every segment that is parsed and not
-    indexed yet. Writers are told only what is new to them, and what they make is published at
+    not to be indexed are left out. Without a SEGMENT: every one that is parsed and not indexed
+    yet. Writers are told only what is new to them, and what they make is published at
     one moment: a job that dies changes nothing, and can be run again.
 
     \b
@@ -85,14 +87,14 @@ def command(
       crawl index mycrawl
       crawl index mycrawl --delete-gone -D index.writers=jsonl
       crawl index mycrawl --segments 20261115093000 --params 'path=/data/docs'
+      crawl index mycrawl -D index.writers=opensearch --params 'url=http://search:9200&index=pages'
       crawl index mycrawl --since 12 --json
       crawl index mycrawl --rebuild -D indexingfilter.order=basic,anchor,more,language,links
     """
-    names = tuple(name for each in segments for name in each.split(",") if name)
     given = read_params(params)
     with open_crawl(crawl_dir, config, spark, command="index") as web:
         done = web.index(
-            names,
+            segments,
             every=every,
             since=since,
             crawldb=not no_crawldb,
@@ -141,7 +143,11 @@ def summarize(crawl_dir: str, done: IndexingResult) -> None:
     ]
     total = [["documents", counters["documents"]]]
     print_table(done.phase, ["event", "pages"], [*total, *reasons])
-    words = ("added", "updated", "unchanged", "older", "not_routed", "deleted")
+    words = ["added", "updated", "unchanged", "older", "not_routed", "deleted"]
+    rare = ("rejected", "cut", "version_conflicts", "retries")  # of servers
+    words += [
+        word for word in rare if any(counters[f"{writer}.{word}"] for writer in done.documents)
+    ]
     rows = [
         [writer, *(counters[f"{writer}.{word}"] for word in words), count]
         for writer, count in done.documents.items()

@@ -90,6 +90,33 @@ def decide_shard(job: DecideJob, task: ShardTask, received: Received, outbox: Ou
 def _decide_range(
     job: DecideJob, task: ShardTask, rows: pa.Table, outbox: Outbox, counters: Counters
 ) -> None:
+    decided = decide_rows(job, task, rows, counters)
+    newest = decided.newest
+    _send(job, task, newest.pages, decided.stored, newest, decided.decisions, outbox)
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedPages:
+    """What is known of some pages, and what the table of rules/index.py says of them."""
+
+    newest: Newest
+    stored: pa.Table
+    """The CrawlDb's records."""
+    decisions: Decisions
+
+    @property
+    def urls(self) -> pa.Array[Any]:
+        return as_array(self.newest.pages["url"])
+
+    @property
+    def is_added(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.decisions.actions == int(Action.ADD), dtype=np.bool_)
+
+
+def decide_rows(
+    job: DecideJob, task: ShardTask, rows: pa.Table, counters: Counters
+) -> DecidedPages:
+    """Decides on all pages of a range of a shard's keys, which has some."""
     newest = _newest(rows)
     pages = newest.pages
     urls = as_array(pages["url"])
@@ -107,11 +134,11 @@ def _decide_range(
     decisions = _filtered(job, urls, decide(facts, job.rules), counters)
     counters["urls"] += len(urls)
     counters.update(decisions.counts())
-    _send(job, task, pages, stored, newest, decisions, outbox)
+    return DecidedPages(newest, stored, decisions)
 
 
 @dataclass(frozen=True, slots=True)
-class _Newest:
+class Newest:
     """The newest that segments know of each URL of a range."""
 
     pages: pa.Table
@@ -126,7 +153,7 @@ class _Newest:
     score: npt.NDArray[np.float32]
 
 
-def _newest(rows: pa.Table) -> _Newest:
+def _newest(rows: pa.Table) -> Newest:
     keys = ("url", "kind", "time", "segment", "part", "row")
     rows = rows.take(pc.sort_indices(rows, [(key, "ascending") for key in keys])).combine_chunks()
     count = rows.num_rows
@@ -151,7 +178,7 @@ def _newest(rows: pa.Table) -> _Newest:
     # a document inside a page has no fetch of its own: it came with the page's
     fetch_status = np.where(fetch >= 0, status[fetch], np.int8(Status.FETCH_SUCCESS))
     segment = _numbers(rows["segment"], np.int32)
-    return _Newest(
+    return Newest(
         pages,
         segment[np.where(fetch >= 0, fetch, parse)],
         fetch_status.astype(np.int8),
@@ -224,7 +251,7 @@ def _send(
     task: ShardTask,
     pages: pa.Table,
     stored: pa.Table,
-    newest: _Newest,
+    newest: Newest,
     decisions: Decisions,
     outbox: Outbox,
 ) -> None:

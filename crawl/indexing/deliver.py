@@ -3,15 +3,16 @@
 For each writer the documents that arrive are held, in the order of URLs, against the ledger of
 those that it has: what is older is left out, what is the same stays, the rest replaces or is
 added. The shard's next ledger is written beside it. Nothing of it counts before the driver has
-published all shards.
+published all shards; a server has it at once, so that what it is sent is noted before
+(sent_notes.py).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -25,10 +26,13 @@ from crawl.buckets.exchange import Received
 from crawl.buckets.ranges import NewRows, StoredGroups
 from crawl.config import Config
 from crawl.counters import Counters
+from crawl.errors import StorageError
 from crawl.indexing.documents import DOCUMENTS, unpacked_document
-from crawl.indexing.outputs import ShardPlace
+from crawl.indexing.outputs import FileSum
+from crawl.indexing.sent_notes import UNKNOWN, SentNotes, UnsettledUrls
+from crawl.indexing.shard_place import ShardPlace
 from crawl.indexing.writers import WriterSpec
-from crawl.interfaces.indexwriter import IndexWriter, ShardWriter
+from crawl.interfaces.indexwriter import AnsweringShardWriter, IndexWriter, ShardWriter
 from crawl.model.arrow import as_array, fill_null, strings
 from crawl.model.documents import IndexDocument
 from crawl.model.tables import INDEX
@@ -36,6 +40,9 @@ from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.scan import scan_file
 from crawl.urls.hosts import hosts_of
+
+LEDGER_LOST = "ledgers_lost"
+"""The counter of shards of which nobody knows any more what a server has."""
 
 _COLUMNS = INDEX.names
 _encoder = msgspec.msgpack.Encoder()
@@ -53,6 +60,9 @@ class DeliverJob:
     """Where each writer's files go."""
     rebuild: bool = False
     """Writers begin anew: all that arrives is written, and all else is gone."""
+    job: str = ""
+    """Its name in notes of what is sent."""
+    shards: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,10 @@ class DeliverTask:
     ledger: BucketFile | None = None
     outputs: Mapping[str, str] = field(default_factory=dict)
     """Names of files, by writer."""
+    unsettled: Mapping[str, UnsettledUrls] = field(default_factory=dict)
+    """What jobs that died may have sent, by writer."""
+    sums: Mapping[str, FileSum] = field(default_factory=dict)
+    """Of the files."""
 
     @property
     def rows(self) -> int:
@@ -75,19 +89,32 @@ class DeliverTaskResult:
 
     ledger: tuple[BucketFile, ...]
     outputs: Mapping[str, str]
+    sums: Mapping[str, FileSum]
     documents: Mapping[str, int]
     """How many each writer has."""
     counters: Counters
+    refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Of each writer that refused documents, the URL of one and what was said."""
 
 
 def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> DeliverTaskResult:
     """Gives the writers what arrived."""
     counters = Counters()
     outputs = dict(task.outputs)
+    sums = dict(task.sums)
     documents: dict[str, int] = {}
+    refused: dict[str, tuple[str, str]] = {}
     active = {spec.id: spec for spec in job.writers}
+    try:
+        known = _known_writers(job, task)
+    except StorageError:
+        if not job.rebuild or not set(outputs) <= set(active):
+            raise
+        # a ledger that is damaged is made anew too
+        known, task = set(), replace(task, ledger=None)
+        counters[LEDGER_LOST] += 1
     with BucketWriter(job.target, task.number) as ledger:
-        for writer in sorted({*active, *_known_writers(job, task)}):
+        for writer in sorted({*active, *known}):
             spec = active.get(writer)
             if spec is None:
                 for rows in _ledger_of(job, task, writer):
@@ -104,10 +131,14 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
                 delivery.abort()
                 raise
             documents.setdefault(writer, 0)
+            if delivery.refused is not None:
+                refused[writer] = delivery.refused
             outputs.pop(writer, None)
+            sums.pop(writer, None)
             if name is not None:
                 outputs[writer] = name
-    return DeliverTaskResult(tuple(ledger.files), outputs, documents, counters)
+                sums.update(delivery.sums(name))
+    return DeliverTaskResult(tuple(ledger.files), outputs, sums, documents, counters, refused)
 
 
 def _known_writers(job: DeliverJob, task: DeliverTask) -> set[str]:
@@ -143,18 +174,23 @@ class _Delivery:
         self._keeps_files = getattr(self._writer, "keeps_files", True)
         self._begins_anew = job.rebuild and self._keeps_files
         base = None if self._begins_anew else task.outputs.get(spec.id)
-        self._place = ShardPlace(task.number, job.folders[spec.id], base)
+        base_sum = task.sums.get(spec.id)
+        self._place = ShardPlace(task.number, job.folders[spec.id], base, base_sum)
         self._opened: ShardWriter | None = None
         self._kept = 0
         """Documents that stay, of which the writer was not told yet."""
+        self._notes = SentNotes(job.folders[spec.id], job.job, job.shards, task.number)
+        self._to_note: list[pa.Table] = []
+        """Documents of which a server may be told next."""
+        self.refused: tuple[str, str] | None = None
+        """The first document that was refused, and what was said."""
 
     def merged(self, received: Received) -> Iterator[pa.Table]:
         """Tells the writer of what arrived; the rows of the next ledger, in order."""
-        stored = StoredGroups(
-            () if self._begins_anew else _ledger_of(self._job, self._task, self._spec.id), "url"
-        )
+        stored = StoredGroups(self._stored(), "url")
         for new in NewRows.received(received, DOCUMENTS, "url").ranges():
             arrived = new.rows.sort_by("url").combine_chunks()
+            self._to_note = [arrived.select(["url", "version"])]
             urls = strings(arrived["url"])
             done = 0
             for group in stored.below(new.end):
@@ -166,10 +202,22 @@ class _Delivery:
             if done < len(urls):
                 yield self._merge(INDEX.schema.empty_table(), arrived.slice(done))
 
+    def _stored(self) -> Iterable[pa.Table]:
+        """The ledger, with what dead jobs may have sent."""
+        if self._begins_anew:
+            return ()
+        ledger = _ledger_of(self._job, self._task, self._spec.id)
+        unsettled = self._task.unsettled.get(self._spec.id)
+        if unsettled is None:
+            return ledger
+        return unsettled.merged(StoredGroups(ledger, "url"), self._spec.id)
+
     def _merge(self, group: pa.Table, arrived: pa.Table) -> pa.Table:
         if not arrived.num_rows and not self._job.rebuild:
             self._kept += group.num_rows
             return group
+        if self._job.rebuild:
+            self._to_note.append(group.select(["url", "version"]))
         urls = strings(group["url"])
         versions: list[Any] = group["version"].to_pylist()
         digests: list[Any] = group["digest"].to_pylist()
@@ -190,6 +238,9 @@ class _Delivery:
                 if is_there:
                     self._delete(url, version)
                     stays[place] = False
+                elif self._job.rebuild and not self._keeps_files:
+                    # whatever became of the ledger: a server may have it
+                    self._open().delete(url, version)
             else:
                 digest = _digest(document)
                 if is_there and digest == digests[place] and not self._job.rebuild:
@@ -203,10 +254,36 @@ class _Delivery:
                 added.append((url, version, digest))
             place += is_there
         self._pass(urls, versions, stays, place, len(urls))
+        added = self._taken(added, urls, versions)
         kept = group.filter(pa.array(stays))
         if not added:
             return kept
         return pa.concat_tables([kept, self._rows(added)]).sort_by("url")
+
+    def _taken(
+        self, added: list[tuple[str, int, bytes]], urls: list[str], versions: list[Any]
+    ) -> list[tuple[str, int, bytes]]:
+        """What the index has of these: of a document that it refused the one before, if any."""
+        if not isinstance(self._opened, AnsweringShardWriter):
+            return added
+        answer = self._opened.flush()
+        for name, count in answer.counts.items():
+            self._counters[f"{self._spec.id}.{name}"] += count
+        if not answer.refused:
+            return added
+        if self.refused is None:
+            self.refused = next(iter(answer.refused.items()))
+        found: list[tuple[str, int, bytes]] = []
+        for row in added:
+            if row[0] not in answer.refused:
+                found.append(row)
+                continue
+            place = bisect_left(urls, row[0])
+            is_there = place < len(urls) and urls[place] == row[0]
+            self._counters[f"{self._spec.id}.{'updated' if is_there else 'added'}"] -= 1
+            if is_there:
+                found.append((row[0], versions[place], UNKNOWN))
+        return found
 
     def _pass(self, urls: list[str], versions: list[Any], stays: Any, start: int, end: int) -> None:
         """Documents of which nothing arrived."""
@@ -248,6 +325,11 @@ class _Delivery:
         """The writer, opened at the first change, and told of what stayed before it."""
         if self._opened is None:
             self._opened = self._writer.open(self._place)
+        if self._to_note and not self._keeps_files:
+            for rows in self._to_note:
+                if rows.num_rows:
+                    self._notes.write(rows)
+        self._to_note = []
         if self._kept and self._keeps_files:
             self._opened.keep(self._kept)
         self._kept = 0
@@ -261,12 +343,22 @@ class _Delivery:
         if self._opened is None:
             return self._place.base
         self._open()
-        return self._opened.close()
+        name = self._opened.close()
+        if name is not None:
+            self._place.store(name)
+        self._place.release()
+        return name
+
+    def sums(self, name: str) -> dict[str, FileSum]:
+        """The sum of the shard's next state, where it is a file."""
+        found = self._place.sum_of(name)
+        return {} if found is None else {self._spec.id: found}
 
     def abort(self) -> None:
         if self._opened is not None:
             with suppress(Exception):  # the fault that led here is told
                 self._opened.abort()
+        self._place.release()
 
 
 def _digest(document: IndexDocument) -> bytes:
@@ -274,11 +366,17 @@ def _digest(document: IndexDocument) -> bytes:
     return blake2b(content, digest_size=16).digest()
 
 
-def ledger_urls(folder: Folder, file: BucketFile) -> pa.Table:
-    """The URLs of a shard's ledger, each once, with the newest version of any writer."""
-    tables = [
-        rows for rows in scan_file(folder, file.path, ["url", "version"], []) if rows.num_rows
-    ]
+def ledger_urls(
+    folder: Folder, file: BucketFile | None, unsettled: Iterable[UnsettledUrls] = ()
+) -> pa.Table:
+    """The URLs of a shard's ledger, and those that dead jobs may have sent, each once, with the
+    newest version of any writer."""
+    tables: list[pa.Table] = []
+    if file is not None:
+        found = scan_file(folder, file.path, ["url", "version"], [])
+        tables += [rows for rows in found if rows.num_rows]
+    for each in unsettled:
+        tables += [rows for rows in each.tables() if rows.num_rows]
     if not tables:
         return pa.table({"url": pa.array([], pa.string()), "version": pa.array([], pa.int64())})
     grouped = pa.concat_tables(tables).group_by("url").aggregate([("version", "max")])

@@ -38,10 +38,11 @@ _KEY_TYPES: dict[str, pa.DataType] = {
     "status": pa.int8(),
     "noindex": pa.bool_(),
     "score": pa.float32(),
+    "signature": pa.binary(),
 }
 KEYS = RowKind("index keys", pa.schema(_KEY_TYPES))
 """`status` is a fetch's code, or of a parse 1 where it succeeded; `part` and `row` say where a
-parse lies."""
+parse lies; `signature` is a parse's, where it is asked for."""
 
 _SETTLED = pa.array(
     [
@@ -97,6 +98,8 @@ class KeysJob:
     """What every task that sends keys knows."""
 
     shards: int
+    signatures: bool = False
+    """Whether parses tell their signatures."""
 
 
 def parts_of(segments: Iterable[Segment]) -> list[SegmentPart]:
@@ -153,7 +156,10 @@ def _by_part(segment: Segment, table: str) -> dict[int, list[tuple[str, int]]]:
 def send_keys(job: KeysJob, task: KeysTask, outbox: Outbox) -> Counters:
     """Sends what a file or a part has to the shards of its URLs."""
     counters = Counters()
-    tables = _fetches(task, counters) if isinstance(task, FetchFile) else _parses(task, counters)
+    if isinstance(task, FetchFile):
+        tables = _fetches(task, counters)
+    else:
+        tables = _parses(task, counters, job.signatures)
     for table in tables:
         outbox.send(KEYS, table, buckets_of(table["host"], job.shards))
     return counters
@@ -178,9 +184,10 @@ def _fetches(task: FetchFile, counters: Counters) -> Iterator[pa.Table]:
                 )
 
 
-def _parses(part: SegmentPart, counters: Counters) -> Iterator[pa.Table]:
+def _parses(part: SegmentPart, counters: Counters, signatures: bool) -> Iterator[pa.Table]:
     first = 0
     columns = ["url", "status", "directives", "fetch_time"]
+    columns += ["signature"] if signatures else []
     for path in part.data:
         with open_table(part.folder.child(PARSE_DATA), path) as source:
             for rows in each_group(source, columns):
@@ -197,15 +204,18 @@ def _parses(part: SegmentPart, counters: Counters) -> Iterator[pa.Table]:
                     row=pa.array(np.arange(first, first + count)),
                     status=pc.is_in(rows["status"], _GOOD).cast(pa.int8()),
                     noindex=pc.match_substring_regex(rows["directives"], r"\bnoindex\b"),
+                    **({"signature": rows["signature"]} if signatures else {}),
                 )
                 first += count
 
 
 def _keys(count: int, **given: Any) -> pa.Table:
-    """A table of keys; what is not given is 0."""
+    """A table of keys; what is not given is 0, or null."""
     columns = []
     for field in KEYS.schema:
         value = given.get(field.name, 0)
+        if field.name == "signature" and field.name not in given:
+            value = pa.nulls(count, field.type)
         if isinstance(value, int):
             value = pa.repeat(pa.scalar(value).cast(field.type), count)
         columns.append(value.cast(field.type))

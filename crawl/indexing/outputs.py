@@ -6,20 +6,21 @@
 
 The snapshot names them, so that ledger and files change at one moment; what it does not name was
 left by a job that died, or was replaced, and the next writer deletes it. FOLDERS follows the
-snapshot before anything that it names is deleted.
+snapshot before anything that it names is deleted. The snapshot has the size and the checksum of
+each file too: whoever makes the next one of it looks first whether it is as it was written.
 """
 
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import IO, Any
+from dataclasses import dataclass, field
+from typing import Any
+from zlib import crc32
 
-from crawl.errors import NoSnapshot, StorageError
+from crawl.errors import DamagedFile, NoSnapshot
 from crawl.hints import command
+from crawl.indexing.sent_notes import JOB, job_of, note_names
 from crawl.indexing.writers import WriterSpec
 from crawl.model.tables import INDEX
 from crawl.storage.crawl_dir import CrawlDir
@@ -31,7 +32,16 @@ FOLDERS = "FOLDERS"
 OUTPUTS = "outputs"
 """The note of a snapshot that tells of them."""
 
+_BLOCK = 1 << 20
 _NAME = re.compile(r"part-\d{5}-[0-9a-f]{8}(?:\.[a-z0-9.]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSum:
+    """How long a file is, and its CRC-32."""
+
+    bytes: int
+    crc: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +53,17 @@ class WriterOutput:
     shards: Mapping[int, str]
     """None for a shard that is empty, or kept by a server."""
     documents: Mapping[int, int]
+    sums: Mapping[int, FileSum] = field(default_factory=dict)
+    """Of shards that are one file."""
 
     def as_note(self) -> dict[str, Any]:
         return {
             "address": self.address,
             "shards": {str(number): name for number, name in sorted(self.shards.items())},
             "documents": {str(number): count for number, count in sorted(self.documents.items())},
+            "sums": {
+                str(number): [each.bytes, each.crc] for number, each in sorted(self.sums.items())
+            },
         }
 
 
@@ -60,6 +75,7 @@ def noted_outputs(snapshot: Snapshot | None) -> dict[str, WriterOutput]:
             str(each["address"]),
             {int(number): str(name) for number, name in each["shards"].items()},
             {int(number): int(count) for number, count in each["documents"].items()},
+            {int(number): FileSum(*values) for number, values in each.get("sums", {}).items()},
         )
         for writer, each in note.items()
     }
@@ -74,9 +90,14 @@ def committed_outputs(crawl_dir: CrawlDir, writer: str) -> list[str]:
             f"{crawl_dir.address} has no index of the writer {writer}: make one with"
             f" `{command('index', crawl_dir.address)}`"
         )
-    own = crawl_dir.folder.child(INDEX.name).child(writer)
-    folder = Folder(found.address) if found.address else own
+    folder = noted_folder(crawl_dir, writer, found)
     return [folder.path(name) for _, name in sorted(found.shards.items())]
+
+
+def noted_folder(crawl_dir: CrawlDir, writer: str, output: WriterOutput) -> Folder:
+    """Where the files of an output are."""
+    own = crawl_dir.folder.child(INDEX.name).child(writer)
+    return Folder(output.address) if output.address else own
 
 
 def output_address(spec: WriterSpec) -> str:
@@ -106,9 +127,11 @@ def settle_outputs(
             known = set(output.shards.values())
         if known:
             names = [name for _, name in sorted(output.shards.items())] if output else []
-            note = SealedFile(folder, FOLDERS, unsealed=False)
-            if (note.read() or {}).get("folders") != names:
-                note.write({"folders": names})
+            _note_folders(folder, names)
+        done = snapshot.notes.get(JOB) if snapshot else None
+        for name in note_names(folder):
+            if job_of(name) == done:
+                folder.delete(name)
         for name in folder.names():
             if _NAME.fullmatch(name) and name not in known:
                 folder.delete(name)
@@ -116,28 +139,34 @@ def settle_outputs(
     return swept
 
 
-@dataclass(frozen=True, slots=True)
-class ShardPlace:
-    """A shard of a writer's output, as `crawl.interfaces.indexwriter.Shard` has it."""
+def _note_folders(folder: Folder, names: list[str]) -> None:
+    """Writes FOLDERS where it says something else; a damaged one too, for all that it says is
+    known."""
+    note = SealedFile(folder, FOLDERS, unsealed=False)
+    try:
+        if (note.read() or {}).get("folders") == names:
+            note.heal()
+            return
+    except DamagedFile:
+        for name in (note.name, note.copy):
+            folder.delete(name)
+    note.write({"folders": names})
 
-    number: int
-    folder: Folder
-    base: str | None = None
 
-    def new_name(self, suffix: str) -> str:
-        return f"part-{self.number:05d}-{uuid.uuid4().hex[:8]}{suffix}"
-
-    def open_read(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        return self.folder.open_read(name)
-
-    def open_write(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        return self.folder.open_write(name)
-
-    def local_path(self, name: str) -> str:
-        if not self.folder.is_local():
-            raise StorageError(
-                f"{self.folder.address} is not on this machine's disk, as this index writer needs;"
-                " set its parameter `path`"
-            )
-        path = self.folder.path(name)
-        return path.removeprefix("file://")
+def file_fault(folder: Folder, name: str, expected: FileSum | None, *, deep: bool) -> str:
+    """What is wrong with a file; empty where nothing is. `deep`: all of it is read."""
+    size = folder.size(name)
+    if size is None:
+        return "it is missing"
+    if expected is None:
+        return ""
+    if size != expected.bytes:
+        return f"it has {size:,} bytes and should have {expected.bytes:,}"
+    if deep:
+        crc = 0
+        with folder.open_read(name) as stream:
+            while block := stream.read(_BLOCK):
+                crc = crc32(block, crc)
+        if crc != expected.crc:
+            return "its checksum is wrong"
+    return ""

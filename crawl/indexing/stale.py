@@ -12,6 +12,7 @@ from crawl.buckets.exchange import Outbox
 from crawl.counters import Counters
 from crawl.indexing.deliver import ledger_urls
 from crawl.indexing.documents import DOCUMENTS
+from crawl.indexing.sent_notes import UnsettledUrls
 from crawl.model.arrow import as_array
 from crawl.model.status import status_label
 from crawl.rules.index import STALE
@@ -27,12 +28,15 @@ class StaleTask:
     """One shard: its ledger, and the CrawlDb's files that have its URLs."""
 
     number: int
-    ledger: BucketFile
+    ledger: BucketFile | None
     crawldb: tuple[BucketFile, ...]
+    unsettled: tuple[UnsettledUrls, ...] = ()
+    """What jobs that died may have sent."""
 
     @property
     def rows(self) -> int:
-        return self.ledger.rows + sum(file.rows for file in self.crawldb)
+        known = self.ledger.rows if self.ledger else 0
+        return known + sum(file.rows for file in self.crawldb)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class StaleJob:
 def send_stale(job: StaleJob, task: StaleTask, outbox: Outbox) -> Counters:
     """Sends deletions of the stale documents to the shard itself."""
     counters = Counters()
-    known = ledger_urls(job.ledger, task.ledger)
+    known = ledger_urls(job.ledger, task.ledger, task.unsettled)
     urls = as_array(known["url"])
     statuses = np.zeros(len(urls), dtype=np.int8)
     for file in task.crawldb:

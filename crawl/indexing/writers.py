@@ -3,6 +3,8 @@ how fields are called there (conf/index-writers.toml)."""
 
 from __future__ import annotations
 
+import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,6 +21,7 @@ from crawl.model.documents import FieldValue, IndexDocument
 
 _KEYS = ("id", "plugin", "when", "parameters", "fields")
 _FIELD_KEYS = ("copy", "rename", "remove")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
@@ -49,7 +52,8 @@ class WriterSpec:
 
     id: str
     plugin: ResolvedPlugin
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Passwords among them, which nobody is to see by chance."""
     when: Expression | None = None
     """The documents that it is given; None: all."""
     mapping: FieldMapping = field(default_factory=FieldMapping)
@@ -83,10 +87,31 @@ def active_writers(config: Config, overrides: Mapping[str, str] | None = None) -
         spec = listed.get(name)
         if spec is None:
             spec = _by_plugin(name, listed)
-        active.append(replace(spec, parameters={**spec.parameters, **(overrides or {})}))
+        parameters = {**spec.parameters, **(overrides or {})}
+        active.append(replace(spec, parameters=_resolved(parameters, f"index writer {spec.id}")))
     if not active:
         raise ConfigError(f"{INDEX_WRITERS.name} names no index writer")
     return active
+
+
+def _resolved(parameters: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Parameters with the environment's values in place of `${NAME}`: of whoever starts the job,
+    for its tasks may run where nobody has set anything."""
+
+    def value_of(match: re.Match[str]) -> str:
+        value = os.environ.get(match[1])
+        if value is None:
+            raise ConfigError(f"{where}: the environment has no variable {match[1]}")
+        return value
+
+    def resolved(value: Any) -> Any:
+        if isinstance(value, list):
+            return [resolved(each) for each in value]
+        if isinstance(value, dict):
+            return {name: resolved(each) for name, each in value.items()}
+        return _VARIABLE.sub(value_of, value) if isinstance(value, str) else value
+
+    return {name: resolved(value) for name, value in parameters.items()}
 
 
 def _by_plugin(name: str, listed: Iterable[str]) -> WriterSpec:

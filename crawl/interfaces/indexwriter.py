@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import IO, Any, ClassVar, Protocol
+from typing import IO, Any, ClassVar, Protocol, runtime_checkable
 
 from crawl.config import Config
 from crawl.model.documents import IndexDocument
@@ -74,6 +75,25 @@ class ShardWriter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """What an index made of all that it was given since it was asked last."""
+
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """The documents that it did not take, by URL, and what it said: others are not to suffer."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What else is worth counting, by name: `version_conflicts`, `retries`."""
+
+
+@runtime_checkable
+class AnsweringShardWriter(ShardWriter, Protocol):
+    """A writer that can be asked in between whether all is well: that of a server may be."""
+
+    def flush(self) -> Flushed:
+        """All that it was given is acknowledged or refused when it returns."""
+        ...
+
+
 class IndexWriter(Protocol):
     """One kind of index. Active are those that `index.writers` names."""
 
@@ -86,7 +106,8 @@ class IndexWriter(Protocol):
 
     def check(self) -> None:
         """Called once before the work: raises one clear line where the index cannot be written
-        to (a server that is not there, a library that is not installed)."""
+        to (a server that is not there, a library that is not installed). A writer that finds no
+        index and makes one has a true `is_new` from then on."""
         ...
 
     def open(self, shard: Shard) -> ShardWriter:

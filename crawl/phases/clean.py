@@ -1,8 +1,9 @@
 """clean: documents of pages that are gone, redirected, duplicates or orphans leave every index
 writer, and so do those of URLs that the CrawlDb no longer has.
 
-Steps: find (a task a shard: the ledger held against the CrawlDb) → delete (a task a shard that has
-any) → publish. Segments are not needed, and may be deleted already.
+Steps: find (a task a shard: the ledger, and what a job that died may have sent to servers, held
+against the CrawlDb) → delete (a task a shard that has any) → publish. Segments are not needed,
+and may be deleted already.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from crawl.indexing.stale import StaleJob, StaleTask, send_stale
 from crawl.indexing.writers import WriterSpec, active_writers
 from crawl.model.report import Report
 from crawl.model.tables import INDEX
-from crawl.phases.index_state import IndexState, writing_index
+from crawl.phases.index_state import (
+    IndexState,
+    check_writers,
+    writing_index,
+)
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
@@ -76,13 +81,16 @@ def run(
     with writing_index(
         crawl_dir, "clean", config, clock, specs, force=options.force
     ) as transaction:
-        for spec in specs:
-            spec.build(config).check()
-        index = IndexState.of(crawl_dir, config, transaction, crawldb)
-        finders = largest_first(
-            StaleTask(shard, file, index.crawldb_files(shard))
+        check_writers(specs, config, transaction.base)
+        index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
+        shards = [
+            (shard, index.ledger(shard), tuple(index.unsettled_of(shard).values()))
             for shard in range(index.shards)
-            if (file := index.ledger(shard)) is not None
+        ]
+        finders = largest_first(
+            StaleTask(shard, file, index.crawldb_files(shard), unsettled)
+            for shard, file, unsettled in shards
+            if file is not None or unsettled
         )
         with timed(report, "clean", clock):
             sent = runner.exchange(
@@ -92,7 +100,7 @@ def run(
                 "clean: find",
             )
             counts = sent.row_counts()
-            tasks = [task for task in index.tasks() if counts[task.number]]
+            tasks = [task for task in index.tasks() if counts[task.number] or task.unsettled]
             done = sent.run(
                 partial(deliver_shard, index.deliver_job(crawl_dir, config, specs)),
                 [(task.number, task) for task in tasks],

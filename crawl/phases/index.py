@@ -3,7 +3,8 @@
 Steps: keys (a task a file of a segment) → decide (a task a shard of the index) → assemble (a
 task a part of a parse) → deliver (a task a shard) → publish: the writers' files and the ledger
 of what they have become the state at one moment. What a server was sent before a job died is
-sent again by the next one, under the same URLs and versions.
+sent again by the next one, under the same URLs and versions, or deleted if it went stale since:
+it was noted before.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from crawl.buckets.bucket_files import largest_first
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.errors import NothingToDo, UsageError
+from crawl.errors import UsageError
 from crawl.hints import command
 from crawl.indexing.assemble import AssembleJob, assemble_part
 from crawl.indexing.decide import DecideJob, ShardTask, decide_shard
-from crawl.indexing.deliver import DeliverTask, DeliverTaskResult, deliver_shard
+from crawl.indexing.deliver import LEDGER_LOST, DeliverTask, DeliverTaskResult, deliver_shard
 from crawl.indexing.filter_chain import DocumentMaker
 from crawl.indexing.inlinks import InlinkSource
 from crawl.indexing.keys import KeysJob, KeysTask, SegmentPart, fetch_files_of, parts_of, send_keys
@@ -36,13 +37,26 @@ from crawl.indexing.writers import WriterSpec, active_writers
 from crawl.interfaces.chains import FilterChain
 from crawl.model.report import Report
 from crawl.model.tables import INDEX
-from crawl.phases.index_state import IndexState, writing_index
+from crawl.phases.index_state import (
+    IndexState,
+    check_writers,
+    refusals,
+    writing_index,
+)
 from crawl.phases.observed import observed
+from crawl.phases.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    not_parsed,
+    require_some,
+)
 from crawl.phases.timing import timed
 from crawl.rules.index import IndexRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
-from crawl.storage.segments import FETCH, PARSE, Segment, segment_name
+from crawl.storage.segments import FETCH, PARSE
 from crawl.telemetry.context import update_context
 
 
@@ -83,14 +97,6 @@ class IndexResult:
     took_over: str | None
 
 
-@dataclass(slots=True)
-class ChosenSegments:
-    """The segments to index, oldest first, and lines about others."""
-
-    segments: list[Segment] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-
 def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpec]:
     """Raises what is wrong with the settings, before anything is started; the active writers."""
     options = options or IndexOptions()
@@ -114,59 +120,37 @@ def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpe
 
 def choose(crawl_dir: CrawlDir, options: IndexOptions) -> ChosenSegments:
     """The segments to index; raises UsageError where there is none, or a named one cannot be
-    meant."""
-    chosen = ChosenSegments()
-    for name in sorted({segment_name(name) for name in options.segments}):
-        segment = crawl_dir.segments.segment(name)
-        fault = _unready(crawl_dir, segment)
-        if fault:
-            raise UsageError(fault)
-        chosen.segments.append(segment)
-    if options.segments:
-        return chosen
-    taken = _taken(crawl_dir, options)
-    for segment in crawl_dir.segments.generated():
-        if segment.name in taken or not segment.is_done(FETCH):
-            continue
-        fault = _unready(crawl_dir, segment)
-        if fault:
-            chosen.remarks.append(f"passed over: {fault}")
-        else:
-            chosen.segments.append(segment)
-    if not chosen.segments:
-        why = chosen.remarks or ["every segment that is parsed is indexed already"]
-        raise NothingToDo(f"{crawl_dir.address}: nothing to index ({'; '.join(why)})")
-    return chosen
+    meant. Named ones are indexed also where they were before."""
+    rule = SegmentRule(
+        lacks=partial(not_parsed, crawl_dir),
+        unready=lambda segment: interrupted(crawl_dir, segment, FETCH, PARSE),
+        destination="the index",
+        verb="index",
+        third_person="indexes",
+        participle="indexed",
+        can_force=False,  # an index of half a segment would say that it has the segment
+    )
+    taken = {} if options.segments else _taken(crawl_dir, options)
+    chosen = choose_segments(crawl_dir, options.segments, taken, rule)
+    return require_some(chosen, crawl_dir, rule)
 
 
-def _taken(crawl_dir: CrawlDir, options: IndexOptions) -> frozenset[str]:
-    """The segments that are not to be indexed."""
+def _taken(crawl_dir: CrawlDir, options: IndexOptions) -> Mapping[str, int]:
+    """The segments that are not to be indexed, and since when they are in the index."""
     if options.every or options.rebuild:
-        return frozenset()
-    if options.since is not None:
-        snapshot = crawl_dir.require_crawldb()
-        applied = snapshot.applied
-        if options.since > snapshot.number:
-            raise UsageError(
-                f"--since {options.since}: the CrawlDb's newest snapshot is {snapshot.number}"
-            )
-        new = {name for name, number in applied.items() if number > options.since}
-        every = {segment.name for segment in crawl_dir.segments.generated()}
-        return frozenset(every - new)
+        return {}
     ledger = crawl_dir.dataset(INDEX).current()
-    return frozenset(ledger.applied if ledger else ())
-
-
-def _unready(crawl_dir: CrawlDir, segment: Segment) -> str:
-    """Why the segment cannot be indexed; empty where it can."""
-    where = crawl_dir.address
-    parsed = segment.manifest(PARSE)
-    if parsed is None:
-        return f"{segment.name} is not parsed: `{command('parse', where, segment.name)}` parses it"
-    fetched = segment.manifest(FETCH)
-    if not parsed.complete or fetched is None or not fetched.complete:
-        return f"{segment.name} is not wholly fetched and parsed yet"
-    return ""
+    taken = ledger.applied if ledger else {}
+    if options.since is None:
+        return taken
+    crawldb = crawl_dir.require_crawldb()
+    if options.since > crawldb.number:
+        raise UsageError(
+            f"--since {options.since}: the CrawlDb's newest snapshot is {crawldb.number}"
+        )
+    new = {name for name, number in crawldb.applied.items() if number > options.since}
+    every = [segment.name for segment in crawl_dir.segments.generated()]
+    return {name: taken.get(name, 0) for name in every if name not in new}
 
 
 @observed("index")
@@ -181,29 +165,35 @@ def run(
         crawl_dir, "index", config, clock, specs, force=options.force
     ) as transaction:
         chosen = choose(crawl_dir, options)
-        names = tuple(segment.name for segment in chosen.segments)
-        update_context(segment=" ".join(names))
-        for spec in specs:
-            spec.build(config).check()
-        index = IndexState.of(crawl_dir, config, transaction, crawldb)
+        update_context(segment=" ".join(chosen.names))
+        new = check_writers(specs, config, transaction.base)
+        index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
         with timed(report, "index", clock):
             done = _index(runner, crawl_dir, config, options, index, specs, chosen, crawldb, report)
+        refused = refusals(done.values(), report)
         if options.commit:
             with timed(report, "commit", clock):
                 for spec in specs:
                     spec.build(config).commit()
-        snapshot, outputs = index.publish(transaction, crawl_dir, specs, done, report, clock, names)
-    remarks = [*chosen.remarks]
+        snapshot, outputs = index.publish(
+            transaction, crawl_dir, specs, done, report, clock, chosen.names
+        )
+    remarks = [*chosen.remarks, *([] if options.rebuild else new), *refused]
     if report.counters["skipped.not_in_crawldb"]:
         remarks.append(
             f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
             f" not indexed: `{command('updatedb', crawl_dir.address)}` first, or --no-crawldb"
         )
+    if report.counters[LEDGER_LOST]:
+        remarks.append(
+            f"the ledger of {report.counters[LEDGER_LOST]:,} shards was damaged and is made anew:"
+            " index writers that are servers may keep documents of pages that are gone"
+        )
     return IndexResult(
         snapshot.number,
         {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs},
         report,
-        names,
+        chosen.names,
         tuple(remarks),
         transaction.lock.took_over,
     )
@@ -264,7 +254,9 @@ def _index(
     )
     job = index.deliver_job(crawl_dir, config, specs, rebuild=options.rebuild)
     counts = made.row_counts()
-    tasks = [task for task in index.tasks() if options.rebuild or counts[task.number]]
+    tasks = [
+        task for task in index.tasks() if options.rebuild or counts[task.number] or task.unsettled
+    ]
     done = made.run(
         partial(deliver_shard, job), [(task.number, task) for task in tasks], "index: deliver"
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
+from typing import Any
 
 from crawl.buckets.bucket_files import BucketTarget, largest_first
 from crawl.clock import Clock
@@ -21,10 +22,12 @@ from crawl.indexing.outputs import (
     output_folder,
     settle_outputs,
 )
+from crawl.indexing.sent_notes import JOB, UnsettledUrls, new_job, note_names
 from crawl.indexing.settings import INDEX_SHARDS
 from crawl.indexing.writers import WriterSpec
 from crawl.model.report import Report
 from crawl.model.tables import INDEX
+from crawl.printable import printable
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile, Snapshot
@@ -56,6 +59,41 @@ def _folders(crawl_dir: CrawlDir, specs: Iterable[WriterSpec]) -> list[tuple[str
     return [(spec.id, output_folder(crawl_dir, spec)) for spec in specs]
 
 
+def check_writers(specs: Sequence[WriterSpec], config: Config, base: Snapshot | None) -> list[str]:
+    """Raises where a writer cannot do its work; a line for each index that is new although the
+    ledger has documents of it."""
+    outputs = noted_outputs(base)
+    lines = []
+    for spec in specs:
+        writer = spec.build(config)
+        writer.check()
+        output = outputs.get(spec.id)
+        count = sum(output.documents.values()) if output else 0
+        if count and getattr(writer, "is_new", False):
+            lines.append(
+                f"{spec.id}: the index was not there and has been made; the {count:,} documents"
+                " that it should have are sent by `crawl index --rebuild`"
+            )
+    return lines
+
+
+def refusals(done: Iterable[DeliverTaskResult], report: Report) -> list[str]:
+    """A line for each writer that refused documents, with an example."""
+    examples: dict[str, tuple[str, str]] = {}
+    for result in done:
+        examples = {**result.refused, **examples}
+    lines = []
+    for writer, (url, reason) in sorted(examples.items()):
+        count = report.counters[f"{writer}.rejected"]
+        many = "1 document" if count == 1 else f"{count:,} documents"
+        report.add_samples({f"{writer}.rejected": [f"{url}: {reason}"]}, 1)
+        lines.append(
+            f"{writer} refused {many}, such as {printable(url, 200)}: {reason}; `crawl index --all`"
+            " sends again what was refused"
+        )
+    return lines
+
+
 @dataclass(frozen=True)
 class IndexState:
     """The index before a phase works on it."""
@@ -64,6 +102,9 @@ class IndexState:
     shards: int
     crawldb: Snapshot | None
     target: BucketTarget
+    unsettled: Mapping[str, tuple[Folder, tuple[str, ...]]] = field(default_factory=dict)
+    """Notes of what jobs that died may have sent to servers, by writer."""
+    job: str = field(default_factory=new_job)
 
     @classmethod
     def of(
@@ -72,6 +113,7 @@ class IndexState:
         config: Config,
         transaction: Transaction,
         crawldb: Snapshot | None,
+        specs: Sequence[WriterSpec],
     ) -> IndexState:
         base = transaction.base
         if base is not None:
@@ -80,7 +122,12 @@ class IndexState:
             buckets = crawldb.buckets if crawldb else config[CRAWLDB_BUCKETS]
             shards = gcd(config[INDEX_SHARDS], buckets)
         target = BucketTarget(INDEX, transaction.folder, transaction.place)
-        return cls(base, shards, crawldb, target)
+        unsettled = {
+            writer: (folder, names)
+            for writer, folder in _folders(crawl_dir, specs)
+            if (names := tuple(note_names(folder)))
+        }
+        return cls(base, shards, crawldb, target, unsettled)
 
     def crawldb_files(self, shard: int) -> tuple[BucketFile, ...]:
         """The CrawlDb's files that may have URLs of a shard."""
@@ -93,6 +140,14 @@ class IndexState:
         files = self.base.files_of(shard) if self.base else ()
         return files[0] if files else None
 
+    def unsettled_of(self, shard: int) -> dict[str, UnsettledUrls]:
+        """What jobs that died may have sent of a shard, by writer."""
+        found = {
+            writer: UnsettledUrls.of_shard(folder, names, self.shards, shard)
+            for writer, (folder, names) in self.unsettled.items()
+        }
+        return {writer: each for writer, each in found.items() if each is not None}
+
     def tasks(self) -> list[DeliverTask]:
         """Every shard as it is, the largest first."""
         outputs = noted_outputs(self.base)
@@ -104,6 +159,12 @@ class IndexState:
                     writer: each.shards[number]
                     for writer, each in outputs.items()
                     if number in each.shards
+                },
+                self.unsettled_of(number),
+                {
+                    writer: each.sums[number]
+                    for writer, each in outputs.items()
+                    if number in each.sums
                 },
             )
             for number in range(self.shards)
@@ -118,7 +179,9 @@ class IndexState:
         rebuild: bool = False,
     ) -> DeliverJob:
         folders = dict(_folders(crawl_dir, specs))
-        return DeliverJob(tuple(specs), config, self.target, folders, rebuild)
+        return DeliverJob(
+            tuple(specs), config, self.target, folders, rebuild, self.job, self.shards
+        )
 
     def publish(
         self,
@@ -140,10 +203,16 @@ class IndexState:
             )
         ]
         report.finished_ms = clock.now_ms()
-        notes = {OUTPUTS: {writer: each.as_note() for writer, each in sorted(outputs.items())}}
+        notes: dict[str, Any] = {
+            OUTPUTS: {writer: each.as_note() for writer, each in sorted(outputs.items())},
+            JOB: self.job,
+        }
         snapshot = transaction.publish(
             files, report, buckets=self.shards, keep=_KEEP, notes=notes, applying=applying
         )
+        for folder, names in self.unsettled.values():
+            for name in names:
+                folder.delete(name)
         settle_outputs(crawl_dir, specs, snapshot)
         return snapshot, outputs
 
@@ -155,11 +224,15 @@ class IndexState:
         for writer in {*before, *addresses}:
             present = before.get(writer, WriterOutput("", {}, {}))
             shards, documents = dict(present.shards), dict(present.documents)
+            sums = dict(present.sums)
             for shard, result in done.items():
                 shards.pop(shard, None)
+                sums.pop(shard, None)
                 if writer in result.outputs:
                     shards[shard] = result.outputs[writer]
+                if writer in result.sums:
+                    sums[shard] = result.sums[writer]
                 documents[shard] = result.documents.get(writer, 0)
             address = addresses.get(writer, present.address)
-            found[writer] = WriterOutput(address, shards, documents)
+            found[writer] = WriterOutput(address, shards, documents, sums)
         return found

@@ -64,7 +64,7 @@ def test_wrong_input_is_one_line(crawl_dir: str, tmp_path: Path, crawl: Caller) 
     assert (wrong.code, wrong.err.count("\n")) == (2, 1)
     assert "did you mean 'title'" in wrong.err
     missing = crawl("search", tmp_path, "x")
-    assert missing.code == 1
+    assert missing.code == 2
     assert "has no embedded index yet" in missing.err
     folders = EmbeddedFolders.of_crawl(str(tmp_path))
     folders.publish(["../../etc"])

@@ -143,13 +143,17 @@ class IndexedCrawl:
         return clean.run(InProcess(), self.crawl_dir, self.config, options, ManualClock(NOW))
 
     def documents(self, writer: str = "jsonl") -> dict[str, dict[str, Any]]:
-        """The documents that a writer has, by URL; each once."""
-        found: dict[str, dict[str, Any]] = {}
-        for path in committed_outputs(self.crawl_dir, writer):
-            for url, document in read_documents(path):
-                assert url not in found, url
-                found[url] = document
-        return found
+        return documents_of(self.crawl_dir, writer)
+
+
+def documents_of(crawl_dir: CrawlDir, writer: str) -> dict[str, dict[str, Any]]:
+    """The documents that a writer has, by URL; each once."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in committed_outputs(crawl_dir, writer):
+        for url, document in read_documents(path):
+            assert url not in found, url
+            found[url] = document
+    return found
 
 
 def read_documents(path: str) -> list[tuple[str, dict[str, Any]]]:

@@ -61,7 +61,7 @@ def test_indexing_twice_changes_nothing(tmp_path: Path) -> None:
     name = crawl.round({A: Page("alpha"), B: Page("beta")})
     crawl.index()
     files = sorted(Path(crawl.address, "index", "jsonl").iterdir())
-    with pytest.raises(NothingToDo, match="indexed already"):
+    with pytest.raises(NothingToDo, match="is in the index already"):
         crawl.index()
     done = crawl.index(name)
     assert done.report.counters["jsonl.unchanged"] == 2

@@ -10,6 +10,7 @@ import pytest
 
 from tests.phases.indexed import GONE, IndexedCrawl, Page
 from tests.phases.killed import Moment, run_killed, writes_of
+from tests.plugins.indexwriter.kafka_topic import compacted, mock_brokers, records_of
 
 A, B, C = "http://a.com/", "http://b.com/", "http://c.com/"
 
@@ -65,7 +66,50 @@ def test_a_killed_index_changes_nothing_and_goes_on(tmp_path: Path) -> None:
         try:
             _index(str(tried))
         except Exception as error:
-            assert "indexed already" in str(error), moment
+            assert "is in the index already" in str(error), moment
         assert _texts(again) == after, moment
         files = {path.name for path in Path(tried, "crawl", "index", "jsonl").iterdir()}
         assert len([name for name in files if name.startswith("part-")]) <= 2, moment
+
+
+def _with_kafka(folder: Path, brokers: str, topic: str) -> IndexedCrawl:
+    rules = folder / "writers.toml"
+    rules.write_text(
+        f"[[writer]]\nid = 'kafka'\n[writer.parameters]\ntopic = '{topic}'\nbrokers = '{brokers}'\n"
+    )
+    return IndexedCrawl(folder, "jsonl,kafka", index__writers__file=str(rules))
+
+
+def _index_to_kafka(folder: str, brokers: str, topic: str) -> None:
+    _with_kafka(Path(folder), brokers, topic).index(delete_gone=True, force=True)
+
+
+@pytest.mark.slow(seconds=40)
+def test_a_topic_is_the_index_after_a_death(tmp_path: Path) -> None:
+    base, tried = tmp_path / "base", tmp_path / "tried"
+    crawl = IndexedCrawl(base)
+    crawl.round({A: Page("alpha one"), B: Page("beta"), C: Page("gamma")})
+    with mock_brokers() as brokers:
+        shutil.copytree(base, tried)
+        writes = writes_of(_index_to_kafka, str(tried), brokers, "whole")
+        assert set(compacted(records_of(brokers, "whole"))) == {A, B, C}
+        chosen = [
+            kind
+            for kind in writes
+            if kind.endswith(("manifest.json, torn", "index/CURRENT", ".jsonl, torn"))
+            or "sent-" in kind
+        ]
+        assert len(chosen) >= 4
+        for number, moment in enumerate(Moment(kind, 1) for kind in chosen):
+            shutil.rmtree(tried)
+            shutil.copytree(base, tried)
+            topic = f"topic{number}"
+            assert run_killed(_index_to_kafka, str(tried), brokers, topic, at=moment), moment
+            # what the dead job may have sent is gone, or another page, before the next one
+            again = _with_kafka(tried, brokers, topic)
+            again.rounds = 1
+            again.round({A: Page("alpha two"), B: GONE})
+            again.index(delete_gone=True, force=True)
+            found = compacted(records_of(brokers, topic))
+            assert set(found) == {A, C} == set(again.documents("jsonl")), moment
+            assert found[A]["content"] == "alpha two", moment

@@ -16,14 +16,16 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
 
-from crawl.errors import NothingToDo, StorageError
-from crawl.hints import command
+from crawl.errors import DamagedFile, NoSnapshot, StorageError
+from crawl.hints import command, index_anew
 from crawl.storage.folder import Folder, absolute
+from crawl.storage.local_copies import fetch_tree
 from crawl.storage.sealed_file import SealedFile
 
 INDEX = "index"
 EMBEDDED = "tantivy"
 MANIFEST = "FOLDERS"
+_PARTIAL = "copying-"
 
 
 class EmbeddedFolders:
@@ -40,12 +42,17 @@ class EmbeddedFolders:
 
     def names(self) -> list[str] | None:
         """The names of the folders; None where no index was ever published."""
-        content = self._manifest.read()
+        try:
+            content = self._manifest.read()
+        except DamagedFile as error:
+            raise StorageError(f"{error.path} is damaged: {error.fault}: {index_anew()}") from error
         if content is None:
             return None
         names = content.get("folders")
         if not isinstance(names, list) or not all(map(_is_name, names)):
-            raise StorageError(f"{self.folder.path(MANIFEST)} names no folders of an index")
+            raise StorageError(
+                f"{self.folder.path(MANIFEST)} names no folders of an index: {index_anew()}"
+            )
         return names
 
     def publish(self, names: Iterable[str]) -> None:
@@ -66,37 +73,53 @@ class EmbeddedFolders:
                 swept += 1
         return swept
 
+    def _has_shards(self) -> bool:
+        """Whether somebody wrote folders here."""
+        return any(not name.startswith(MANIFEST) for name in self.folder.names())
+
     def require_paths(self, crawl_dir: str) -> list[str]:
         """The folders' paths on this machine's disk, copied there first where they are in a
-        store; raises NothingToDo where there is no index."""
+        store; raises NoSnapshot where there is no index."""
         names = self.names()
         if names is None:
+            if self._has_shards():
+                raise StorageError(
+                    f"{self.folder.path(MANIFEST)} is missing: {index_anew(crawl_dir)}"
+                )
             hint = command("index", crawl_dir)
-            raise NothingToDo(f"{crawl_dir} has no embedded index yet: `{hint}` makes one")
+            raise NoSnapshot(f"{crawl_dir} has no embedded index yet: `{hint}` makes one")
         if self.folder.is_local():
             return [self.folder.path(name) for name in names]
-        return [_local_copy(self.folder.child(name)) for name in names]
+        return _local_copies(self.folder, names)
 
 
 def _is_name(name: object) -> bool:
     return isinstance(name, str) and bool(name) and "/" not in name and name not in (".", "..")
 
 
-def _local_copy(folder: Folder) -> str:
-    """The folder of a store on this disk: copied once, for it does not change."""
-    above = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nutria" / "index"
-    copy = above / blake2b(folder.address.encode(), digest_size=16).hexdigest()
-    if copy.exists():
-        return str(copy)
-    above.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = Path(tempfile.mkdtemp(dir=above))
+def _local_copies(folder: Folder, names: Iterable[str]) -> list[str]:
+    """The folders of an index in a store, on this disk: each is copied once, for it does not
+    change, and is deleted when the index no longer has it."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nutria" / "index"
+    place = cache / blake2b(folder.address.encode(), digest_size=16).hexdigest()
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    kept = [place / name for name in names]
+    for copy in kept:
+        if not copy.exists():
+            _copy(folder.child(copy.name), copy)
+    for other in place.iterdir():
+        if other not in kept and not other.name.startswith(_PARTIAL):
+            shutil.rmtree(other, ignore_errors=True)
+    return [str(copy) for copy in kept]
+
+
+def _copy(folder: Folder, copy: Path) -> None:
+    part = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=copy.parent))
     try:
-        for name in folder.files():
-            with folder.open_read(name) as source, (part / name).open("wb") as target:
-                shutil.copyfileobj(source, target)
+        fetch_tree(folder, part)
         part.replace(copy)
     except OSError:
-        shutil.rmtree(part, ignore_errors=True)
         if not copy.exists():  # somebody else was quicker
             raise
-    return str(copy)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

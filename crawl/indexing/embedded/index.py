@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 import tantivy
 
-from crawl.errors import StorageError, UsageError
+from crawl.errors import CrawlError, StorageError, UsageError
+from crawl.hints import index_anew
 from crawl.indexing.embedded import schema as fields_of
 from crawl.indexing.embedded.answers import (
     FieldShare,
@@ -30,7 +32,7 @@ from crawl.indexing.embedded.query_plan import (
     fields_present,
     plan_query,
 )
-from crawl.indexing.embedded.query_text import parse_query
+from crawl.indexing.embedded.query_text import ParsedQuery, parse_query
 from crawl.indexing.embedded.ranking import Weights, log_of
 from crawl.indexing.embedded.record import Record, stored_record
 from crawl.indexing.embedded.snippets import Highlighter
@@ -39,6 +41,7 @@ from crawl.indexing.embedded.writer import open_index
 MOST_RESULTS = 1_000
 """That can be asked for, those before the offset included."""
 
+_PANIC = "PanicException"
 _CANDIDATES = 100
 _MOST_CANDIDATES = 20_000
 _SAME_HEAD = 1_000
@@ -78,14 +81,10 @@ class EmbeddedIndex:
         self._weights = weights or Weights()
         self._searchers: list[tantivy.Searcher] = []
         for folder in folders:
-            try:
+            with _damage_told(f"the index in {folder}"):
                 index = open_index(folder)
                 index.reload()
                 self._searchers.append(index.searcher())
-            except (ValueError, OSError) as error:
-                line = " ".join(str(error).split())
-                raise StorageError(f"the index in {folder} cannot be read: {line}") from error
-
         self._present = fields_present(self._searchers)
 
     @property
@@ -99,6 +98,12 @@ class EmbeddedIndex:
         _check(options)
         begun = perf_counter()
         parsed = parse_query(query, now_ms)
+        with _damage_told("the index"):
+            return self._search(query, parsed, now_ms, options, begun)
+
+    def _search(
+        self, query: str, parsed: ParsedQuery, now_ms: int, options: SearchOptions, begun: float
+    ) -> SearchAnswer:
         plan = plan_query(
             parsed, self._searchers, self._present, self._weights, typos=options.typos
         )
@@ -282,6 +287,21 @@ class EmbeddedIndex:
             name: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
             for name, counts in counted.items()
         }
+
+
+@contextmanager
+def _damage_told(what: str) -> Iterator[None]:
+    """Faults that tantivy meets with in its files are one line. Where they say what cannot be,
+    it panics, which is no Exception."""
+    try:
+        yield
+    except CrawlError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, ValueError | OSError) and type(error).__name__ != _PANIC:
+            raise
+        line = " ".join(str(error).split())
+        raise StorageError(f"{what} cannot be read: {line}: {index_anew()}") from error
 
 
 @dataclass(frozen=True, slots=True)

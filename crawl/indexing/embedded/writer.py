@@ -8,7 +8,6 @@ it is: so the next state of an index is written beside the one that is searched.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,13 +19,21 @@ from typing import Self
 import tantivy
 
 from crawl.errors import Locked, StorageError
+from crawl.hints import index_anew
 from crawl.indexing.embedded import schema as fields_of
+from crawl.indexing.embedded.file_sums import (
+    FILES_FILE,
+    META_FILES,
+    is_passing,
+    note_files,
+    noted_files,
+    require_whole,
+    write_atomically,
+)
 from crawl.indexing.embedded.record import DocumentMaker, EmbeddedSettings, key_of, url_of
 from crawl.indexing.embedded.schema import FORMAT, register_analyzers, schema
 
 FORMAT_FILE = "nutria-index.json"
-_META_FILES = ("meta.json", ".managed.json")
-_LOCKS = (".tantivy-writer.lock", ".tantivy-meta.lock")
 
 
 class EmbeddedIndexWriter:
@@ -40,6 +47,8 @@ class EmbeddedIndexWriter:
         self._maker = DocumentMaker(self._settings)
         with _faults_named(folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
+            self._known = noted_files(folder) or {}
+            (Path(folder) / FILES_FILE).unlink(missing_ok=True)  # files are to change
             self._index = open_index(folder, create=True)
             self._writer = self._index.writer(
                 max(self._settings.heap_bytes, 15_000_000 * self._settings.threads),
@@ -53,6 +62,7 @@ class EmbeddedIndexWriter:
     ) -> EmbeddedIndexWriter:
         """A writer of a new folder with all that another one contains. Files are linked where
         the disk can, so that it takes a moment and no room."""
+        require_whole(base, deep=True)
         with _faults_named(folder):
             link_folder(base, folder)
         return cls(folder, settings)
@@ -88,6 +98,7 @@ class EmbeddedIndexWriter:
             with _faults_named(self.folder):
                 self._writer.rollback()
                 self._writer.wait_merging_threads()
+                note_files(self.folder, self._known)
 
     def __enter__(self) -> Self:
         return self
@@ -109,11 +120,13 @@ def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
     note = place / FORMAT_FILE
     if not (place / "meta.json").exists():
         if not create:
-            raise StorageError(f"{folder} is no folder of an embedded index")
+            raise StorageError(f"{folder} is no folder of an embedded index: {index_anew()}")
         tantivy.Index(schema(), folder)
-        _write_atomically(note, _format_note())
+        write_atomically(note, _format_note())
     else:
         _check_format(folder, note)
+        if not create:
+            require_whole(folder)
     index = tantivy.Index.open(folder)
     register_analyzers(index)
     return index
@@ -124,9 +137,9 @@ def link_folder(base: str, folder: str) -> None:
     Path(folder).mkdir(parents=True)
     for source in sorted(Path(base).iterdir()):
         name, target = source.name, Path(folder) / source.name
-        if name in _LOCKS or name.startswith(".tmp"):
+        if is_passing(name):
             continue
-        if name in _META_FILES:
+        if name in META_FILES:
             shutil.copyfile(source, target)
             continue
         try:
@@ -149,14 +162,8 @@ def _check_format(folder: str, note: Path) -> None:
         of_what = "of an unknown format" if number is None else f"of format {number}"
         raise StorageError(
             f"the index in {folder} is {of_what}, and this release reads format {FORMAT}:"
-            " index anew"
+            f" {index_anew()}"
         )
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_bytes(data)
-    part.replace(path)
 
 
 @contextmanager

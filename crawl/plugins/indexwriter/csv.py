@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 
 from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
+from crawl.hints import index_anew
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
+from crawl.plugins.indexwriter.shared.line_writer import LineShard
 
 _FIELDS = ("id", "title", "content")
 """Nutch's default."""
@@ -71,43 +73,18 @@ class CsvIndexWriter(FileIndexWriter):
         return found
 
 
-class _CsvShard:
+class _CsvShard(LineShard):
     def __init__(self, shard: Shard, writer: CsvIndexWriter) -> None:
+        super().__init__(OpenedFiles(shard, ".csv"))
         self._writer = writer
-        self._files = OpenedFiles(shard, ".csv")
         if writer.header:
             head = writer.line(list(writer.fields))
-            self._files.new.write(head)
-            if self._files.old is not None and self._files.old.readline() != head:
-                self._files.abort()
+            self._new.write(head)
+            if self._old is not None and self._old.readline() != head:
+                self.abort()
                 raise StorageError(
-                    f"{shard.base} has other columns than the writer's `fields`:"
-                    " `crawl index --rebuild` makes it anew"
+                    f"{shard.base} has other columns than the writer's `fields`: {index_anew()}"
                 )
 
-    def _line(self) -> bytes:
-        line = self._files.old.readline() if self._files.old is not None else b""
-        if not line:
-            raise StorageError(
-                f"{self._files.name}: the file before it has fewer lines than the ledger says:"
-                " `crawl index --rebuild` makes it anew"
-            )
-        return line
-
-    def keep(self, count: int) -> None:
-        for _ in range(count):
-            self._files.new.write(self._line())
-
-    def add(self, document: IndexDocument, *, replaces: bool) -> None:
-        if replaces:
-            self._line()
-        self._files.new.write(self._writer.line(self._writer.values(document)))
-
-    def delete(self, url: str, version: int) -> None:
-        self._line()
-
-    def close(self) -> str:
-        return self._files.close()
-
-    def abort(self) -> None:
-        self._files.abort()
+    def _line_of(self, document: IndexDocument) -> bytes:
+        return self._writer.line(self._writer.values(document))

@@ -9,10 +9,10 @@ from typing import IO, Any, ClassVar, cast
 import msgspec
 
 from crawl.config import Config
-from crawl.errors import StorageError
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
+from crawl.plugins.indexwriter.shared.line_writer import LineShard
 
 _encoder = msgspec.json.Encoder()
 _LEVEL = 6
@@ -31,11 +31,10 @@ class JsonlIndexWriter(FileIndexWriter):
         return _JsonlShard(shard, gzipped=self._gzip)
 
 
-class _JsonlShard:
+class _JsonlShard(LineShard):
     def __init__(self, shard: Shard, *, gzipped: bool) -> None:
-        self._files = files = OpenedFiles(shard, ".jsonl.gz" if gzipped else ".jsonl")
-        self._old: IO[bytes] | None = files.old
-        self._new: IO[bytes] = files.new
+        files = OpenedFiles(shard, ".jsonl.gz" if gzipped else ".jsonl")
+        super().__init__(files)
         if gzipped:
             # no time in the head: the same documents are the same bytes
             packed = gzip.GzipFile("", "wb", _LEVEL, files.new, mtime=0)
@@ -45,29 +44,5 @@ class _JsonlShard:
             unpacked = gzip.GzipFile(fileobj=files.old, mode="rb")
             self._old = cast("IO[bytes]", files.stack.enter_context(unpacked))
 
-    def _line(self) -> bytes:
-        line = self._old.readline() if self._old is not None else b""
-        if not line:
-            raise StorageError(
-                f"{self._files.name}: the file before it has fewer lines than the ledger says:"
-                " `crawl index --rebuild` makes it anew"
-            )
-        return line
-
-    def keep(self, count: int) -> None:
-        for _ in range(count):
-            self._new.write(self._line())
-
-    def add(self, document: IndexDocument, *, replaces: bool) -> None:
-        if replaces:
-            self._line()
-        self._new.write(_encoder.encode(document.fields) + b"\n")
-
-    def delete(self, url: str, version: int) -> None:
-        self._line()
-
-    def close(self) -> str:
-        return self._files.close()
-
-    def abort(self) -> None:
-        self._files.abort()
+    def _line_of(self, document: IndexDocument) -> bytes:
+        return _encoder.encode(document.fields) + b"\n"

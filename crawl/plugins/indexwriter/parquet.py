@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
+from crawl.hints import index_anew
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
@@ -68,13 +69,15 @@ class _ParquetShard:
             source = pq.ParquetFile(self._files.old)
             if not source.schema_arrow.equals(self._schema):
                 raise StorageError(
-                    f"{name} has other columns than the writer's `columns`:"
-                    " `crawl index --rebuild` makes it anew"
+                    f"{name} has other columns than the writer's `columns`: {index_anew()}"
                 )
             for group in range(source.num_row_groups):
                 yield source.read_row_group(group, use_threads=False)
         except (pa.ArrowException, OSError) as error:
-            raise StorageError(f"{name} is no whole Parquet file: {error}") from error
+            line = " ".join(str(error).split())
+            raise StorageError(
+                f"{name} is no whole Parquet file: {line}: {index_anew()}"
+            ) from error
 
     def _take(self, count: int) -> Iterator[pa.Table]:
         """The next rows of the present file."""
@@ -83,8 +86,7 @@ class _ParquetShard:
                 found = next(self._old, None)
                 if found is None:
                     raise StorageError(
-                        f"{self._files.name}: the file before it has fewer rows than the ledger"
-                        " says: `crawl index --rebuild` makes it anew"
+                        f"{self._files.base} has fewer rows than the ledger says: {index_anew()}"
                     )
                 self._rest = found
             here = min(count, self._rest.num_rows)
@@ -134,6 +136,10 @@ class _ParquetShard:
             self._waiting, self._waiting_rows = [], 0
 
     def close(self) -> str:
+        if self._rest.num_rows or any(rows.num_rows for rows in self._old):
+            raise StorageError(
+                f"{self._files.base} has more rows than the ledger says: {index_anew()}"
+            )
         self._gather()
         self._flush()
         self._sink.close()

@@ -119,7 +119,7 @@ def test_an_index_of_another_format_is_told(tmp_path: Path, note: bytes | None) 
         (tmp_path / "index" / FORMAT_FILE).unlink()
     else:
         (tmp_path / "index" / FORMAT_FILE).write_bytes(note)
-    with pytest.raises(StorageError, match="index anew"):
+    with pytest.raises(StorageError, match="--rebuild"):
         EmbeddedIndexWriter(str(tmp_path / "index"))
     with pytest.raises(StorageError, match="is no folder of an embedded index"):
         open_index(str(tmp_path))

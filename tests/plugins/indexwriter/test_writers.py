@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from crawl.config import Config
-from crawl.errors import ConfigError
+from crawl.errors import ConfigError, StorageError
 from crawl.plugins.indexwriter.csv import CsvIndexWriter
 from crawl.plugins.indexwriter.dummy import DummyIndexWriter
 from crawl.plugins.indexwriter.jsonl import JsonlIndexWriter
@@ -74,3 +74,38 @@ def test_a_csv_record_is_a_line(tmp_path: Path) -> None:
 def test_wrong_parameters(parameters: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match=next(iter(parameters))):
         CsvIndexWriter(Config(), parameters)
+
+
+WITH_LINES = (TestJsonl, TestJsonlGzip, TestCsv, TestParquet)
+
+
+@pytest.mark.parametrize("kind", WITH_LINES)
+@pytest.mark.parametrize("cut", [1, 7, 20, 60])
+def test_a_file_that_was_cut_short_is_one_line(tmp_path: Path, kind: type[_Read], cut: int) -> None:
+    """Also where nobody knows its checksum."""
+    case = kind()
+    base = case.filled(tmp_path)
+    assert base is not None
+    file = tmp_path / base
+    file.write_bytes(file.read_bytes()[:-cut])
+    with pytest.raises(StorageError, match="--rebuild") as told:
+        writer = case.open(tmp_path, base)
+        try:
+            writer.keep(3)
+            writer.close()
+        except BaseException:
+            writer.abort()
+            raise
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("kind", WITH_LINES)
+def test_a_file_with_more_than_the_ledger_says_is_one_line(
+    tmp_path: Path, kind: type[_Read]
+) -> None:
+    case = kind()
+    writer = case.open(tmp_path, case.filled(tmp_path))
+    writer.keep(2)
+    with pytest.raises(StorageError, match="more (lines|rows) than the ledger says: .*--rebuild"):
+        writer.close()
+    writer.abort()

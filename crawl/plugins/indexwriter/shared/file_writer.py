@@ -41,6 +41,7 @@ class OpenedFiles:
 
     def __init__(self, shard: Shard, suffix: str) -> None:
         self.stack = ExitStack()
+        self.base = shard.base
         self.name = shard.new_name(suffix)
         try:
             self.old = (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import ConfigError
+from crawl.masking import masked_setting
 
 
 class Parameters:
@@ -24,7 +25,7 @@ class Parameters:
     def text(self, name: str, default: str = "") -> str:
         value = self._given.get(name, default)
         if not isinstance(value, str):
-            raise ConfigError(f"{name}: expected a text, got {value!r}")
+            raise ConfigError(f"{name}: expected a text, got {masked_setting(name, value)!r}")
         return value
 
     def number(self, name: str, default: float, *, least: float = 0) -> float:
@@ -34,7 +35,8 @@ class Parameters:
         except (TypeError, ValueError):
             found = least - 1
         if isinstance(value, bool) or not found >= least:
-            raise ConfigError(f"{name}: expected a number of at least {least:g}, got {value!r}")
+            got = masked_setting(name, value)
+            raise ConfigError(f"{name}: expected a number of at least {least:g}, got {got!r}")
         return found
 
     def whole(self, name: str, default: int, *, least: int = 0) -> int:
@@ -48,7 +50,9 @@ class Parameters:
         if isinstance(value, str) and value.lower() in ("true", "false"):
             return value.lower() == "true"
         if not isinstance(value, bool):
-            raise ConfigError(f"{name}: expected true or false, got {value!r}")
+            raise ConfigError(
+                f"{name}: expected true or false, got {masked_setting(name, value)!r}"
+            )
         return value
 
     def names(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -56,5 +60,41 @@ class Parameters:
         if isinstance(value, str):
             value = [each.strip() for each in value.split(",") if each.strip()]
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise ConfigError(f"{name}: expected a list of texts, got {value!r}")
+            raise ConfigError(
+                f"{name}: expected a list of texts, got {masked_setting(name, value)!r}"
+            )
         return tuple(value)
+
+    def choice(self, name: str, values: tuple[str, ...]) -> str:
+        """One of the values; the first is the default."""
+        value = self._given.get(name, values[0])
+        if value not in values:
+            raise ConfigError(f"{name}: expected {' or '.join(values)}, got {value!r}")
+        return str(value)
+
+    def table(self, name: str) -> dict[str, str]:
+        """Texts by name: a table, whose names may have dots, or the text `a=1,b=2`. Values are
+        told to nobody: they may be passwords."""
+        value = self._given.get(name, {})
+        if isinstance(value, str):
+            pairs = [each.partition("=") for each in value.split(",") if each.strip()]
+            value = {key.strip(): text.strip() for key, equals, text in pairs if equals}
+            if len(value) < len(pairs):
+                raise ConfigError(f"{name}: expected NAME=VALUE,NAME=VALUE")
+        if not isinstance(value, dict):
+            raise ConfigError(f"{name}: expected a table")
+        return dict(_flat(name, value))
+
+
+def _flat(where: str, table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """TOML reads `a.b = 1` as a table in a table."""
+    for key, value in table.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict):
+            yield from _flat(where, value, f"{name}.")
+        elif isinstance(value, bool):
+            yield name, str(value).lower()
+        elif isinstance(value, str | int | float):
+            yield name, str(value)
+        else:
+            raise ConfigError(f"{where}: {name}: expected a text or a number")

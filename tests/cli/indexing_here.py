@@ -1,0 +1,21 @@
+"""Commands that index, in this process and without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from crawl.buckets.runner import InProcess, Runner
+from crawl.facade.base import Handle
+
+
+@contextmanager
+def _runner(handle: Handle, **options: Any) -> Iterator[Runner]:
+    yield InProcess()
+
+
+def index_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Handle, "_runner", _runner)
