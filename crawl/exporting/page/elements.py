@@ -1,0 +1,48 @@
+"""Which elements of HTML mean what for the outline of a page."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from crawl.exporting.page.blocks import BOLD, CODE, ITALIC
+from crawl.html.tokens import Attributes
+
+HIDDEN = frozenset(
+    (
+        *("annotation", "audio", "button", "canvas", "datalist", "desc", "head", "iframe"),
+        *("math", "noembed", "noframes", "noscript", "object", "optgroup", "option", "rp"),
+        *("script", "select", "style", "svg", "template", "textarea", "title", "video"),
+    )
+)
+"""Elements whose text is no part of what people read."""
+CONTAINERS = frozenset(
+    (
+        *("article", "aside", "body", "center", "details", "dialog", "div", "dl", "fieldset"),
+        *("figure", "footer", "form", "header", "main", "menu", "nav", "ol", "search", "section"),
+        *("table", "td", "th", "ul"),
+    )
+)
+LISTS = frozenset(("ul", "ol", "menu"))
+BREAKS = frozenset(
+    (
+        *("address", "caption", "dd", "dt", "figcaption", "hgroup", "html", "legend", "li"),
+        *("option", "p", "summary", "tbody", "tfoot", "thead", "tr"),
+    )
+)
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+INLINE = {"b": BOLD, "strong": BOLD, "i": ITALIC, "em": ITALIC, "code": CODE, "tt": CODE}
+PHRASES = frozenset((*INLINE, "a"))
+BLOCKS = CONTAINERS | BREAKS | frozenset((*HEADINGS, "pre", "blockquote"))
+
+
+def is_hidden(attributes: Attributes) -> bool:
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    style = attributes.get("style")
+    return bool(style) and _hides(style or "")
+
+
+@lru_cache(maxsize=1024)
+def _hides(style: str) -> bool:
+    plain = style[:500].replace(" ", "").lower()
+    return "display:none" in plain or "visibility:hidden" in plain

@@ -1,0 +1,26 @@
+"""The main content of one page, as text and as Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from crawl.exporting.page.boilerplate import main_blocks
+from crawl.exporting.page.render import Rendered, as_markdown, as_text
+from crawl.exporting.page.walk import outline_of
+
+MOST_BYTES = 8 << 20
+"""Of a page that is looked into; of longer ones, the beginning."""
+
+_ENOUGH = 200
+"""Characters; where less is found, also what is in `nav` and `footer` is looked at."""
+_AROUND = re.compile(rb"<(?:nav|footer)", re.I)
+
+
+def extract(markup: bytes, *, markdown: bool) -> Rendered:
+    """The main content of a page in valid UTF-8; empty where it has no text."""
+    if len(markup) > MOST_BYTES:
+        markup = markup[:MOST_BYTES].decode("utf-8", "ignore").encode()
+    blocks = main_blocks(outline_of(markup))
+    if sum(len(block.text) for block in blocks) < _ENOUGH and _AROUND.search(markup):
+        blocks = main_blocks(outline_of(markup, everything=True))
+    return as_markdown(blocks) if markdown else as_text(blocks)

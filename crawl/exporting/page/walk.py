@@ -1,0 +1,115 @@
+"""From markup to the outline of a page: over lexbor's tree, or over the tags alone where the page
+would harm a tree's builder (crawl/html/guard.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from crawl.exporting.page.blocks import Outline
+from crawl.exporting.page.elements import BLOCKS, CONTAINERS, HIDDEN, PHRASES, is_hidden
+from crawl.exporting.page.outline import OutlineReader
+from crawl.html.guard import is_safe_markup
+from crawl.html.tokens import VOID, Attributes, feed
+
+MOST_NODES = 300_000
+"""Elements and texts that are read of a page."""
+_ALWAYS_AROUND = frozenset(("nav", "footer"))
+_NO_ATTRIBUTES: Attributes = {}
+_ASKED = CONTAINERS | {"pre"}
+"""Blocks whose attributes are looked at; for each of them that costs a microsecond."""
+_OFTEN_HIDDEN = frozenset(("p", "li", "h1", "h2", "h3", "h4", "dd", "dt", "tr"))
+_ASKED_TOO = _ASKED | _OFTEN_HIDDEN
+
+
+def outline_of(data: bytes, *, everything: bool = False) -> Outline:
+    """The outline of a page in valid UTF-8, in time that is linear in its length; without what
+    is in `nav` and `footer`, unless `everything` is asked for."""
+    reader = OutlineReader()
+    if is_safe_markup(data):
+        tree = LexborHTMLParser(data)
+        asked = _ASKED_TOO if _may_hide(data) else _ASKED
+        skipped = HIDDEN if everything else HIDDEN | _ALWAYS_AROUND
+        return reader.finish(is_cut=not _walk(tree.root, reader, asked, skipped))
+    full = _Full()
+    try:
+        feed(data.decode("utf-8", "replace"), _Bounded(reader, full))
+    except _Full:
+        return reader.finish(is_cut=True)
+    return reader.finish()
+
+
+def _walk(
+    root: LexborNode | None, reader: OutlineReader, asked: frozenset[str], skipped: frozenset[str]
+) -> bool:
+    """Gives lexbor's tree to the reader, without recursion; whether it was read to its end.
+    Nothing is called for elements that mean nothing, and nothing inside of hidden ones."""
+    text, start_block, end_block = reader.text, reader.start_block, reader.end_block
+    above: list[tuple[LexborNode, str, int]] = []
+    node: Any = root
+    steps = 0
+    while node is not None:
+        steps += 1
+        if steps > MOST_NODES:
+            return False
+        tag = node.tag
+        around = -1
+        if tag == "-text":
+            text(node.text_content or "")
+            following = node.next
+        elif tag in skipped or tag == "-comment":
+            following = node.next
+        elif tag in VOID:
+            if tag in ("br", "hr"):
+                reader.void(tag)
+            following = node.next
+        else:
+            following = node.first_child
+            if tag in BLOCKS:
+                attributes = node.attributes if tag in asked else _NO_ATTRIBUTES
+                if attributes and is_hidden(attributes):
+                    above.append((node, "", -1))
+                    following = None
+                else:
+                    around = start_block(tag, attributes)
+                    above.append((node, tag, around))
+            elif tag in PHRASES:
+                reader.start_phrase(tag, node.attributes if tag == "code" else _NO_ATTRIBUTES)
+                above.append((node, tag, -1))
+            else:
+                above.append((node, "", -1))
+        while following is None and above:
+            node, tag, around = above.pop()
+            if around >= 0:
+                end_block(tag, around)
+            elif tag:
+                reader.end_phrase(tag)
+            following = node.next if above else None
+        node = following
+    return True
+
+
+class _Full(Exception):
+    """The page has more than is read of one."""
+
+
+class _Bounded:
+    """Gives a reader what it may read, and then raises."""
+
+    def __init__(self, reader: OutlineReader, full: _Full) -> None:
+        self._reader = reader
+        self._full = full
+        self.text = reader.text
+        self.end = reader.end
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        if self._reader.nodes > MOST_NODES:
+            raise self._full
+        self._reader.start(tag, attributes)
+
+
+def _may_hide(data: bytes) -> bool:
+    """Whether a page may hide elements that are not asked otherwise."""
+    lowered = data.lower()
+    return b"hidden" in lowered or b"display" in lowered

@@ -1,0 +1,175 @@
+"""Records: what is exported of a page, or of a chunk of one.
+
+The columns are those that datatrove's readers expect (`id`, `text`; all others become metadata).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import pyarrow as pa
+
+from crawl.counters import Counters
+from crawl.exporting.chunks import chunks_of
+from crawl.exporting.licences import licence_hints
+from crawl.exporting.page.extract import extract
+from crawl.exporting.page.render import Rendered
+from crawl.exporting.part_pages import SourcePage
+from crawl.exporting.selection import Change, change_of
+from crawl.exporting.signals import SIGNALS, signals_of
+from crawl.exporting.values import ChunkUnit, TextKind
+from crawl.model.tables import TIMESTAMP
+
+Record = dict[str, Any]
+"""A value for each column of `SCHEMA`; moments in milliseconds since 1970."""
+
+_SIGNALS = pa.struct([pa.field(name, kind) for name, kind in SIGNALS.items()])
+_TYPES: dict[str, pa.DataType] = {
+    "id": pa.string(),
+    "text": pa.string(),
+    "url": pa.string(),
+    "host": pa.string(),
+    "title": pa.string(),
+    "language": pa.string(),
+    "change": pa.string(),
+    "fetched_at": TIMESTAMP,
+    "modified_at": TIMESTAMP,
+    "published": pa.string(),
+    "canonical": pa.string(),
+    "license": pa.list_(pa.string()),
+    "directives": pa.string(),
+    "mime_type": pa.string(),
+    "segment": pa.string(),
+    "score": pa.float32(),
+    "signature": pa.string(),
+    "content_hash": pa.string(),
+    "text_kind": pa.string(),
+    "chunk": pa.int32(),
+    "chunks": pa.int32(),
+    "headings": pa.list_(pa.string()),
+    "quality": _SIGNALS,
+}
+SCHEMA = pa.schema(_TYPES)
+MOMENTS = frozenset(name for name, kind in _TYPES.items() if kind == TIMESTAMP)
+
+_PUBLISHED = ("article:published_time", "date", "dcterms.created", "dc.date", "dcterms.issued")
+_MOST_PUBLISHED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMaker:
+    """Makes the records of pages."""
+
+    kind: TextKind = TextKind.MAIN
+    chunk: int | None = None
+    """The most units of a chunk; None: a record is a whole page."""
+    unit: ChunkUnit = ChunkUnit.CHARACTERS
+
+    @property
+    def needs_markup(self) -> bool:
+        return self.kind is not TextKind.FULL
+
+    def records(self, page: SourcePage, counters: Counters) -> Iterator[Record]:
+        """The records of a page; none where it has no text, which is counted, or one that says
+        so where it may have had some."""
+        found, kind = self._text(page, counters)
+        if not found.text:
+            counters["skipped.no_text"] += 1
+            if change_of(page.change) is Change.CHANGED:
+                yield gone_record(page.url, page.host, page.fetched_ms)
+            return
+        counters["pages"] += 1
+        counters[f"text.{kind.value}"] += 1
+        common = self._common(page, kind)
+        common["quality"] = signals_of(found.text)
+        if self.chunk is None:
+            yield {**common, "text": found.text, "content_hash": _hash(found.text)}
+            return
+        chunks = chunks_of(found.text, found.headings, self.chunk, self.unit)
+        for number, chunk in enumerate(chunks):
+            text = found.text[chunk.start : chunk.end]
+            yield {
+                **common,
+                "id": f"{page.url}#chunk={number}",
+                "text": text,
+                "content_hash": _hash(text),
+                "chunk": number,
+                "chunks": len(chunks),
+                "headings": list(chunk.headings),
+            }
+
+    def _text(self, page: SourcePage, counters: Counters) -> tuple[Rendered, TextKind]:
+        """The text that is asked for; else, as of a PDF or an empty shell, all there is."""
+        if self.kind is TextKind.MAIN and page.main_text and self.chunk is None:
+            return Rendered(page.main_text), TextKind.MAIN
+        if self.kind is not TextKind.FULL and page.markup:
+            try:
+                found = extract(page.markup, markdown=self.kind is TextKind.MARKDOWN)
+            except Exception:  # a page must not end the job
+                counters["extraction_errors"] += 1
+            else:
+                if found.text:
+                    return found, self.kind
+        return Rendered(page.text), TextKind.FULL
+
+    def _common(self, page: SourcePage, kind: TextKind) -> Record:
+        change = change_of(page.change)
+        published = next((page.metadata[key] for key in _PUBLISHED if key in page.metadata), None)
+        return {
+            **_EMPTY,
+            "id": page.url,
+            "url": page.url,
+            "host": page.host,
+            "title": page.title,
+            "language": page.language,
+            "change": change.value if change else None,
+            "fetched_at": page.fetched_ms,
+            "modified_at": _modified(page),
+            "published": published[:_MOST_PUBLISHED] if published else None,
+            "canonical": page.canonical or None,
+            "license": licence_hints(page.markup or b"", page.url, page.metadata),
+            "directives": page.directives or None,
+            "mime_type": page.mime_type,
+            "segment": page.segment,
+            "score": page.score,
+            "signature": page.signature.hex() if page.signature else None,
+            "text_kind": kind.value,
+        }
+
+
+_EMPTY: Record = dict.fromkeys(_TYPES)
+
+
+def gone_record(url: str, host: str, found_out_ms: int) -> Record:
+    """The record that tells that a page is gone, or no longer to be exported."""
+    return {
+        **_EMPTY,
+        "id": url,
+        "url": url,
+        "host": host,
+        "text": "",
+        "change": Change.GONE.value,
+        "fetched_at": found_out_ms,
+    }
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _modified(page: SourcePage) -> int | None:
+    """When the page last changed: as its server says, if that is possible; else as the CrawlDb
+    has noticed."""
+    said = page.headers.get("last-modified")
+    if said:
+        try:
+            moment = int(parsedate_to_datetime(said).timestamp() * 1000)
+        except (ValueError, OverflowError, TypeError, IndexError):
+            moment = -1
+        if 0 <= moment <= page.fetched_ms:
+            return moment
+    return page.modified_ms

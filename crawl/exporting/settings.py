@@ -1,0 +1,24 @@
+"""Properties of export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.config import Property, integer
+
+EXPORT_FILE_RECORDS: Property[int] = integer(
+    "export.file.records",
+    100_000,
+    "Most records in one file of an export.",
+    unit="records",
+    minimum=1,
+)
+EXPORT_MARKDOWN_FILES: Property[int] = integer(
+    "export.markdown.max.files",
+    1_000_000,
+    "Most pages that export writes as files of their own; more are refused.",
+    unit="files",
+    minimum=1,
+)
+
+PROPERTIES: tuple[Property[Any], ...] = (EXPORT_FILE_RECORDS, EXPORT_MARKDOWN_FILES)
