@@ -26,7 +26,9 @@ from crawl.declared import load_declared, properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.duplicates import Duplicates
+from crawl.facade.exporting import Exporting
 from crawl.facade.graph import Graph
+from crawl.facade.host_graphs import HostGraphs
 from crawl.facade.hosts import Hosts
 from crawl.facade.indexing import Indexing
 from crawl.facade.links import Links
@@ -65,9 +67,11 @@ _REDIRECTS = 5
 class Crawl(
     Rounds,
     Graph,
+    HostGraphs,
     Hosts,
     Duplicates,
     Indexing,
+    Exporting,
     Searching,
     Links,
     Maintenance,

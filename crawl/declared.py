@@ -50,6 +50,7 @@ def declared_properties() -> Iterator[Property[Any]]:
     # only a command that was given such a key has to know them
     from crawl.buckets.hostdb import settings as hostdb
     from crawl.buckets.linkdb import settings as linkdb
+    from crawl.exporting import settings as exporting
     from crawl.fetcher.drivers import protocols
     from crawl.fetcher.values import politeness, settings
     from crawl.graph import settings as graph
@@ -74,5 +75,6 @@ def declared_properties() -> Iterator[Property[Any]]:
     yield from graph.PROPERTIES
     yield from indexing.PROPERTIES
     yield from embedded.PROPERTIES
+    yield from exporting.PROPERTIES
     yield from telemetry.PROPERTIES
     yield from plugin_properties()

@@ -36,6 +36,11 @@ def command(name: str, *words: str) -> str:
     return " ".join([line, *words])
 
 
+def index_anew(crawl_dir: str = "CRAWL_DIR") -> str:
+    """What is to be done about an index that is not as it was written."""
+    return f"`{command('index', crawl_dir, '--rebuild')}` makes it anew"
+
+
 def install(extra: str) -> str:
     """How an extra is installed: in the folder of the sources, as there is no package of
     this name to be had elsewhere yet."""

@@ -31,14 +31,16 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "updatedb": ("updatedb",),
     "webgraph": ("webgraph",),
     "linkrank": ("linkrank",),
+    "hostgraph": ("hostgraph", "host_ranks"),
     "scoreupdater": ("scoreupdater",),
-    "nodedumper": ("top_nodes", "dump_nodes"),
+    "nodedumper": ("top_nodes", "dump_nodes", "dump_hostgraph"),
     "nodereader": ("node",),
     "dedup": ("dedup",),
     "updatehostdb": ("updatehostdb",),
     "readhostdb": ("host", "top_hosts", "dump_hosts", "hostdb"),
     "index": ("index",),
     "clean": ("clean",),
+    "export": ("export",),
     "indexchecker": (),  # for people; the document is what `index` makes
     "invertlinks": ("invertlinks",),
     "mergelinkdb": ("mergelinkdb",),
@@ -94,8 +96,18 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
         *("check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
-        *("domainstats", "dump_hosts", "dump_nodes", "dust", "explain", "fetch", "gc", "generate"),
-        *("host", "hostdb", "hosts_left_alone", "index", "inject", "inlinks", "invertlinks"),
+        *("domainstats", "dump_hostgraph", "dump_hosts", "dump_nodes", "dust", "explain", "export"),
+        *(
+            "fetch",
+            "gc",
+            "generate",
+            "host",
+            "host_ranks",
+            "hostdb",
+            "hostgraph",
+            "hosts_left_alone",
+        ),
+        *("index", "inject", "inlinks", "invertlinks"),
         *("linkdb", "linkrank", "linkstats", "lookup", "mergelinkdb", "mirrors", "node", "pages"),
         *("parse", "phase_costs", "protocolstats", "rebucket", "repair", "rollback", "run"),
         *("scoreupdater", "search", "segment", "segments", "simulate", "sitemap", "snapshots"),
@@ -123,13 +135,16 @@ PARAMETERS_OF = {
     "generate": {"no_filter": "filter", "no_norm": "normalize"},
     "fetch": {},
     "parse": {"no_filter": "filter", "no_normalize": "normalize"},
-    "updatedb": {"no_additions": "additions", "filters": "filter"},
+    "updatedb": {"listed": "segments", "no_additions": "additions", "filters": "filter"},
     "invertlinks": {
-        "listed_segments": "segments",
+        "listed": "segments",
         "no_filter": "filter",
         "no_normalize": "normalize",
     },
     "mergelinkdb": {"filters": "filter"},
+    "linkrank": {},
+    "hostgraph": {},
+    "scoreupdater": {},
     "run": {"seeds": "files", "num_threads": "threads", "time_limit_fetch": "time_limit_min"},
     "rebucket": {},
     "rollback": {"number": "to"},
@@ -139,15 +154,16 @@ PARAMETERS_OF = {
     "domainstats": {},
     "crawlcomplete": {},
     "protocolstats": {},
-    "linkstats": {},
+    "linkstats": {"listed": "segments"},
 }
 """By command whose work is done by one method: options that the method calls otherwise."""
 
 OF_THE_COMMAND_LINE = {
-    *("crawl_dir", "as_json", "if_due", "dry_run"),
+    *("crawl_dir", "as_json", "if_due", "dry_run", "listed"),
     *("overrides", "conf", "log_format", "master", "quiet"),
 }
-"""Parameters that say where the crawl is, how it is configured and how the answer looks."""
+"""Parameters that say where the crawl is, how it is configured and how the answer looks;
+`listed` is the option that says what the arguments do: segments."""
 
 
 @pytest.mark.parametrize("name", PARAMETERS_OF)

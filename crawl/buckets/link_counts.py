@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.distribution import distribution_of
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.model.arrow import as_array, fill_null, required_schema
 from crawl.storage.folder import Folder
@@ -124,7 +125,7 @@ def send_inlinks(destinations: int, number: int, received: Received, outbox: Out
         found.links, found.internal = len(target), int(np.count_nonzero(is_internal))
         rows = pa.Table.from_arrays([pa.array(target)], schema=INLINKS.schema)
         outbox.send(INLINKS, rows, _places(target, destinations))
-    found.degrees = _counted(counts)
+    found.degrees = distribution_of(counts)
     return found
 
 
@@ -135,7 +136,7 @@ def count_inlinks(top: int, number: int, received: Received) -> InDegrees:
     most = np.lexsort((urls, -counts))[:top]
     return InDegrees(
         len(urls),
-        _counted(counts),
+        distribution_of(counts),
         list(zip(counts[most].tolist(), urls[most].tolist(), strict=True)),
     )
 
@@ -171,8 +172,3 @@ def _targets(outlinks: Any) -> tuple[Any, Any]:
 
 def _places(numbers: Numbers, destinations: int) -> np.ndarray[Any, Any]:
     return (numbers % np.uint64(destinations)).astype(np.int64)
-
-
-def _counted(values: np.ndarray[Any, Any]) -> Counter[int]:
-    found, counts = np.unique(values, return_counts=True)
-    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))

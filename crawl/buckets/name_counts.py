@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from crawl.buckets.distribution import distribution_of
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.model.answer_keys import CODE_KEY
 from crawl.model.arrow import as_array, as_mask, equals, required_schema, strings
@@ -154,14 +155,9 @@ def summarize_names(job: NameJob, number: int, received: Received) -> NameSummar
             {label: int(total) for label, total in zip(labels, matrix.sum(axis=0), strict=True)}
         ),
         top,
-        _counted(fetched[fetched > 0]),
-        _counted(urls),
+        distribution_of(fetched[fetched > 0]),
+        distribution_of(urls),
     )
-
-
-def _counted(values: np.ndarray[Any, Any]) -> Counter[int]:
-    found, counts = np.unique(values, return_counts=True)
-    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
 
 
 UNFETCHED = "UNFETCHED"

@@ -13,14 +13,18 @@ _LOCAL_FOLDERS = "SPARK_LOCAL_DIRS"
 """Where Spark tells its Python workers which disks are for such files."""
 
 
+def spill_folder() -> str | None:
+    """Where a task may put files aside; None: where all temporary files go."""
+    folder = os.environ.get(_LOCAL_FOLDERS, "").partition(",")[0]
+    return folder if folder and Path(folder).is_dir() else None
+
+
 class Spill:
     """A file without a name: it is gone when nobody has it any more, even if the process is
     killed."""
 
     def __init__(self) -> None:
-        folder = os.environ.get(_LOCAL_FOLDERS, "").partition(",")[0]
-        place = folder if folder and Path(folder).is_dir() else None
-        self._file = tempfile.TemporaryFile(dir=place)  # noqa: SIM115  # closed with the last holder
+        self._file = tempfile.TemporaryFile(dir=spill_folder())  # noqa: SIM115  # closed with the last holder
         self._size = 0
 
     def write(self, data: bytes | memoryview) -> SpilledBytes:

@@ -9,6 +9,7 @@ import click
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import print_json, print_table, remark
+from crawl.cli.common.picture_option import snapshot_option
 from crawl.config import Config
 from crawl.spark.runners import SparkOptions
 
@@ -49,9 +50,7 @@ NOTHING_FOUND = 1
     " in it unless exceptions have turned up.",
 )
 @click.option("--doubtful", is_flag=True, help="Also list what has support, but not enough.")
-@click.option(
-    "--snapshot", type=int, metavar="N", help="Read this snapshot instead of the current."
-)
+@snapshot_option
 @json_option
 @with_spark
 @with_config

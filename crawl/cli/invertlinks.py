@@ -5,8 +5,15 @@ from __future__ import annotations
 import click
 
 from crawl.cli.common.counter_rows import counter_rows
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
-from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    json_option,
+    with_config,
+    with_segments,
+    with_spark,
+)
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
 from crawl.spark.runners import SparkOptions
@@ -14,13 +21,7 @@ from crawl.spark.runners import SparkOptions
 
 @click.command("invertlinks")
 @crawl_dir_argument
-@click.argument("segments", nargs=-1, metavar="[SEGMENT]...")
-@click.option(
-    "--segments",
-    "listed_segments",
-    metavar="NAMES",
-    help="Segments, comma-separated: the same as SEGMENT arguments.",
-)
+@with_segments
 @click.option("--no-normalize", is_flag=True, help="Take the URLs of both pages as they are.")
 @click.option("--no-filter", is_flag=True, help="Take links that the URL filters reject.")
 @click.option(
@@ -29,13 +30,13 @@ from crawl.spark.runners import SparkOptions
     help="Invert named segments again, in place of what they brought before, or whose parse is"
     " not whole; take the lock even if its owner seems to be alive.",
 )
+@with_if_due
 @json_option
 @with_spark
 @with_config
 def command(
     crawl_dir: str,
     segments: tuple[str, ...],
-    listed_segments: str | None,
     no_normalize: bool,
     no_filter: bool,
     force: bool,
@@ -58,10 +59,10 @@ def command(
       crawl invertlinks mycrawl --segments 20261115093000 --force
       crawl invertlinks mycrawl -D linkdb.ignore.internal.links=false
     """
-    listed = (name.strip() for name in (listed_segments or "").split(","))
-    names = (*segments, *(name for name in listed if name))
     with open_crawl(crawl_dir, config, spark, command="invertlinks") as web:
-        done = web.invertlinks(names, normalize=not no_normalize, filter=not no_filter, force=force)
+        done = web.invertlinks(
+            segments, normalize=not no_normalize, filter=not no_filter, force=force
+        )
     print_remarks(done)
     if as_json:
         print_json({"snapshot": done.snapshot, "segments": done.segments, "report": done.report})

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 import click
 
 from crawl.cli.common.opening import open_crawl
-from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    json_option,
+    with_config,
+    with_segments,
+    with_spark,
+)
 from crawl.cli.common.output import print_json, print_table
 from crawl.cli.common.picture_option import plot_option, tell_picture, top_option
 from crawl.config import Config
@@ -18,7 +24,7 @@ _QUANTILES = (0.5, 0.9, 0.99)
 
 @click.command("linkstats")
 @crawl_dir_argument
-@click.argument("segments", nargs=-1, metavar="[SEGMENT]...")
+@with_segments
 @top_option(20, "of the most linked URLs")
 @plot_option
 @json_option

@@ -7,6 +7,7 @@ import click
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import print_json, print_table, remark
+from crawl.cli.common.picture_option import snapshot_option
 from crawl.config import Config
 from crawl.spark.runners import SparkOptions
 
@@ -39,9 +40,7 @@ NOTHING_FOUND = 1
     metavar="FILE",
     help="Write rules for the urlnormalizer protocol to a file, for http and https of a host.",
 )
-@click.option(
-    "--snapshot", type=int, metavar="N", help="Read this snapshot instead of the current."
-)
+@snapshot_option
 @json_option
 @with_spark
 @with_config

@@ -16,6 +16,7 @@ from crawl.inspect.inlinks import inlinks_of
 from crawl.phases import readlinkdb
 from crawl.phases.linkdb import linkdb_of, require_linkdb
 from crawl.phases.readdb import make_room
+from crawl.printable import printable
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, absolute
@@ -88,11 +89,12 @@ def command(
 def _show_url(directory: CrawlDir, url: str, config: Config, *, as_json: bool) -> int:
     found = inlinks_of(directory, require_linkdb(directory), url, config)
     if found is None:
-        remark(f"readlinkdb: the LinkDb knows no link to {url}")
+        remark(f"readlinkdb: the LinkDb knows no link to {printable(url)}")
     if as_json:
         print_json(found)
     elif found is not None:
         echo_columns(found["url"], "Inlinks:")
         for link in found["inlinks"]:
-            echo(f" fromUrl: {link['fromUrl']} anchor: {link['anchor']}")
+            source, anchor = printable(link["fromUrl"]), printable(link["anchor"])
+            echo(f" fromUrl: {source} anchor: {anchor}")
     return NOT_FOUND if found is None else 0

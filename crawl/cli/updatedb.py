@@ -6,7 +6,13 @@ import click
 
 from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
-from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    json_option,
+    with_config,
+    with_segments,
+    with_spark,
+)
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
 from crawl.facade.results import PhaseResult
@@ -15,7 +21,7 @@ from crawl.spark.runners import SparkOptions
 
 @click.command("updatedb")
 @crawl_dir_argument
-@click.argument("segments", nargs=-1, metavar="[SEGMENT]...")
+@with_segments
 @click.option("--no-additions", is_flag=True, help="Update known URLs only; add no new ones.")
 @click.option(
     "--filter", "filters", is_flag=True, help="Drop every URL that the URL filters reject today."

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
     force_option,
     json_option,
     with_config,
+    with_segments,
     with_spark,
 )
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
@@ -19,13 +21,14 @@ from crawl.spark.runners import SparkOptions
 
 @click.command("updatehostdb")
 @crawl_dir_argument
-@click.argument("segments", nargs=-1, metavar="[SEGMENT]...")
+@with_segments
 @click.option(
     "--rebuild",
     is_flag=True,
     help="Begin anew: count every segment that is there, and forget what others brought.",
 )
 @force_option
+@with_if_due
 @json_option
 @with_spark
 @with_config

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from crawl.errors import UsageError
 
@@ -26,6 +28,18 @@ def check_text(name: str, value: object) -> None:
     """Raises UsageError unless the value is None or a text."""
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{name}: expected a text, got {value!r}")
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def one_of(name: str, kind: type[Choice], value: str) -> Choice:
+    """The value as one of a kind; raises UsageError where it is none."""
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(each.value for each in kind)
+        raise UsageError(f"{name} must be one of {known}, not {value!r}") from None
 
 
 def segment_names(segments: Iterable[str] | str) -> tuple[str, ...]:

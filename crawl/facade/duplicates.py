@@ -21,15 +21,16 @@ class Duplicates(Handle):
         compare_order: str = DEFAULT_ORDER,
         near: str | None = None,
         canonical: bool = False,
+        redirects: bool = False,
         groups: int = 0,
         force: bool = False,
     ) -> DuplicatesResult:
         """Marks records whose page another one has, too (`db_duplicate`), and lifts the mark where
         that is no longer so. `group` looks among pages of one host or domain alone;
         `compare_order` names what decides who survives; `near` ("jaccard=0.3", "hamming=3")
-        finds pages that are nearly the same, too, and `canonical` heeds what pages say of
-        themselves; `groups` tells of so many of the largest
-        groups.
+        finds pages that are nearly the same, too, `canonical` heeds what pages say of
+        themselves, and `redirects` where they send their readers on; `groups` tells of so many of
+        the largest groups.
 
             >>> web.dedup(group="host").counters["duplicates"]
             >>> [group.survivor for group in web.dedup(groups=10).groups]
@@ -43,7 +44,7 @@ class Duplicates(Handle):
             check_text("near", near)
             check_whole_number("groups", groups, least=0)
             options = DedupOptions(
-                group, compare_order, near, canonical, groups=groups, force=force
+                group, compare_order, near, canonical, redirects, groups=groups, force=force
             )
             dedup.check(options)
             self._directory.require_crawldb()

@@ -61,15 +61,15 @@ class Hosts(Handle):
 
         >>> web.host("example.org")
         """
+        from crawl.buckets.hostdb.find import find_host
         from crawl.buckets.hostdb.settings import HOSTDB_PERCENTILES
-        from crawl.phases import readhostdb
+        from crawl.model.tables import HOSTDB
 
         with self._working():
             check_text("name", name)
             wanted = self._config[HOSTDB_PERCENTILES]
-            return self._read_hostdb(
-                lambda state: readhostdb.find_host(self._directory, state, name.lower(), wanted)
-            )
+            folder = self._directory.dataset(HOSTDB).folder
+            return self._read_hostdb(lambda state: find_host(folder, state, name.lower(), wanted))
 
     def top_hosts(
         self, count: int = 20, *, by: str = "urls", expr: str | None = None

@@ -84,12 +84,12 @@ class Maintenance(Handle):
 
             >>> web.repair()
         """
-        from crawl.storage.checking import check
+        from crawl.inspect.damage import check_crawl
         from crawl.storage.repair import repair
 
         with self._working():
             require_folder(self._directory)
-            found = check(self._directory, deep=deep)
+            found = check_crawl(self._directory, deep=deep)
             if not found.faults:
                 return []
             return repair(self._directory, found, self._config, SystemClock(), force=force)

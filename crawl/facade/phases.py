@@ -33,7 +33,7 @@ from crawl.storage.crawl_dir import CrawlDir
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from crawl.phases.generate import Bounding, Matching
+    from crawl.phases.generate_candidates import Bounding, Matching
 
 
 class Phases(Handle):
@@ -157,7 +157,7 @@ class Phases(Handle):
             >>> web.generate(top_n=1000).segments
         """
         from crawl.phases import generate
-        from crawl.phases.generate import GenerateOptions
+        from crawl.phases.generate_run import GenerateOptions
         from crawl.urls.resolve import system_resolver
 
         with self._working():

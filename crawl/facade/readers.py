@@ -119,9 +119,23 @@ class Readers(Handle):
         with self._working():
             check_text("url", url)
             now_ms = SystemClock().now_ms()
-            found = explain(self._directory, url, self._config, now_ms, most_inlinks=inlinks)
+            found = explain(
+                self._directory,
+                url,
+                self._config,
+                now_ms,
+                most_inlinks=inlinks,
+                evaluate=self._host_expressions,
+            )
             robots = known_verdict(self._directory, found.url, self._config, now_ms, found.segments)
             return explanation_values(found, robots)
+
+    def _host_expressions(self, hostdb: Snapshot, host: str) -> tuple[float | None, float | None]:
+        """What the expressions over the HostDb give for a host."""
+        with self._spark_session() as session:
+            from crawl.spark.host_bounds import values_of_host
+
+            return values_of_host(session, self._directory, self._config, hostdb, host)
 
     def snapshots(self) -> list[dict[str, Any]]:
         """The kept states of the CrawlDb, the current one last.
@@ -139,11 +153,11 @@ class Readers(Handle):
 
             >>> web.check()
         """
-        from crawl.storage.checking import check
+        from crawl.inspect.damage import check_crawl
 
         with self._working():
             require_folder(self._directory)
-            found = check(self._directory, deep=deep)
+            found = check_crawl(self._directory, deep=deep)
             return [{"path": fault.path, "fault": fault.fault} for fault in found.faults]
 
     def simulate(
@@ -154,8 +168,11 @@ class Readers(Handle):
         spread: float = 0.5,
         tasks: int | None = None,
         seed: int = 0,
+        measured: bool = True,
     ) -> dict[str, Any]:
-        """Predicts how long the fetch of a segment takes, without sending a byte.
+        """Predicts how long the fetch of a segment takes, without sending a byte. Requests take as
+        long as the host's answers did, where the HostDb knows; `latency` is for the others, or
+        for all without `measured`.
 
         >>> web.simulate(latency=0.3)["seconds"]
         """
@@ -167,7 +184,8 @@ class Readers(Handle):
             check_whole_number("tasks", tasks)
             require_segments(self._directory, (segment,) if segment else ())
             source = segment_source(self.address, segment)
-            found = simulate(source, self._config, Latency(latency, spread), tasks=tasks, seed=seed)
+            usual = Latency(latency, spread)
+            found = simulate(source, self._config, usual, tasks=tasks, seed=seed, measured=measured)
             return found.values()
 
     def _read(self, read: Callable[[Snapshot], Answer], number: int | None) -> Answer:

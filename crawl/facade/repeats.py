@@ -34,7 +34,6 @@ class Repeats(Readers):
             >>> web.dust(apply="dust-urlnormalizer.txt")["file"]
         """
         from crawl.phases import dust
-        from crawl.phases.rule_files import read_learnt
         from crawl.rules.dust import DustBounds
         from crawl.storage.manifest import Snapshot
 
@@ -50,7 +49,7 @@ class Repeats(Readers):
             dust.check(bounds)
             wanted = [host.lower() for host in _texts("hosts", hosts)]
             if apply is not None:
-                read_learnt(str(apply), dust.COMMAND)
+                dust.learnt_rules(str(apply))
             found = self._read(learn, snapshot)
             answer: dict[str, Any] = {
                 "pages": found.pages,

@@ -9,6 +9,7 @@ from typing import Any
 
 from crawl.buckets.dedup.members import DuplicateGroup
 from crawl.counters import Counters
+from crawl.exporting.values import ExportedFile
 from crawl.model.report import Report
 from crawl.rounds.results import RoundResult
 
@@ -58,6 +59,14 @@ class DuplicatesResult(PhaseResult):
 
 
 @dataclass(frozen=True, slots=True)
+class HostGraphResult(PhaseResult):
+    """What a hostgraph did; `snapshot` is that of the graph of hosts or domains."""
+
+    top: tuple[Mapping[str, Any], ...] = ()
+    """The first hosts or domains by harmonic centrality, as rows of the table."""
+
+
+@dataclass(frozen=True, slots=True)
 class IndexingResult(PhaseResult):
     """What index or clean did."""
 
@@ -65,6 +74,21 @@ class IndexingResult(PhaseResult):
     """The number of the index's new state."""
     documents: Mapping[str, int] = field(default_factory=dict)
     """How many documents each index writer has now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedDataset(PhaseResult):
+    """What an export wrote."""
+
+    output: str = ""
+    """The folder; its records are in `data`."""
+    records: int = 0
+    files: tuple[ExportedFile, ...] = ()
+    """Of Markdown files, their folder for each task."""
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +172,29 @@ def indexing_result(
         report=report.as_dict(),
         index_snapshot=number,
         documents=dict(documents),
+    )
+
+
+def exported_dataset(
+    report: Report,
+    *,
+    output: str,
+    records: int,
+    files: tuple[ExportedFile, ...],
+    segments: tuple[str, ...] = (),
+    remarks: tuple[str | None, ...] = (),
+) -> ExportedDataset:
+    """The result of an export by its report."""
+    return ExportedDataset(
+        report.phase,
+        Counters(report.counters),
+        dict(report.durations_s),
+        segments=segments,
+        remarks=tuple(line for line in remarks if line),
+        report=report.as_dict(),
+        output=output,
+        records=records,
+        files=files,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
-from crawl.facade.arguments import check_text, check_whole_number
+from crawl.facade.arguments import check_text, check_whole_number, one_of
 from crawl.facade.base import Handle
 from crawl.storage.folder import Folder
 from crawl.storage.segments import (
@@ -107,6 +107,21 @@ class Tables(Handle):
             paths = [file.path for file in require_hostdb(self._directory).files]
             folder = self._directory.dataset(tables.HOSTDB).folder
             return _table_of_files("hostdb", tables.HOSTDB, folder, paths)
+
+    def host_ranks(self, group: str = "host") -> Table:
+        """The graph of hosts, or of registered domains, a row each: harmonic, pagerank, their
+        positions, pages, inlinks … as `hostgraph` made it.
+
+            >>> web.host_ranks().select("host", "harmonic", "pagerank").to_pandas()
+        """
+        from crawl.buckets.webgraph.dump import NodeGroup
+        from crawl.phases.hostgraph import require_hostgraph, table_of
+
+        with self._working():
+            wanted = one_of("group", NodeGroup, group)
+            table = table_of(wanted)
+            paths = [file.path for file in require_hostgraph(self._directory, wanted).files]
+            return _table_of_files(table.name, table, self._directory.dataset(table).folder, paths)
 
     def linkdb(self) -> Table:
         """Every link that the LinkDb keeps, a row each: url, from_url, anchor, score, segment.

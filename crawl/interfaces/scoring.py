@@ -42,6 +42,11 @@ class ScoringFilter(Protocol):
     def __init__(self, config: Config) -> None:
         """Reads its properties."""
 
+    def pinned_settings(self) -> Mapping[str, str]:
+        """Properties as the tasks of a phase are to have them, so that all know the same: a
+        path as it is seen from the driver, the state of a table when the phase began."""
+        return {}
+
     def injected_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
         """A seed enters the CrawlDb; its record already bears the seed line's score."""
         return datum

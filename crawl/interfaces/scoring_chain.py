@@ -63,8 +63,11 @@ class ScoringChain:
     def from_config(cls, config: Config) -> ScoringChain:
         names: tuple[str, ...] = config[SCORING_FILTER_ORDER]
         chain = cls(resolve("scoring", names), config)
-        _ = chain._filters  # a plugin that cannot be built fails now, on the driver
-        return chain
+        pinned: dict[str, str] = {}
+        for _, plugin in chain._filters:  # one that cannot be built fails now, on the driver
+            pins = getattr(plugin, "pinned_settings", None)  # older plugins have none
+            pinned |= pins() if pins is not None else {}
+        return cls(chain.plugins, config.with_values(pinned)) if pinned else chain
 
     @cached_property
     def _filters(self) -> list[_Named]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+REDIRECT_KEY = "_redirect_"
+"""In the metadata of parse_data: where a page sends its reader on (meta refresh)."""
+
 
 class ParseStatus(StrEnum):
     """How a parse ended; each failure is a reason to count."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from crawl.counters import Counters
+from crawl.masking import masked_setting
 from crawl.model.costs import EngineCosts
 
 
@@ -30,6 +31,9 @@ class Report:
     """The same by step."""
     finished_ms: int = 0
 
+    def __post_init__(self) -> None:
+        self.options = _without_secrets(self.options)
+
     def add_samples(self, samples: dict[str, list[str]], most: int) -> None:
         """Takes in further samples, at most `most` for each reason."""
         for reason, texts in samples.items():
@@ -47,3 +51,11 @@ class Report:
 
     def as_json(self) -> str:
         return json.dumps(self.as_dict(), indent=1, default=str) + "\n"
+
+
+def _without_secrets(options: dict[str, Any]) -> dict[str, Any]:
+    """A report is for everybody: what was given as a password or a token is not."""
+    return {
+        name: _without_secrets(value) if isinstance(value, dict) else masked_setting(name, value)
+        for name, value in options.items()
+    }

@@ -285,7 +285,40 @@ WEBGRAPH_SCORES = Table(
 )
 """Attached to the nodes, a file beside each of theirs, row by row."""
 
-ATTACHED = {table.name: table for table in (WEBGRAPH_OUTLINKS, WEBGRAPH_EDGES, WEBGRAPH_SCORES)}
+HOSTGRAPH_COLUMNS = (
+    Column("host_rev", pa.string(), "the name with its labels backwards: org.example; the key"),
+    Column("host", pa.string(), "the host, or the registered domain"),
+    Column("pages", pa.int64(), "its pages in the link graph"),
+    Column("hosts", pa.int64(), "its hosts; 1 where it is one"),
+    Column("inlinks", pa.int64(), "how many others link to it"),
+    Column("outlinks", pa.int64(), "how many others it links to"),
+    Column("harmonic", pa.float64(), "harmonic centrality: the sum of 1 / distance to it"),
+    Column("harmonic_pos", pa.int64(), "its place by harmonic centrality, from 1"),
+    Column("pagerank", pa.float64(), "PageRank; all of them add up to 1"),
+    Column("pagerank_pos", pa.int64(), "its place by PageRank, from 1"),
+)
+HOSTGRAPH = Table("hostgraph", HOSTGRAPH_COLUMNS, key=("host_rev",))
+"""The graph of hosts: those of the link graph's pages. The files are in the order of the key one
+behind the other, a bucket each, so that a host's number is its place among all names."""
+
+DOMAINGRAPH = Table("domaingraph", HOSTGRAPH_COLUMNS, key=("host_rev",))
+"""The same for registered domains."""
+
+HOSTGRAPH_EDGES = Table(
+    "hostgraph_edges",
+    (
+        Column("destination", pa.int64(), "the number of the host that is linked to"),
+        Column("source", pa.int64(), "the number of the host that links"),
+        Column("pages", pa.int64(), "how many links of pages it stands for"),
+    ),
+    key=("destination", "source"),
+)
+"""Attached to the hosts, a file for each of theirs that is linked to."""
+
+ATTACHED = {
+    table.name: table
+    for table in (WEBGRAPH_OUTLINKS, WEBGRAPH_EDGES, WEBGRAPH_SCORES, HOSTGRAPH_EDGES)
+}
 """Tables that are published together with another one."""
 HOSTDB = Table(
     "hostdb",
@@ -379,3 +412,14 @@ INDEX = Table(
 
 CACHES = frozenset({ROBOTS.name, SERVERS.name})
 """Datasets that are learnt anew where they are lost: no fault in them stops a crawl."""
+
+MADE_BY = {
+    LINKDB.name: "invertlinks",
+    WEBGRAPH.name: "webgraph",
+    HOSTDB.name: "updatehostdb",
+    INDEX.name: "index",
+    HOSTGRAPH.name: "hostgraph",
+    DOMAINGRAPH.name: "hostgraph --group domain",
+}
+"""Datasets that are made of segments, or of another that is: by which command, also anew where they
+are lost."""

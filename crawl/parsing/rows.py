@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from crawl.interfaces.scoring import Target
 from crawl.model.answer_keys import PARSE_STATUS_KEY, REPRESENTATIVE_KEY
 from crawl.model.datum import CrawlDatum
-from crawl.model.parse import ParseStatus
+from crawl.model.parse import REDIRECT_KEY, ParseStatus
 from crawl.model.records import to_table
 from crawl.model.status import Status
 from crawl.model.tables import (
@@ -47,9 +47,14 @@ def parse_data(documents: Sequence[Document], kept: KeptLinks) -> pa.Table:
         pa.array([document.signature for document in documents], pa.binary()),
         pa.array([document.content.fetch_time for document in documents], TIMESTAMP),
         _outlinks(documents, kept),
-        _maps([parse.metadata for parse in parses]),
+        _maps([_metadata(document) for document in documents]),
     ]
     return _table(columns, PARSE_DATA)
+
+
+def _metadata(document: Document) -> Mapping[str, str]:
+    metadata = document.parse.metadata
+    return {**metadata, REDIRECT_KEY: document.redirect} if document.redirect else metadata
 
 
 def parse_text(documents: Sequence[Document]) -> pa.Table:

@@ -27,7 +27,7 @@ from crawl.rules.dust import DustBounds, RuleEvidence, strongest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of, number_of
 from crawl.storage.manifest import Snapshot
-from crawl.urls.dust import VALUES, HostDust
+from crawl.urls.dust import VALUES, DustRule, HostDust
 from crawl.urls.dust_lines import dust_lines, read_dust_line
 
 COMMAND = "dust"
@@ -51,6 +51,12 @@ class DustResult:
     """Rules that have enough support, but too many exceptions or too few values."""
 
 
+def learnt_rules(address: str) -> list[tuple[str, DustRule, str]]:
+    """The rules of a file that was written earlier. Raises UsageError where they are somebody's
+    own, and ConfigError where they are not as they were written."""
+    return [read_dust_line(line) for line in read_learnt(address, COMMAND)]
+
+
 def write_rules(address: str, found: DustResult) -> int:
     """Writes the rules to a file, beside those that it has already; returns how many they are.
 
@@ -58,7 +64,7 @@ def write_rules(address: str, found: DustResult) -> int:
     of them any more: they stay, unless exceptions have turned up."""
     rules = {
         (host, rule.kind, rule.name): (host, rule, about)
-        for host, rule, about in map(read_dust_line, read_learnt(address, COMMAND))
+        for host, rule, about in learnt_rules(address)
     }
     for each in found.doubtful:
         if each.exceptions:

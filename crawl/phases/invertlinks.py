@@ -6,8 +6,7 @@ Steps: send (a task some files of parse_data) → merge (a task a slice to which
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.buckets.linkdb.links import (
@@ -22,8 +21,6 @@ from crawl.buckets.slices import Slices
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
-from crawl.errors import NothingToDo, UsageError
-from crawl.hints import command
 from crawl.model.report import Report
 from crawl.phases.linkdb import (
     buckets_wanted,
@@ -34,10 +31,18 @@ from crawl.phases.linkdb import (
     target_of,
 )
 from crawl.phases.observed import observed
+from crawl.phases.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    not_parsed,
+    require_some,
+)
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
-from crawl.storage.segments import PARSE_DATA, Segment, segment_name
+from crawl.storage.segments import PARSE_DATA, Segment
 from crawl.telemetry.context import update_context
 
 
@@ -66,16 +71,6 @@ class InvertLinksResult:
     took_over: str | None
 
 
-@dataclass(slots=True)
-class ChosenSegments:
-    """The segments to invert, oldest first, and lines to tell about others."""
-
-    segments: list[Segment] = field(default_factory=list)
-    again: list[str] = field(default_factory=list)
-    """The names of those that the LinkDb contains already."""
-    remarks: list[str] = field(default_factory=list)
-
-
 def check(config: Config, options: InvertLinksOptions) -> None:
     """Raises what is wrong with the settings, before anything is started."""
     _rules(config, options)
@@ -86,51 +81,16 @@ def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
     UsageError where there is none, or a named one cannot be meant."""
     snapshot = linkdb_of(crawl_dir).current()
     inside = snapshot.applied if snapshot else {}
-    if options.segments:
-        names = sorted({segment_name(name) for name in options.segments})
-        return _named(crawl_dir, names, inside, force=options.force)
-    return _all(crawl_dir, inside)
-
-
-def _named(
-    crawl_dir: CrawlDir, names: list[str], inside: Mapping[str, int], *, force: bool
-) -> ChosenSegments:
-    chosen = ChosenSegments()
-    for name in names:
-        segment = crawl_dir.segments.segment(name)
-        parsed = segment.manifest(PARSE_DATA)
-        parse = f"`{command('parse', crawl_dir.address, name)}`"
-        if parsed is None:
-            raise UsageError(f"{segment.folder.address} is not parsed: {parse} finds its links")
-        fault = ""
-        if not parsed.complete:
-            fault = f"the parse of {name} is not whole"
-        elif name in inside:
-            fault = f"{name} is in the LinkDb already, since snapshot {inside[name]}"
-        if fault and not force:
-            raise UsageError(f"{fault}; --force inverts it all the same")
-        if fault:
-            chosen.remarks.append(f"{fault}; inverted all the same")
-        if name in inside:
-            chosen.again.append(name)
-        chosen.segments.append(segment)
-    return chosen
-
-
-def _all(crawl_dir: CrawlDir, inside: Mapping[str, int]) -> ChosenSegments:
-    chosen = ChosenSegments()
-    for segment in crawl_dir.segments.generated():
-        parsed = segment.manifest(PARSE_DATA)
-        if segment.name in inside or parsed is None:
-            continue
-        if parsed.complete:
-            chosen.segments.append(segment)
-        else:
-            chosen.remarks.append(f"passed over: the parse of {segment.name} is not whole")
-    if not chosen.segments:
-        why = chosen.remarks or ["every segment that is parsed is in the LinkDb already"]
-        raise NothingToDo(f"{crawl_dir.address}: nothing to invert ({'; '.join(why)})")
-    return chosen
+    rule = SegmentRule(
+        lacks=partial(not_parsed, crawl_dir),
+        unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
+        destination="the LinkDb",
+        verb="invert",
+        third_person="inverts",
+        participle="inverted",
+    )
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, force=options.force)
+    return require_some(chosen, crawl_dir, rule)
 
 
 def _rules(config: Config, options: InvertLinksOptions) -> LinkRules:
@@ -152,8 +112,7 @@ def run(
         dataset, "invertlinks", config, clock, force=options.force
     ) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can invert them from here on
-        names = tuple(segment.name for segment in chosen.segments)
-        update_context(segment=" ".join(names))
+        update_context(segment=" ".join(chosen.names))
         target = target_of(transaction, config)
         buckets = buckets_wanted(crawl_dir, config, transaction.base)
         base = in_buckets(runner, transaction.base, target, buckets, "invertlinks: rebucket")
@@ -172,10 +131,10 @@ def run(
             report,
             buckets=buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=names,
+            applying=chosen.names,
         )
         return InvertLinksResult(
-            snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over
+            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
         )
 
 

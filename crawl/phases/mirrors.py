@@ -129,10 +129,22 @@ def _chosen(found: list[MirrorEvidence]) -> list[MirrorEvidence]:
 
 
 def check_files(*addresses: str | None) -> None:
-    """Raises UsageError where rules would be written over somebody's own."""
+    """Raises UsageError where rules would be written over somebody's own, and ConfigError where
+    those of an earlier crawl are not as they were written."""
     for address in addresses:
         if address is not None:
-            read_learnt(address, COMMAND)
+            _learnt(address)
+
+
+def _learnt(address: str) -> dict[str, str]:
+    """The rules of an earlier crawl."""
+    found = {}
+    for line in read_learnt(address, COMMAND):
+        host, _, value = line.text.partition(" ")
+        if not value.strip():
+            raise line.wrong("expected a host and what stands for it")
+        found[host] = value.strip()
+    return found
 
 
 def write_host_rules(address: str, found: MirrorsResult) -> int:
@@ -151,7 +163,7 @@ def write_scheme_rules(address: str, found: MirrorsResult) -> int:
 
 def _write(address: str, about: list[str], rules: Mapping[str, str]) -> int:
     """Rules of an earlier crawl stay: once they are applied, nothing is there to be compared."""
-    kept = dict(line.text.split(maxsplit=1) for line in read_learnt(address, COMMAND))
-    kept = {host: value for host, value in kept.items() if value not in rules} | dict(rules)
+    learnt = _learnt(address)
+    kept = {host: value for host, value in learnt.items() if value not in rules} | dict(rules)
     write_learnt(address, COMMAND, about, (f"{host} {kept[host]}" for host in sorted(kept)))
     return len(kept)

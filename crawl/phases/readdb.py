@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
 from crawl.buckets.bucket_files import largest_first
@@ -77,13 +78,14 @@ def _send_nothing(task: None, outbox: Outbox) -> None:
     """Where only a source sends."""
 
 
-def make_room(output: Folder, *, force: bool) -> None:
-    """Empties the folder of a dump that is to be replaced; raises UsageError where there is
-    anything else: nobody's other files are ever deleted."""
+def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None:
+    """Empties the folder of a dump that is to be replaced, whose files are parts and those of
+    `own`; raises UsageError where there is anything else: nobody's other files are ever
+    deleted."""
     names = output.names()
     if not names:
         return
-    dumped = all(name == SUCCESS or name.startswith("part-") for name in names)
+    dumped = all(name in (SUCCESS, *own) or name.startswith("part-") for name in names)
     if not force or not dumped:
         advice = "choose another or use --force" if dumped else "it holds other files"
         raise UsageError(f"{output.address} is not empty: {advice}")

@@ -1,4 +1,5 @@
-"""readhostdb: one host, the greatest by a column, and dumps of the HostDb."""
+"""readhostdb: the greatest hosts by a column, and dumps of the HostDb (of one host:
+crawl/buckets/hostdb/find.py)."""
 
 from __future__ import annotations
 
@@ -14,16 +15,12 @@ from crawl.buckets.hostdb.read import (
     SHOWN,
     DumpHostsJob,
     ReadHostsJob,
-    as_values,
     dump_hosts,
     top_of_slice,
 )
-from crawl.buckets.lookup import find_rows
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slice, Slices
 from crawl.errors import UsageError
-from crawl.model.arrow import as_array
-from crawl.model.sketches import Sketches
 from crawl.model.tables import HOSTDB
 from crawl.phases.readdb import SUCCESS
 from crawl.storage.crawl_dir import CrawlDir
@@ -31,26 +28,6 @@ from crawl.storage.manifest import Snapshot
 from crawl.storage.scan import require_column
 
 Result = TypeVar("Result")
-
-
-def find_host(
-    crawl_dir: CrawlDir, snapshot: Snapshot, host: str, percentiles: tuple[float, ...] = ()
-) -> dict[str, Any] | None:
-    """One host as plain values, with these percentiles by its sketches; None where it is not
-    known."""
-    rows = find_rows(HOSTDB, crawl_dir.dataset(HOSTDB).folder, snapshot, host)
-    if rows is None:
-        return None
-    (found,) = as_values(rows.select(SHOWN))
-    for name in ("response_ms", "size"):
-        sketches = Sketches.of_lists(
-            as_array(rows[f"{name}_bins"]), as_array(rows[f"{name}_counts"])
-        )
-        values = sketches.quantiles([each / 100 for each in percentiles])
-        if sketches.totals()[0]:
-            known = zip(percentiles, values, strict=True)
-            found |= {f"{name}_p{each:g}": round(float(value[0]), 4) for each, value in known}
-    return found
 
 
 def check_order(by: str) -> None:

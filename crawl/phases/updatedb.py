@@ -7,8 +7,8 @@ once: the snapshot says which ones it contains.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from crawl.buckets.bucket_files import crawldb_target, largest_first
@@ -55,18 +55,25 @@ from crawl.config.properties import (
     DB_UPDATE_PURGE_404,
     DB_UPDATE_PURGE_ORPHANS,
 )
-from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.observed import observed
+from crawl.phases.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    no_fetch,
+    require_some,
+)
 from crawl.phases.timing import timed
 from crawl.rules.same_pages import SamePagesRule
 from crawl.rules.updatedb import UpdateRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment, segment_name
+from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
 from crawl.telemetry.context import update_context
 
 _ROWS_AN_OPENING = 3_000
@@ -101,14 +108,6 @@ class UpdateDbResult:
     took_over: str | None
 
 
-@dataclass(slots=True)
-class ChosenSegments:
-    """The segments to apply, oldest first, and lines to tell about others."""
-
-    segments: list[Segment] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-
 def applied(crawl_dir: CrawlDir) -> frozenset[str]:
     """The names of the segments that the CrawlDb contains."""
     snapshot = crawl_dir.crawldb.current()
@@ -126,66 +125,35 @@ def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
     UsageError where there is none, or a named one cannot be meant."""
     snapshot = crawl_dir.crawldb.current()
     inside = snapshot.applied if snapshot else {}
-    if options.segments:
-        names = sorted({segment_name(name) for name in options.segments})
-        return _named(crawl_dir, names, inside, force=options.force)
-    return _all(crawl_dir, inside)
+    named = bool(options.segments)
 
+    def unready(segment: Segment) -> str:
+        fault = interrupted(crawl_dir, segment, FETCH, PARSE)
+        if named or fault or segment.is_done(PARSE):
+            return fault
+        # to apply it now would be to lose its links: later it is in the CrawlDb already
+        where = crawl_dir.address
+        return (
+            f"{segment.name} is not parsed yet: `{command('parse', where, segment.name)}`, or"
+            f" `{command('updatedb', where, segment.name)}` to apply it without its links"
+        )
 
-def _named(
-    crawl_dir: CrawlDir, names: Iterable[str], inside: dict[str, int], *, force: bool
-) -> ChosenSegments:
-    chosen = ChosenSegments()
-    for name in names:
-        segment = crawl_dir.segments.segment(name)
-        if not segment.is_done(FETCH):
-            raise UsageError(
-                f"{segment.folder.address} has no finished fetch: there is nothing to apply"
-            )
-        fault = _unfinished(crawl_dir, segment)
-        if name in inside:
-            fault = f"{name} is in the CrawlDb already, since snapshot {inside[name]}"
-        if fault and not force:
-            raise UsageError(f"{fault}; --force applies it all the same")
-        if fault:
-            chosen.remarks.append(f"{fault}; applied all the same")
-        elif not segment.is_done(PARSE):
-            chosen.remarks.append(f"{name} is not parsed: applied without links and signatures")
-        chosen.segments.append(segment)
-    return chosen
-
-
-def _all(crawl_dir: CrawlDir, inside: dict[str, int]) -> ChosenSegments:
-    chosen = ChosenSegments()
-    for segment in crawl_dir.segments.generated():
-        if segment.name in inside or not segment.is_done(FETCH):
-            continue
-        fault = _unfinished(crawl_dir, segment)
-        if not fault and not segment.is_done(PARSE):
-            # to apply it now would be to lose its links: later it is in the CrawlDb already
-            where = crawl_dir.address
-            fault = (
-                f"{segment.name} is not parsed yet: `{command('parse', where, segment.name)}`, or"
-                f" `{command('updatedb', where, segment.name)}` to apply it without its links"
-            )
-        if fault:
-            chosen.remarks.append(f"passed over: {fault}")
-        else:
-            chosen.segments.append(segment)
-    if not chosen.segments:
-        why = chosen.remarks or ["every segment that was fetched is in the CrawlDb already"]
-        raise NothingToDo(f"{crawl_dir.address}: nothing to apply ({'; '.join(why)})")
-    return chosen
-
-
-def _unfinished(crawl_dir: CrawlDir, segment: Segment) -> str:
-    """Why the segment should not be applied yet; empty where nothing speaks against it."""
-    for part, phase in ((FETCH, "fetch"), (PARSE, "parse")):
-        manifest = segment.manifest(part)
-        if manifest is not None and not manifest.complete:
-            go_on = f"`{command(phase, crawl_dir.address, segment.name)}` goes on with it"
-            return f"the {phase} of {segment.name} was interrupted ({go_on})"
-    return ""
+    rule = SegmentRule(
+        lacks=lambda segment: no_fetch(segment, "apply"),
+        unready=unready,
+        destination="the CrawlDb",
+        verb="apply",
+        third_person="applies",
+        participle="applied",
+        ready="fetched",
+    )
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, force=options.force)
+    chosen.remarks += [
+        f"{segment.name} is not parsed: applied without links and signatures"
+        for segment in chosen.segments
+        if not segment.is_done(PARSE)
+    ]
+    return require_some(chosen, crawl_dir, rule)
 
 
 @observed("updatedb")
@@ -203,7 +171,7 @@ def run(
     renormalization = _renormalization(config, options)
     with crawl_dir.writing_crawldb("updatedb", config, clock, force=options.force) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
-        update_context(segment=" ".join(segment.name for segment in chosen.segments))
+        update_context(segment=" ".join(chosen.names))
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
@@ -233,18 +201,17 @@ def run(
         with timed(report, "merge", clock):
             merged, hosts = _merge(runner, base, slices, job, files, troubles, report)
         report.finished_ms = clock.now_ms()
-        names = tuple(segment.name for segment in chosen.segments)
         snapshot = transaction.publish(
             merged,
             report,
             buckets=buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=names,
+            applying=chosen.names,
             hosts=hosts,
         )
         crawl_dir.remove_dead_locks(chosen.segments, "updatedb", config, clock)
         return UpdateDbResult(
-            snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over
+            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
         )
 
 

@@ -7,7 +7,7 @@ anew each time; a segment is counted once: the snapshot says which ones it conta
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.buckets.bucket_files import BucketTarget, largest_first
@@ -22,14 +22,20 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import StorageError, UsageError
-from crawl.hints import command
 from crawl.model.report import Report
 from crawl.model.tables import HOSTDB, ROBOTS, SERVERS
 from crawl.phases.observed import observed
+from crawl.phases.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    no_fetch,
+)
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.segments import CONTENT, FETCH, Segment, segment_name
+from crawl.storage.segments import CONTENT, FETCH, Segment
 from crawl.storage.snapshot import Dataset
 from crawl.telemetry.context import update_context
 
@@ -59,51 +65,24 @@ class UpdateHostDbResult:
     took_over: str | None
 
 
-@dataclass(slots=True)
-class ChosenSegments:
-    """The segments to count, oldest first, and lines to tell about others."""
-
-    segments: list[Segment] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-
-def counted(crawl_dir: CrawlDir) -> frozenset[str]:
-    """The names of the segments that the HostDb contains."""
-    snapshot = crawl_dir.dataset(HOSTDB).current()
-    return frozenset(snapshot.applied if snapshot else ())
-
-
 def choose(crawl_dir: CrawlDir, options: UpdateHostDbOptions) -> ChosenSegments:
-    """The named segments, or every one that is fetched and not counted yet; raises UsageError
-    where a named one cannot be meant."""
+    """The named segments, or every one that is fetched and not counted yet, which may be none:
+    the CrawlDb is counted all the same. Raises UsageError where a named one cannot be meant."""
     if options.rebuild and options.segments:
         raise UsageError("--rebuild counts every segment: name none")
-    inside = frozenset() if options.rebuild else counted(crawl_dir)
-    chosen = ChosenSegments()
-    named = sorted({segment_name(name) for name in options.segments})
-    segments = [crawl_dir.segments.segment(name) for name in named]
-    for segment in segments or crawl_dir.segments.generated():
-        fault = _fault(crawl_dir, segment, inside)
-        if not fault:
-            chosen.segments.append(segment)
-        elif named:
-            raise UsageError(fault)
-        elif segment.is_done(FETCH) and segment.name not in inside:
-            chosen.remarks.append(f"passed over: {fault}")
-    return chosen
-
-
-def _fault(crawl_dir: CrawlDir, segment: Segment, inside: frozenset[str]) -> str:
-    """Why the segment is not counted; empty where nothing speaks against it."""
-    fetched = segment.manifest(FETCH)
-    if fetched is None:
-        return f"{segment.folder.address} has no finished fetch: there is nothing to count"
-    if segment.name in inside:
-        return f"{segment.name} is in the HostDb already"
-    if not fetched.complete:
-        go_on = f"`{command('fetch', crawl_dir.address, segment.name)}` goes on with it"
-        return f"the fetch of {segment.name} was interrupted ({go_on})"
-    return ""
+    snapshot = None if options.rebuild else crawl_dir.dataset(HOSTDB).current()
+    rule = SegmentRule(
+        lacks=lambda segment: no_fetch(segment, "count"),
+        unready=lambda segment: interrupted(crawl_dir, segment, FETCH),
+        destination="the HostDb",
+        verb="count",
+        third_person="counts",
+        participle="counted",
+        ready="fetched",
+        can_force=False,  # its requests would be counted twice
+    )
+    inside = snapshot.applied if snapshot else {}
+    return choose_segments(crawl_dir, options.segments, inside, rule)
 
 
 @observed("updatehostdb")
@@ -122,7 +101,7 @@ def run(
         dataset, "updatehostdb", config, clock, force=options.force
     ) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can count them from here on
-        update_context(segment=" ".join(segment.name for segment in chosen.segments))
+        update_context(segment=" ".join(chosen.names))
         base = None if options.rebuild else transaction.base
         target = BucketTarget(HOSTDB, transaction.folder, transaction.place)
 
@@ -136,8 +115,7 @@ def run(
 
         with timed(report, "count", clock):
             crawldb, files = crawl_dir.reading(counted_from)
-        names = tuple(segment.name for segment in chosen.segments)
-        report.counters["segments"] = len(names)
+        report.counters["segments"] = len(chosen.segments)
         report.details["crawldb_snapshot"] = crawldb.number
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
@@ -146,10 +124,10 @@ def run(
             buckets=crawldb.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             notes={CRAWLDB_SNAPSHOT: crawldb.number},
-            applying=names,
+            applying=chosen.names,
         )
         return UpdateHostDbResult(
-            snapshot, report, names, tuple(chosen.remarks), transaction.lock.took_over
+            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
         )
 
 

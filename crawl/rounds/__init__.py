@@ -5,6 +5,7 @@ can load it anywhere; `crawl.rounds.loop` is for whoever runs the phases.
 """
 
 from crawl.rounds.steps import (
+    AFTER_ROUNDS,
     NOTHING_MORE,
     STOP_FILE,
     UNBOUNDED,
@@ -29,6 +30,7 @@ from crawl.rounds.steps import (
 )
 
 __all__ = [
+    "AFTER_ROUNDS",
     "NOTHING_MORE",
     "STOP_FILE",
     "UNBOUNDED",

@@ -24,7 +24,8 @@ from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
 from crawl.phases import fetch, generate, inject, parse, updatedb
 from crawl.phases.fetch import FetchOptions
-from crawl.phases.generate import Bounding, GenerateOptions
+from crawl.phases.generate_candidates import Bounding
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
 from crawl.phases.tail import last_round_costs

@@ -139,6 +139,20 @@ def inject_step(seeds: Iterable[str]) -> Step:
     return Step("inject", "put seeds into the CrawlDb", tuple(seeds))
 
 
+AFTER_ROUNDS = (
+    Step("invertlinks", "take links into the LinkDb, for the anchors of documents"),
+    Step("webgraph", "take links into the link graph"),
+    Step("linkrank", "rank its pages"),
+    Step("scoreupdater", "make the ranks the CrawlDb's scores, which decide who survives"),
+    Step("dedup", "mark duplicates"),
+    Step("updatehostdb", "count what each host is like, duplicates among it, for generate"),
+    Step("index", "make documents of new pages"),
+    Step("clean", "delete the documents of pages that are gone or duplicates"),
+)
+"""What may follow the rounds, each after what it builds on."""
+_AFTER = {step.name: step for step in AFTER_ROUNDS}
+
+
 @dataclass(frozen=True, slots=True)
 class NextStep:
     """What is to be done next, and to which segments."""
@@ -249,6 +263,8 @@ class CrawlParams(TypedDict):
     conf: str | None
     settings: list[str]
     """KEY=VALUE, as after -D."""
+    after: list[str]
+    """Which of `AFTER_ROUNDS` follow; their order is that one, whatever the list's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,10 +274,17 @@ class Task:
 
     step: str
     round: int = 0
-    """From 1 on; 0 for what comes before the first."""
+    """From 1 on; 0 for what comes before the first, or after the last."""
+
+    @property
+    def is_after(self) -> bool:
+        """Whether it follows the rounds."""
+        return not self.round and self.step in _AFTER
 
     @property
     def group(self) -> str | None:
+        if self.is_after:
+            return "after_rounds"
         return f"round_{self.round}" if self.round else None
 
     @property
@@ -269,12 +292,15 @@ class Task:
         return f"{self.group}.{self.step}" if self.group else self.step
 
     @property
-    def follows_seeds(self) -> bool:
-        """Whether it comes after the inject, of which there need not be any."""
-        return self.round == 1 and self.step == "generate"
+    def follows_skipped(self) -> bool:
+        """Whether it is due also where what comes before it was skipped: the inject, of which
+        there need not be any, or rounds that nobody asked for."""
+        return self.is_after or (self.round == 1 and self.step == "generate")
 
     def skipped(self, params: CrawlParams) -> str | None:
         """Why it is not asked for, if so."""
+        if self.is_after:
+            return None if self.step in params["after"] else "it was not asked for"
         if not self.round:
             return None if params["seeds"] else "there are no seeds"
         rounds = params["rounds"]
@@ -283,7 +309,7 @@ class Task:
     def command_line(self, params: CrawlParams) -> list[str]:
         """The command line, without the program. It can be given again and again."""
         found = self._step(params).command_line(params["crawl_dir"])
-        if self.round:
+        if self.round or self.is_after:
             found.append("--if-due")
         if self.step == "fetch" and self.round < params["rounds"]:
             found.append("--more-rounds")
@@ -294,6 +320,8 @@ class Task:
         return found
 
     def _step(self, params: CrawlParams) -> Step:
+        if self.is_after:
+            return _AFTER[self.step]
         if not self.round:
             return inject_step(params["seeds"])
         options = RoundOptions(
@@ -307,11 +335,13 @@ class Task:
 
 
 def task_graph(rounds: int) -> list[Task]:
-    """The tasks of a crawl of at most so many rounds, each after the one before."""
+    """The tasks of a crawl of at most so many rounds and of what may follow them, each after the
+    one before."""
     steps = build_round(RoundOptions()).steps
     return [
         Task(inject_step(()).name),
         *(Task(step.name, number) for number in range(1, rounds + 1) for step in steps),
+        *(Task(step.name) for step in AFTER_ROUNDS),
     ]
 
 

@@ -16,6 +16,7 @@ from crawldb_shape import BenchClock, Shape
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.phases import generate, inject, updatedb
+from crawl.phases.generate_run import GenerateOptions
 from crawl.planning import capacity
 from crawl.planning.capacity import Demand, PhaseWork
 from crawl.planning.costs import Costs, MeasuredCost
@@ -112,7 +113,7 @@ def _run(made: Made, shape: Shape, phase: str, selected: int) -> Run:
     elif phase == "updatedb":
         updatedb.run(runner, crawl, config, updatedb.UpdateDbOptions(), clock)
     else:
-        options = generate.GenerateOptions(top_n=selected, num_fetchers=2)
+        options = GenerateOptions(top_n=selected, num_fetchers=2)
         generate.run(runner, crawl, config, options, clock, resolver=lambda host: None)
     after = resource.getrusage(resource.RUSAGE_SELF)
     peak = _memory("VmHWM") - resident

@@ -22,6 +22,7 @@ from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.registry import plugin_properties
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases import generate, inject, readdb, updatedb
+from crawl.phases.generate_run import GenerateOptions
 from crawl.spark.session import open_session
 from crawl.spark.tasks import SparkRunner
 from crawl.storage.crawl_dir import CrawlDir
@@ -123,7 +124,7 @@ class Ours:
         self._crawl.folder.delete("segments")
 
     def _generate(self, *, filtering: bool) -> dict[str, Any]:
-        options = generate.GenerateOptions(
+        options = GenerateOptions(
             top_n=self._work.top_n, num_fetchers=self._work.parts, filter=filtering
         )
         done = generate.run(

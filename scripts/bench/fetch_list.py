@@ -17,7 +17,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.records import to_records
 from crawl.phases import generate, inject
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from rich.table import Table
 
 from crawl.synthetic.web import (
     LogEntry,
+    PageKind,
     Settings,
     Web,
     WebServer,
@@ -29,6 +31,7 @@ from crawl.synthetic.web import (
     running,
 )
 
+_ROOT = Path(__file__).resolve().parents[2]
 _AGENT = "bench"
 _MEASURED_S = 0.01
 """How exactly a server sees the pause between an answer and the next request."""
@@ -59,14 +62,17 @@ def main() -> int:
         size=2000,
         skew=options.skew,
         latency=options.latency,
+        odd=options.slow_pages,
+        kinds=(PageKind.SLOW,),
+        slow=options.slow,
     )
     done = []
     with tempfile.TemporaryDirectory(prefix="bench-rounds-") as folder:
-        for name, settings in _cases(options):
+        for name, checkout, settings in _cases(options):
             with running(Web(shape)) as server:
                 place = Path(folder) / name.replace(" ", "-")
                 place.mkdir()
-                done.append(_crawl(name, settings, place, server, options))
+                done.append(_crawl(name, checkout, settings, place, server, options))
             console.print(str(done[-1]))
     web = Web(shape)
     longest = max(web.plan.sizes) + 1  # and its robots.txt
@@ -79,7 +85,8 @@ def _options() -> argparse.Namespace:
         prog="run rounds",
         description="Crawls a web from its seeds by `crawl run --until-empty`; exit code 1 where a"
         " page is missing or a server was not asked politely.",
-        epilog="example: run rounds --hosts 200 --pages 400 --tail-cut never,rounds",
+        epilog="examples: run rounds --hosts 200 --pages 400 --tail-cut never,rounds"
+        "    run rounds --delay 0 --slow-pages 0.002 --overlap --beside ../old",
     )
     parser.add_argument("--hosts", type=int, default=30, help="of the web (default: 30)")
     parser.add_argument("--pages", type=int, default=100, help="of a host in the mean (100)")
@@ -92,20 +99,31 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--overlap", action="store_true", help="and once with rounds that overlap")
     parser.add_argument("--master", default="local[2]", help="of Spark (default: local[2])")
     parser.add_argument(
+        "--slow-pages", type=float, default=0.0, help="share of leaves that are slow (default: 0)"
+    )
+    parser.add_argument("--slow", type=float, default=10.0, help="seconds that they take (10)")
+    parser.add_argument(
+        "--beside", metavar="CHECKOUT", help="and once with the code of this other checkout"
+    )
+    parser.add_argument(
         "-D", action="append", default=[], metavar="KEY=VALUE", help="a property of all crawls"
     )
     return parser.parse_args()
 
 
-def _cases(options: argparse.Namespace) -> Iterable[tuple[str, list[str]]]:
-    for cut in options.tail_cut.split(","):
-        yield f"tail cut {cut}", [f"fetcher.tail.cut={cut}"]
+def _cases(options: argparse.Namespace) -> Iterable[tuple[str, Path, list[str]]]:
+    """Each crawl's name, where its code is, and its own settings."""
+    if options.beside:
+        yield "the other checkout", Path(options.beside).resolve(), []
+    for cut in filter(None, options.tail_cut.split(",")):
+        yield f"tail cut {cut}", _ROOT, [f"fetcher.tail.cut={cut}"]
     if options.overlap:
-        yield "overlap", ["crawl.rounds.overlap=true"]
+        yield "overlap", _ROOT, ["crawl.rounds.overlap=true"]
 
 
 def _crawl(
     name: str,
+    checkout: Path,
     settings: list[str],
     place: Path,
     server: WebServer,
@@ -129,7 +147,13 @@ def _crawl(
     command += ["--seeds", str(place / "seeds.txt"), "--master", options.master, "--json"]
     command += [part for each in properties for part in ("-D", each)]
     began = time.monotonic()
-    ended = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    ended = subprocess.run(
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+    )
     whole_s = time.monotonic() - began
     told = json.loads(ended.stdout)
     log = server.requests()
@@ -156,19 +180,23 @@ def _show(
     done: list[Crawled], ideal_s: float, options: argparse.Namespace, console: Console
 ) -> int:
     pages = options.hosts * options.pages
-    table = Table("crawl", "rounds", "s", "of the ideal", "pages", "robots.txt", "violations")
+    table = Table(
+        "crawl", "rounds", "s", "of the ideal", "pages", "pages/s", "robots.txt", "violations"
+    )
     for each in done:
         table.add_row(
             each.name,
             str(each.rounds),
             f"{each.seconds:.1f}",
-            f"{each.seconds / ideal_s:.2f}",
+            f"{each.seconds / ideal_s:.2f}" if ideal_s else "",
             str(each.pages),
+            f"{each.pages / each.seconds:.1f}",
             str(each.robots),
             str(each.violations),
         )
     console.print(table)
-    console.print(f"ideal: {ideal_s:.1f} s, the longest host's chain")
+    if ideal_s:
+        console.print(f"ideal: {ideal_s:.1f} s, the longest host's chain")
     return 1 if any(each.violations or each.pages != pages for each in done) else 0
 
 

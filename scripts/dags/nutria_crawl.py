@@ -1,4 +1,5 @@
-"""A crawl as an Airflow DAG: rounds of generate, fetch, parse and updatedb, a task each.
+"""A crawl as an Airflow DAG: rounds of generate, fetch, parse and updatedb, a task each, and what
+is wanted of the link graph, the HostDb, duplicates and the index after them.
 
 What the tasks are and what they run is told by crawl/rounds/steps.py; here it becomes operators.
 Nothing but that file is needed of Nutria where the DAG is parsed, and no Spark.
@@ -35,7 +36,14 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 # for an Airflow that has no Nutria; one that has it uses its own
 sys.path.append(str(CHECKOUT))
 
-from crawl.rounds import NOTHING_MORE, CrawlParams, RoundOptions, Task, task_graph  # noqa: E402
+from crawl.rounds import (  # noqa: E402
+    AFTER_ROUNDS,
+    NOTHING_MORE,
+    CrawlParams,
+    RoundOptions,
+    Task,
+    task_graph,
+)
 
 FLAVOUR = os.environ.get("NUTRIA_FLAVOUR", "command")
 MAX_ROUNDS = int(os.environ.get("NUTRIA_MAX_ROUNDS", "10"))
@@ -96,6 +104,14 @@ PARAMS = {
         type="array",
         items={"type": "string", "pattern": "^[^=]+="},
         description="KEY=VALUE, each as after -D.",
+    ),
+    "after": Param(
+        [],
+        type="array",
+        items={"type": "string", "enum": [step.name for step in AFTER_ROUNDS]},
+        description="What follows the rounds, in this order: "
+        + ", ".join(step.name for step in AFTER_ROUNDS)
+        + ".",
     ),
 }
 
@@ -163,15 +179,16 @@ def operator_of(task: Task):
         task_id=task.step,
         pre_execute=unless_skipped,
         do_xcom_push=False,
-        # where no seeds are injected the first round begins all the same; all that comes
-        # after a generate that found nothing due is skipped with it
-        trigger_rule="none_failed" if task.follows_seeds else "all_success",
+        # where no seeds are injected the first round begins all the same, and what follows the
+        # rounds does so however many there were; all of the rounds that comes after a generate
+        # that found nothing due is skipped with it
+        trigger_rule="none_failed" if task.follows_skipped else "all_success",
     )
 
 
 with DAG(
     "nutria_crawl",
-    description="Crawl in rounds: inject, then generate, fetch, parse and updatedb",
+    description="Crawl in rounds: inject, generate, fetch, parse, updatedb; then links and index",
     doc_md=__doc__,
     schedule=None,
     catchup=False,

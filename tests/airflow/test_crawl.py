@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from crawl.model.tables import HOSTDB
+from crawl.rounds import AFTER_ROUNDS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.airflow.pretended import DAG_FILE
@@ -21,6 +23,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=400), pytest.mark.ti
 PAGES = 24
 MAX_ROUNDS = 3
 ROUND_TASKS = ("generate", "fetch", "parse", "updatedb")
+NOT_AFTER = {f"after_rounds.{step.name}": "skipped" for step in AFTER_ROUNDS}
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +75,7 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
         **round_of(1, "success"),
         **round_of(2, "success"),
         **round_of(3, "skipped"),
+        **NOT_AFTER,
     }
     assert not duplicates(server.requests())
     assert pages_asked(server) == 13
@@ -85,13 +89,17 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
     assert fetched == {"db_fetched": 13, "db_unfetched": PAGES - 13}
 
     # it goes on without seeds, by spark-submit, and ends before the rounds do
-    states = airflow.crawls({**params, "rounds": MAX_ROUNDS}, "spark-submit")
+    after = ["updatehostdb"]
+    states = airflow.crawls({**params, "rounds": MAX_ROUNDS, "after": after}, "spark-submit")
     assert states == {
         "inject": "skipped",
         **round_of(1, "success"),
         **round_of(2, "skipped"),
         **round_of(3, "skipped"),
+        **NOT_AFTER,
+        "after_rounds.updatehostdb": "success",
     }
+    assert CrawlDir(str(by_airflow)).dataset(HOSTDB).require_current().rows == 3
     ended = end_state(by_airflow)
     assert set(ended) == set(server.web.urls())
     assert {status for status, *_ in ended.values()} == {"db_fetched"}
@@ -110,4 +118,5 @@ def test_it_is_parsed_where_there_is_no_spark(airflow: Airflow) -> None:
     )
     output = run([str(AIRFLOW_PYTHON), "-c", script, str(DAG_FILE)], airflow.environment, RUN_S)
     for flavour in ("command", "spark-submit"):
-        assert f"{flavour} tasks: {1 + MAX_ROUNDS * len(ROUND_TASKS)}" in output
+        count = 1 + MAX_ROUNDS * len(ROUND_TASKS) + len(AFTER_ROUNDS)
+        assert f"{flavour} tasks: {count}" in output

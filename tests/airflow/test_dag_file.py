@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from crawl.rounds import NOTHING_MORE, CrawlParams, RoundOptions, task_graph
+from crawl.rounds import AFTER_ROUNDS, NOTHING_MORE, CrawlParams, RoundOptions, task_graph
 from tests.airflow.pretended import DAG_FILE, AirflowException, AirflowSkipException, parsed
 
 PHASES = ("generate", "fetch", "parse", "updatedb")
+AFTER = [step.name for step in AFTER_ROUNDS]
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +35,7 @@ def asked(**params: Any) -> dict[str, Any]:
         "master": "local[2]",
         "conf": "conf",
         "settings": ["http.agent.name=my bot"],
+        "after": ["dedup"],
         **params,
     }
 
@@ -43,17 +46,20 @@ def test_a_task_a_phase_a_round_one_after_the_other(
 ) -> None:
     found = parsed(monkeypatch, NUTRIA_FLAVOUR=flavour, NUTRIA_MAX_ROUNDS="3")
     assert found.order == [task.name for task in task_graph(3)]
-    assert found.order[-1] == "round_3.updatedb"
+    assert found.order[-len(AFTER) - 1] == "round_3.updatedb"
+    assert found.order[-len(AFTER) :] == [f"after_rounds.{name}" for name in AFTER]
     assert set(found.operators) == set(found.order)
     rules = {name: task.options["trigger_rule"] for name, task in found.operators.items()}
-    # a round that is skipped has all later ones skipped, a crawl without seeds has not
+    # a round that is skipped has all later ones skipped, a crawl without seeds has not, and what
+    # follows the rounds does not ask how many there were
     assert rules.pop("round_1.generate") == "none_failed"
+    assert {rules.pop(f"after_rounds.{name}") for name in AFTER} == {"none_failed"}
     assert set(rules.values()) == {"all_success"}
     assert found.dag["default_args"]["retries"] == 2
 
 
 def test_by_default_there_are_ten_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(parsed(monkeypatch).order) == 1 + 10 * len(PHASES)
+    assert len(parsed(monkeypatch).order) == 1 + 10 * len(PHASES) + len(AFTER)
 
 
 def test_the_parameters_are_those_that_a_round_knows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +126,40 @@ def test_what_nobody_asked_for_is_skipped_before_it_runs(monkeypatch: pytest.Mon
     assert not skipped("round_1.generate", seeds=[])
     assert not skipped("round_2.generate")
     assert skipped("round_3.generate")
+    assert not skipped("after_rounds.dedup")
+    assert skipped("after_rounds.index")
+    assert not skipped("after_rounds.index", after=AFTER, rounds=1, seeds=[])
+
+
+def test_what_follows_the_rounds_is_in_the_order_in_which_one_needs_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = parsed(monkeypatch)
+    place = {name.removeprefix("after_rounds."): at for at, name in enumerate(found.order)}
+    for first, then in (
+        ("webgraph", "linkrank"),
+        ("linkrank", "scoreupdater"),
+        ("scoreupdater", "dedup"),  # the score decides who survives
+        ("dedup", "updatehostdb"),  # which counts duplicates
+        ("dedup", "index"),
+        ("invertlinks", "index"),  # whose documents have anchors
+        ("index", "clean"),
+    ):
+        assert place[first] < place[then]
+    line = found.rendered("after_rounds.dedup", asked(settings=[], conf=None, master=None))
+    assert line == "crawl dedup 'my crawl' --if-due"
+    assert found.dag["params"]["after"].default == [], "nobody has it who does not ask"
+    assert found.dag["params"]["after"].items["enum"] == AFTER
+
+
+@pytest.mark.parametrize("name", AFTER)
+def test_a_command_that_is_called_again_is_no_fault(name: str) -> None:
+    (option,) = [
+        each
+        for each in importlib.import_module(f"crawl.cli.{name}").command.params
+        if "--if-due" in each.opts
+    ]
+    assert option.is_flag
 
 
 def test_the_exit_code_of_a_submitted_job(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -250,7 +250,7 @@ def test_jobs_make_links_graph_hosts_and_index_of_a_crawl(rounds: Rounds, cluste
     }
     alike = {
         *("mergelinkdb", "readlinkdb", "dust", "mirrors", "domainstats", "crawlcomplete"),
-        *("protocolstats", "linkstats"),
+        *("protocolstats", "linkstats", "hostgraph", "export"),
     }
     assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == submitted | alike, (
         "every job is submitted here, or is like one that is (tests/test_jobs.py)"

@@ -109,11 +109,13 @@ def test_a_folder_that_is_not_there_is_not_whole(tmp_path: Path) -> None:
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "explain": (URL,),
+    "export": ("out",),
     "lookup": (URL,),
     "top": (1,),
     "segment": ("20261115093000",),
     "rebucket": (32,),
     "dataframe": (None,),
+    "dump_hostgraph": ("hosts",),
     "dump_hosts": ("hosts",),
     "dump_nodes": ("nodes",),
     "host": ("a.test",),

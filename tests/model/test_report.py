@@ -26,3 +26,12 @@ def test_samples_are_limited_for_each_reason() -> None:
     report.add_samples({"x": ["6"], "y": ["2", "3", "4"]}, 3)
     assert report.samples["x"] == ["1", "2", "3"]
     assert report.samples["y"] == ["1", "2", "3"]
+
+
+def test_secrets_are_not_written_down() -> None:
+    params = {"topic": "t", "password": "hush", "properties": "sasl.password=hush,client.id=x"}
+    report = Report("index", 5, "digest", options={"parameters": params, "force": False})
+    assert "hush" not in report.as_json()
+    assert params["password"] == "hush", "the work itself needs it"
+    kept = json.loads(report.as_json())["options"]
+    assert kept["parameters"]["topic"] == "t" and kept["force"] is False

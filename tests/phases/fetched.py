@@ -31,7 +31,11 @@ NAME = "20261115093000"
 
 
 def fetched_segment(
-    directory: CrawlDir, files: Sequence[Sequence[Content]], name: str = NAME
+    directory: CrawlDir,
+    files: Sequence[Sequence[Content]],
+    name: str = NAME,
+    *,
+    group_rows: int = 3,
 ) -> Segment:
     """A segment that was fetched with exactly these pages, a content file a list."""
     segment = directory.segments.segment(name)
@@ -51,7 +55,7 @@ def fetched_segment(
         }
         for table, (content, schema) in tables.items():
             folder, path = segment.part_folder(table), attempt_name(f"part-{part:05d}")
-            with open_writer(folder, path, schema, 3) as writer:
+            with open_writer(folder, path, schema, group_rows) as writer:
                 writer.write(content)
             written[table].append(PartFile(part, path, len(pages), folder.size(path) or 0))
     segment.publish(GENERATE, PartManifest((), 0))

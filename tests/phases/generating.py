@@ -8,7 +8,8 @@ from typing import Any
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.phases import generate
-from crawl.phases.generate import GenerateOptions, GenerateResult
+from crawl.phases.generate import GenerateResult
+from crawl.phases.generate_run import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW

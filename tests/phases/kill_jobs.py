@@ -10,6 +10,7 @@ from crawl.config import Config
 from crawl.phases import (
     dedup,
     generate,
+    hostgraph,
     inject,
     linkrank,
     scoreupdater,
@@ -18,7 +19,8 @@ from crawl.phases import (
     webgraph,
 )
 from crawl.phases.dedup import DedupOptions
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.hostgraph import HostGraphOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.linkrank import LinkRankOptions
 from crawl.phases.scoreupdater import ScoreUpdaterOptions
@@ -85,10 +87,20 @@ def rank_links(address: str) -> None:
     linkrank.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())
 
 
+def rank_trusted(address: str) -> None:
+    """PageRank with a list of pages that are denied, which is beside the crawl."""
+    options = LinkRankOptions(iterations=2, pagerank=True, deny=f"{address}.denied")
+    linkrank.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())
+
+
+def rank_hosts(address: str) -> None:
+    hostgraph.run(InProcess(), CrawlDir(address), Config(), HostGraphOptions(), SystemClock())
+
+
 def update_scores(address: str) -> None:
     scoreupdater.run(InProcess(), CrawlDir(address), Config(), ScoreUpdaterOptions(), SystemClock())
 
 
 def mark_duplicates(address: str, near: str | None) -> None:
-    options = DedupOptions(near=near, canonical=near is not None)
+    options = DedupOptions(near=near, canonical=near is not None, redirects=near is not None)
     dedup.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())

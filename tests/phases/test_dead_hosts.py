@@ -19,7 +19,8 @@ from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.hosts import UNANSWERED, HostState
 from crawl.model.status import Status
 from crawl.phases import generate, rebucket
-from crawl.phases.generate import GenerateOptions, GenerateResult
+from crawl.phases.generate import GenerateResult
+from crawl.phases.generate_run import GenerateOptions
 from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock

@@ -10,7 +10,7 @@ from crawl.config import Config
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases import generate, updatedb
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.testing.clock import ManualClock
 from tests.phases.counting_runner import CountingRunner

@@ -15,7 +15,7 @@ from crawl.errors import NoSnapshot, PluginError
 from crawl.model.datum import FETCH_DELAY_KEY, GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.phases import generate
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from tests.examples import scaled

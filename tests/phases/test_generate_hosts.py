@@ -20,7 +20,8 @@ from crawl.errors import NoSnapshot, UsageError
 from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.status import Status
 from crawl.phases import generate, rebucket, updatedb
-from crawl.phases.generate import GenerateOptions, GenerateResult
+from crawl.phases.generate import GenerateResult
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.rules.host_bounds import automatic_counts
 from crawl.storage.crawl_dir import CrawlDir

@@ -19,7 +19,7 @@ from crawl.model.report import Report
 from crawl.model.tables import ROBOTS, SERVERS
 from crawl.phases import fetch, generate
 from crawl.phases.fetch import FetchOptions
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.hand_over import handed_over, publish_handed_over
 from crawl.phases.snapshots import collect_garbage
 from crawl.robots.stored import StoredAnswer

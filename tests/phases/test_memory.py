@@ -9,7 +9,7 @@ from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases import generate, inject, readdb, updatedb
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir

@@ -8,13 +8,14 @@ import pytest
 
 from crawl.buckets.runner import InProcess
 from crawl.config import load
-from crawl.errors import UsageError
+from crawl.errors import ConfigError, UsageError
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases import mirrors
 from crawl.plugins.urlnormalizer.host import HostURLNormalizer
 from crawl.plugins.urlnormalizer.protocol import ProtocolURLNormalizer
-from crawl.rules.mirrors import MirrorBounds
+from crawl.rules.mirrors import MirrorBounds, MirrorEvidence
 from tests.phases.dusty import crawl_of
+from tests.phases.killed import run_killed
 
 
 def find(tmp_path: Path, contents: dict[str, str]) -> mirrors.MirrorsResult:
@@ -81,3 +82,30 @@ def test_nobodys_own_rules_are_overwritten(tmp_path: Path) -> None:
         mirrors.check_files(None, str(own))
     with pytest.raises(UsageError, match="min_agreement"):
         mirrors.check(MirrorBounds(min_agreement=0.3))
+
+
+def test_a_learnt_file_that_was_cut_is_one_line_before_any_work(
+    tmp_path: Path, found: mirrors.MirrorsResult
+) -> None:
+    file = tmp_path / "hosts.txt"
+    mirrors.write_host_rules(str(file), found)
+    file.write_text(file.read_text().rpartition(" ")[0])
+    with pytest.raises(ConfigError, match=r"hosts\.txt:\d+: expected a host and what stands"):
+        mirrors.check_files(str(file), None)
+
+
+def write_mirrors(address: str) -> None:
+    some = [
+        MirrorEvidence(f"http://a{n}.org", f"http://b{n}.org", 9, 9, 9, 9, 9) for n in range(20)
+    ]
+    mirrors.write_host_rules(address, mirrors.MirrorsResult(0, some))
+
+
+def test_a_killed_writer_leaves_the_rules_before_or_after(tmp_path: Path) -> None:
+    file = tmp_path / "rules.txt"
+    mirrors.write_host_rules(str(file), mirrors.MirrorsResult(0, []))
+    before = file.read_text()
+    assert run_killed(write_mirrors, str(file), at=1)
+    assert file.read_text() == before
+    assert run_killed(write_mirrors, str(file), at=2)
+    assert file.read_text().count("\nb") == 20

@@ -14,7 +14,7 @@ from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.phases import generate, updatedb
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE

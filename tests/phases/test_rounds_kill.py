@@ -75,7 +75,8 @@ def assert_each_page_once(directory: CrawlDir) -> None:
 @pytest.mark.spark
 @pytest.mark.slow(seconds=55)
 def test_run_killed_with_all_its_processes(tmp_path: Path) -> None:
-    """As a machine that loses its power, at two moments; and as a terminal at Ctrl-C."""
+    """As a machine that loses its power, at two moments; and as a terminal at Ctrl-C. From the
+    second life on, rounds overlap."""
     with running(Web(Settings.plain(3, 60, port=0, size=500, latency=0.02))) as server:
         seeds = tmp_path / "seeds.txt"
         seeds.write_text("\n".join(server.web.seeds()))
@@ -86,16 +87,17 @@ def test_run_killed_with_all_its_processes(tmp_path: Path) -> None:
         def stages() -> list[Stage]:
             return [segment.stage for segment in segment_states(directory)]
 
-        def started() -> Command:
-            return Command(*line, "--top-n", 25, "--num-fetchers", 2, "--master", "local[2]")
+        def started(overlap: str = "--overlap") -> Command:
+            shape = ("--top-n", 25, "--num-fetchers", 2, "--master", "local[2]")
+            return Command(*line, *shape, overlap)
 
-        def killed_when(reached: Callable[[], bool]) -> None:
-            command = started()
+        def killed_when(reached: Callable[[], bool], overlap: str = "--overlap") -> None:
+            command = started(overlap)
             command.wait_for(reached)
             command.kill_group()
             assert command.end() != 0
 
-        killed_when(lambda: pages_asked(server) >= 2)
+        killed_when(lambda: pages_asked(server) >= 2, "--no-overlap")
         killed_when(lambda: Stage.FETCHED in stages())
         interrupted = started()
         interrupted.wait_for(lambda: len(stages()) > 2)

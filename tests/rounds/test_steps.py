@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from crawl.cli.main import COMMANDS
 from crawl.errors import UsageError
 from crawl.rounds import (
+    AFTER_ROUNDS,
     UNBOUNDED,
     CrawlParams,
     LoopOptions,
@@ -260,6 +261,7 @@ def params(**values: Any) -> CrawlParams:
         "master": None,
         "conf": None,
         "settings": [],
+        "after": [step.name for step in AFTER_ROUNDS],
     }
     return cast("CrawlParams", {**found, **values})
 
@@ -270,8 +272,13 @@ def test_the_graph_of_a_crawl() -> None:
         "inject",
         *(f"round_1.{step}" for step in ("generate", "fetch", "parse", "updatedb")),
         *(f"round_2.{step}" for step in ("generate", "fetch", "parse", "updatedb")),
+        *(f"after_rounds.{step.name}" for step in AFTER_ROUNDS),
     ]
-    assert [task.name for task in task_graph(2) if task.follows_seeds] == ["round_1.generate"]
+    assert {step.name for step in AFTER_ROUNDS} <= set(COMMANDS)
+    assert [task.name for task in task_graph(2) if task.follows_skipped] == [
+        "round_1.generate",
+        *(f"after_rounds.{step.name}" for step in AFTER_ROUNDS),
+    ]
 
 
 def test_what_the_tasks_of_a_graph_run() -> None:
@@ -287,6 +294,7 @@ def test_what_the_tasks_of_a_graph_run() -> None:
         ["fetch", "c", *fetching, "--if-due", *shared],
         ["parse", "c", "--if-due", *shared],
         ["updatedb", "c", "--if-due", *shared],
+        *([step.name, "c", "--if-due", *shared] for step in AFTER_ROUNDS),
     ]
     # its tail may be left for the round after it
     fetch = task_graph(2)[2].command_line(crawl_params)
@@ -301,7 +309,12 @@ def test_tasks_that_nobody_asked_for() -> None:
     assert {task.name for task in graph if task.skipped(params(seeds=[], rounds=3))} == {"inject"}
     skipped = {task.group for task in graph if task.skipped(params(rounds=1))}
     assert skipped == {"round_2", "round_3"}
-    assert graph[-1].skipped(params()) == "2 rounds were asked for"
+    last_of_rounds = graph[-1 - len(AFTER_ROUNDS)]
+    assert last_of_rounds.skipped(params()) == "2 rounds were asked for"
+    some = {
+        task.step for task in graph if task.is_after and not task.skipped(params(after=["index"]))
+    }
+    assert some == {"index"}
 
 
 def test_it_needs_next_to_nothing() -> None:

@@ -15,7 +15,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import inject, generate
 from crawl.phases.inject import InjectOptions
-from crawl.phases.generate import GenerateOptions
+from crawl.phases.generate_run import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.ambient import observed_command
 

@@ -1,19 +1,22 @@
 """`--if-due`: a phase as a scheduler's task, which is called again when in doubt.
 
 Without it a phase that has nothing to do is a fault of whoever calls it. A scheduler calls
-by a plan: it is to go on where the crawl stands, and to do nothing that was done before.
+by a plan: it is to go on where the crawl stands, and to do nothing that was done before. Commands
+that are no step of a round (`invertlinks`, `dedup` …) know themselves what is left to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import click
 
 from crawl.cli.common.output import remark
 from crawl.config import Config
-from crawl.errors import UsageError
+from crawl.errors import NothingToDo, UsageError
 from crawl.rounds import (
     NOTHING_MORE,
     STOP_FILE,
@@ -32,6 +35,28 @@ if_due_option = click.option(
     help="For schedulers: whatever was begun is finished before anything new, what is done"
     f" already is no fault; exit code {NOTHING_MORE} where nothing more is to be done.",
 )
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def with_if_due(command: Command) -> Command:
+    """Adds --if-due to a command that is no step of a round: nothing to do is no fault then."""
+
+    @click.option(
+        "--if-due", is_flag=True, help="For schedulers: where nothing is left to do, exit code 0."
+    )
+    @functools.wraps(command)
+    def wrapped(*args: Any, if_due: bool, **kwargs: Any) -> Any:
+        if not if_due:
+            return command(*args, **kwargs)
+        try:
+            return command(*args, **kwargs)
+        except NothingToDo as error:
+            name = click.get_current_context().info_name or ""
+            remark(f"{name}: {error}")
+            return 0
+
+    return wrapped  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +104,8 @@ def find_due_work(phase: str, crawl_dir: str, config: Config, named: Iterable[st
 def _check_settings(phase: str, config: Config) -> None:
     from crawl.phases import fetch, generate, parse, updatedb
 
-    if phase == "generate":
-        generate.check(config, generate.GenerateOptions())
-    else:
-        {"fetch": fetch, "parse": parse, "updatedb": updatedb}[phase].check(config)
+    phases = {"generate": generate, "fetch": fetch, "parse": parse, "updatedb": updatedb}
+    phases[phase].check(config)
 
 
 def _segments_for(step: Step, segments: Iterable[SegmentState]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ _TAKE_A_CRAWL = frozenset(
     (
         *("inject", "generate", "fetch", "parse", "updatedb", "run", "status", "readdb"),
         *("snapshots", "rollback", "gc", "rebucket", "explain", "check", "sitemap"),
-        *("webgraph", "linkrank", "scoreupdater", "nodedumper", "nodereader"),
+        *("webgraph", "linkrank", "hostgraph", "scoreupdater", "nodedumper", "nodereader"),
         "dedup",
         *("invertlinks", "readlinkdb", "mergelinkdb"),
         *("domainstats", "protocolstats", "crawlcomplete", "linkstats", "dust", "mirrors"),

@@ -79,6 +79,28 @@ def with_spark(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
+def with_segments(command: Command) -> Command:
+    """Adds [SEGMENT]... and --segments, which say the same; the command is called with
+    `segments`, a tuple of names that is empty where none was given."""
+
+    @click.argument("segments", nargs=-1, metavar="[SEGMENT]...")
+    @click.option(
+        "--segments",
+        "listed",
+        multiple=True,
+        metavar="NAME[,NAME]",
+        help="These segments (repeatable): the same as SEGMENT arguments.",
+    )
+    @functools.wraps(command)
+    def wrapped(
+        *args: Any, segments: tuple[str, ...], listed: tuple[str, ...], **kwargs: Any
+    ) -> Any:
+        names = (name.strip() for each in listed for name in each.split(","))
+        return command(*args, segments=(*segments, *filter(None, names)), **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
 crawl_dir_argument = click.argument("crawl_dir", metavar="CRAWL_DIR")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the answer as JSON, for programs."

@@ -109,6 +109,15 @@ def print_remarks(done: PhaseResult) -> None:
         remark(f"{done.phase}: {line}")
 
 
+def is_answered(done: PhaseResult, as_json: bool, **further: object) -> bool:
+    """Prints what a phase has for the operator and, where it is wanted as JSON, what it did;
+    whether that is all there is to print."""
+    print_remarks(done)
+    if as_json:
+        print_json({"snapshot": done.snapshot, **further, "report": done.report})
+    return as_json
+
+
 def _cell_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -1,0 +1,174 @@
+"""The first half of generate: which URLs may be taken, and where the cut of each segment is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from crawl.buckets.exchange import BlockSource, Exchange, Outbox
+from crawl.buckets.generate.cutoff import (
+    TAKE_ALL,
+    KeySummary,
+    bracket,
+    settle_cuts,
+    whole_summaries,
+)
+from crawl.buckets.generate.host_bounds import HostsFile, send_automatic
+from crawl.buckets.generate.ranking import Cut
+from crawl.buckets.generate.scan import ScanJob, ScanTask, ScanTaskResult, scan_alone, scan_slice
+from crawl.buckets.generate.selection import is_automatic, most_per_host
+from crawl.buckets.generate.shards import RankJob, Shard, look_inside_shard, summarize_shard
+from crawl.buckets.generate.unfinished import (
+    ListFile,
+    list_files,
+    send_list,
+    unfinished_segments,
+)
+from crawl.buckets.slices import Router, Slice, Slices
+from crawl.config import Config
+from crawl.config.properties import GENERATE_MAX_COUNT_AUTO, GENERATE_MAX_NUM_SEGMENTS
+from crawl.model.tables import HOSTDB
+from crawl.phases.generate_run import GenerateRun
+from crawl.phases.timing import timed
+from crawl.storage.manifest import Snapshot
+
+_SUMMARY_KEYS = 1_000_000
+"""How many keys all shards together send to the driver to find a cut."""
+
+Matching = Callable[[Snapshot, Slices], BlockSource]
+"""Evaluates `--expr` over a snapshot: brings the rows that it holds for to their slices."""
+
+Bounding = Callable[[Snapshot, Router], BlockSource]
+"""Evaluates expressions over a snapshot of the HostDb: brings what they give to the slices."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostBounds:
+    """The HostDb, and what evaluates expressions over it."""
+
+    hostdb: Snapshot
+    bounding: Bounding | None
+
+
+def find_candidates(
+    work: GenerateRun,
+    base: Snapshot,
+    slices: Slices,
+    stored: list[Slice],
+    matching: Matching | None,
+    bounds: HostBounds | None,
+) -> Exchange[ScanTaskResult]:
+    """The candidates, which are looked for as soon as somebody wants to have them."""
+    hosts = {file.bucket: file for file in base.hosts}
+    tasks = [(each.number, ScanTask(each, hosts.get(each.bucket))) for each in stored]
+    router = slices.router
+    job = ScanJob(work.selection, work.transaction.folder, router, has_expr=matching is not None)
+    lists = _unfinished_lists(work, base)
+    if not lists and matching is None and bounds is None:
+        scan = partial(scan_alone, job)
+        alone = [task for _, task in tasks]
+        return work.runner.exchange(scan, alone, len(slices), "generate: scan")
+    sources = [] if matching is None else [matching(base, slices)]
+    if bounds is not None and bounds.bounding is not None:
+        sources.append(bounds.bounding(bounds.hostdb, router))
+    known = work.runner.exchange(
+        partial(_send_known, router),
+        [*lists, *_automatic(work, bounds)],
+        len(slices),
+        "generate: lists of unfinished segments",
+        sources,
+    )
+    return known.send(partial(scan_slice, job), tasks, len(slices), "generate: scan")
+
+
+def _automatic(work: GenerateRun, bounds: HostBounds | None) -> list[HostsFile]:
+    """The files of the HostDb whose hosts have automatic bounds."""
+    if bounds is None or not is_automatic(work.config):
+        return []
+    folder = work.crawl_dir.dataset(HOSTDB).folder
+    most = work.config[GENERATE_MAX_COUNT_AUTO]
+    work.report.details["hostdb_snapshot"] = bounds.hostdb.number
+    return [HostsFile(folder, file.path, file.rows, most) for file in bounds.hostdb.files]
+
+
+def _unfinished_lists(work: GenerateRun, base: Snapshot) -> list[ListFile]:
+    """The lists of segments that the CrawlDb has not taken in yet: their URLs are another
+    fetch's, in this shell or in another."""
+    unfinished = unfinished_segments(
+        work.crawl_dir.segments.generated(),
+        base.applied,
+        work.selection.now_ms,
+        work.selection.reserved_ms,
+    )
+    if unfinished:
+        work.report.details["unfinished_segments"] = [segment.name for segment in unfinished]
+    return list_files(unfinished)
+
+
+def settle_segment_cuts(
+    work: GenerateRun, base: Snapshot, slices: Slices, candidates: Exchange[ScanTaskResult]
+) -> list[Shard]:
+    """Every shard with its cuts, one for each segment that gets anything."""
+    top_n = work.options.top_n
+    wanted = _segments_wanted(work)
+    if top_n is None and wanted == 1:
+        return [Shard(number, [TAKE_ALL]) for number in range(len(slices))]
+    shards = [Shard(number, []) for number in range(len(slices))]
+    step = max(1, base.rows // _SUMMARY_KEYS)
+    with timed(work.report, "cut", work.clock):
+        for _ in range(wanted):
+            summaries = candidates.run(
+                partial(summarize_shard, ranking(work.config), step),
+                by_number(shards),
+                "generate: rank",
+            )
+            if not any(summary.count for summary in summaries):
+                break
+            cuts = _cuts(work, candidates, shards, summaries, step)
+            shards = [
+                replace(shard, cuts=[*shard.cuts, cut])
+                for shard, cut in zip(shards, cuts, strict=True)
+            ]
+    return shards
+
+
+def _cuts(
+    work: GenerateRun,
+    candidates: Exchange[ScanTaskResult],
+    shards: list[Shard],
+    summaries: list[KeySummary],
+    step: int,
+) -> list[Cut]:
+    """The cuts of the next segment, one for each shard."""
+    top_n = work.options.top_n
+    limits = None if top_n is None else bracket(summaries, step, top_n)
+    if limits is None or top_n is None:
+        return [TAKE_ALL] * len(shards)
+    if step == 1:
+        return settle_cuts(whole_summaries(summaries), top_n)
+    look = partial(look_inside_shard, ranking(work.config), limits)
+    return settle_cuts(candidates.run(look, by_number(shards), "generate: cut"), top_n)
+
+
+def ranking(config: Config) -> RankJob:
+    """How the shards rank candidates."""
+    return RankJob(most_per_host(config))
+
+
+def _segments_wanted(work: GenerateRun) -> int:
+    wanted = work.options.max_num_segments
+    return work.config[GENERATE_MAX_NUM_SEGMENTS] if wanted is None else wanted
+
+
+def _send_known(router: Router, task: ListFile | HostsFile, outbox: Outbox) -> None:
+    """Sends the URLs of a list, or the bounds of hosts, to the CrawlDb's slices."""
+    if isinstance(task, HostsFile):
+        send_automatic(router, task, outbox)
+    else:
+        send_list(router, task, outbox)
+
+
+def by_number(shards: list[Shard]) -> list[tuple[int, Shard]]:
+    """Each with the number of the destination that works on it."""
+    return [(shard.number, shard) for shard in shards]

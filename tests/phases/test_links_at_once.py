@@ -1,0 +1,105 @@
+"""Two commands at once on one dataset: one of them works, the other says so in one line."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from crawl.buckets.runner import InProcess
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.errors import Locked, NothingToDo
+from crawl.model.tables import CRAWLDB, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH, Table
+from crawl.phases import invertlinks, updatehostdb, webgraph
+from crawl.phases.invertlinks import InvertLinksOptions
+from crawl.phases.updatehostdb import UpdateHostDbOptions
+from crawl.phases.webgraph import WebGraphOptions
+from crawl.storage.checking import check
+from crawl.storage.crawl_dir import CrawlDir, locked
+from tests.cli.calling import Caller
+from tests.phases.linked_crawl import (
+    READERS,
+    WRITERS,
+    in_this_process,
+    make_linked_crawl,
+    rows_of,
+    words,
+)
+
+LOCKS: dict[str, Table] = {
+    **dict.fromkeys(("invertlinks", "mergelinkdb"), LINKDB),
+    **dict.fromkeys(("webgraph", "linkrank"), WEBGRAPH),
+    "updatehostdb": HOSTDB,
+    "hostgraph": HOSTGRAPH,
+    **dict.fromkeys(("scoreupdater", "dedup"), CRAWLDB),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("at-once") / "crawl"
+    make_linked_crawl(str(place))
+    return place
+
+
+@pytest.fixture
+def crawl(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Caller]:
+    with in_this_process(monkeypatch):
+        yield Caller(capsys)
+
+
+@pytest.mark.parametrize("command", WRITERS, ids=lambda command: command[0])
+def test_a_writer_that_finds_the_lock_taken(
+    crawl: Caller, whole: Path, tmp_path: Path, command: list[str]
+) -> None:
+    root = tmp_path / "crawl"
+    shutil.copytree(whole, root)
+    directory = CrawlDir(str(root))
+    before = rows_of(directory)
+    folder = directory.dataset(LOCKS[command[0]]).folder
+    line = words(command, root, whole, tmp_path / "out")
+    with locked(folder, "another", Config(), SystemClock()):
+        answer = crawl(*line)
+        assert (answer.code, answer.err.count("\n")) == (3, 1), answer
+        assert "another" in answer.err
+        assert rows_of(directory) == before
+        for reader in READERS[:2], READERS[6:9]:
+            for each in reader:  # which need no lock
+                assert crawl(*words(each, root, whole, tmp_path / each[-1])).code in (0, 1)
+                shutil.rmtree(tmp_path / each[-1], ignore_errors=True)
+    assert crawl(*line).code == 0
+
+
+@pytest.mark.parametrize("name", ["invertlinks", "webgraph", "updatehostdb"])
+def test_of_several_at_once_one_takes_a_segment_in(whole: Path, tmp_path: Path, name: str) -> None:
+    root = tmp_path / "crawl"
+    shutil.copytree(whole, root)
+    config = Config.of({"link.ignore.internal.host": False, "link.ignore.internal.domain": False})
+
+    def run(_: int) -> object:
+        given = InProcess(), CrawlDir(str(root)), config
+        try:
+            if name == "invertlinks":
+                return invertlinks.run(*given, InvertLinksOptions(), SystemClock())
+            if name == "webgraph":
+                return webgraph.run(*given, WebGraphOptions(), SystemClock())
+            return updatehostdb.run(*given, UpdateHostDbOptions(), SystemClock())
+        except (Locked, NothingToDo) as error:
+            assert "\n" not in str(error)
+            return error
+
+    with ThreadPoolExecutor(4) as pool:
+        ended = list(pool.map(run, range(4)))
+    done = [each for each in ended if not isinstance(each, Exception)]
+    directory = CrawlDir(str(root))
+    assert len(done) >= 1
+    number = {"invertlinks": LINKDB, "webgraph": WEBGRAPH, "updatehostdb": HOSTDB}[name]
+    snapshots = directory.dataset(number).timeline().numbers
+    if name != "updatehostdb":  # which may count the CrawlDb again
+        assert len(done) == 1
+        assert snapshots[-1] == {"invertlinks": 2, "webgraph": 3}[name]
+    assert not check(directory, deep=True).faults
