@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_ROW_GROUP_SIZE
-from crawl.model.tables import CRAWLDB, Table
+from crawl.model.table import Table
+from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile

@@ -27,7 +27,8 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.arrow import as_mask, fill_null, strings
 from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
-from crawl.model.tables import CRAWLDB, METADATA
+from crawl.model.table import METADATA
+from crawl.model.tables import CRAWLDB
 from crawl.rules.inject import Seed, parse_line, why_no_url
 from crawl.storage.seeds import SeedLine, SeedPiece, read_lines
 from crawl.urls.hosts import hosts_of

@@ -17,7 +17,7 @@ from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.merge import Combine, merge_sorted, sort_by_key
 from crawl.buckets.ranges import NewRows, StoredGroups
 from crawl.buckets.slices import Router, Slice
-from crawl.model.tables import Table
+from crawl.model.table import Table
 from crawl.storage.manifest import BucketFile
 
 

@@ -79,8 +79,9 @@ def command(
 
     Of each URL the newest parse counts. Pages that are gone, redirected, duplicates, or that ask
     not to be indexed are left out. Without a SEGMENT: every one that is parsed and not indexed
-    yet. Writers are told only what is new to them, and what they make is published at
-    one moment: a job that dies changes nothing, and can be run again.
+    yet, and of older ones the pages that the CrawlDb no longer keeps out. Writers are told only
+    what is new to them, and what they make is published at one moment: a job that dies changes
+    nothing, and can be run again.
 
     \b
     Examples:
@@ -142,6 +143,8 @@ def summarize(crawl_dir: str, done: IndexingResult) -> None:
         if count and name.startswith(_REASONS)
     ]
     total = [["documents", counters["documents"]]]
+    if counters["returned"]:
+        total.append(["returned", counters["returned"]])
     print_table(done.phase, ["event", "pages"], [*total, *reasons])
     words = ["added", "updated", "unchanged", "older", "not_routed", "deleted"]
     rare = ("rejected", "cut", "version_conflicts", "retries")  # of servers

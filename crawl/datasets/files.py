@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.model.table import Column, Table
 from crawl.model.tables import PARSE_DATA as PARSE_DATA_TABLE
 from crawl.model.tables import PARSE_TEXT as PARSE_TEXT_TABLE
-from crawl.model.tables import Column, Table
 from crawl.storage.parquet import open_table
 from crawl.storage.scan import Condition, filter_rows
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT, Segment

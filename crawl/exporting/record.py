@@ -22,7 +22,7 @@ from crawl.exporting.part_pages import SourcePage
 from crawl.exporting.selection import Change, change_of
 from crawl.exporting.signals import SIGNALS, signals_of
 from crawl.exporting.values import ChunkUnit, TextKind
-from crawl.model.tables import TIMESTAMP
+from crawl.model.table import TIMESTAMP
 
 Record = dict[str, Any]
 """A value for each column of `SCHEMA`; moments in milliseconds since 1970."""

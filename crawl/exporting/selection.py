@@ -22,7 +22,7 @@ from crawl.counters import Counters
 from crawl.indexing.decide import DecidedPages, DecideJob, ShardTask, decide_rows
 from crawl.indexing.keys import KEYS
 from crawl.model.arrow import as_array
-from crawl.model.tables import TIMESTAMP
+from crawl.model.table import TIMESTAMP
 from crawl.storage.manifest import BucketFile
 
 

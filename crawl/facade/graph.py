@@ -36,7 +36,7 @@ class Graph(Handle):
 
             >>> web.webgraph().counters["nodes"]
         """
-        from crawl.model.tables import WEBGRAPH
+        from crawl.model.derived_tables import WEBGRAPH
         from crawl.phases import webgraph
         from crawl.phases.webgraph import WebGraphOptions
 
@@ -76,7 +76,7 @@ class Graph(Handle):
             >>> web.linkrank(iterations=20)
             >>> web.linkrank(pagerank=True, tolerance=1e-8).counters["iterations"]
         """
-        from crawl.model.tables import WEBGRAPH
+        from crawl.model.derived_tables import WEBGRAPH
         from crawl.phases import linkrank
         from crawl.phases.linkrank import LinkRankOptions
 
@@ -197,7 +197,7 @@ class Graph(Handle):
         force: bool = False,
     ) -> tuple[int, tuple[tuple[str, float], ...]]:
         from crawl.buckets.webgraph.dump import ListFormat, NodeGroup, NodeValue
-        from crawl.model.tables import WEBGRAPH
+        from crawl.model.derived_tables import WEBGRAPH
         from crawl.phases import nodedumper
         from crawl.phases.nodedumper import NodeDumperOptions
         from crawl.phases.readdb import make_room

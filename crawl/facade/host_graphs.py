@@ -31,7 +31,7 @@ class HostGraphs(Handle):
         """
         from crawl.buckets.hostgraph.centrality import Centrality
         from crawl.buckets.webgraph.dump import NodeGroup
-        from crawl.model.tables import WEBGRAPH
+        from crawl.model.derived_tables import WEBGRAPH
         from crawl.phases import hostgraph
         from crawl.phases.hostgraph import HostGraphOptions
         from crawl.phases.linkrank import require_graph

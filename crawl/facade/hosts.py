@@ -33,7 +33,7 @@ class Hosts(Handle):
 
             >>> web.updatehostdb().counters["hosts"]
         """
-        from crawl.model.tables import HOSTDB
+        from crawl.model.derived_tables import HOSTDB
         from crawl.phases import updatehostdb
         from crawl.phases.updatehostdb import UpdateHostDbOptions
 
@@ -63,7 +63,7 @@ class Hosts(Handle):
         """
         from crawl.buckets.hostdb.find import find_host
         from crawl.buckets.hostdb.settings import HOSTDB_PERCENTILES
-        from crawl.model.tables import HOSTDB
+        from crawl.model.derived_tables import HOSTDB
 
         with self._working():
             check_text("name", name)
@@ -107,7 +107,7 @@ class Hosts(Handle):
         """
         from crawl.buckets.dump import DumpFormat
         from crawl.buckets.hostdb.read import SHOWN, DumpHostsJob, ReadHostsJob
-        from crawl.model.tables import HOSTDB
+        from crawl.model.derived_tables import HOSTDB
         from crawl.phases import readhostdb
         from crawl.phases.readdb import make_room
         from crawl.storage.folder import Folder, absolute
@@ -146,7 +146,7 @@ class Hosts(Handle):
                 yield runner, None
             return
         with self._spark_session() as session, self._runner() as runner:
-            from crawl.model.tables import HOSTDB
+            from crawl.model.derived_tables import HOSTDB
             from crawl.spark.expr import check_expression, matching_rows
 
             check_expression(session, expr, HOSTDB)
@@ -158,7 +158,7 @@ class Hosts(Handle):
     def _read_hostdb(self, read: Callable[[Snapshot], Answer]) -> Answer:
         """What `read` makes of the HostDb; once more where that was forgotten meanwhile."""
         from crawl.errors import StorageError
-        from crawl.model.tables import HOSTDB
+        from crawl.model.derived_tables import HOSTDB
         from crawl.storage.hostdb import require_hostdb
 
         state = require_hostdb(self._directory)

@@ -38,7 +38,7 @@ class Indexing(Handle):
 
             >>> web.index(delete_gone=True).documents
         """
-        from crawl.model.tables import INDEX
+        from crawl.model.derived_tables import INDEX
         from crawl.phases import index
         from crawl.phases.index import IndexOptions
 
@@ -88,7 +88,7 @@ class Indexing(Handle):
 
             >>> web.clean().documents
         """
-        from crawl.model.tables import INDEX
+        from crawl.model.derived_tables import INDEX
         from crawl.phases import clean
         from crawl.phases.clean import CleanOptions
 

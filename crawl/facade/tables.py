@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from crawl.datasets.table import Table
-    from crawl.model import tables
+    from crawl.model.table import Table as StoredTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Tables(Handle):
 
         >>> web.crawldb().select("url", "score").where(("score", ">", 1.0)).to_arrow()
         """
-        from crawl.model import tables
+        from crawl.model.tables import CRAWLDB
 
         with self._working():
             check_whole_number("snapshot", snapshot)
@@ -93,20 +93,20 @@ class Tables(Handle):
             if snapshot is not None:
                 found = self._directory.crawldb.snapshot(snapshot)
             paths = [file.path for file in found.files]
-            return _table_of_files("crawldb", tables.CRAWLDB, self._directory.crawldb.folder, paths)
+            return _table_of_files("crawldb", CRAWLDB, self._directory.crawldb.folder, paths)
 
     def hostdb(self) -> Table:
         """Every host that the crawl knows, as `updatehostdb` found it.
 
         >>> web.hostdb().select("host", "fetched", "response_ms_p95").to_pandas()
         """
-        from crawl.model import tables
+        from crawl.model.derived_tables import HOSTDB
         from crawl.storage.hostdb import require_hostdb
 
         with self._working():
             paths = [file.path for file in require_hostdb(self._directory).files]
-            folder = self._directory.dataset(tables.HOSTDB).folder
-            return _table_of_files("hostdb", tables.HOSTDB, folder, paths)
+            folder = self._directory.dataset(HOSTDB).folder
+            return _table_of_files("hostdb", HOSTDB, folder, paths)
 
     def host_ranks(self, group: str = "host") -> Table:
         """The graph of hosts, or of registered domains, a row each: harmonic, pagerank, their
@@ -128,13 +128,13 @@ class Tables(Handle):
 
         >>> web.linkdb().select("url", "anchor").to_arrow()
         """
-        from crawl.model import tables
+        from crawl.model.derived_tables import LINKDB
         from crawl.phases.linkdb import require_linkdb
 
         with self._working():
             paths = [file.path for file in require_linkdb(self._directory).files]
-            folder = self._directory.dataset(tables.LINKDB).folder
-            return _table_of_files("linkdb", tables.LINKDB, folder, paths)
+            folder = self._directory.dataset(LINKDB).folder
+            return _table_of_files("linkdb", LINKDB, folder, paths)
 
     def pages(self) -> Table:
         """Every page that was parsed, as its newest fetch has it: url, title, text, language …
@@ -180,7 +180,7 @@ class Tables(Handle):
             return found.select(*table.columns)
 
 
-def _table_of_files(name: str, table: tables.Table, folder: Folder, paths: Iterable[str]) -> Table:
+def _table_of_files(name: str, table: StoredTable, folder: Folder, paths: Iterable[str]) -> Table:
     from crawl.datasets.table import Table
     from crawl.storage.scan import scan_file, with_status_names
 

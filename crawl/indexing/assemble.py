@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from crawl.buckets.exchange import Outbox, Received
 from crawl.counters import Counters
-from crawl.indexing.decide import DELETED, WANTED
+from crawl.indexing.decide_shard import DELETED, WANTED
 from crawl.indexing.documents import DocumentSender
 from crawl.indexing.filter_chain import DocumentMaker
 from crawl.indexing.keys import SegmentPart
@@ -158,7 +158,7 @@ class _Assembler:
         if self._job.binary and content is not None:
             _add_binary(document, content["content"], page.charset, in_base64=self._job.base64)
         self._counters["documents"] += 1
-        self._sender.send(row.host, document)
+        self._sender.send(row.host, document, self._part.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,5 @@
-"""A shard of the index decides which of its pages become documents.
-
-Of each URL the newest fetch and the newest parse count. The row that is sent to the part where
-the parse lies bears all that the CrawlDb and the LinkDb have to say of the page, so that the
-document can be made there, beside its text.
-"""
+"""Which pages become documents: of each URL the newest fetch and the newest parse count, and what
+the CrawlDb says of it."""
 
 from __future__ import annotations
 
@@ -16,11 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.exchange import Outbox, Received, RowKind
-from crawl.buckets.ranges import NewRows
 from crawl.counters import Counters
-from crawl.indexing.inlinks import INLINKS, InlinkSource
-from crawl.indexing.keys import FETCH_KEY, KEYS, PARSE_KEY
+from crawl.indexing.inlinks import InlinkSource
+from crawl.indexing.keys import FETCH_KEY, PARSE_KEY
 from crawl.interfaces.chains import FilterChain
 from crawl.model.arrow import as_array, fill_null
 from crawl.model.status import Status
@@ -30,26 +24,7 @@ from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_table, read_groups
 
-_DATUM = [name for name in CRAWLDB.names if name not in ("url", "host")]
-
-_WANTED: dict[str, pa.DataType] = {
-    "url": pa.string(),
-    "host": pa.string(),
-    "version": pa.int64(),
-    "row": pa.int64(),
-    **{name: CRAWLDB.schema.field(name).type for name in _DATUM},
-    "inlinks": INLINKS,
-}
-WANTED = RowKind("index wanted", pa.schema(_WANTED))
-"""Pages to be indexed, sent to the part where their parse lies."""
-
-_DELETED: dict[str, pa.DataType] = {
-    "url": pa.string(),
-    "host": pa.string(),
-    "version": pa.int64(),
-}
-DELETED = RowKind("index deleted", pa.schema(_DELETED))
-"""Pages whose documents are to go; sent to any part, which sends them on."""
+DATUM = [name for name in CRAWLDB.names if name not in ("url", "host")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +33,9 @@ class ShardTask:
 
     number: int
     crawldb: tuple[BucketFile, ...] = ()
+    kept_out: tuple[BucketFile, ...] = ()
+    """What is noted of pages that are kept out."""
+    ledger: BucketFile | None = None
 
     @property
     def rows(self) -> int:
@@ -76,23 +54,6 @@ class DecideJob:
     crawldb: Folder | None
     inlinks: InlinkSource | None
     filters: FilterChain | None = None
-
-
-def decide_shard(job: DecideJob, task: ShardTask, received: Received, outbox: Outbox) -> Counters:
-    """Decides on all pages of the shard."""
-    counters = Counters()
-    for keys in NewRows.received(received, KEYS, "url").ranges():
-        if keys.rows.num_rows:
-            _decide_range(job, task, keys.rows, outbox, counters)
-    return counters
-
-
-def _decide_range(
-    job: DecideJob, task: ShardTask, rows: pa.Table, outbox: Outbox, counters: Counters
-) -> None:
-    decided = decide_rows(job, task, rows, counters)
-    newest = decided.newest
-    _send(job, task, newest.pages, decided.stored, newest, decided.decisions, outbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +82,7 @@ def decide_rows(
     pages = newest.pages
     urls = as_array(pages["url"])
     stored = _stored(job, task, urls)
-    db_status = _numbers(stored["status"], np.int8)
+    db_status = numbers(stored["status"], np.int8)
     applied = np.array(job.applied, dtype=np.bool_)[newest.segment] & (db_status != 0)
     facts = PageFacts(
         newest.fetch_status,
@@ -158,7 +119,7 @@ def _newest(rows: pa.Table) -> Newest:
     rows = rows.take(pc.sort_indices(rows, [(key, "ascending") for key in keys])).combine_chunks()
     count = rows.num_rows
     urls = as_array(rows["url"])
-    kind = _numbers(rows["kind"], np.int8)
+    kind = numbers(rows["kind"], np.int8)
     is_first = np.ones(count, dtype=np.bool_)
     is_first[1:] = pc.not_equal(urls.slice(1), urls.slice(0, count - 1)).to_numpy(
         zero_copy_only=False
@@ -173,24 +134,24 @@ def _newest(rows: pa.Table) -> Newest:
     has_parse = parse >= 0
     chosen = np.where(has_parse, parse, fetch)
     pages = rows.take(chosen)
-    status = _numbers(rows["status"], np.int8)
-    time = _numbers(rows["time"], np.int64)
+    status = numbers(rows["status"], np.int8)
+    time = numbers(rows["time"], np.int64)
     # a document inside a page has no fetch of its own: it came with the page's
     fetch_status = np.where(fetch >= 0, status[fetch], np.int8(Status.FETCH_SUCCESS))
-    segment = _numbers(rows["segment"], np.int32)
+    segment = numbers(rows["segment"], np.int32)
     return Newest(
         pages,
         segment[np.where(fetch >= 0, fetch, parse)],
         fetch_status.astype(np.int8),
         has_parse,
         has_parse & (status[parse] == 1),
-        has_parse & _numbers(rows["noindex"], np.bool_)[parse],
+        has_parse & numbers(rows["noindex"], np.bool_)[parse],
         np.maximum(time[chosen], np.where(fetch >= 0, time[fetch], 0)),
-        np.where(fetch >= 0, _numbers(rows["score"], np.float32)[fetch], 0).astype(np.float32),
+        np.where(fetch >= 0, numbers(rows["score"], np.float32)[fetch], 0).astype(np.float32),
     )
 
 
-def _numbers(column: Any, kind: Any) -> npt.NDArray[Any]:
+def numbers(column: Any, kind: Any) -> npt.NDArray[Any]:
     found: npt.NDArray[Any] = (
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
     )
@@ -204,14 +165,14 @@ def _stored(job: DecideJob, task: ShardTask, urls: pa.Array[Any]) -> pa.Table:
     for rows, places in _matching(job, task, urls):
         found.append(rows)
         owners.append(places)
-    schema = pa.schema([CRAWLDB.schema.field(name).with_nullable(True) for name in _DATUM])
+    schema = pa.schema([CRAWLDB.schema.field(name).with_nullable(True) for name in DATUM])
     table = pa.concat_tables([schema.empty_table(), *(rows.cast(schema) for rows in found)])
     place = np.full(len(urls), -1, dtype=np.int64)
     place[np.concatenate(owners)] = np.arange(table.num_rows)
     chosen: Any = pa.array(place, mask=place < 0)
     records = table.take(chosen)
     status = fill_null(records["status"], 0)
-    return records.set_column(_DATUM.index("status"), schema.field("status"), status)
+    return records.set_column(DATUM.index("status"), schema.field("status"), status)
 
 
 def _matching(
@@ -228,7 +189,7 @@ def _matching(
                 places = pc.index_in(there, value_set=urls)
                 hits = pc.is_valid(places)
                 if pc.any(hits).as_py():
-                    rows = read_groups(source, [group], _DATUM).filter(hits)
+                    rows = read_groups(source, [group], DATUM).filter(hits)
                     yield rows, places.filter(hits).to_numpy().astype(np.int64)
 
 
@@ -244,44 +205,3 @@ def _filtered(
     counters["skipped.url_filter"] += len(rejected)
     decisions.actions[rejected] = int(Action.SKIP)
     return decisions
-
-
-def _send(
-    job: DecideJob,
-    task: ShardTask,
-    pages: pa.Table,
-    stored: pa.Table,
-    newest: Newest,
-    decisions: Decisions,
-    outbox: Outbox,
-) -> None:
-    versions = pa.array(newest.version)
-    deleted = pa.array(decisions.actions == int(Action.DELETE))
-    gone = pa.table([pages["url"], pages["host"], versions], schema=DELETED.schema).filter(deleted)
-    if gone.num_rows:
-        outbox.send_all(DELETED, gone, task.number % job.parts)
-    added = pa.array(decisions.actions == int(Action.ADD))
-    wanted = pages.filter(added)
-    if not wanted.num_rows:
-        return
-    urls = as_array(wanted["url"])
-    if job.inlinks is None:
-        inlinks: pa.Array[Any] = pa.array([[]] * len(urls), INLINKS)
-    else:
-        inlinks = job.inlinks.inlinks(task.number, job.shards, urls)
-    records = stored.filter(added)
-    if job.crawldb is None:
-        scores = pa.array(newest.score).filter(added)
-        records = records.set_column(_DATUM.index("score"), records.field("score"), scores)
-    table = pa.table(
-        [
-            wanted["url"],
-            wanted["host"],
-            wanted["time"],
-            wanted["row"],
-            *records.columns,
-            inlinks,
-        ],
-        schema=WANTED.schema,
-    )
-    outbox.send(WANTED, table, _numbers(wanted["part"], np.int32))

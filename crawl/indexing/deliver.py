@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.buckets.bucket_files import BucketTarget, BucketWriter
 from crawl.buckets.exchange import Received
@@ -28,23 +27,22 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.indexing.documents import DOCUMENTS, unpacked_document
+from crawl.indexing.ledger import known_writers, ledger_of
 from crawl.indexing.outputs import FileSum
 from crawl.indexing.sent_notes import UNKNOWN, SentNotes, UnsettledUrls
 from crawl.indexing.shard_place import ShardPlace
 from crawl.indexing.writers import WriterSpec
 from crawl.interfaces.indexwriter import AnsweringShardWriter, IndexWriter, ShardWriter
-from crawl.model.arrow import as_array, fill_null, strings
+from crawl.model.arrow import fill_null, strings
+from crawl.model.derived_tables import INDEX
 from crawl.model.documents import IndexDocument
-from crawl.model.tables import INDEX
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.storage.scan import scan_file
 from crawl.urls.hosts import hosts_of
 
 LEDGER_LOST = "ledgers_lost"
 """The counter of shards of which nobody knows any more what a server has."""
 
-_COLUMNS = INDEX.names
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -106,7 +104,7 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
     refused: dict[str, tuple[str, str]] = {}
     active = {spec.id: spec for spec in job.writers}
     try:
-        known = _known_writers(job, task)
+        known = known_writers(job.target.folder, task.ledger)
     except StorageError:
         if not job.rebuild or not set(outputs) <= set(active):
             raise
@@ -117,7 +115,7 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
         for writer in sorted({*active, *known}):
             spec = active.get(writer)
             if spec is None:
-                for rows in _ledger_of(job, task, writer):
+                for rows in ledger_of(job.target.folder, task.ledger, writer):
                     ledger.write(rows)
                     documents[writer] = documents.get(writer, 0) + rows.num_rows
                 continue
@@ -141,22 +139,13 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
     return DeliverTaskResult(tuple(ledger.files), outputs, sums, documents, counters, refused)
 
 
-def _known_writers(job: DeliverJob, task: DeliverTask) -> set[str]:
-    """The writers that the shard's ledger has rows of."""
-    if task.ledger is None:
-        return set()
-    return {
-        str(writer)
-        for rows in scan_file(job.target.folder, task.ledger.path, ["writer"], [])
-        for writer in pc.unique(rows["writer"]).to_pylist()
-    }
+class _Entry(NamedTuple):
+    """A row of a writer's ledger."""
 
-
-def _ledger_of(job: DeliverJob, task: DeliverTask, writer: str) -> Iterator[pa.Table]:
-    if task.ledger is not None:
-        conditions = [("writer", "=", writer)]
-        for rows in scan_file(job.target.folder, task.ledger.path, _COLUMNS, conditions):
-            yield rows.cast(INDEX.schema)
+    url: str
+    version: int
+    digest: bytes
+    segment: str
 
 
 class _Delivery:
@@ -206,7 +195,7 @@ class _Delivery:
         """The ledger, with what dead jobs may have sent."""
         if self._begins_anew:
             return ()
-        ledger = _ledger_of(self._job, self._task, self._spec.id)
+        ledger = ledger_of(self._job.target.folder, self._task.ledger, self._spec.id)
         unsettled = self._task.unsettled.get(self._spec.id)
         if unsettled is None:
             return ledger
@@ -221,11 +210,12 @@ class _Delivery:
         urls = strings(group["url"])
         versions: list[Any] = group["version"].to_pylist()
         digests: list[Any] = group["digest"].to_pylist()
+        segments = strings(group["segment"])
         stays = np.ones(len(urls), dtype=np.bool_)
-        added: list[tuple[str, int, bytes]] = []
+        added: list[_Entry] = []
         place = 0
         rows = zip(*(arrived[name].to_pylist() for name in DOCUMENTS.schema.names), strict=True)
-        for url, version, body in rows:
+        for url, version, body, segment in rows:
             before = place
             place = bisect_left(urls, url, place)
             self._pass(urls, versions, stays, before, place)
@@ -251,18 +241,18 @@ class _Delivery:
                     self._open().add(document, replaces=is_there)
                 if is_there:
                     stays[place] = False
-                added.append((url, version, digest))
+                added.append(_Entry(url, version, digest, segment))
             place += is_there
         self._pass(urls, versions, stays, place, len(urls))
-        added = self._taken(added, urls, versions)
+        added = self._taken(added, urls, versions, segments)
         kept = group.filter(pa.array(stays))
         if not added:
             return kept
         return pa.concat_tables([kept, self._rows(added)]).sort_by("url")
 
     def _taken(
-        self, added: list[tuple[str, int, bytes]], urls: list[str], versions: list[Any]
-    ) -> list[tuple[str, int, bytes]]:
+        self, added: list[_Entry], urls: list[str], versions: list[Any], segments: list[str]
+    ) -> list[_Entry]:
         """What the index has of these: of a document that it refused the one before, if any."""
         if not isinstance(self._opened, AnsweringShardWriter):
             return added
@@ -273,16 +263,16 @@ class _Delivery:
             return added
         if self.refused is None:
             self.refused = next(iter(answer.refused.items()))
-        found: list[tuple[str, int, bytes]] = []
-        for row in added:
-            if row[0] not in answer.refused:
-                found.append(row)
+        found: list[_Entry] = []
+        for entry in added:
+            if entry.url not in answer.refused:
+                found.append(entry)
                 continue
-            place = bisect_left(urls, row[0])
-            is_there = place < len(urls) and urls[place] == row[0]
+            place = bisect_left(urls, entry.url)
+            is_there = place < len(urls) and urls[place] == entry.url
             self._counters[f"{self._spec.id}.{'updated' if is_there else 'added'}"] -= 1
             if is_there:
-                found.append((row[0], versions[place], UNKNOWN))
+                found.append(_Entry(entry.url, versions[place], UNKNOWN, segments[place]))
         return found
 
     def _pass(self, urls: list[str], versions: list[Any], stays: Any, start: int, end: int) -> None:
@@ -308,15 +298,16 @@ class _Delivery:
         self._count("deleted")
         self._open().delete(url, version)
 
-    def _rows(self, added: list[tuple[str, int, bytes]]) -> pa.Table:
-        urls = pa.array([url for url, _, _ in added], pa.string())
+    def _rows(self, added: list[_Entry]) -> pa.Table:
+        urls = pa.array([entry.url for entry in added], pa.string())
         return pa.Table.from_arrays(
             [
                 pa.repeat(pa.scalar(self._spec.id), len(added)),
                 urls,
                 fill_null(hosts_of(urls), ""),
-                pa.array([version for _, version, _ in added], pa.int64()),
-                pa.array([digest for _, _, digest in added], pa.binary()),
+                pa.array([entry.version for entry in added], pa.int64()),
+                pa.array([entry.digest for entry in added], pa.binary()),
+                pa.array([entry.segment for entry in added], pa.string()),
             ],
             schema=INDEX.schema,
         )
@@ -364,20 +355,3 @@ class _Delivery:
 def _digest(document: IndexDocument) -> bytes:
     content = _encoder.encode((document.boost, document.fields))
     return blake2b(content, digest_size=16).digest()
-
-
-def ledger_urls(
-    folder: Folder, file: BucketFile | None, unsettled: Iterable[UnsettledUrls] = ()
-) -> pa.Table:
-    """The URLs of a shard's ledger, and those that dead jobs may have sent, each once, with the
-    newest version of any writer."""
-    tables: list[pa.Table] = []
-    if file is not None:
-        found = scan_file(folder, file.path, ["url", "version"], [])
-        tables += [rows for rows in found if rows.num_rows]
-    for each in unsettled:
-        tables += [rows for rows in each.tables() if rows.num_rows]
-    if not tables:
-        return pa.table({"url": pa.array([], pa.string()), "version": pa.array([], pa.int64())})
-    grouped = pa.concat_tables(tables).group_by("url").aggregate([("version", "max")])
-    return pa.table({"url": as_array(grouped["url"]), "version": as_array(grouped["version_max"])})

@@ -1,4 +1,5 @@
-"""Documents on their way to their shard: rows of a URL, a version and the packed fields."""
+"""Documents on their way to their shard: rows of a URL, a version, the packed fields and the
+segment that they are of."""
 
 from __future__ import annotations
 
@@ -16,9 +17,12 @@ _TYPES: dict[str, pa.DataType] = {
     "url": pa.string(),
     "version": pa.int64(),
     "body": pa.binary(),
+    "segment": pa.string(),
 }
 DOCUMENTS = RowKind("index documents", pa.schema(_TYPES))
 """A row without a body deletes the document of its URL."""
+
+_Row = tuple[str, int, bytes | None, str]
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[float, dict[str, FieldValue]])
@@ -42,22 +46,22 @@ class DocumentSender:
     def __init__(self, outbox: Outbox, shards: int) -> None:
         self._outbox = outbox
         self._shards = shards
-        self._rows: list[tuple[str, int, bytes | None]] = []
+        self._rows: list[_Row] = []
         self._destinations: list[int] = []
         self._size = 0
 
-    def send(self, host: str, document: IndexDocument) -> None:
+    def send(self, host: str, document: IndexDocument, segment: str) -> None:
         body = packed_document(document)
-        self._add(host, (document.url, document.version, body))
+        self._add(host, (document.url, document.version, body, segment))
         self._size += len(body)
         if self._size > _BLOCK_BYTES:
             self.flush()
 
     def send_deletions(self, hosts: Sequence[str], rows: Sequence[tuple[str, int]]) -> None:
         for host, (url, version) in zip(hosts, rows, strict=True):
-            self._add(host, (url, version, None))
+            self._add(host, (url, version, None, ""))
 
-    def _add(self, host: str, row: tuple[str, int, bytes | None]) -> None:
+    def _add(self, host: str, row: _Row) -> None:
         self._rows.append(row)
         self._destinations.append(bucket_of(host, self._shards))
 

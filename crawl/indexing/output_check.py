@@ -13,7 +13,7 @@ from crawl.indexing.outputs import (
     noted_folder,
     noted_outputs,
 )
-from crawl.model.tables import INDEX
+from crawl.model.derived_tables import INDEX
 from crawl.storage.checking import CheckFault
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

@@ -22,7 +22,7 @@ from crawl.errors import DamagedFile, NoSnapshot
 from crawl.hints import command
 from crawl.indexing.sent_notes import JOB, job_of, note_names
 from crawl.indexing.writers import WriterSpec
-from crawl.model.tables import INDEX
+from crawl.model.derived_tables import INDEX
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.manifest import Snapshot

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from crawl.buckets.ranges import NewRows, StoredGroups
 from crawl.errors import StorageError
 from crawl.model.arrow import as_array, fill_null, strings
-from crawl.model.tables import INDEX
+from crawl.model.derived_tables import INDEX
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import each_group, open_table, open_writer
@@ -162,6 +162,7 @@ def unknown_rows(rows: pa.Table, writer: str) -> pa.Table:
             fill_null(hosts_of(urls), ""),
             as_array(rows["version"]),
             pa.repeat(pa.scalar(UNKNOWN), rows.num_rows),
+            pa.repeat(pa.scalar(""), rows.num_rows),
         ],
         schema=INDEX.schema,
     )

@@ -8,17 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.bucket_files import BucketTarget
 from crawl.buckets.exchange import Outbox
 from crawl.counters import Counters
-from crawl.indexing.deliver import ledger_urls
 from crawl.indexing.documents import DOCUMENTS
+from crawl.indexing.kept_out import KeptOutNotes, kept_rows, statuses_of
+from crawl.indexing.ledger import ledger_urls
 from crawl.indexing.sent_notes import UnsettledUrls
-from crawl.model.arrow import as_array
+from crawl.model.arrow import as_array, fill_null
 from crawl.model.status import status_label
 from crawl.rules.index import STALE
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import open_table, read_groups
+from crawl.urls.hosts import hosts_of
 
 NOT_IN_CRAWLDB = "stale.not_in_crawldb"
 
@@ -32,6 +34,8 @@ class StaleTask:
     crawldb: tuple[BucketFile, ...]
     unsettled: tuple[UnsettledUrls, ...] = ()
     """What jobs that died may have sent."""
+    kept_out: tuple[BucketFile, ...] = ()
+    """What is noted of pages that are kept out."""
 
     @property
     def rows(self) -> int:
@@ -43,34 +47,41 @@ class StaleTask:
 class StaleJob:
     """What every shard knows."""
 
-    ledger: Folder
+    target: BucketTarget
+    """Of the notes of pages that are kept out, beside the ledger."""
     crawldb: Folder
 
 
-def send_stale(job: StaleJob, task: StaleTask, outbox: Outbox) -> Counters:
+@dataclass(frozen=True, slots=True)
+class StaleShard:
+    """What was found of a shard."""
+
+    counters: Counters
+    kept_out: tuple[BucketFile, ...]
+    """Its notes of pages that are kept out, from now on."""
+
+
+def send_stale(job: StaleJob, task: StaleTask, outbox: Outbox) -> StaleShard:
     """Sends deletions of the stale documents to the shard itself."""
     counters = Counters()
-    known = ledger_urls(job.ledger, task.ledger, task.unsettled)
-    urls = as_array(known["url"])
-    statuses = np.zeros(len(urls), dtype=np.int8)
-    for file in task.crawldb:
-        with open_table(job.crawldb, file.path) as source:
-            for group in range(source.num_row_groups):
-                rows = read_groups(source, [group], ["url", "status"])
-                places = pc.index_in(as_array(rows["url"]), value_set=urls)
-                hits = pc.is_valid(places)
-                found = places.filter(hits).to_numpy().astype(np.int64)
-                statuses[found] = rows["status"].filter(hits).to_numpy()
-    stale = np.isin(statuses, [0, *(int(status) for status in STALE)])
-    counters["documents"] += len(urls)
-    for code, count in zip(*np.unique(statuses[stale], return_counts=True), strict=True):
+    known = ledger_urls(job.target.folder, task.ledger, task.unsettled)
+    statuses = statuses_of(job.crawldb, task.crawldb, as_array(known["url"]))
+    is_stale = np.isin(statuses, [0, *(int(status) for status in STALE)])
+    counters["documents"] += len(statuses)
+    for code, count in zip(*np.unique(statuses[is_stale], return_counts=True), strict=True):
         name = f"stale.{status_label(int(code))}" if code else NOT_IN_CRAWLDB
         counters[name] += int(count)
-    rows = known.filter(pa.array(stale))
-    bodies = pa.nulls(rows.num_rows, pa.binary())
-    deletions = pa.table([rows["url"], rows["version"], bodies], schema=DOCUMENTS.schema)
-    outbox.send_all(DOCUMENTS, deletions, task.number)
-    return counters
+    rows = known.filter(pa.array(is_stale))
+    nothing = {"body": pa.nulls(rows.num_rows, pa.binary()), "segment": rows["segment"]}
+    columns = {"url": rows["url"], "version": rows["version"], **nothing}
+    outbox.send_all(DOCUMENTS, pa.table(columns, schema=DOCUMENTS.schema), task.number)
+    # they may be as they were one day, without a new parse
+    kept = rows.filter(pa.array(statuses[is_stale] != 0)).filter(pc.field("segment") != "")
+    hosts = fill_null(hosts_of(as_array(kept["url"])), "")
+    with KeptOutNotes(job.target, task.number, task.kept_out) as notes:
+        noted = kept_rows(kept["url"], hosts, kept["version"], kept["segment"])
+        notes.merge(None, noted, over=noted.schema.empty_table())
+    return StaleShard(counters, notes.files)
 
 
 STALE_COUNTERS = (*(f"stale.{status.label}" for status in STALE), NOT_IN_CRAWLDB)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from crawl.hints import index_anew
 from crawl.indexing.output_check import output_faults
-from crawl.model.tables import INDEX
+from crawl.model.derived_tables import INDEX
 from crawl.storage.checking import CheckFault, CheckProgress, CheckResult, check
 from crawl.storage.crawl_dir import CrawlDir
 

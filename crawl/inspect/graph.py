@@ -12,7 +12,7 @@ from crawl.buckets.lookup import find_rows, may_hold
 from crawl.buckets.webgraph.graph import StoredGraph, outlinks_view
 from crawl.errors import StorageError
 from crawl.model.arrow import strings
-from crawl.model.tables import WEBGRAPH, WEBGRAPH_OUTLINKS
+from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_OUTLINKS
 from crawl.phases.linkrank import require_graph
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

@@ -9,7 +9,7 @@ from crawl.buckets.linkdb.inlinks import StoredInlinks
 from crawl.config import Config
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
-from crawl.model.tables import LINKDB
+from crawl.model.derived_tables import LINKDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 

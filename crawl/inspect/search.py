@@ -14,7 +14,7 @@ from crawl.indexing.embedded.index import EmbeddedIndex
 from crawl.indexing.embedded.ranking import Weights
 from crawl.indexing.embedded.settings import SEARCH_RESULTS_PER_HOST, SEARCH_SNIPPET_LENGTH
 from crawl.indexing.outputs import noted_outputs
-from crawl.model.tables import INDEX
+from crawl.model.derived_tables import INDEX
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 

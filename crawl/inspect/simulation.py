@@ -25,7 +25,7 @@ from crawl.fetcher.drivers.simulate import (
     plan_part,
     sizes_of_hosts,
 )
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.phases.fetch import choose
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import each_group, open_table

@@ -23,7 +23,8 @@ from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.model.status import Status
-from crawl.model.tables import CRAWLDB, TIMESTAMP
+from crawl.model.table import TIMESTAMP
+from crawl.model.tables import CRAWLDB
 from crawl.model.value import replace
 
 _DAY_MS = 86_400_000

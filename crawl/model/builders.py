@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crawl.model.tables import METADATA
+from crawl.model.table import METADATA
 
 _MOST_BYTES = 2**31 - 1
 """What an array of bytes can address."""

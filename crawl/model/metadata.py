@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.model.tables import METADATA
+from crawl.model.table import METADATA
 
 
 def _as_maps(column: pa.Array[Any]) -> pa.MapArray[Any, Any]:

@@ -16,15 +16,8 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.parse import REDIRECT_KEY, ParseStatus
 from crawl.model.records import to_table
 from crawl.model.status import Status
-from crawl.model.tables import (
-    CRAWL_PARSE,
-    METADATA,
-    OUTLINKS,
-    PARSE_DATA,
-    PARSE_TEXT,
-    TIMESTAMP,
-    Table,
-)
+from crawl.model.table import METADATA, OUTLINKS, TIMESTAMP, Table
+from crawl.model.tables import CRAWL_PARSE, PARSE_DATA, PARSE_TEXT
 from crawl.parsing.document import Document
 from crawl.parsing.sitemap_depth import with_depths
 from crawl.rules.outlinks import KeptLinks

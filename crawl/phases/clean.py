@@ -21,8 +21,8 @@ from crawl.hints import command
 from crawl.indexing.deliver import deliver_shard
 from crawl.indexing.stale import StaleJob, StaleTask, send_stale
 from crawl.indexing.writers import WriterSpec, active_writers
+from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
-from crawl.model.tables import INDEX
 from crawl.phases.index_state import (
     IndexState,
     check_writers,
@@ -88,13 +88,13 @@ def run(
             for shard in range(index.shards)
         ]
         finders = largest_first(
-            StaleTask(shard, file, index.crawldb_files(shard), unsettled)
+            StaleTask(shard, file, index.crawldb_files(shard), unsettled, index.kept_out(shard))
             for shard, file, unsettled in shards
             if file is not None or unsettled
         )
         with timed(report, "clean", clock):
             sent = runner.exchange(
-                partial(send_stale, StaleJob(transaction.folder, crawl_dir.crawldb.folder)),
+                partial(send_stale, StaleJob(index.kept_out_target, crawl_dir.crawldb.folder)),
                 finders,
                 index.shards,
                 "clean: find",
@@ -106,14 +106,18 @@ def run(
                 [(task.number, task) for task in tasks],
                 "clean: delete",
             )
-        for counters in sent.results():
-            report.counters += counters
+        stale = {task.number: each for task, each in zip(finders, sent.results(), strict=True)}
+        for each in stale.values():
+            report.counters += each.counters
         for result in done:
             report.counters += result.counters
         if options.commit:
             for spec in specs:
                 spec.build(config).commit()
         found = {task.number: result for task, result in zip(tasks, done, strict=True)}
-        snapshot, outputs = index.publish(transaction, crawl_dir, specs, found, report, clock)
+        kept_out = {number: each.kept_out for number, each in stale.items()}
+        snapshot, outputs = index.publish(
+            transaction, crawl_dir, specs, found, report, clock, kept_out
+        )
     documents = {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs}
     return CleanResult(snapshot.number, documents, report, transaction.lock.took_over)

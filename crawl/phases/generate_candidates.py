@@ -28,7 +28,7 @@ from crawl.buckets.generate.unfinished import (
 from crawl.buckets.slices import Router, Slice, Slices
 from crawl.config import Config
 from crawl.config.properties import GENERATE_MAX_COUNT_AUTO, GENERATE_MAX_NUM_SEGMENTS
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.phases.generate_run import GenerateRun
 from crawl.phases.timing import timed
 from crawl.storage.manifest import Snapshot

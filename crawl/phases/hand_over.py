@@ -31,7 +31,8 @@ from crawl.config import Config
 from crawl.errors import Locked, StorageError
 from crawl.fetcher.hand_over import HandedOver
 from crawl.model.report import Report
-from crawl.model.tables import ROBOTS, SERVERS, Table
+from crawl.model.table import Table
+from crawl.model.tables import ROBOTS, SERVERS
 from crawl.phases.table_merge import merge_table
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.keyed_rows import KeyedRows

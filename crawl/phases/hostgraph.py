@@ -48,8 +48,9 @@ from crawl.errors import NoSnapshot, UsageError
 from crawl.graph.kernels.surfer import PageRank
 from crawl.graph.settings import LINK_ANALYZE_DAMPING_FACTOR
 from crawl.hints import command
+from crawl.model.derived_tables import DOMAINGRAPH, HOSTGRAPH, HOSTGRAPH_EDGES, WEBGRAPH
 from crawl.model.report import Report
-from crawl.model.tables import DOMAINGRAPH, HOSTGRAPH, HOSTGRAPH_EDGES, WEBGRAPH, Table
+from crawl.model.table import Table
 from crawl.phases.host_ranking import counter_of, harmonic, positions
 from crawl.phases.linkrank import require_graph
 from crawl.phases.observed import observed

@@ -1,10 +1,10 @@
 """index: pages become documents, and documents reach the index writers.
 
-Steps: keys (a task a file of a segment) → decide (a task a shard of the index) → assemble (a
-task a part of a parse) → deliver (a task a shard) → publish: the writers' files and the ledger
-of what they have become the state at one moment. What a server was sent before a job died is
-sent again by the next one, under the same URLs and versions, or deleted if it went stale since:
-it was noted before.
+Steps: returning (index_returning.py) → keys (a task a file of a segment) → decide (a task a shard
+of the index) → assemble (a task a part of a parse) → deliver (a task a shard) → publish: the
+writers' files and the ledger of what they have become the state at one moment. What a server was
+sent before a job died is sent again by the next one, under the same URLs and versions, or deleted
+if it went stale since: it was noted before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.hints import command
 from crawl.indexing.assemble import AssembleJob, assemble_part
-from crawl.indexing.decide import DecideJob, ShardTask, decide_shard
+from crawl.indexing.decide import DecideJob, ShardTask
+from crawl.indexing.decide_shard import IndexDecideJob, decide_shard
 from crawl.indexing.deliver import LEDGER_LOST, DeliverTask, DeliverTaskResult, deliver_shard
 from crawl.indexing.filter_chain import DocumentMaker
 from crawl.indexing.inlinks import InlinkSource
@@ -35,8 +36,14 @@ from crawl.indexing.settings import (
 )
 from crawl.indexing.writers import WriterSpec, active_writers
 from crawl.interfaces.chains import FilterChain
+from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
-from crawl.model.tables import INDEX
+from crawl.phases.index_returning import (
+    ReturningSegments,
+    find_returning,
+    kept_out_job,
+    may_return,
+)
 from crawl.phases.index_state import (
     IndexState,
     check_writers,
@@ -55,7 +62,7 @@ from crawl.phases.segment_choice import (
 from crawl.phases.timing import timed
 from crawl.rules.index import IndexRules
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import Snapshot
+from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, PARSE
 from crawl.telemetry.context import update_context
 
@@ -132,7 +139,20 @@ def choose(crawl_dir: CrawlDir, options: IndexOptions) -> ChosenSegments:
     )
     taken = {} if options.segments else _taken(crawl_dir, options)
     chosen = choose_segments(crawl_dir, options.segments, taken, rule)
+    if not chosen.segments and _looks_for_returning(crawl_dir, options):
+        return chosen
     return require_some(chosen, crawl_dir, rule)
+
+
+def _takes_what_is_new(options: IndexOptions) -> bool:
+    return not (options.segments or options.every or options.rebuild or options.since is not None)
+
+
+def _looks_for_returning(crawl_dir: CrawlDir, options: IndexOptions) -> bool:
+    """Whether pages of older segments are asked for that may be kept out no longer."""
+    if not options.crawldb or not _takes_what_is_new(options):
+        return False
+    return may_return(crawl_dir.dataset(INDEX).current(), crawl_dir.require_crawldb())
 
 
 def _taken(crawl_dir: CrawlDir, options: IndexOptions) -> Mapping[str, int]:
@@ -168,21 +188,44 @@ def run(
         update_context(segment=" ".join(chosen.names))
         new = check_writers(specs, config, transaction.base)
         index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
+        old = ReturningSegments()
+        if _looks_for_returning(crawl_dir, options):
+            with timed(report, "returning", clock):
+                old = find_returning(runner, crawl_dir, config, index, chosen)
+        report.counters["returning.without_segment"] += old.lost
         with timed(report, "index", clock):
-            done = _index(runner, crawl_dir, config, options, index, specs, chosen, crawldb, report)
+            kept_out, done = _index(
+                runner, crawl_dir, config, options, index, specs, chosen, old, crawldb, report
+            )
         refused = refusals(done.values(), report)
         if options.commit:
             with timed(report, "commit", clock):
                 for spec in specs:
                     spec.build(config).commit()
+        # of a segment that the CrawlDb does not have some pages may have to wait for it
+        applied = crawldb.applied if crawldb else chosen.names
         snapshot, outputs = index.publish(
-            transaction, crawl_dir, specs, done, report, clock, chosen.names
+            transaction,
+            crawl_dir,
+            specs,
+            done,
+            report,
+            clock,
+            kept_out,
+            applying=[name for name in chosen.names if name in applied],
+            looked=_takes_what_is_new(options) or options.every or options.rebuild,
         )
     remarks = [*chosen.remarks, *([] if options.rebuild else new), *refused]
     if report.counters["skipped.not_in_crawldb"]:
         remarks.append(
             f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
-            f" not indexed: `{command('updatedb', crawl_dir.address)}` first, or --no-crawldb"
+            f" not indexed: `{command('updatedb', crawl_dir.address)}` and index again, or"
+            " --no-crawldb"
+        )
+    if old.lost:
+        remarks.append(
+            f"{old.lost:,} pages could be indexed again, but the segments that have their text are"
+            " not here any more: they are indexed when they are next fetched"
         )
     if report.counters[LEDGER_LOST]:
         remarks.append(
@@ -207,13 +250,16 @@ def _index(
     index: IndexState,
     specs: Sequence[WriterSpec],
     chosen: ChosenSegments,
+    old: ReturningSegments,
     crawldb: Snapshot | None,
     report: Report,
-) -> dict[int, DeliverTaskResult]:
-    parts = parts_of(chosen.segments) or [
+) -> tuple[dict[int, tuple[BucketFile, ...]], dict[int, DeliverTaskResult]]:
+    """What is noted of pages that are kept out, and what was delivered, of each shard."""
+    segments = sorted([*chosen.segments, *old.segments], key=lambda segment: segment.name)
+    parts = parts_of(segments) or [
         SegmentPart(0, 0, "", crawl_dir.segments.folder)  # deletions pass through some part
     ]
-    senders: list[KeysTask] = [*parts, *fetch_files_of(chosen.segments)]
+    senders: list[KeysTask] = [*parts, *fetch_files_of(segments)]
     sent = runner.exchange(
         partial(send_keys, KeysJob(index.shards)),
         largest_first(senders),
@@ -221,17 +267,30 @@ def _index(
         "index: keys",
     )
     applied = crawldb.applied if crawldb else {}
-    decide = DecideJob(
+    pages = DecideJob(
         index.shards,
         len(parts),
         rules_of(config, options),
-        tuple(segment.name in applied for segment in chosen.segments),
+        tuple(segment.name in applied for segment in segments),
         crawl_dir.crawldb.folder if crawldb else None,
         InlinkSource.of(crawl_dir, config[INDEX_MAX_INLINKS]),
         FilterChain.from_config(config) if options.filter else None,
     )
+    decide = IndexDecideJob(
+        pages,
+        tuple(segment.name for segment in segments),
+        tuple(segment in old.segments for segment in segments),
+        index.kept_out_target,
+        kept_out_job(crawl_dir, config, index) if old.segments else None,
+    )
     shards = largest_first(
-        ShardTask(number, index.crawldb_files(number)) for number in range(index.shards)
+        ShardTask(
+            number,
+            index.crawldb_files(number),
+            () if options.rebuild else index.kept_out(number),
+            None if options.rebuild else index.ledger(number),
+        )
+        for number in range(index.shards)
     )
     decided = sent.send(
         partial(decide_shard, decide),
@@ -260,10 +319,14 @@ def _index(
     done = made.run(
         partial(deliver_shard, job), [(task.number, task) for task in tasks], "index: deliver"
     )
-    for step in (sent, decided, made):
+    for step in (sent, made):
         for counters in step.results():
             report.counters += counters
-    return _told(tasks, done, report)
+    kept_out = {}
+    for shard, each in zip(shards, decided.results(), strict=True):
+        report.counters += each.counters
+        kept_out[shard.number] = each.kept_out
+    return kept_out, _told(tasks, done, report)
 
 
 def rules_of(config: Config, options: IndexOptions) -> IndexRules:

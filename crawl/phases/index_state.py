@@ -25,8 +25,8 @@ from crawl.indexing.outputs import (
 from crawl.indexing.sent_notes import JOB, UnsettledUrls, new_job, note_names
 from crawl.indexing.settings import INDEX_SHARDS
 from crawl.indexing.writers import WriterSpec
+from crawl.model.derived_tables import INDEX, INDEX_KEPT_OUT
 from crawl.model.report import Report
-from crawl.model.tables import INDEX
 from crawl.printable import printable
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -36,6 +36,21 @@ from crawl.storage.snapshot import Transaction
 _KEEP = 1
 """Snapshots of the ledger: an older one would name files that are swept away, so that nobody who
 reads a writer's folder finds a document twice."""
+
+
+LOOKED_AT = "looked_at"
+"""The note of a snapshot that names the CrawlDb's by which no page was kept out for nothing."""
+
+
+def kept_out_files(ledger: Snapshot | None) -> tuple[BucketFile, ...]:
+    """What is noted of pages that are kept out of the index."""
+    return ledger.attached.get(INDEX_KEPT_OUT.name, ()) if ledger else ()
+
+
+def _looked_at(crawldb: Snapshot | None, before: Snapshot | None) -> int | None:
+    if crawldb is not None:
+        return crawldb.number
+    return before.notes.get(LOOKED_AT) if before else None
 
 
 @contextmanager
@@ -102,6 +117,8 @@ class IndexState:
     shards: int
     crawldb: Snapshot | None
     target: BucketTarget
+    """Of the ledger."""
+    kept_out_target: BucketTarget
     unsettled: Mapping[str, tuple[Folder, tuple[str, ...]]] = field(default_factory=dict)
     """Notes of what jobs that died may have sent to servers, by writer."""
     job: str = field(default_factory=new_job)
@@ -122,12 +139,13 @@ class IndexState:
             buckets = crawldb.buckets if crawldb else config[CRAWLDB_BUCKETS]
             shards = gcd(config[INDEX_SHARDS], buckets)
         target = BucketTarget(INDEX, transaction.folder, transaction.place)
+        kept_out = BucketTarget(INDEX_KEPT_OUT, transaction.folder, transaction.place, stem="kept")
         unsettled = {
             writer: (folder, names)
             for writer, folder in _folders(crawl_dir, specs)
             if (names := tuple(note_names(folder)))
         }
-        return cls(base, shards, crawldb, target, unsettled)
+        return cls(base, shards, crawldb, target, kept_out, unsettled)
 
     def crawldb_files(self, shard: int) -> tuple[BucketFile, ...]:
         """The CrawlDb's files that may have URLs of a shard."""
@@ -139,6 +157,10 @@ class IndexState:
     def ledger(self, shard: int) -> BucketFile | None:
         files = self.base.files_of(shard) if self.base else ()
         return files[0] if files else None
+
+    def kept_out(self, shard: int) -> tuple[BucketFile, ...]:
+        """What is noted of pages that are kept out of the index."""
+        return tuple(file for file in kept_out_files(self.base) if file.bucket == shard)
 
     def unsettled_of(self, shard: int) -> dict[str, UnsettledUrls]:
         """What jobs that died may have sent of a shard, by writer."""
@@ -191,9 +213,13 @@ class IndexState:
         done: Mapping[int, DeliverTaskResult],
         report: Report,
         clock: Clock,
+        kept_out: Mapping[int, tuple[BucketFile, ...]],
+        *,
         applying: Iterable[str] = (),
+        looked: bool = False,
     ) -> tuple[Snapshot, dict[str, WriterOutput]]:
-        """Makes what was delivered the state; shards that nobody worked on stay as they are."""
+        """Makes what was delivered the state; shards that nobody worked on stay as they are.
+        `looked`: no page is kept out any more that the CrawlDb does not keep out."""
         outputs = self._outputs({spec.id: output_address(spec) for spec in specs}, done)
         files = [
             file
@@ -202,13 +228,26 @@ class IndexState:
                 done[shard].ledger if shard in done else filter(None, [self.ledger(shard)])
             )
         ]
+        kept = [
+            file
+            for shard in range(self.shards)
+            for file in (kept_out[shard] if shard in kept_out else self.kept_out(shard))
+        ]
+        report.counters["kept_out"] += sum(file.rows for file in kept)
         report.finished_ms = clock.now_ms()
         notes: dict[str, Any] = {
             OUTPUTS: {writer: each.as_note() for writer, each in sorted(outputs.items())},
             JOB: self.job,
+            LOOKED_AT: _looked_at(self.crawldb if looked else None, self.base),
         }
         snapshot = transaction.publish(
-            files, report, buckets=self.shards, keep=_KEEP, notes=notes, applying=applying
+            files,
+            report,
+            buckets=self.shards,
+            keep=_KEEP,
+            notes=notes,
+            applying=applying,
+            attached={INDEX_KEPT_OUT.name: kept},
         )
         for folder, names in self.unsettled.values():
             for name in names:

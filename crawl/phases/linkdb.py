@@ -22,8 +22,8 @@ from crawl.errors import NoSnapshot
 from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.derived_tables import LINKDB
 from crawl.model.report import Report
-from crawl.model.tables import LINKDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Dataset, Transaction

@@ -26,8 +26,8 @@ from crawl.graph.settings import (
     LINK_ANALYZE_NUM_ITERATIONS,
 )
 from crawl.hints import command
+from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_SCORES
 from crawl.model.report import Report
-from crawl.model.tables import WEBGRAPH, WEBGRAPH_SCORES
 from crawl.phases.name_lists import read_names
 from crawl.phases.observed import observed
 from crawl.phases.pagerank import NameLists, PageRankRun

@@ -35,7 +35,7 @@ from crawl.buckets.webgraph.listing import (
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.errors import UsageError
-from crawl.model.tables import WEBGRAPH
+from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank import require_graph, require_scores
 from crawl.phases.readdb import SUCCESS
 from crawl.storage.crawl_dir import CrawlDir

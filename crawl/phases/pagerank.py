@@ -22,8 +22,8 @@ from crawl.buckets.webgraph.marks import MarkJob, mark_nodes, send_turned, trust
 from crawl.buckets.webgraph.ranking import RankJob, RankTask, rank_tasks
 from crawl.errors import UsageError
 from crawl.graph.kernels.surfer import Distrust, PageRank
+from crawl.model.derived_tables import WEBGRAPH_EDGES
 from crawl.model.report import Report
-from crawl.model.tables import WEBGRAPH_EDGES
 from crawl.phases.name_lists import NameList
 from crawl.phases.ranking import Ranked, iterate
 from crawl.storage.snapshot import Transaction

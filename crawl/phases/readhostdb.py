@@ -21,7 +21,7 @@ from crawl.buckets.hostdb.read import (
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slice, Slices
 from crawl.errors import UsageError
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.phases.readdb import SUCCESS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot

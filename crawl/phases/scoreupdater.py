@@ -24,8 +24,8 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.graph.settings import LINK_SCORE_UPDATER_CLEAR_SCORE
+from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.report import Report
-from crawl.model.tables import WEBGRAPH
 from crawl.phases.linkrank import require_scores, scale_of
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed

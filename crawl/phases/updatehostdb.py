@@ -22,8 +22,9 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import StorageError, UsageError
+from crawl.model.derived_tables import HOSTDB
 from crawl.model.report import Report
-from crawl.model.tables import HOSTDB, ROBOTS, SERVERS
+from crawl.model.tables import ROBOTS, SERVERS
 from crawl.phases.observed import observed
 from crawl.phases.segment_choice import (
     ChosenSegments,

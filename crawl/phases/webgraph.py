@@ -45,8 +45,8 @@ from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_
 from crawl.graph.settings import LINK_DELETE_GONE
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
 from crawl.model.report import Report
-from crawl.model.tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
 from crawl.phases.observed import observed
 from crawl.phases.segment_choice import (
     ChosenSegments,

@@ -126,6 +126,12 @@ TABLE: tuple[Line, ...] = (
 """After it: a page that an indexing filter drops is skipped, or deleted where
 `indexer.delete.skipped.by.indexingfilter` says so; every other one is added."""
 
+_BY_STATE = frozenset({"gone", "redirect", "orphan", "duplicate"})
+"""The lines by which a page is left out though its parse is good, and that may cease to hold
+without a new one."""
+_BY_PARSE = frozenset({"noindex", "parse_failed"})
+"""Those that say that no older parse counts any more."""
+
 FILTERED = "filtered"
 """The reason of the last step, which is no line of the table: filters see one page at a time."""
 
@@ -137,6 +143,20 @@ class Decisions:
     actions: npt.NDArray[np.int8]
     lines: npt.NDArray[np.int8]
     """The line that decided; -1 for pages that are to be added."""
+
+    @property
+    def is_by_state(self) -> Mask:
+        """Which pages nothing but their state keeps out of the index."""
+        return self._is_by(_BY_STATE)
+
+    @property
+    def is_by_parse(self) -> Mask:
+        """Of which pages the newest parse decided, and it is the one that counts."""
+        return np.asarray((self.lines < 0) | self._is_by(_BY_PARSE), dtype=np.bool_)
+
+    def _is_by(self, reasons: frozenset[str]) -> Mask:
+        lines = [number for number, line in enumerate(TABLE) if line.reason in reasons]
+        return np.asarray(np.isin(self.lines, lines), dtype=np.bool_)
 
     def counts(self) -> dict[str, int]:
         """How many pages each line skipped (`skipped.gone`) or deletes (`deleted.gone`)."""

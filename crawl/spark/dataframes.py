@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from crawl.model.tables import SPARK_TYPES, TIMESTAMP
+from crawl.model.table import SPARK_TYPES, TIMESTAMP
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -16,7 +16,8 @@ from crawl.buckets.exchange import Block, Outbox
 from crawl.buckets.generate.scan import MATCHING
 from crawl.buckets.slices import RowPlaces, Slices
 from crawl.errors import CrawlError, UsageError
-from crawl.model.tables import CRAWLDB, Table
+from crawl.model.table import Table
+from crawl.model.tables import CRAWLDB
 from crawl.spark.exchange import RddSource
 from crawl.spark.source import FORMAT, register
 from crawl.spark.source_tables import CRAWLDB_COLUMNS

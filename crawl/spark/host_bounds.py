@@ -18,7 +18,7 @@ from crawl.buckets.slices import Router
 from crawl.config import Config
 from crawl.config.properties import GENERATE_FETCH_DELAY_EXPR, GENERATE_MAX_COUNT_EXPR
 from crawl.errors import UsageError
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr import explain_failure, reason_of, refuse_forbidden
 from crawl.spark.source import FORMAT, register

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from crawl.errors import UsageError
 from crawl.model.status import Status
-from crawl.model.tables import Table
+from crawl.model.table import Table
 from crawl.storage.scan import Condition, require_condition
 
 _SIGNS = {

@@ -43,7 +43,7 @@ from pyspark import __version__ as spark_version
 from pyspark.sql import SparkSession
 
 from crawl.errors import EnvironmentFault
-from crawl.model.tables import TIMESTAMP, Table
+from crawl.model.table import TIMESTAMP, Table
 from crawl.spark.pushdown import condition_of
 from crawl.spark.source_tables import SourceFile, SourceFiles, SourceOptions, open_files
 from crawl.storage.scan import Condition, require_column, scan_file

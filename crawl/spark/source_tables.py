@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
-from crawl.model.tables import CRAWLDB, HOSTDB, HOSTS, Column, Table
+from crawl.model.derived_tables import HOSTDB
+from crawl.model.table import Column, Table
+from crawl.model.tables import CRAWLDB, HOSTS
 from crawl.spark.pushdown import conditions_of
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

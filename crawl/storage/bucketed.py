@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from crawl.model.tables import CRAWLDB, Table
+from crawl.model.table import Table
+from crawl.model.tables import CRAWLDB
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of

@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 
 from crawl.errors import DamagedFile, StorageError
 from crawl.model import tables
+from crawl.model.derived_tables import ATTACHED
+from crawl.model.table import Table
 from crawl.storage.chunks import CHUNKS, Chunk, is_mark, lost_last_mark, mark_name
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -85,7 +87,7 @@ class CheckedTable:
     rows: int
     bytes: int
     path: str
-    table: tables.Table
+    table: Table
     bucket: tuple[int, int] | None = None
     """Of a dataset: which one of how many."""
     first: str | None = None
@@ -214,8 +216,7 @@ def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[CheckedTable]:
     """Every table file that the snapshot names."""
     table = dataset.table_of(snapshot)
     attached = (
-        (files, tables.ATTACHED.get(name, tables.Table(name, ())))
-        for name, files in snapshot.attached.items()
+        (files, ATTACHED.get(name, Table(name, ()))) for name, files in snapshot.attached.items()
     )
     for files, kind in ((snapshot.files, table), (snapshot.hosts, tables.HOSTS), *attached):
         for file, behind in zip_longest(files, files[1:]):

@@ -11,7 +11,8 @@ from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
 from crawl.errors import NoSnapshot, StorageError
 from crawl.hints import command
-from crawl.model.tables import CRAWLDB, Table
+from crawl.model.table import Table
+from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.lock import Lock, hold_lock, remove_if_dead
 from crawl.storage.manifest import Snapshot, Timeline

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from crawl.errors import StorageError
 from crawl.model.arrow import strings
-from crawl.model.tables import DOMAINGRAPH
+from crawl.model.derived_tables import DOMAINGRAPH
 from crawl.storage.folder import Folder, absolute, split_address
 from crawl.storage.layout import encoded, number_of
 from crawl.storage.manifest import Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crawl.errors import NoSnapshot
 from crawl.hints import command
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.errors import StorageError
-from crawl.model.tables import Table
+from crawl.model.table import Table
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import BucketFile, Snapshot

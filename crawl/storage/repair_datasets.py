@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from crawl.errors import StorageError
 from crawl.hints import command
-from crawl.model import tables
+from crawl.model.derived_tables import MADE_BY, WEBGRAPH_SCORES
+from crawl.model.tables import CACHES, HOSTS
 from crawl.storage.checking import fault_of, files_of
 from crawl.storage.manifest import Timeline
 from crawl.storage.quarantine import Quarantine
@@ -51,12 +52,12 @@ class DatasetRepair:
             return
         if not kept:
             kept = whole  # none that was kept is whole, but one that was not published is
-        if not kept and (where in tables.CACHES or where in tables.MADE_BY):
+        if not kept and (where in CACHES or where in MADE_BY):
             for name in (SNAPSHOTS, dataset.pointer.name, dataset.pointer.copy):
                 self.job.set_aside(f"{where}/{name}")
             anew = "it is learnt anew"
-            if where in tables.MADE_BY:
-                again = command(tables.MADE_BY[where], self.job.directory.address)
+            if where in MADE_BY:
+                again = command(MADE_BY[where], self.job.directory.address)
                 anew = f"`{again}` makes it anew of what is there"
             self.job.done.append(f"found no snapshot of {where} that is whole: {anew}")
             return
@@ -98,13 +99,11 @@ class DatasetRepair:
             snapshot = dataset.snapshot(number)
         except StorageError:
             return
-        scores = snapshot.attached.get(tables.WEBGRAPH_SCORES.name, ())
+        scores = snapshot.attached.get(WEBGRAPH_SCORES.name, ())
         if not any(f"{dataset.name}/{file.path}" in self.job.bad for file in scores):
             return
         attached = {
-            name: files
-            for name, files in snapshot.attached.items()
-            if name != tables.WEBGRAPH_SCORES.name
+            name: files for name, files in snapshot.attached.items() if name != WEBGRAPH_SCORES.name
         }
         dataset.manifest_file(number).write(replace(snapshot, attached=attached).as_dict())
         for file in scores:
@@ -119,7 +118,7 @@ class DatasetRepair:
             found = files_of(dataset, dataset.snapshot(number))
         except StorageError:
             return False
-        files = [file for file in found if file.table is not tables.HOSTS]
+        files = [file for file in found if file.table is not HOSTS]
         bad = self.job.bad
         return not any(file.path in bad for file in files) and not any(map(fault_of, files))
 

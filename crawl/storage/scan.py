@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.model.status import Status, status_label
-from crawl.model.tables import Table
+from crawl.model.table import Table
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import StoredTable, open_table, read_groups
 

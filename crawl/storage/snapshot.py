@@ -26,7 +26,8 @@ from typing import Any
 from crawl.clock import Clock
 from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model.report import Report
-from crawl.model.tables import CRAWLDB, Table
+from crawl.model.table import Table
+from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder
 from crawl.storage.lock import Lock, hold_lock
 from crawl.storage.manifest import APPLIED, SORTED_BY, BucketFile, Snapshot, Timeline, in_order

@@ -13,7 +13,8 @@ import crawl
 from crawl import errors
 from crawl.cli.main import INTERNAL_FAULT, INTERRUPTED
 from crawl.interfaces.registry import INTERFACES, available
-from crawl.model import tables
+from crawl.model import derived_tables, tables
+from crawl.model.table import SPARK_TYPES, Table
 from crawl.rounds import NOTHING_MORE
 from crawl.telemetry import metrics
 from reference.attributes import texts_below
@@ -70,29 +71,33 @@ def plugins_page() -> str:
 
 def tables_page() -> str:
     """Every stored table and its columns."""
-    notes = texts_below(ast.parse(inspect.getsource(tables)).body)
     parts = [
         "# Tables\n",
         "Every byte of a crawl's state is a Parquet file with one of these tables in it. In Python"
         " and in Spark the columns `status` hold names such as `db_fetched`, in the files"
         " Nutch's codes.\n",
     ]
-    for name, value in vars(tables).items():
-        if not isinstance(value, tables.Table):
-            continue
-        parts.append(f"## {value.name}\n")
-        if name in notes:
-            parts.append(prose(" ".join(notes[name].split())) + "\n")
-        rows = [
-            (
-                code(column.name),
-                code(tables.SPARK_TYPES[column.type].lower()),
-                sentence(column.about) + ("" if column.required else " May be null."),
-            )
-            for column in value.columns
-        ]
-        parts.append(table(["column", "type", "meaning"], rows))
+    for module in (tables, derived_tables):
+        notes = texts_below(ast.parse(inspect.getsource(module)).body)
+        for name, value in vars(module).items():
+            if isinstance(value, Table):
+                parts += _table_section(value, notes.get(name, ""))
     return "\n".join(parts)
+
+
+def _table_section(kind: Table, note: str) -> list[str]:
+    parts = [f"## {kind.name}\n"]
+    if note:
+        parts.append(prose(" ".join(note.split())) + "\n")
+    rows = [
+        (
+            code(column.name),
+            code(SPARK_TYPES[column.type].lower()),
+            sentence(column.about) + ("" if column.required else " May be null."),
+        )
+        for column in kind.columns
+    ]
+    return [*parts, table(["column", "type", "meaning"], rows)]
 
 
 def metrics_page() -> str:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from crawl.model.tables import CRAWLDB, TIMESTAMP
+from crawl.model.table import TIMESTAMP
+from crawl.model.tables import CRAWLDB
 
 
 def of_crawldb(files: Sequence[str]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from crawldb_shape import DAY_MS, NOW_MS
 
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.status import Status
-from crawl.model.tables import CRAWLDB, METADATA
+from crawl.model.table import METADATA
+from crawl.model.tables import CRAWLDB
 
 
 def states(rows: int, rng: np.random.Generator) -> list[pa.Array]:

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from split_files import SplitFile, read_split, scratch_name, write_split
 
 from crawl.model.status import Status
-from crawl.model.tables import CRAWLDB, METADATA
+from crawl.model.table import METADATA
+from crawl.model.tables import CRAWLDB
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest, Segment

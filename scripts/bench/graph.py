@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import time
@@ -14,13 +15,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import scipy.sparse
+from process_tree import worker_peak_mib
 
 from crawl.api import open as open_crawl
 from crawl.buckets.webgraph.graph import StoredGraph
 from crawl.graph.kernels.kernel import NodeRange
 from crawl.graph.kernels.link_rank import LinkRank
 from crawl.graph.kernels.page_rank import rank_step
-from crawl.model.tables import PARSE_DATA, WEBGRAPH
+from crawl.model.derived_tables import WEBGRAPH
+from crawl.model.tables import PARSE_DATA
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer
@@ -151,6 +154,7 @@ def main() -> int:
             web._spark()  # its start is none of the work
             built, seconds["webgraph"] = timed(web.webgraph)
             ranked, seconds["linkrank"] = timed(web.linkrank)
+            peak = worker_peak_mib(os.getpid())
         seconds["linkrank: iterations"] = ranked.seconds["iterations"]
         dataset = directory.dataset(WEBGRAPH)
         graph = StoredGraph.of(dataset.folder, dataset.require_current())
@@ -165,6 +169,7 @@ def main() -> int:
             "bytes_an_edge": round(size / max(1, graph.edge_count), 2),
             "seconds": {name: round(spent, 2) for name, spent in seconds.items()},
             "steps": built.seconds,
+            "worker_peak_mib": round(peak),
             "linkrank_to_stream": round(seconds["linkrank: iterations"] / seconds["stream"], 2),
             "difference_to_stream": float(np.abs(stored - streamed).max()),
             "difference_to_scipy": float(np.abs(stored - in_memory).max()),

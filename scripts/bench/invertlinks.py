@@ -26,7 +26,9 @@ from crawl.clock import SystemClock
 from crawl.config import Config, load
 from crawl.interfaces.registry import plugin_properties
 from crawl.interfaces.scoring import SCORE_KEY
-from crawl.model.tables import LINKDB, OUTLINKS, PARSE_DATA
+from crawl.model.derived_tables import LINKDB
+from crawl.model.table import OUTLINKS
+from crawl.model.tables import PARSE_DATA
 from crawl.phases import invertlinks
 from crawl.phases.invertlinks import InvertLinksOptions
 from crawl.phases.linkdb import linkdb_of
@@ -131,7 +133,9 @@ class Ours:
         from crawl.spark.session import open_session
         from crawl.spark.tasks import SparkRunner
 
-        settings = (f"crawldb.buckets={BUCKETS}", *settings)
+        # the other side keeps every link too
+        unlimited = "linkdb.max.inlinks=1000000000"
+        settings = (f"crawldb.buckets={BUCKETS}", unlimited, *settings)
         self._config: Config = load(settings, extra=plugin_properties, working_folder=folder)
         self._crawl = CrawlDir(str(folder / "crawl"))
         self._spark = open_session("bench", self._config, master=f"local[{CORES}]")

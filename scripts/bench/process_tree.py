@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -171,6 +172,17 @@ def _pss(pid: int) -> int:
     except OSError:
         pass  # it ended meanwhile
     return 0
+
+
+def worker_peak_mib(root: int) -> float:
+    """The most memory that any of Spark's Python workers below a process ever had."""
+    peaks = [0]
+    for pid in _tree(root):
+        with suppress(OSError):  # it ended meanwhile
+            if b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+                peaks += [int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
+    return max(peaks) / 1024
 
 
 def cpu_s(root: int) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.rounds import AFTER_ROUNDS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running

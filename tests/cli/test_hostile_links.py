@@ -11,9 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from crawl.model.derived_tables import HOSTDB, LINKDB
 from crawl.model.report import Report
 from crawl.model.status import Status
-from crawl.model.tables import CRAWLDB, HOSTDB, LINKDB, Table
+from crawl.model.table import Table
+from crawl.model.tables import CRAWLDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_writer

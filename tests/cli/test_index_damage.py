@@ -165,6 +165,24 @@ def test_a_file_of_the_ledger(
     _require_whole_after_rebuild(crawl, damaged)
 
 
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_noted_of_pages_that_are_kept_out(
+    damaged: IndexedCrawl, crawl: Caller, damage: Callable[[Path], None]
+) -> None:
+    damaged.index(delete_gone=True)
+    damaged.rounds = 2
+    damaged.round({URLS[1]: Page("alpha one"), URLS[2]: GONE})
+    file = sorted(Path(damaged.address, "index", "snapshots").rglob("kept-*.parquet"))[-1]
+    damage(file)
+    checked = crawl("check", damaged.address, "--deep")
+    assert checked.code == 1 and file.name in checked.out
+    for command in ("index", "clean"):
+        _one_line(crawl(command, damaged.address, *WRITERS), file.name)
+    assert crawl("index", damaged.address, *WRITERS, "--rebuild").code == 0
+    assert crawl("check", damaged.address, "--deep").code == 0
+    assert set(damaged.documents()) == set(URLS) - {*LOST, URLS[2]}
+
+
 @pytest.mark.parametrize("damage", DAMAGES[1:])
 def test_what_names_the_ledger(
     damaged: IndexedCrawl, crawl: Caller, damage: Callable[[Path], None]

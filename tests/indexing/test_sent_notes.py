@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crawl.buckets.ranges import StoredGroups
 from crawl.indexing.sent_notes import UNKNOWN, SentNotes, UnsettledUrls, note_names
-from crawl.model.tables import INDEX
+from crawl.model.derived_tables import INDEX
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
 
@@ -28,7 +28,14 @@ def _shard(url: str) -> int:
 
 def _ledger(rows: dict[str, int], groups: int) -> list[pa.Table]:
     records = [
-        {"writer": "w", "url": url, "host": url.split("/")[2], "version": version, "digest": b"d"}
+        {
+            "writer": "w",
+            "url": url,
+            "host": url.split("/")[2],
+            "version": version,
+            "digest": b"d",
+            "segment": "",
+        }
         for url, version in sorted(rows.items())
     ]
     table = pa.Table.from_pylist(records, schema=INDEX.schema)

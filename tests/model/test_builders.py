@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from crawl.model import builders
 from crawl.model.builders import BytesBuilder, MapBuilder
 from crawl.model.records import dicts
-from crawl.model.tables import METADATA
+from crawl.model.table import METADATA
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=9), max_size=3)))

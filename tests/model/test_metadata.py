@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.model.metadata import has_any, lookup, with_entry, without_entry
-from crawl.model.tables import METADATA
+from crawl.model.table import METADATA
 from tests.examples import scaled
 
 keys = st.sampled_from(["_ngt_", "a", "b", ""])

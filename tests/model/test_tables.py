@@ -3,7 +3,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from crawl.model.tables import CRAWL_GENERATE, CRAWLDB, Column, Table
+from crawl.model.table import Column, Table
+from crawl.model.tables import CRAWL_GENERATE, CRAWLDB
 
 
 def test_the_crawldb_as_spark_sees_it() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from crawl.buckets.runner import InProcess
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.phases import updatehostdb
 from crawl.phases.updatehostdb import UpdateHostDbOptions, UpdateHostDbResult
 from crawl.storage.crawl_dir import CrawlDir

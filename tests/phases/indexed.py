@@ -98,9 +98,14 @@ class IndexedCrawl:
         clock = ManualClock(at)
         parse.run(InProcess(), self.crawl_dir, self.config, ParseOptions(name), clock)
         if update:
-            options = UpdateDbOptions((name,))
-            updatedb.run(InProcess(), self.crawl_dir, self.config, options, clock)
+            self.update(name)
         return name
+
+    def update(self, name: str) -> None:
+        """The CrawlDb takes in a segment."""
+        clock = ManualClock(NOW + self.rounds * DAY)
+        options = UpdateDbOptions((name,))
+        updatedb.run(InProcess(), self.crawl_dir, self.config, options, clock)
 
     def set_records(self, changes: Mapping[str, Status | None]) -> None:
         """Gives records of the CrawlDb other statuses, or takes them out."""

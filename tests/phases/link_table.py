@@ -21,7 +21,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.arrow import as_mask, equals
 from crawl.model.report import Report
-from crawl.model.tables import Column, Table
+from crawl.model.table import Column, Table
 from crawl.phases.table_merge import merge_table
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of

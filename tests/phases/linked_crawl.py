@@ -16,8 +16,9 @@ from crawl.config import Config
 from crawl.errors import DamagedFile
 from crawl.facade.base import Handle
 from crawl.model.content import Content
+from crawl.model.derived_tables import HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.status import Status
-from crawl.model.tables import CRAWLDB, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
+from crawl.model.tables import CRAWLDB
 from crawl.phases import hostgraph, linkrank
 from crawl.phases.hostgraph import HostGraphOptions
 from crawl.phases.linkrank import LinkRankOptions

@@ -14,7 +14,8 @@ from crawl.buckets.webgraph.graph import StoredGraph
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.arrow import strings
-from crawl.model.tables import PARSE_DATA, WEBGRAPH
+from crawl.model.derived_tables import WEBGRAPH
+from crawl.model.tables import PARSE_DATA
 from crawl.phases import webgraph
 from crawl.phases.webgraph import WebGraphOptions, WebGraphResult
 from crawl.storage.crawl_dir import CrawlDir

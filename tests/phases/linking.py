@@ -12,7 +12,8 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.interfaces.scoring import SCORE_KEY
-from crawl.model.tables import LINKDB, PARSE_DATA
+from crawl.model.derived_tables import LINKDB
+from crawl.model.tables import PARSE_DATA
 from crawl.phases import invertlinks, mergelinkdb
 from crawl.phases.invertlinks import InvertLinksOptions, InvertLinksResult
 from crawl.phases.linkdb import linkdb_of

@@ -17,7 +17,8 @@ import pytest
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.errors import DamagedFile
-from crawl.model.tables import CRAWLDB, HOSTDB, HOSTGRAPH, LINKDB, MADE_BY, WEBGRAPH
+from crawl.model.derived_tables import HOSTDB, HOSTGRAPH, LINKDB, MADE_BY, WEBGRAPH
+from crawl.model.tables import CRAWLDB
 from crawl.phases import generate
 from crawl.phases.generate_run import GenerateOptions
 from crawl.storage.checking import check

@@ -14,7 +14,8 @@ import pytest
 
 from crawl.errors import NothingToDo, UsageError
 from crawl.model.status import Status
-from crawl.model.tables import PARSE_DATA, PARSE_TEXT, Table
+from crawl.model.table import Table
+from crawl.model.tables import PARSE_DATA, PARSE_TEXT
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from crawl.errors import ConfigError, NothingToDo, PluginError, UsageError
+from crawl.model.derived_tables import INDEX
 from crawl.model.status import Status
-from crawl.model.tables import INDEX
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.indexed import FILE_WRITERS, GONE, MOVED, IndexedCrawl, Page

@@ -16,7 +16,7 @@ from crawl.buckets.webgraph.dump import ListFormat, NodeGroup, NodeValue
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import NoSnapshot, StorageError, UsageError
-from crawl.model.tables import WEBGRAPH
+from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases import linkrank, nodedumper, scoreupdater
 from crawl.phases.linkrank import LinkRankOptions
 from crawl.phases.nodedumper import NodeDumperOptions, NodeDumperResult

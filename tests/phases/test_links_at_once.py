@@ -13,7 +13,9 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import Locked, NothingToDo
-from crawl.model.tables import CRAWLDB, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH, Table
+from crawl.model.derived_tables import HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
+from crawl.model.table import Table
+from crawl.model.tables import CRAWLDB
 from crawl.phases import invertlinks, updatehostdb, webgraph
 from crawl.phases.invertlinks import InvertLinksOptions
 from crawl.phases.updatehostdb import UpdateHostDbOptions

@@ -20,7 +20,7 @@ from crawl.errors import StorageError, UsageError
 from crawl.graph.array_edges import ArrayEdges
 from crawl.graph.kernels.page_rank import RankOptions
 from crawl.graph.kernels.trust_rank import trust_rank
-from crawl.model.tables import WEBGRAPH
+from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases import linkrank, name_lists, scoreupdater
 from crawl.phases.linkrank import LinkRankOptions, LinkRankResult
 from crawl.phases.scoreupdater import ScoreUpdaterOptions

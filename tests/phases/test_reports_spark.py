@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from crawl.buckets.name_counts import NameKind
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.phases import dedup, dust, mirrors, statistics
 from crawl.phases.dedup import DedupOptions
 from crawl.rules.dust import DustBounds

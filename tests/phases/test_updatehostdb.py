@@ -14,9 +14,9 @@ from crawl.config import Config
 from crawl.errors import Locked, NoSnapshot, UsageError
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
 from crawl.model.datum import CrawlDatum
+from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import ACCURACY
 from crawl.model.status import Status
-from crawl.model.tables import HOSTDB
 from crawl.phases import fetch, parse, rebucket, updatedb, updatehostdb
 from crawl.phases.fetch import FetchOptions
 from crawl.phases.parse import ParseOptions

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crawl.buckets.webgraph.dump import NodeGroup
-from crawl.model.tables import HOSTGRAPH, WEBGRAPH
+from crawl.model.derived_tables import HOSTGRAPH, WEBGRAPH
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.kill_jobs import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.model.tables import METADATA, OUTLINKS, TIMESTAMP
+from crawl.model.table import METADATA, OUTLINKS, TIMESTAMP
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import SEGMENT_TABLES, PartFile, PartManifest, Segment

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.datum import FETCH_DELAY_KEY
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.phases import generate, readhostdb, updatehostdb
 from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.updatehostdb import UpdateHostDbOptions

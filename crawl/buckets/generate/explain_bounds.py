@@ -22,7 +22,7 @@ from crawl.config.properties import (
     GENERATE_MAX_COUNT_EXPR,
 )
 from crawl.errors import StorageError
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.rules.host_bounds import explained_count
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot

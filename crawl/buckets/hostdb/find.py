@@ -9,8 +9,8 @@ import pyarrow as pa
 from crawl.buckets.hostdb.read import SHOWN, as_values
 from crawl.buckets.lookup import find_rows
 from crawl.model.arrow import as_array
+from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import Sketches
-from crawl.model.tables import HOSTDB
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
 

@@ -18,7 +18,7 @@ from crawl.buckets.exchange import Received
 from crawl.buckets.generate.scan import MATCHING
 from crawl.buckets.slices import Slice
 from crawl.clock import as_text
-from crawl.model.tables import HOSTDB
+from crawl.model.derived_tables import HOSTDB
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer

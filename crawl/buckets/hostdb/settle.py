@@ -31,8 +31,9 @@ from crawl.buckets.hostdb.sums import (
 )
 from crawl.counters import Counters
 from crawl.model.arrow import as_array, fill_null
+from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import Sketches
-from crawl.model.tables import HOSTDB, HOSTS
+from crawl.model.tables import HOSTS
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 

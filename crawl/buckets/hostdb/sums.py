@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.buckets.exchange import Outbox, RowKind
-from crawl.model.tables import HOSTDB, TIMESTAMP
+from crawl.model.derived_tables import HOSTDB
+from crawl.model.table import TIMESTAMP
 from crawl.storage.layout import buckets_of, encoded
 
 Integers = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ from crawl.buckets.webgraph.graph import StoredGraph
 from crawl.buckets.webgraph.vectors import VectorPiece, whole_vector
 from crawl.counters import Counters
 from crawl.graph.aggregate import links_between, summed_links
-from crawl.model.tables import HOSTGRAPH_EDGES
+from crawl.model.derived_tables import HOSTGRAPH_EDGES
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_writer

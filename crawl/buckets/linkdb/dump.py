@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from crawl.buckets.bucket_files import stored_groups
 from crawl.buckets.dump import DumpFormat
 from crawl.buckets.slices import Slice
-from crawl.model.tables import LINKDB
+from crawl.model.derived_tables import LINKDB
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer

@@ -19,7 +19,7 @@ from crawl.buckets.lookup import find_rows
 from crawl.buckets.merge import repeats_before
 from crawl.errors import UsageError
 from crawl.model.arrow import as_array, as_mask, fill_null
-from crawl.model.tables import LINKDB
+from crawl.model.derived_tables import LINKDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of

@@ -28,7 +28,7 @@ from crawl.counters import Counters
 from crawl.errors import ConfigError
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.arrow import as_array, as_mask, fill_null
-from crawl.model.tables import LINKDB
+from crawl.model.derived_tables import LINKDB
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups

@@ -24,7 +24,7 @@ from crawl.buckets.merge import KeyGroups, merge_sorted, repeats_before, sort_by
 from crawl.buckets.ranges import NewRows, StoredGroups
 from crawl.buckets.slices import Slice
 from crawl.counters import Counters
-from crawl.model.tables import LINKDB
+from crawl.model.derived_tables import LINKDB
 from crawl.storage.manifest import BucketFile
 
 _URL = LINKDB.key[0]

@@ -14,7 +14,7 @@ from crawl.buckets.bucket_files import BucketTarget, BucketWriter
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.webgraph.nodes import Endpoints, OutlinksFile, numbers_of
 from crawl.counters import Counters
-from crawl.model.tables import WEBGRAPH_EDGES
+from crawl.model.derived_tables import WEBGRAPH_EDGES
 from crawl.rules.webgraph import LinkRules
 from crawl.storage.folder import Folder
 from crawl.storage.layout import number_of

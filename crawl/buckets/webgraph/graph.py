@@ -13,7 +13,7 @@ import pyarrow as pa
 from crawl.errors import StorageError
 from crawl.graph.edges import EdgeBlock
 from crawl.graph.kernels.page_rank import Counts, Floats
-from crawl.model.tables import WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS, WEBGRAPH_SCORES
+from crawl.model.derived_tables import WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS, WEBGRAPH_SCORES
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.parquet import each_group, open_table

@@ -22,7 +22,7 @@ from crawl.buckets.ranges import NewRows
 from crawl.buckets.slices import Router, Slice
 from crawl.buckets.webgraph.outlinks import linking_pages
 from crawl.model.arrow import as_array, fill_null
-from crawl.model.tables import WEBGRAPH
+from crawl.model.derived_tables import WEBGRAPH
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.urls.hosts import hosts_of

@@ -17,8 +17,8 @@ from crawl.buckets.slices import Router
 from crawl.buckets.table_merge import send_delta
 from crawl.counters import Counters
 from crawl.model.arrow import as_array, as_mask, fill_null
+from crawl.model.derived_tables import WEBGRAPH_OUTLINKS
 from crawl.model.status import Status
-from crawl.model.tables import WEBGRAPH_OUTLINKS
 from crawl.rules.webgraph import LinkRules, Links, counted_links
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table

@@ -17,7 +17,7 @@ from crawl.buckets.webgraph.graph import StoredGraph
 from crawl.buckets.webgraph.vectors import VectorPiece, read_piece, whole_vector, write_piece
 from crawl.graph.kernels.kernel import NodeRange, RankKernel, Sums
 from crawl.graph.kernels.page_rank import Floats, rank_step
-from crawl.model.tables import WEBGRAPH_SCORES
+from crawl.model.derived_tables import WEBGRAPH_SCORES
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 

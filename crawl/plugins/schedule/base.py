@@ -16,7 +16,7 @@ from crawl.interfaces.active_schedule import with_times
 from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
-from crawl.model.tables import TIMESTAMP
+from crawl.model.table import TIMESTAMP
 from crawl.model.value import replace
 
 DAY_MS = 86_400_000

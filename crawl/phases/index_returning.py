@@ -1,0 +1,68 @@
+"""Pages that were kept out of the index by their state, and are so no longer: `index` takes them
+from the segments that were indexed before. A task a shard, and only where the CrawlDb has changed
+since they were last looked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+
+from crawl.buckets.bucket_files import largest_first
+from crawl.buckets.runner import Runner
+from crawl.config import Config
+from crawl.indexing.kept_out import KeptOutJob, KeptOutTask, returning_segments
+from crawl.indexing.settings import INDEXER_SKIP_NOTMODIFIED
+from crawl.phases.index_state import LOOKED_AT, IndexState, kept_out_files
+from crawl.phases.segment_choice import ChosenSegments
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+from crawl.storage.segments import PARSE_DATA, Segment
+
+
+def may_return(ledger: Snapshot | None, crawldb: Snapshot) -> bool:
+    """Whether pages that are kept out may be so no longer: only the CrawlDb keeps them out."""
+    noted = ledger.notes.get(LOOKED_AT) if ledger else None
+    return noted != crawldb.number and bool(kept_out_files(ledger))
+
+
+@dataclass(frozen=True, slots=True)
+class ReturningSegments:
+    """Segments that were indexed before, with pages that nothing keeps out any more."""
+
+    segments: tuple[Segment, ...] = ()
+    lost: int = 0
+    """How many such pages lie in segments that are not there any more."""
+
+
+def find_returning(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, index: IndexState, chosen: ChosenSegments
+) -> ReturningSegments:
+    """The segments beside the chosen ones that have such pages."""
+    tasks = largest_first(
+        KeptOutTask(noted, index.crawldb_files(shard))
+        for shard in range(index.shards)
+        if (noted := index.kept_out(shard))
+    )
+    job = kept_out_job(crawl_dir, config, index)
+    counts: Counter[str] = Counter()
+    for found in runner.run(partial(returning_segments, job), tasks, "index: returning"):
+        counts.update(found)
+    there = {
+        segment.name: segment
+        for segment in crawl_dir.segments.generated()
+        if segment.is_done(PARSE_DATA)
+    }
+    return ReturningSegments(
+        tuple(there[name] for name in counts if name in there and name not in chosen.names),
+        sum(count for name, count in counts.items() if name not in there),
+    )
+
+
+def kept_out_job(crawl_dir: CrawlDir, config: Config, index: IndexState) -> KeptOutJob:
+    """What a shard needs to know to find them."""
+    return KeptOutJob(
+        index.kept_out_target.folder,
+        crawl_dir.crawldb.folder,
+        with_not_modified=not config[INDEXER_SKIP_NOTMODIFIED],
+    )
