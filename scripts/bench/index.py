@@ -77,7 +77,7 @@ def queries(count: int) -> list[list[str]]:
 def ours(folder: Path, count: int) -> Callable[[list[str]], int]:
     with EmbeddedIndexWriter(str(folder)) as writer:
         for url, title, text in pages(count):
-            writer.add({"url": url, "title": title, "content": text, "lang": "en"})
+            writer.add({"url": url, "title": title, "content": text, "lang": "en"}, replaces=False)
     index = EmbeddedIndex([str(folder)])
     return lambda words: len(index.search(" ".join(words), NOW_MS).hits)
 
@@ -179,13 +179,14 @@ def main() -> None:
     arguments.add_argument("--pages", type=int, default=1_000_000)
     arguments.add_argument("--queries", type=int, default=1_000)
     arguments.add_argument("--folder", help="where the indexes are made (default: a new one)")
+    arguments.add_argument("--engines", default=",".join(ENGINES), help="which ones, by commas")
     arguments.add_argument("--json", action="store_true")
     options = arguments.parse_args()
     place = Path(tempfile.mkdtemp(dir=options.folder))
     spawn = multiprocessing.get_context("spawn")
     results = []
     try:
-        for number, name in enumerate(ENGINES):
+        for number, name in enumerate(options.engines.split(",")):
             answer = spawn.Queue()
             task = (name, place / str(number), options.pages, options.queries, answer)
             child = spawn.Process(target=measure, args=task)

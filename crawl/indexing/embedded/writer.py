@@ -1,7 +1,7 @@
 """Writes one folder of the embedded index.
 
 A folder has one writer at a time. What `commit` has returned of is on disk; a process that dies
-leaves the last commit. `start_from` makes a folder that begins as another one, which stays as
+leaves the last commit, of which there may be more than were asked for. `start_from` makes a folder that begins as another one, which stays as
 it is: so the next state of an index is written beside the one that is searched.
 """
 
@@ -35,6 +35,9 @@ from crawl.indexing.embedded.schema import FORMAT, register_analyzers, schema
 
 FORMAT_FILE = "nutria-index.json"
 
+_DELETIONS_A_COMMIT = 20_000
+"""tantivy holds what is to be deleted in memory until a commit, more than a kilobyte for each."""
+
 
 class EmbeddedIndexWriter:
     """Adds, replaces and deletes documents of one folder, by URL."""
@@ -55,6 +58,7 @@ class EmbeddedIndexWriter:
                 self._settings.threads,
             )
         self._is_open = True
+        self._deleted = 0
 
     @classmethod
     def start_from(
@@ -67,26 +71,32 @@ class EmbeddedIndexWriter:
             link_folder(base, folder)
         return cls(folder, settings)
 
-    def add(self, fields: Mapping[str, object]) -> None:
-        """Adds a document (its fields: record.py), in place of the one with the same URL."""
+    def add(self, fields: Mapping[str, object], *, replaces: bool = True) -> None:
+        """Adds a document (its fields: record.py), in place of the one with the same URL; where
+        it is known that there is none, `replaces=False` saves looking for it."""
         document = self._maker.document(fields)
+        if replaces:
+            self.delete(url_of(fields))
         with _faults_named(self.folder):
-            self._writer.delete_documents_by_term(fields_of.URL, key_of(url_of(fields)))
             self._writer.add_document(document)
 
     def delete(self, url: str) -> None:
         """Deletes the document of a URL, if there is one."""
+        if self._deleted >= _DELETIONS_A_COMMIT:
+            self.commit()
         with _faults_named(self.folder):
             self._writer.delete_documents_by_term(fields_of.URL, key_of(url))
+        self._deleted += 1
 
     def commit(self) -> None:
         """Makes all that was added and deleted so far last, and visible to those who open the
         folder from now on."""
         with _faults_named(self.folder):
             self._writer.commit()
+        self._deleted = 0
 
     def rollback(self) -> None:
-        """Forgets what was added and deleted since the last commit."""
+        """Forgets what was added and deleted since the last commit, also one on the way."""
         with _faults_named(self.folder):
             self._writer.rollback()
 
