@@ -1,8 +1,9 @@
 """Writes one folder of the embedded index.
 
 A folder has one writer at a time. What `commit` has returned of is on disk; a process that dies
-leaves the last commit, of which there may be more than were asked for. `start_from` makes a folder that begins as another one, which stays as
-it is: so the next state of an index is written beside the one that is searched.
+leaves the last commit, of which there may be more than were asked for. `start_from` makes a folder
+that begins as another one, which stays as it is: so the next state of an index is written beside
+the one that is searched.
 """
 
 from __future__ import annotations

@@ -66,6 +66,19 @@ class ServerContract(IndexWriterContract):
             writer.close()
         assert self.documents(folder, None) == {A: "two"}
 
+    def test_what_was_deleted_comes_back_under_the_version_of_the_deletion(
+        self, folder: Path
+    ) -> None:
+        writer = self.make().open(LocalShard(folder))
+        writer.add(a_document(A, "one", 10), replaces=False)
+        writer.flush()  # type: ignore[attr-defined]
+        writer.delete(A, 20)
+        writer.flush()  # type: ignore[attr-defined]
+        writer.add(a_document(A, "back", 20), replaces=False)
+        assert not writer.flush().counts  # type: ignore[attr-defined]
+        writer.close()
+        assert self.documents(folder, None) == {A: "back"}
+
     def test_odd_urls_are_keys_too(self, folder: Path) -> None:
         odd = ["http://h/a,b", "http://h/ü?q=%2C&x=\"'<>", "http://h/" + "long/" * 300]
         for urls in (odd, odd[:1]):
