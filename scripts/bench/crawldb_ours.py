@@ -18,8 +18,8 @@ from crawldb_shape import BenchClock
 from crawl.buckets.lookup import find_record
 from crawl.config import Config, load
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
+from crawl.declared import declared_properties
 from crawl.interfaces.chains import NormalizerChain
-from crawl.interfaces.registry import plugin_properties
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases import generate, inject, readdb, updatedb
 from crawl.phases.generate_run import GenerateOptions
@@ -49,7 +49,7 @@ class Workload:
     def config(self) -> Config:
         """The defaults of a machine that has no site file, and the overrides."""
         settings = [f"generate.max.count={self.max_count}", *self.overrides]
-        return load(settings, extra=plugin_properties, working_folder=self.made.folder)
+        return load(settings, extra=declared_properties, working_folder=self.made.folder)
 
 
 class Ours:

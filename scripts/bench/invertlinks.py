@@ -24,7 +24,7 @@ from process_tree import Process
 
 from crawl.clock import SystemClock
 from crawl.config import Config, load
-from crawl.interfaces.registry import plugin_properties
+from crawl.declared import declared_properties
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.derived_tables import LINKDB
 from crawl.model.table import OUTLINKS
@@ -136,7 +136,7 @@ class Ours:
         # the other side keeps every link too
         unlimited = "linkdb.max.inlinks=1000000000"
         settings = (f"crawldb.buckets={BUCKETS}", unlimited, *settings)
-        self._config: Config = load(settings, extra=plugin_properties, working_folder=folder)
+        self._config: Config = load(settings, extra=declared_properties, working_folder=folder)
         self._crawl = CrawlDir(str(folder / "crawl"))
         self._spark = open_session("bench", self._config, master=f"local[{CORES}]")
         self._runner = SparkRunner(self._spark, quiet=True)

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from crawl.errors import StorageError
 from crawl.indexing.sent_notes import note_names
+from crawl.model.status import Status
 from crawl.phases import clean, index
 from crawl.phases.clean import CleanOptions
 from crawl.phases.index import IndexOptions
@@ -33,6 +34,13 @@ def test_spark_makes_the_same_index(spark: SparkSession, tmp_path: Path) -> None
     there.round({"http://h0.com/": GONE})
     clean.run(runner, there.crawl_dir, there.config, CleanOptions(), clock)
     assert set(there.documents()) == set(pages) - {"http://h0.com/"}
+    index.run(runner, there.crawl_dir, there.config, IndexOptions(), clock)  # what is gone
+    there.set_records({"http://h0.com/": Status.DB_NOTMODIFIED})
+    index.run(runner, there.crawl_dir, there.config, IndexOptions(), clock)
+    assert here.documents() == {
+        url: {**document, "tstamp": here.documents()[url]["tstamp"]}
+        for url, document in there.documents().items()
+    }
 
 
 @pytest.mark.spark
