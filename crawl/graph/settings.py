@@ -48,6 +48,15 @@ LINK_SCORE_UPDATER_CLEAR_SCORE: Property[float] = number(
     "scoreupdater: the score of URLs that are not in the link graph.",
 )
 
+HOSTGRAPH_HYPERBALL_PRECISION: Property[int] = integer(
+    "hostgraph.hyperball.precision",
+    6,
+    "hostgraph: HyperBall has two to the power of this bytes for each host; each more by two halves"
+    " the error, which is 13% at 6.",
+    minimum=4,
+    maximum=16,
+)
+
 PROPERTIES: tuple[Property[Any], ...] = (
     LINK_IGNORE_INTERNAL_HOST,
     LINK_IGNORE_INTERNAL_DOMAIN,
@@ -58,4 +67,5 @@ PROPERTIES: tuple[Property[Any], ...] = (
     LINK_ANALYZE_INITIAL_SCORE,
     LINK_ANALYZE_DAMPING_FACTOR,
     LINK_SCORE_UPDATER_CLEAR_SCORE,
+    HOSTGRAPH_HYPERBALL_PRECISION,
 )

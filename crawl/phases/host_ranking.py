@@ -36,10 +36,9 @@ MOST_EXACT = 50_000
 
 
 def counter_of(
-    node_count: int, wanted: Centrality | None, options: CentralityOptions | None = None
+    node_count: int, wanted: Centrality | None, options: CentralityOptions
 ) -> ExactCounter | HyperLogLog:
     """How balls are kept in a graph of so many nodes."""
-    options = options or CentralityOptions()
     if wanted is Centrality.EXACT and node_count > MOST_EXACT:
         raise UsageError(
             f"exact centrality is for graphs of at most {MOST_EXACT:,} nodes, and this one has"

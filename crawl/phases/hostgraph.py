@@ -45,8 +45,9 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import NoSnapshot, UsageError
+from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
 from crawl.graph.kernels.surfer import PageRank
-from crawl.graph.settings import LINK_ANALYZE_DAMPING_FACTOR
+from crawl.graph.settings import HOSTGRAPH_HYPERBALL_PRECISION, LINK_ANALYZE_DAMPING_FACTOR
 from crawl.hints import command
 from crawl.model.derived_tables import DOMAINGRAPH, HOSTGRAPH, HOSTGRAPH_EDGES, WEBGRAPH
 from crawl.model.report import Report
@@ -139,8 +140,10 @@ def run(
         with timed(report, "graph", clock):
             graph = build.graph(options.group)
         kernel = PageRank(damping=config[LINK_ANALYZE_DAMPING_FACTOR])
+        precision = CentralityOptions(precision=config[HOSTGRAPH_HYPERBALL_PRECISION])
+        counter = counter_of(graph.node_count, options.centrality, precision)
         with timed(report, "ranks", clock):
-            ranked = build.ranked(graph, kernel, options.centrality)
+            ranked = build.ranked(graph, kernel, counter)
         with timed(report, "write", clock):
             files = build.written(graph, ranked, table_of(options.group))
             top = _first(runner, transaction, files, options.top)
@@ -244,10 +247,9 @@ class _Build:
         return StoredGraph(folder, tuple(hosts), edges)
 
     def ranked(
-        self, graph: StoredGraph, kernel: PageRank, centrality: Centrality | None
+        self, graph: StoredGraph, kernel: PageRank, counter: ExactCounter | HyperLogLog
     ) -> list[HostsTask]:
         """Where the ranks of all hosts are."""
-        counter = counter_of(graph.node_count, centrality)
         scratch, runner = self.transaction.scratch, self.runner
         ranked = iterate(runner, RankJob(graph, kernel, scratch), rank_tasks(graph))
         central = harmonic(runner, graph, counter, scratch, [task.parts for task in ranked.tasks])

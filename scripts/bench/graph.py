@@ -154,11 +154,13 @@ def main() -> int:
             web._spark()  # its start is none of the work
             built, seconds["webgraph"] = timed(web.webgraph)
             ranked, seconds["linkrank"] = timed(web.linkrank)
+            dataset = directory.dataset(WEBGRAPH)
+            graph = StoredGraph.of(dataset.folder, dataset.require_current())
+            stored = np.concatenate([graph.scores_of(part) for part in range(len(graph.nodes))])
+            pageranked, seconds["pagerank"] = timed(lambda: web.linkrank(pagerank=True))
+            _, seconds["hostgraph"] = timed(web.hostgraph)
             peak = worker_peak_mib(os.getpid())
         seconds["linkrank: iterations"] = ranked.seconds["iterations"]
-        dataset = directory.dataset(WEBGRAPH)
-        graph = StoredGraph.of(dataset.folder, dataset.require_current())
-        stored = np.concatenate([graph.scores_of(part) for part in range(len(graph.nodes))])
         streamed, seconds["stream"] = timed(lambda: by_stream(graph, LinkRank()))
         in_memory, parts = by_scipy(graph, LinkRank())
         seconds |= {f"scipy: {name}": spent for name, spent in parts.items()}
@@ -169,6 +171,7 @@ def main() -> int:
             "bytes_an_edge": round(size / max(1, graph.edge_count), 2),
             "seconds": {name: round(spent, 2) for name, spent in seconds.items()},
             "steps": built.seconds,
+            "pagerank_iterations": pageranked.counters["iterations"],
             "worker_peak_mib": round(peak),
             "linkrank_to_stream": round(seconds["linkrank: iterations"] / seconds["stream"], 2),
             "difference_to_stream": float(np.abs(stored - streamed).max()),

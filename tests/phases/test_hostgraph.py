@@ -164,21 +164,28 @@ def test_ranks_are_those_of_networkx(
     assert not check(directory, deep=True).faults
 
 
-def test_hyperball_is_that_of_the_kernel(tmp_path: Path) -> None:
+@pytest.mark.parametrize("precision", [6, 8])
+def test_hyperball_is_that_of_the_kernel(tmp_path: Path, precision: int) -> None:
     chance = np.random.default_rng(5)
     ends = chance.integers(0, 60, (300, 2))
     pairs = [(f"http://h{of}.org/", f"http://h{to}.org/") for of, to in ends.tolist()]
     with small_tasks():
         directory = made(tmp_path, pairs)
-        make(directory, centrality=Centrality.HYPERBALL)
+        wanted = HostGraphOptions(centrality=Centrality.HYPERBALL)
+        config = Config.of({"hostgraph.hyperball.precision": precision})
+        hostgraph.run(InProcess(), directory, config, wanted, SystemClock())
     rows = rows_of(directory, NodeGroup.HOST)
     number = {row["host"]: place for place, row in enumerate(rows)}
     graph, weights = truth(pairs, NodeGroup.HOST)
     of, to = zip(*((number[of], number[to]) for of, to in weights), strict=True)
-    kernel = harmonic_centrality(ArrayEdges.of(of, to, len(rows)), CentralityOptions(exact_below=0))
+    kernel = harmonic_centrality(
+        ArrayEdges.of(of, to, len(rows)), CentralityOptions(precision, exact_below=0)
+    )
     np.testing.assert_allclose([row["harmonic"] for row in rows], kernel.centralities)
     exactly = nx.harmonic_centrality(graph)
-    assert sum(row["harmonic"] for row in rows) == pytest.approx(sum(exactly.values()), rel=0.1)
+    assert sum(row["harmonic"] for row in rows) == pytest.approx(
+        sum(exactly.values()), rel={6: 0.1, 8: 0.05}[precision]
+    )
 
 
 @pytest.mark.parametrize("group", NodeGroup)
