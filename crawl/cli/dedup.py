@@ -148,7 +148,7 @@ def _summarize(crawl_dir: str, done: DuplicatesResult, *, shown: int) -> None:
             f"dedup: {crawl_dir}/crawldb is now snapshot {done.snapshot} with"
             f" {counters['duplicates']:,} duplicates,"
             f" {counters['duplicates_marked']:,} of them new;"
-            f" {counters['duplicates_lifted']:,} pages are no longer duplicates"
+            f" no longer duplicates: {counters['duplicates_lifted']:,}"
         )
     else:
         remark(
