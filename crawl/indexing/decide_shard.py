@@ -119,14 +119,9 @@ def _decide_range(
     # an index that was told to delete a page takes no older version of it
     told = latest(newest.pages, returning)
     counters["returned"] += int(np.count_nonzero(decided.is_added & (told >= 0)))
-    pages = newest.pages.set_column(
-        newest.pages.column_names.index("time"),
-        "time",
-        pa.array(np.maximum(numbers(newest.pages["time"], np.int64), told)),
-    )
-    newest = replace(newest, pages=pages, version=np.maximum(newest.version, told))
-    _send(job.pages, task, pages, decided.stored, newest, decisions, outbox)
-    known = pa.table({"url": pages["url"], "version": pa.array(newest.version)})
+    newest = replace(newest, version=np.maximum(newest.version, told))
+    _send(job.pages, task, newest, decided.stored, decisions, outbox)
+    known = pa.table({"url": newest.pages["url"], "version": pa.array(newest.version)})
     over = known.filter(pa.array(decisions.is_by_parse))
     return _kept(job, task, newest, decisions), over
 
@@ -157,13 +152,12 @@ def _kept(job: IndexDecideJob, task: ShardTask, newest: Newest, decisions: Decis
 def _send(
     job: DecideJob,
     task: ShardTask,
-    pages: pa.Table,
-    stored: pa.Table,
     newest: Newest,
+    stored: pa.Table,
     decisions: Decisions,
     outbox: Outbox,
 ) -> None:
-    versions = pa.array(newest.version)
+    pages, versions = newest.pages, pa.array(newest.version)
     deleted = pa.array(decisions.actions == int(Action.DELETE))
     gone = pa.table([pages["url"], pages["host"], versions], schema=DELETED.schema).filter(deleted)
     if gone.num_rows:
@@ -185,7 +179,7 @@ def _send(
         [
             wanted["url"],
             wanted["host"],
-            wanted["time"],
+            versions.filter(added),
             wanted["row"],
             *records.columns,
             inlinks,

@@ -39,9 +39,8 @@ from crawl.interfaces.chains import FilterChain
 from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
 from crawl.phases.index_returning import (
-    ReturningSegments,
+    ReturningPages,
     find_returning,
-    kept_out_job,
     may_return,
 )
 from crawl.phases.index_state import (
@@ -188,7 +187,7 @@ def run(
         update_context(segment=" ".join(chosen.names))
         new = check_writers(specs, config, transaction.base)
         index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
-        old = ReturningSegments()
+        old = ReturningPages()
         if _looks_for_returning(crawl_dir, options):
             with timed(report, "returning", clock):
                 old = find_returning(runner, crawl_dir, config, index, chosen)
@@ -250,7 +249,7 @@ def _index(
     index: IndexState,
     specs: Sequence[WriterSpec],
     chosen: ChosenSegments,
-    old: ReturningSegments,
+    old: ReturningPages,
     crawldb: Snapshot | None,
     report: Report,
 ) -> tuple[dict[int, tuple[BucketFile, ...]], dict[int, DeliverTaskResult]]:
@@ -281,7 +280,7 @@ def _index(
         tuple(segment.name for segment in segments),
         tuple(segment in old.segments for segment in segments),
         index.kept_out_target,
-        kept_out_job(crawl_dir, config, index) if old.segments else None,
+        old.job,
     )
     shards = largest_first(
         ShardTask(

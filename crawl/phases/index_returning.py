@@ -27,24 +27,31 @@ def may_return(ledger: Snapshot | None, crawldb: Snapshot) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ReturningSegments:
-    """Segments that were indexed before, with pages that nothing keeps out any more."""
+class ReturningPages:
+    """Where the pages are that nothing keeps out any more."""
 
+    job: KeptOutJob | None = None
+    """What a shard needs to know to find its own; None where nobody looked for any."""
     segments: tuple[Segment, ...] = ()
+    """Those that were indexed before."""
     lost: int = 0
     """How many such pages lie in segments that are not there any more."""
 
 
 def find_returning(
     runner: Runner, crawl_dir: CrawlDir, config: Config, index: IndexState, chosen: ChosenSegments
-) -> ReturningSegments:
-    """The segments beside the chosen ones that have such pages."""
+) -> ReturningPages:
+    """Looks for them, in segments beside the chosen ones."""
     tasks = largest_first(
         KeptOutTask(noted, index.crawldb_files(shard))
         for shard in range(index.shards)
         if (noted := index.kept_out(shard))
     )
-    job = kept_out_job(crawl_dir, config, index)
+    job = KeptOutJob(
+        index.kept_out_target.folder,
+        crawl_dir.crawldb.folder,
+        with_not_modified=not config[INDEXER_SKIP_NOTMODIFIED],
+    )
     counts: Counter[str] = Counter()
     for found in runner.run(partial(returning_segments, job), tasks, "index: returning"):
         counts.update(found)
@@ -53,16 +60,8 @@ def find_returning(
         for segment in crawl_dir.segments.generated()
         if segment.is_done(PARSE_DATA)
     }
-    return ReturningSegments(
+    return ReturningPages(
+        job,
         tuple(there[name] for name in counts if name in there and name not in chosen.names),
         sum(count for name, count in counts.items() if name not in there),
-    )
-
-
-def kept_out_job(crawl_dir: CrawlDir, config: Config, index: IndexState) -> KeptOutJob:
-    """What a shard needs to know to find them."""
-    return KeptOutJob(
-        index.kept_out_target.folder,
-        crawl_dir.crawldb.folder,
-        with_not_modified=not config[INDEXER_SKIP_NOTMODIFIED],
     )

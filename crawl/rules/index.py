@@ -63,6 +63,16 @@ class PageFacts:
         by_fetch = ~self.is_applied & np.isin(self.fetch_status, [int(each) for each in fetch])
         return np.asarray(by_db | by_fetch, dtype=np.bool_)
 
+    @property
+    def is_back(self) -> Mask:
+        """Whether the page was gone or redirected and is as it was (304): an older fetch of it
+        counts."""
+        was_away = np.isin(self.fetch_status, [int(status) for status in _AWAY])
+        return was_away & self.is_now((Status.DB_FETCHED, Status.DB_NOTMODIFIED), ())
+
+
+_AWAY = (Status.FETCH_GONE, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
+
 
 def _never(rules: IndexRules) -> bool:
     return False
@@ -105,7 +115,10 @@ TABLE: tuple[Line, ...] = (
         lambda facts, _: facts.is_now((Status.DB_ORPHAN,), ()),
         lambda rules: rules.delete_gone,
     ),
-    Line("not_fetched", lambda facts, _: facts.fetch_status != int(Status.FETCH_SUCCESS)),
+    Line(
+        "not_fetched",
+        lambda facts, _: (facts.fetch_status != int(Status.FETCH_SUCCESS)) & ~facts.is_back,
+    ),
     Line("not_parsed", lambda facts, _: ~facts.has_parse),
     Line(
         "not_in_crawldb",

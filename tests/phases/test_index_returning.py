@@ -88,6 +88,22 @@ def test_the_newest_parse_returns(tmp_path: Path) -> None:
     assert "two" in crawl.documents()[B]["content"]
 
 
+@pytest.mark.parametrize("options", [{"every": True}, {"rebuild": True}, {}], ids=str)
+def test_a_page_that_was_gone_and_is_back_as_it_was_counts_by_its_older_fetch(
+    tmp_path: Path, options: dict[str, bool]
+) -> None:
+    crawl = IndexedCrawl(tmp_path)
+    crawl.round(_pages(A, B))
+    crawl.index()
+    crawl.round({B: GONE})
+    crawl.index(delete_gone=True)
+    crawl.round({A: Page("aword two")})
+    crawl.set_records({B: Status.DB_NOTMODIFIED})
+    crawl.index(**options)
+    assert set(crawl.documents()) == {A, B} and _kept_out(crawl) == 0
+    assert "two" in crawl.documents()[A]["content"]
+
+
 def test_a_page_that_asks_not_to_be_indexed_stays_out(tmp_path: Path) -> None:
     crawl = IndexedCrawl(tmp_path)
     crawl.round(_pages(A, B))

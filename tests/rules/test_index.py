@@ -50,8 +50,13 @@ def _facts(**changes: Any) -> PageFacts:
         # a fetch that the CrawlDb does not know yet counts before what it says
         ({"fetch_status": Status.FETCH_GONE, "is_applied": False}, "gone", True),
         ({"db_status": Status.DB_GONE, "is_applied": False}, "", False),
-        # an old fetch of a page that is well today
-        ({"fetch_status": Status.FETCH_GONE}, "not_fetched", False),
+        # an old fetch of a page that is well today: what was parsed before it counts again
+        ({"fetch_status": Status.FETCH_GONE}, "", False),
+        (
+            {"fetch_status": Status.FETCH_GONE, "has_parse": False, "is_parsed": False},
+            "not_parsed",
+            False,
+        ),
     ],
 )
 def test_the_line_that_decides(changes: dict[str, Any], reason: str, deletes: bool) -> None:
