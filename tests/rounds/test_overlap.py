@@ -39,6 +39,15 @@ from tests.phases.round_loops import Diary, run_rounds
 from tests.phases.webs import web_config
 
 DELAY = 0.1
+_BESIDE = "beside-fetch"
+_PATIENCE_S = 60.0
+
+
+def eventually(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
 
 
 def test_where_rounds_may_overlap() -> None:
@@ -218,21 +227,22 @@ def _module(phase: str) -> Any:
 def test_a_fault_beside_a_fetch_ends_it_in_good_order(
     tmp_path: Path, server: WebServer, small_lists: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Both wait for each other, so that it is beside a fetch however slow the machine is."""
     crawl = Crawl(tmp_path / "c", server)
     run, fetching = updatedb.run, fetch.run
-    is_fetching = threading.Event()
+    is_updating = threading.Event()
 
     def fetched(*arguments: Any) -> Any:
-        is_fetching.set()
-        try:
-            return fetching(*arguments)
-        finally:
-            is_fetching.clear()
+        eventually(lambda: is_updating.is_set() or not at_work_beside())
+        return fetching(*arguments)
 
     def full(*arguments: Any) -> Any:
-        if is_fetching.is_set():
-            raise StorageError("the disk is full")
-        return run(*arguments)
+        if threading.current_thread().name != _BESIDE:
+            return run(*arguments)
+        asked = len(server.requests())
+        is_updating.set()
+        eventually(lambda: len(server.requests()) > asked)
+        raise StorageError("the disk is full")
 
     with monkeypatch.context() as patched:
         patched.setattr(fetch, "run", fetched)
@@ -246,7 +256,7 @@ def test_a_fault_beside_a_fetch_ends_it_in_good_order(
 
 def at_work_beside() -> list[threading.Thread]:
     """Threads that are at work beside a fetch, but for one that is just ending."""
-    found = [thread for thread in threading.enumerate() if thread.name == "beside-fetch"]
+    found = [thread for thread in threading.enumerate() if thread.name == _BESIDE]
     for thread in found:
         thread.join(1)
     return [thread for thread in found if thread.is_alive()]
