@@ -6,6 +6,7 @@ from typing import Protocol
 
 from crawl.counters import Counters
 from crawl.fetcher.engine.host_troubles import HostTroubles
+from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.item import FetchItem
@@ -14,7 +15,7 @@ from crawl.model.datum import CrawlDatum
 
 
 class EngineCore(Protocol):
-    """The engine as its parts see it: the robots handler, the follower, the end of a fetch."""
+    """The engine as its parts see it: the handlers of answers, the follower, the end of a fetch."""
 
     queues: HostQueues
     counters: Counters
@@ -25,6 +26,8 @@ class EngineCore(Protocol):
     def item_of(self, url: str, datum: CrawlDatum) -> FetchItem | None: ...
 
     def enqueue(self, item: FetchItem, *, first: bool = False) -> None: ...
+
+    def close(self, queue: HostQueue, reason: str, now: float) -> None: ...
 
     def return_unfetched(self, items: list[FetchItem], reason: str) -> None: ...
 

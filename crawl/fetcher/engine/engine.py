@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.engine.host_troubles import HostTroubles
+from crawl.fetcher.engine.page_handler import PageHandler
 from crawl.fetcher.engine.robots_handler import RobotsHandler
 from crawl.fetcher.engine.silent import SilentServers
 from crawl.fetcher.engine.tail import Tail
@@ -26,7 +27,7 @@ from crawl.fetcher.frontier.queues import HostQueues, Idle
 from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, FollowedUrl, Purpose
-from crawl.fetcher.values.outcome import ROBOTS_DENIED, Blame, answer_label, outcome_of
+from crawl.fetcher.values.outcome import ROBOTS_DENIED
 from crawl.fetcher.values.output_port import OutputPort
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import FetchRecord, linked_record, record_of
@@ -35,10 +36,8 @@ from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.scoring import Target
 from crawl.model.answer_keys import ETAG_KEY
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
-from crawl.model.protocol_status import ProtocolStatus
 from crawl.model.value import quick_value
 from crawl.robots.read import MAX_BYTES
-from crawl.robots.waits import retry_after_seconds
 from crawl.urls.servers import server_of
 
 CRASHED = "crashed"
@@ -104,10 +103,18 @@ class FetchEngine:
             is_other_parts_server=hooks.is_other_parts_server,
         )
         self._follower = Follower(self, settings, hooks, output)
+        self._pages = PageHandler(
+            self,
+            politeness,
+            hooks,
+            self._follower,
+            store_content=settings.store_content,
+            deadline=deadline,
+        )
         silent = SilentServers(
             max(settings.tail_silence_s, politeness.usual.delay_s), hooks.is_slow_host
         )
-        self._tail = Tail(self, self._robots, self._close, settings.tail_wait_s, silent)
+        self._tail = Tail(self, self._robots, settings.tail_wait_s, silent)
 
     # what to ask next
 
@@ -287,57 +294,14 @@ class FetchEngine:
         if item.purpose is Purpose.ROBOTS:
             self._robots.handle(item, answer, now)
         else:
-            self._handle_page(item, queue, answer, now)
+            self._pages.handle(item, queue, answer, now)
 
     def commit_point(self, now: float) -> None:
         """To be called when all answers that came together were handled."""
         self._output.commit_point(now)
 
-    def _handle_page(
-        self, item: FetchItem, queue: HostQueue, answer: Response | Failure, now: float
-    ) -> None:
-        outcome = outcome_of(answer)
-        now_ms = self._hooks.clock.now_ms()
-        self.counters[outcome.label] += 1
-        self.counters[answer_label(answer)] += 1
-        keep = self._settings.store_content
-        self.emit(record_of(item, outcome, now_ms, answer, store_content=keep))
-        if isinstance(answer, Response) and 300 <= answer.code < 400 and answer.code != 304:
-            temporary = outcome.protocol_status is ProtocolStatus.TEMP_MOVED
-            self._follower.follow_redirect(item, answer, temporary=temporary)
-        if outcome.blame is Blame.NONE:
-            queue.exceptions = 0
-            if self.troubles:
-                self.troubles.answered(item.host)
-        else:
-            self._blame(item, queue, outcome.blame, answer, now)
-
-    def _blame(
-        self,
-        item: FetchItem,
-        queue: HostQueue,
-        blame: Blame,
-        answer: Response | Failure,
-        now: float,
-    ) -> None:
-        queue.exceptions += 1
-        pause = self._politeness.back_off(queue.exceptions, self._hooks.rng.random())
-        why = "failures"
-        if blame is Blame.PAUSE and isinstance(answer, Response):
-            header = answer.header("retry-after")
-            asked_for = retry_after_seconds(header, self._hooks.clock.now_ms())
-            if asked_for is not None:
-                pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
-        queue.wait_until(now + pause, why)
-        self.troubles.pause(item.host, "failures", now, now + pause, pause)
-        if 0 <= self._politeness.max_exceptions <= queue.exceptions:
-            self._close(queue, "too_many_failures", now)
-        elif self._deadline is not None and now + pause >= self._deadline:
-            self._close(queue, "pause_beyond_time_limit", now)
-        else:
-            self.queues.offer(queue)
-
-    def _close(self, queue: HostQueue, reason: str, now: float) -> None:
+    def close(self, queue: HostQueue, reason: str, now: float) -> None:
+        """Gives up a server: its URLs are returned unfetched."""
         self.counters["queues_closed"] += 1
         until = max(now + self._settings.leave_alone_s, queue.ready_at)
         items = self.queues.drain(queue, reason, until)

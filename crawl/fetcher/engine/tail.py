@@ -6,7 +6,6 @@ Their URLs are returned unfetched, and the CrawlDb keeps the pauses that they ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawl.fetcher.engine.core import EngineCore
@@ -23,7 +22,6 @@ class Tail:
 
     engine: EngineCore
     robots: RobotsHandler
-    close: Callable[[HostQueue, str, float], None]
     max_wait_s: float
     """How long a server in trouble is waited for."""
     silent: SilentServers
@@ -46,7 +44,7 @@ class Tail:
             return idle
         for queue in waiting:
             if queue.exceptions:
-                self.close(queue, "pause_beyond_tail_wait", now)
+                self.engine.close(queue, "pause_beyond_tail_wait", now)
             else:  # not closed: the host's other authorities may have rules
                 self.engine.return_unfetched(queues.drain(queue), "robots_deferred")
         return None
