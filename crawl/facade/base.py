@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+from weakref import finalize
 
 from crawl.config import Config
 from crawl.errors import UsageError
@@ -74,6 +75,8 @@ class Handle:
             displays=_no_displays if spark.quiet else _notebook_displays
         )
         self._opened = ExitStack()
+        # also where a program ends without `close`: later, Spark could not be stopped in peace
+        finalize(self, self._opened.close)
         self._session: SparkSession | None = None
         self._closed = False
 

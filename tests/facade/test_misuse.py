@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -171,3 +173,35 @@ def test_two_that_ask_hosts(tmp_path: Path) -> None:
     refused(directory.fetching_folder, web.fetch)
     refused(directory.fetching_folder, web.run)
     refused(directory.fetching_folder, lambda: web.sitemap([URL]))
+
+
+_ENDS_WITHOUT_CLOSE = """
+from contextlib import contextmanager
+
+from crawl.config import Config
+from crawl.facade.base import Handle
+from crawl.storage.crawl_dir import CrawlDir
+
+
+class Options:
+    quiet = True
+
+    @contextmanager
+    def session(self, name, config):
+        try:
+            yield object()
+        finally:
+            import wave  # as Spark imports something when it is stopped
+            print("stopped")
+
+
+handle = Handle(CrawlDir("nowhere"), Config.of({}), Options())
+handle._spark()
+"""
+
+
+def test_a_program_that_ends_without_close_stops_spark_in_peace(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _ENDS_WITHOUT_CLOSE], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("stopped\n", "", 0)
