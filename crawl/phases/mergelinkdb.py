@@ -1,7 +1,8 @@
 """mergelinkdb: the LinkDbs of other crawls are taken into a crawl's own.
 
 Steps: send (a task a file of the others) → merge (a task a slice to which links were sent) →
-publish. What is merged twice is there once: links are chosen as invertlinks chooses them.
+publish. What is merged twice is there once: links are chosen as invertlinks chooses them. They
+bear the name of their crawl, so that no inversion of a segment takes them for its own.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from crawl.phases.linkdb import (
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
+from crawl.storage.folder import Folder, split_address
 from crawl.storage.manifest import BucketFile, Snapshot
 
 
@@ -66,6 +67,8 @@ class _StoredFile:
 
     folder: Folder
     file: BucketFile
+    crawl: str
+    """The name of its crawl's folder."""
 
     @property
     def rows(self) -> int:
@@ -130,7 +133,7 @@ def run(
         base = in_buckets(runner, transaction.base, target, buckets, "mergelinkdb: rebucket")
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         files = largest_first(
-            _StoredFile(linkdb_of(other).folder, file)
+            _StoredFile(linkdb_of(other).folder, file, split_address(other.folder.address)[1])
             for other, snapshot in others
             for file in snapshot.files
         )
@@ -156,4 +159,4 @@ def run(
 def _send(
     renormalization: Renormalization | None, router: Router, task: _StoredFile, outbox: Outbox
 ) -> Counters:
-    return send_stored_links(task.folder, renormalization, router, task.file, outbox)
+    return send_stored_links(task.folder, task.crawl, renormalization, router, task.file, outbox)
