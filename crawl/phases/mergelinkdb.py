@@ -37,6 +37,7 @@ from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, split_address
 from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.snapshot import read_while_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,10 @@ class _StoredFile:
         return self.file.rows
 
 
+_Other = tuple[CrawlDir, Snapshot]
+"""Another crawl, and the state of its LinkDb that is taken in."""
+
+
 def check(crawl_dir: CrawlDir, config: Config, options: MergeLinkDbOptions) -> None:
     """Raises what is wrong with the settings or the LinkDbs, before anything is started."""
     renormalization_of(config, normalize=options.normalize, filter_urls=options.filter)
@@ -83,7 +88,7 @@ def check(crawl_dir: CrawlDir, config: Config, options: MergeLinkDbOptions) -> N
 
 def _others(
     crawl_dir: CrawlDir, config: Config, options: MergeLinkDbOptions, base: Snapshot | None
-) -> list[tuple[CrawlDir, Snapshot]]:
+) -> list[_Other]:
     """The LinkDbs to take in; raises where one is not there, or has other buckets."""
     if not options.others:
         raise UsageError("name at least one crawl whose LinkDb is to be merged")
@@ -125,35 +130,47 @@ def run(
     with crawl_dir.writing(
         linkdb_of(crawl_dir), "mergelinkdb", config, clock, force=options.force
     ) as transaction:
-        others = _others(crawl_dir, config, options, transaction.base)
         target = target_of(transaction, config)
-        buckets = _buckets(
-            crawl_dir, config, transaction.base, [snapshot for _, snapshot in others]
-        )
-        base = in_buckets(runner, transaction.base, target, buckets, "mergelinkdb: rebucket")
-        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
-        files = largest_first(
-            _StoredFile(linkdb_of(other).folder, file, split_address(other.folder.address)[1])
-            for other, snapshot in others
-            for file in snapshot.files
-        )
-        with timed(report, "merge", clock):
+
+        def merge(others: list[_Other]) -> tuple[list[BucketFile], int]:
+            buckets = _buckets(
+                crawl_dir, config, transaction.base, [snapshot for _, snapshot in others]
+            )
+            base = in_buckets(runner, transaction.base, target, buckets, "mergelinkdb: rebucket")
+            slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
             sent = runner.exchange(
                 partial(_send, renormalization, slices.router),
-                files,
+                _files(others),
                 len(slices),
                 "mergelinkdb: send",
             )
             merged = merge_sent(sent, slices, target, config, report)
-        report.details["merged"] = [
-            {"crawl": other.address, "snapshot": snapshot.number, "links": snapshot.rows}
-            for other, snapshot in others
-        ]
+            report.details["merged"] = [
+                {"crawl": other.address, "snapshot": snapshot.number, "links": snapshot.rows}
+                for other, snapshot in others
+            ]
+            return merged, buckets
+
+        with timed(report, "merge", clock):
+            # nobody locks the others: their writers may forget what is being read
+            merged, buckets = read_while_kept(
+                lambda: _others(crawl_dir, config, options, transaction.base),
+                lambda others: all(linkdb_of(other).is_kept(state) for other, state in others),
+                merge,
+            )
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             merged, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
         )
         return MergeLinkDbResult(snapshot, report, transaction.lock.took_over)
+
+
+def _files(others: list[_Other]) -> list[_StoredFile]:
+    return largest_first(
+        _StoredFile(linkdb_of(other).folder, file, split_address(other.folder.address)[1])
+        for other, snapshot in others
+        for file in snapshot.files
+    )
 
 
 def _send(

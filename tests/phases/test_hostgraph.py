@@ -198,9 +198,7 @@ def test_the_form_of_common_crawl(tmp_path: Path, group: NodeGroup) -> None:
     with small_tasks():
         directory = made(tmp_path, pairs)
         make(directory, group)
-        done = graph_dump.run(
-            InProcess(), directory, Config(), group, Folder(str(output)), SystemClock()
-        )
+        done = graph_dump.run(InProcess(), directory, group, Folder(str(output)))
     assert sorted(path.name for path in output.iterdir()) == [
         *("_SUCCESS", "edges.parquet", "edges.txt.gz"),
         *("ranks.parquet", "ranks.txt.gz", "vertices.parquet", "vertices.txt.gz"),
@@ -348,7 +346,7 @@ def test_a_damaged_graph_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(raised.value)
     output = Folder(str(tmp_path / "out"))
     with pytest.raises(StorageError, match="hosts-"):
-        graph_dump.run(InProcess(), directory, Config(), NodeGroup.HOST, output, SystemClock())
+        graph_dump.run(InProcess(), directory, NodeGroup.HOST, output)
     assert not output.exists("_SUCCESS")
     assert check(directory).faults
     make(directory)  # anew, out of the link graph
