@@ -125,7 +125,7 @@ def _written(
     with (
         open_writer(job.output, columns, schema, appears_whole=True) as writer,
         job.output.open_whole(path) as stream,
-        GzipFile(fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed,
+        GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed,
     ):
         for some in rows:
             writer.write(some)
