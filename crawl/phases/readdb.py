@@ -14,7 +14,7 @@ from crawl.buckets.stats import CrawlDbStats, bucket_stats
 from crawl.buckets.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
+from crawl.storage.folder import PROBE, Folder
 from crawl.storage.manifest import Snapshot
 
 SUCCESS = "_SUCCESS"
@@ -85,7 +85,7 @@ def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None
     written: better now than when the work is done."""
     if output.size("") is not None:
         raise UsageError(f"{output.address} is a file: name a folder")
-    names = output.names()
+    names = [name for name in output.names() if name != PROBE]
     dumped = all(name in (SUCCESS, *own) or name.startswith("part-") for name in names)
     if names and not (force and dumped):
         advice = "choose another or use --force" if dumped else "it holds other files"

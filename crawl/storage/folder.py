@@ -31,7 +31,8 @@ from crawl.storage.filesystems.counted import (
 )
 from crawl.telemetry.io_counts import count_io
 
-_PROBE = ".writable"
+PROBE = ".writable"
+"""The file that is written to see whether one can be; one that died may leave it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +175,8 @@ class Folder:
         """Raises StorageError where nothing can be written, before time is spent on it; `address`
         is what people call the folder."""
         try:
-            self.write(_PROBE, b"")
-            self.delete(_PROBE)
+            self.write(PROBE, b"")
+            self.delete(PROBE)
         except StorageError as error:
             where = self.address if address is None else address
             raise StorageError(f"{where} cannot be written to: {error}") from error
