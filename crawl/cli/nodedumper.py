@@ -84,7 +84,10 @@ def command(
             raise UsageError("--format cc writes the whole graph: give it no other option")
         with open_crawl(crawl_dir, config, spark, command="nodedumper") as web:
             vertices, edges = web.dump_hostgraph(output, group=group, force=force)
-        remark(f"nodedumper: wrote {vertices:,} {group}s and {edges:,} links to {output}")
+        if as_json:
+            print_json({f"{group}s": vertices, "links": edges, "folder": output})
+        else:
+            remark(f"nodedumper: wrote {vertices:,} {group}s and {edges:,} links to {output}")
         return
     if len(chosen) != 1:
         raise UsageError("give one of --inlinks, --outlinks and --scores")
@@ -94,6 +97,10 @@ def command(
         raise UsageError("--sum and --max go with --group host or --group domain")
     if (list_format or force) and output is None:
         raise UsageError("--format and --force go with --output FOLDER")
+    if as_eff and list_format not in (None, ListFormat.TEXT):
+        raise UsageError(f"--as-eff goes with text, not with --format {list_format}")
+    if as_eff and as_json and output is None:
+        raise UsageError("--as-eff goes with text, not with --json")
     with open_crawl(crawl_dir, config, spark, command="nodedumper") as web:
         rows, listed = web._list_nodes(
             chosen[0],
@@ -105,8 +112,10 @@ def command(
             separator="=" if as_eff else "\t",
             force=force,
         )
-    if output is not None:
-        remark(f"nodedumper: wrote {rows:,} lines to {output}")
+    if output is not None and as_json:
+        print_json({"lines": rows, "folder": output})
+    elif output is not None:
+        remark(f"nodedumper: wrote {rows:,} {'line' if rows == 1 else 'lines'} to {output}")
     elif as_json:
         print_json([{"name": name, "value": value} for name, value in listed])
     else:

@@ -35,11 +35,12 @@ def command(crawl_dir: str, url: str, links: int, as_json: bool, config: Config)
     """
     with open_crawl(crawl_dir, config, command="nodereader") as web:
         node = web.node(url, links=links)
+    if as_json:
+        print_json(node)
     if node is None:
         remark(f"nodereader: {printable(url)} is not in the link graph")
         return NOT_FOUND
     if as_json:
-        print_json(node)
         return 0
     echo(printable(node["url"]))
     score = node["score"]

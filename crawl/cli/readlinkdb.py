@@ -78,7 +78,7 @@ def command(
     )
     make_room(job.output, force=force)
     with spark.runner("readlinkdb", config, rows=snapshot.rows) as runner:
-        rows = readlinkdb.dump(runner, snapshot, job)
+        rows = readlinkdb.dump(runner, directory, job)
     if as_json:
         print_json({"links": rows, "folder": dump})
     else:
@@ -87,7 +87,7 @@ def command(
 
 
 def _show_url(directory: CrawlDir, url: str, config: Config, *, as_json: bool) -> int:
-    found = inlinks_of(directory, require_linkdb(directory), url, config)
+    found = inlinks_of(directory, url, config)
     if found is None:
         remark(f"readlinkdb: the LinkDb knows no link to {printable(url)}")
     if as_json:

@@ -197,7 +197,6 @@ class Graph(Handle):
         force: bool = False,
     ) -> tuple[int, tuple[tuple[str, float], ...]]:
         from crawl.buckets.webgraph.dump import ListFormat, NodeGroup, NodeValue
-        from crawl.model.derived_tables import WEBGRAPH
         from crawl.phases import nodedumper
         from crawl.phases.nodedumper import NodeDumperOptions
         from crawl.phases.readdb import make_room
@@ -214,12 +213,10 @@ class Graph(Handle):
                 separator=separator,
             )
             graph = nodedumper.check(self._directory, options)
-            folder = self._directory.dataset(WEBGRAPH).folder
-            require_unlocked(folder, self._config, force=False)
             if options.output is not None:
                 make_room(Folder(options.output), force=force)
             with self._runner(rows=graph.rows) as runner:
-                done = nodedumper.run(runner, self._directory, self._config, options, SystemClock())
+                done = nodedumper.run(runner, self._directory, options)
         return done.rows, done.listed
 
 

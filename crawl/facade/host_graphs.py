@@ -72,19 +72,15 @@ class HostGraphs(Handle):
         """
         from crawl.buckets.webgraph.dump import NodeGroup
         from crawl.phases import graph_dump
-        from crawl.phases.hostgraph import require_hostgraph, table_of
+        from crawl.phases.hostgraph import require_hostgraph
         from crawl.phases.readdb import make_room
         from crawl.storage.folder import Folder, absolute
 
         with self._working():
             wanted = one_of("group", NodeGroup, group)
             graph = require_hostgraph(self._directory, wanted)
-            folder = self._directory.dataset(table_of(wanted)).folder
-            require_unlocked(folder, self._config, force=False)
             room = Folder(absolute(str(output)))
             make_room(room, force=force, own=graph_dump.OWN_NAMES)
             with self._runner(rows=graph.rows) as runner:
-                done = graph_dump.run(
-                    runner, self._directory, self._config, wanted, room, SystemClock()
-                )
+                done = graph_dump.run(runner, self._directory, wanted, room)
         return done.vertices, done.edges

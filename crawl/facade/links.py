@@ -95,11 +95,9 @@ class Links(Handle):
             >>> [link["anchor"] for link in web.inlinks("https://example.org/")]
         """
         from crawl.inspect.inlinks import inlinks_of
-        from crawl.phases.linkdb import require_linkdb
 
         with self._working():
             check_text("url", url)
-            snapshot = require_linkdb(self._directory)
-            found = inlinks_of(self._directory, snapshot, url, self._config)
+            found = inlinks_of(self._directory, url, self._config)
         links: list[dict[str, Any]] = [] if found is None else found["inlinks"]
         return links

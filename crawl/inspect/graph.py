@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -42,14 +43,10 @@ class NodeView:
 def find_node(directory: CrawlDir, url: str, links: int = 0) -> NodeView | None:
     """What the link graph knows of a page, by a few row groups; with so many of its links."""
     dataset = directory.dataset(WEBGRAPH)
-    snapshot = require_graph(directory)
-    try:
-        return _find(dataset.folder, snapshot, url, links)
-    except StorageError:
-        current = require_graph(directory)
-        if current.number == snapshot.number:
-            raise
-        return _find(dataset.folder, current, url, links)  # it was replaced meanwhile
+    return dataset.reading(
+        partial(require_graph, directory),
+        lambda snapshot: _find(dataset.folder, snapshot, url, links),
+    )
 
 
 def _find(folder: Folder, snapshot: Snapshot, url: str, links: int) -> NodeView | None:

@@ -9,17 +9,20 @@ from crawl.buckets.linkdb.inlinks import StoredInlinks
 from crawl.config import Config
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
-from crawl.model.derived_tables import LINKDB
+from crawl.phases.linkdb import linkdb_of, reading_linkdb
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import Snapshot
 
 
-def inlinks_of(
-    directory: CrawlDir, snapshot: Snapshot, url: str, config: Config
-) -> dict[str, Any] | None:
+def inlinks_of(directory: CrawlDir, url: str, config: Config) -> dict[str, Any] | None:
     """The URL as the LinkDb has it and its inlinks, best-scored first; of its normal form where
     nothing links to it as it was typed; None where nothing does."""
-    stored = StoredInlinks(directory.dataset(LINKDB).folder, snapshot)
+    folder = linkdb_of(directory).folder
+    return reading_linkdb(
+        directory, lambda snapshot: _find(StoredInlinks(folder, snapshot), url, config)
+    )
+
+
+def _find(stored: StoredInlinks, url: str, config: Config) -> dict[str, Any] | None:
     found = stored.of_url(url)
     if not found.num_rows:
         normal = NormalizerChain.from_config(config, Scope.LINKDB).normalize(url)

@@ -156,7 +156,7 @@ LINKDB = Table(
         Column("from_url", pa.string(), "a page that links to it"),
         Column("anchor", pa.string(), "the text of the link; empty for none"),
         Column("score", pa.float32(), "the linking page's score when it was fetched"),
-        Column("segment", pa.string(), "the segment that the link was found in"),
+        Column("segment", pa.string(), "where the link was found; CRAWL/SEGMENT if merged"),
     ),
     key=("url", "from_url"),
     bucket_by="host",

@@ -27,10 +27,8 @@ from crawl.buckets.hostgraph.common_crawl import (
 from crawl.buckets.runner import Runner
 from crawl.buckets.webgraph.dump import NodeGroup
 from crawl.buckets.webgraph.marks import send_turned
-from crawl.clock import Clock
-from crawl.config import Config
 from crawl.phases.hostgraph import require_hostgraph, stored_hostgraph, table_of
-from crawl.phases.readdb import SUCCESS
+from crawl.phases.readdb import SUCCESS, make_room
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 
@@ -48,37 +46,35 @@ class GraphDumpResult:
     edges: int
 
 
-def run(
-    runner: Runner,
-    crawl_dir: CrawlDir,
-    config: Config,
-    group: NodeGroup,
-    output: Folder,
-    clock: Clock,
-) -> GraphDumpResult:
-    """Writes the graph under its lock: one that is replaced would take its files with it."""
-    require_hostgraph(crawl_dir, group)
-    dataset = crawl_dir.dataset(table_of(group))
-    with crawl_dir.writing(dataset, "nodedumper", config, clock) as reading:
-        assert reading.base is not None
-        graph = stored_hostgraph(crawl_dir, group, reading.base)
-        job = GraphDumpJob(graph, group, output)
-        parts = list(range(len(graph.nodes)))
-        addressed = [(part, part) for part in parts]
-        vertices = runner.run(partial(write_vertices, job), parts, "nodedumper: vertices")
-        turned = runner.exchange(
-            partial(send_turned, graph), parts, max(1, len(parts)), "nodedumper: send edges"
-        )
-        edges = turned.run(partial(write_edges, job), addressed, "nodedumper: edges")
-        ranges = -(-graph.node_count // RANKS_AT_ONCE)
-        sent = runner.exchange(
-            partial(send_ranks, job), parts, max(1, ranges), "nodedumper: send ranks"
-        )
-        ranks = sent.run(
-            partial(write_ranks, job),
-            [(number, number) for number in range(ranges)],
-            "nodedumper: ranks",
-        )
+def run(runner: Runner, crawl_dir: CrawlDir, group: NodeGroup, output: Folder) -> GraphDumpResult:
+    """Writes the graph to a folder that has room; anew where it was replaced meanwhile."""
+    return crawl_dir.dataset(table_of(group)).reading(
+        partial(require_hostgraph, crawl_dir, group),
+        lambda found: _write(
+            runner, GraphDumpJob(stored_hostgraph(crawl_dir, group, found), group, output)
+        ),
+        partial(make_room, output, force=True, own=OWN_NAMES),
+    )
+
+
+def _write(runner: Runner, job: GraphDumpJob) -> GraphDumpResult:
+    graph, output = job.graph, job.output
+    parts = list(range(len(graph.nodes)))
+    addressed = [(part, part) for part in parts]
+    vertices = runner.run(partial(write_vertices, job), parts, "nodedumper: vertices")
+    turned = runner.exchange(
+        partial(send_turned, graph), parts, max(1, len(parts)), "nodedumper: send edges"
+    )
+    edges = turned.run(partial(write_edges, job), addressed, "nodedumper: edges")
+    ranges = -(-graph.node_count // RANKS_AT_ONCE)
+    sent = runner.exchange(
+        partial(send_ranks, job), parts, max(1, ranges), "nodedumper: send ranks"
+    )
+    ranks = sent.run(
+        partial(write_ranks, job),
+        [(number, number) for number in range(ranges)],
+        "nodedumper: ranks",
+    )
     _join(output, VERTICES, vertices)
     _join(output, EDGES_FILE, edges)
     _join(output, RANKS, ranks, header(job))
@@ -89,7 +85,7 @@ def run(
 
 def _join(output: Folder, table: str, paths: Sequence[str], first: bytes = b"") -> None:
     """Gzip files one behind the other are one."""
-    with output.open_write(f"{table}.txt.gz") as joined:
+    with output.open_whole(f"{table}.txt.gz") as joined:
         joined.write(compress(first, mtime=0))
         for path in paths:
             with output.open_read(path) as stream:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Dataset, Transaction
 
+Result = TypeVar("Result")
+
 
 def linkdb_of(crawl_dir: CrawlDir) -> Dataset:
     """The dataset in its folder, made or not."""
@@ -43,6 +45,15 @@ def require_linkdb(crawl_dir: CrawlDir) -> Snapshot:
             f" `{command('invertlinks', crawl_dir.address)}`"
         )
     return snapshot
+
+
+def reading_linkdb(
+    crawl_dir: CrawlDir,
+    read: Callable[[Snapshot], Result],
+    begin_anew: Callable[[], object] = lambda: None,
+) -> Result:
+    """What `read` makes of the LinkDb's current state (see `Dataset.reading`)."""
+    return linkdb_of(crawl_dir).reading(partial(require_linkdb, crawl_dir), read, begin_anew)
 
 
 def renormalization_of(

@@ -1,7 +1,8 @@
 """mergelinkdb: the LinkDbs of other crawls are taken into a crawl's own.
 
 Steps: send (a task a file of the others) → merge (a task a slice to which links were sent) →
-publish. What is merged twice is there once: links are chosen as invertlinks chooses them.
+publish. What is merged twice is there once: links are chosen as invertlinks chooses them. They
+bear the name of their crawl, so that no inversion of a segment takes them for its own.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from crawl.phases.linkdb import (
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
+from crawl.storage.folder import Folder, split_address
 from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.snapshot import read_while_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,16 @@ class _StoredFile:
 
     folder: Folder
     file: BucketFile
+    crawl: str
+    """The name of its crawl's folder."""
 
     @property
     def rows(self) -> int:
         return self.file.rows
+
+
+_Other = tuple[CrawlDir, Snapshot]
+"""Another crawl, and the state of its LinkDb that is taken in."""
 
 
 def check(crawl_dir: CrawlDir, config: Config, options: MergeLinkDbOptions) -> None:
@@ -80,7 +88,7 @@ def check(crawl_dir: CrawlDir, config: Config, options: MergeLinkDbOptions) -> N
 
 def _others(
     crawl_dir: CrawlDir, config: Config, options: MergeLinkDbOptions, base: Snapshot | None
-) -> list[tuple[CrawlDir, Snapshot]]:
+) -> list[_Other]:
     """The LinkDbs to take in; raises where one is not there, or has other buckets."""
     if not options.others:
         raise UsageError("name at least one crawl whose LinkDb is to be merged")
@@ -122,30 +130,34 @@ def run(
     with crawl_dir.writing(
         linkdb_of(crawl_dir), "mergelinkdb", config, clock, force=options.force
     ) as transaction:
-        others = _others(crawl_dir, config, options, transaction.base)
         target = target_of(transaction, config)
-        buckets = _buckets(
-            crawl_dir, config, transaction.base, [snapshot for _, snapshot in others]
-        )
-        base = in_buckets(runner, transaction.base, target, buckets, "mergelinkdb: rebucket")
-        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
-        files = largest_first(
-            _StoredFile(linkdb_of(other).folder, file)
-            for other, snapshot in others
-            for file in snapshot.files
-        )
-        with timed(report, "merge", clock):
+
+        def merge(others: list[_Other]) -> tuple[list[BucketFile], int]:
+            buckets = _buckets(
+                crawl_dir, config, transaction.base, [snapshot for _, snapshot in others]
+            )
+            base = in_buckets(runner, transaction.base, target, buckets, "mergelinkdb: rebucket")
+            slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
             sent = runner.exchange(
                 partial(_send, renormalization, slices.router),
-                files,
+                _files(others),
                 len(slices),
                 "mergelinkdb: send",
             )
             merged = merge_sent(sent, slices, target, config, report)
-        report.details["merged"] = [
-            {"crawl": other.address, "snapshot": snapshot.number, "links": snapshot.rows}
-            for other, snapshot in others
-        ]
+            report.details["merged"] = [
+                {"crawl": other.address, "snapshot": snapshot.number, "links": snapshot.rows}
+                for other, snapshot in others
+            ]
+            return merged, buckets
+
+        with timed(report, "merge", clock):
+            # nobody locks the others: their writers may forget what is being read
+            merged, buckets = read_while_kept(
+                lambda: _others(crawl_dir, config, options, transaction.base),
+                lambda others: all(linkdb_of(other).is_kept(state) for other, state in others),
+                merge,
+            )
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             merged, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
@@ -153,7 +165,15 @@ def run(
         return MergeLinkDbResult(snapshot, report, transaction.lock.took_over)
 
 
+def _files(others: list[_Other]) -> list[_StoredFile]:
+    return largest_first(
+        _StoredFile(linkdb_of(other).folder, file, split_address(other.folder.address)[1])
+        for other, snapshot in others
+        for file in snapshot.files
+    )
+
+
 def _send(
     renormalization: Renormalization | None, router: Router, task: _StoredFile, outbox: Outbox
 ) -> Counters:
-    return send_stored_links(task.folder, renormalization, router, task.file, outbox)
+    return send_stored_links(task.folder, task.crawl, renormalization, router, task.file, outbox)

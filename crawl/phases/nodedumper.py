@@ -1,7 +1,7 @@
 """nodedumper: the pages of the link graph, or their hosts or domains, the largest first.
 
 Steps: group (where asked for) → count (a task a file of nodes) → send and sort (a task a range of
-values).
+values). It reads what is published, without a lock, and writes nothing to the crawl.
 """
 
 from __future__ import annotations
@@ -13,31 +13,29 @@ from crawl.buckets.exchange import Exchange
 from crawl.buckets.runner import Runner
 from crawl.buckets.webgraph.dump import (
     GroupJob,
-    GroupValues,
     ListFormat,
     NodeGroup,
     NodeValue,
     NodeValues,
     WriteListJob,
+    count_groups,
+    list_groups,
     send_groups,
     take_list,
-    write_groups,
     write_list,
 )
 from crawl.buckets.webgraph.graph import StoredGraph
 from crawl.buckets.webgraph.listing import (
+    ListPlan,
     SendListJob,
-    Values,
     count_bins,
     plan_list,
     send_listed,
 )
-from crawl.clock import Clock
-from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank import require_graph, require_scores
-from crawl.phases.readdb import SUCCESS
+from crawl.phases.readdb import SUCCESS, make_room
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
@@ -78,45 +76,53 @@ def check(crawl_dir: CrawlDir, options: NodeDumperOptions) -> Snapshot:
     return require_scores(crawl_dir) if is_scored else require_graph(crawl_dir)
 
 
-def run(
-    runner: Runner, crawl_dir: CrawlDir, config: Config, options: NodeDumperOptions, clock: Clock
-) -> NodeDumperResult:
-    """Lists the graph under its lock: a graph that is replaced would take its files with it."""
-    check(crawl_dir, options)
+def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> NodeDumperResult:
+    """Lists the graph, in a folder that has room where one is named; anew where the graph was
+    replaced meanwhile."""
     dataset = crawl_dir.dataset(WEBGRAPH)
-    with crawl_dir.writing(dataset, "nodedumper", config, clock) as reading:
-        assert reading.base is not None
-        graph = StoredGraph.of(dataset.folder, reading.base)
-        source: Values = NodeValues(graph, options.by)
-        parts = list(range(len(graph.nodes)))
-        if options.group is not None and parts:
-            source, parts = _grouped(runner, graph, options, reading.scratch)
-        counted = runner.run(partial(count_bins, source), parts, "nodedumper: count")
-        plan = plan_list(counted, options.top)
-        sent = runner.exchange(
-            partial(send_listed, SendListJob(source, plan)),
-            parts,
-            max(1, len(plan.kept)),
-            "nodedumper: send",
-        )
+
+    def list_nodes(snapshot: Snapshot) -> NodeDumperResult:
+        values = NodeValues(StoredGraph.of(dataset.folder, snapshot), options.by)
+        if options.group is not None and values.graph.nodes:
+            sent, plan = _groups(runner, values, options.group, options)
+        else:
+            sent, plan = _pages(runner, values, options)
         return _listed(sent, plan.kept, options)
 
+    def begin_anew() -> None:
+        if options.output is not None:
+            make_room(Folder(options.output), force=True)
 
-def _grouped(
-    runner: Runner, graph: StoredGraph, options: NodeDumperOptions, scratch: Folder
-) -> tuple[Values, list[int]]:
-    assert options.group is not None
-    count = len(graph.nodes)
-    job = GroupJob(NodeValues(graph, options.by), options.group, options.is_sum, count)
+    return dataset.reading(partial(check, crawl_dir, options), list_nodes, begin_anew)
+
+
+def _pages(
+    runner: Runner, values: NodeValues, options: NodeDumperOptions
+) -> tuple[Exchange[None], ListPlan]:
+    parts = list(range(len(values.graph.nodes)))
+    counted = runner.run(partial(count_bins, values), parts, "nodedumper: count")
+    plan = plan_list(counted, options.top)
+    send = partial(send_listed, SendListJob(values, plan))
+    return runner.exchange(send, parts, _ranges(plan), "nodedumper: send"), plan
+
+
+def _groups(
+    runner: Runner, values: NodeValues, group: NodeGroup, options: NodeDumperOptions
+) -> tuple[Exchange[None], ListPlan]:
+    count = len(values.graph.nodes)
+    job = GroupJob(values, group, options.is_sum, count)
     sent = runner.exchange(
         partial(send_groups, job), list(range(count)), count, "nodedumper: send groups"
     )
-    paths = sent.run(
-        partial(write_groups, job, scratch),
-        [(number, number) for number in range(count)],
-        "nodedumper: group",
-    )
-    return GroupValues(scratch, tuple(paths)), list(range(count))
+    addressed = [(number, number) for number in range(count)]
+    counted = sent.run(partial(count_groups, job), addressed, "nodedumper: count groups")
+    plan = plan_list(counted, options.top)
+    send = partial(list_groups, job, plan)
+    return sent.send(send, addressed, _ranges(plan), "nodedumper: send"), plan
+
+
+def _ranges(plan: ListPlan) -> int:
+    return max(1, len(plan.kept))
 
 
 def _listed(

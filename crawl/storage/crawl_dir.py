@@ -9,7 +9,7 @@ from typing import TypedDict, TypeVar
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
-from crawl.errors import NoSnapshot, StorageError
+from crawl.errors import NoSnapshot
 from crawl.hints import command
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
@@ -19,11 +19,7 @@ from crawl.storage.manifest import Snapshot, Timeline
 from crawl.storage.segments import Segment, Segments
 from crawl.storage.snapshot import Dataset, Transaction
 
-_PROBE = ".writable"
 _FETCHING = "fetching"
-_READS = 5
-"""How often a reader begins with a state that is forgotten before it has read it."""
-
 Result = TypeVar("Result")
 
 
@@ -87,24 +83,12 @@ class CrawlDir:
         return timeline
 
     def reading(self, read: Callable[[Snapshot], Result]) -> Result:
-        """What `read` makes of the CrawlDb's current state; if that was forgotten meanwhile,
-        and files went with it (`crawl gc`), of the one that is current then."""
-        for _ in range(_READS - 1):
-            snapshot = self.require_crawldb()
-            try:
-                return read(snapshot)
-            except StorageError:
-                if snapshot.number in self.crawldb.timeline().numbers:
-                    raise
-        return read(self.require_crawldb())
+        """What `read` makes of the CrawlDb's current state (see `Dataset.reading`)."""
+        return self.crawldb.reading(self.require_crawldb, read)
 
     def require_writable(self) -> None:
         """Raises StorageError where nothing can be written, before time is spent on it."""
-        try:
-            self.folder.write(_PROBE, b"")
-            self.folder.delete(_PROBE)
-        except StorageError as error:
-            raise StorageError(f"{self.address} cannot be written to: {error}") from error
+        self.folder.require_writable(self.address)
 
     @property
     def fetching_folder(self) -> Folder:

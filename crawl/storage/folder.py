@@ -31,6 +31,9 @@ from crawl.storage.filesystems.counted import (
 )
 from crawl.telemetry.io_counts import count_io
 
+PROBE = ".writable"
+"""The file that is written to see whether one can be; one that died may leave it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -147,6 +150,36 @@ class Folder:
                 if lasting and self.is_local():
                     local_files.settle(stream)
         count_written(size, None)
+
+    @contextmanager
+    def open_whole(self, name: str) -> Iterator[IO[bytes]]:
+        """Writes a file of any size that is there when the block ends without a fault, and not
+        before, on a local disk too. For files that others look for by their names; those of the
+        crawl itself are named by manifests."""
+        if not self.is_local():
+            with self.open_write(name) as stream:
+                yield stream
+            return
+        path = self._locate(name)[1]
+        beside = local_files.unfinished(path)
+        try:
+            with self.open_write(name[: name.rfind("/") + 1] + beside.rpartition("/")[2]) as stream:
+                yield stream
+            with self._naming_file(name):
+                local_files.rename(beside, path)
+        except BaseException:
+            local_files.remove(beside)
+            raise
+
+    def require_writable(self, address: str | None = None) -> None:
+        """Raises StorageError where nothing can be written, before time is spent on it; `address`
+        is what people call the folder."""
+        try:
+            self.write(PROBE, b"")
+            self.delete(PROBE)
+        except StorageError as error:
+            where = self.address if address is None else address
+            raise StorageError(f"{where} cannot be written to: {error}") from error
 
     def delete(self, name: str) -> None:
         """Deletes a file or a whole tree; deleting what is not there is no fault."""

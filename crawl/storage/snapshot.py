@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from crawl.clock import Clock
 from crawl.errors import DamagedFile, NoSnapshot, StorageError
@@ -41,10 +41,37 @@ SNAPSHOTS = "snapshots"
 SCRATCH = "scratch"
 
 _LOOKS = 5
-"""How often a reader looks for the current state: each time a writer must have forgotten
-the one that was found."""
+"""How often a reader looks for the current state, or begins to read it: each time a writer must
+have forgotten the one that was found."""
+
+State = TypeVar("State")
+Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
+
+
+def read_while_kept(
+    find: Callable[[], State],
+    is_kept: Callable[[State], bool],
+    read: Callable[[State], Result],
+    begin_anew: Callable[[], object] = lambda: None,
+) -> Result:
+    """What `read` makes of the state, of one dataset or several, that `find` finds; once more if
+    it fails and that state is not kept any longer."""
+    for look in range(_LOOKS):
+        if look:
+            begin_anew()
+        state = find()
+        try:
+            return read(state)
+        except StorageError as error:
+            if is_kept(state):
+                raise
+            fault = error
+    raise StorageError(
+        f"{_LOOKS} times in a row what was being read was replaced and deleted, at last here:"
+        f" {fault}; try again when less is written there"
+    ) from fault
 
 
 class Dataset:
@@ -117,6 +144,22 @@ class Dataset:
                 if self.timeline().current == number:
                     raise
         return self.require_current()
+
+    def is_kept(self, snapshot: Snapshot) -> bool:
+        """Whether the state is still one of the dataset's: nobody deletes its files."""
+        return snapshot.number in self.timeline().numbers
+
+    def reading(
+        self,
+        require: Callable[[], Snapshot],
+        read: Callable[[Snapshot], Result],
+        begin_anew: Callable[[], object] = lambda: None,
+    ) -> Result:
+        """What `read` makes of the state that `require` finds. Readers take no lock: if that
+        state was forgotten meanwhile, and files went with it (by a writer, or `crawl gc`), what
+        it makes of the one that is current then. `begin_anew` removes what was written till
+        then."""
+        return read_while_kept(require, self.is_kept, read, begin_anew)
 
     def require_current(self) -> Snapshot:
         snapshot = self.current()

@@ -10,12 +10,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse
+from fetch import Goal, show_goals
 from process_tree import worker_peak_mib
+from rich.console import Console
 
 from crawl.api import open as open_crawl
 from crawl.buckets.webgraph.graph import StoredGraph
@@ -36,6 +39,9 @@ ALL_LINKS = {
     f"link.ignore.{name}": False
     for name in ("internal.host", "internal.domain", "limit.page", "limit.domain")
 }
+TIMES_STREAM = 2.0
+TASK_MIB = 1024
+DIFFERENCE = 1e-6
 _FILES = 8
 _PAGES_A_HOST = 200
 
@@ -165,7 +171,7 @@ def main() -> int:
         in_memory, parts = by_scipy(graph, LinkRank())
         seconds |= {f"scipy: {name}": spent for name, spent in parts.items()}
         size = sum(file.bytes for file in graph.edges.values())
-        answer = {
+        answer: dict[str, Any] = {
             "nodes": graph.node_count,
             "edges": graph.edge_count,
             "bytes_an_edge": round(size / max(1, graph.edge_count), 2),
@@ -177,8 +183,24 @@ def main() -> int:
             "difference_to_stream": float(np.abs(stored - streamed).max()),
             "difference_to_scipy": float(np.abs(stored - in_memory).max()),
         }
-        print(json.dumps(answer, indent=1))
-    return 0 if max(answer["difference_to_stream"], answer["difference_to_scipy"]) < 1e-6 else 1
+    goals = goals_of(answer)
+    answer["goals"] = [asdict(goal) | {"met": goal.met} for goal in goals]
+    print(json.dumps(answer, indent=1))
+    show_goals(goals, Console(stderr=True))
+    return 0 if all(goal.met for goal in goals) else 1
+
+
+def goals_of(answer: dict[str, Any]) -> list[Goal]:
+    """What was to be shown, by what was measured."""
+    return [
+        Goal(text, answer[name], wanted, at_most=True)
+        for name, text, wanted in (
+            ("linkrank_to_stream", "ten iterations × the streaming loop", TIMES_STREAM),
+            ("worker_peak_mib", "MiB of the largest worker", TASK_MIB),
+            ("difference_to_stream", "scores: difference to the streaming loop", DIFFERENCE),
+            ("difference_to_scipy", "scores: difference to scipy", DIFFERENCE),
+        )
+    ]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 web whose whole graph is known, with a spam farm in it.
 
     .venv/bin/python scripts/bench/order.py [--pages N] [--orders NAME,…] [--hijacked SHARE]
+        [--seeds N]
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ ORDERS = {
 
 @dataclass(frozen=True)
 class Result:
-    """One order."""
+    """One order on one web."""
 
     order: str
+    seed: int
     mass: list[float]
     """Of honest PageRank, relative to the omniscient order, at each mark."""
     raw: list[float]
@@ -83,6 +85,7 @@ def measure(web: Web, order: Order, a_round: int, seed: int) -> Result:
     counts = [min(int(web.pages * mark), len(fetched)) for mark in MARKS]
     return Result(
         order.name,
+        seed,
         [float(web.truth[fetched[:count]].sum() / _best(web.truth, count)) for count in counts],
         [float(web.raw[fetched[:count]].sum() / _best(web.raw, count)) for count in counts],
         [float((fetched[:count] >= web.honest).mean()) for count in counts],
@@ -112,18 +115,36 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=20, help="that 40%% of the pages take")
     parser.add_argument("--orders", default=",".join(ORDERS))
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the web, and of equal scores")
+    parser.add_argument("--seeds", type=int, default=1, help="webs, with this seed and the next")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     unknown = set(options.orders.split(",")) - ORDERS.keys()
     if unknown:
         parser.error(f"no order is called {', '.join(sorted(unknown))}: {', '.join(ORDERS)}")
+    if options.seeds < 1:
+        parser.error("--seeds is at least 1")
 
-    web = make_web(options.pages, options.spam, options.hijacked, options.seed)
+    results = []
+    for seed in range(options.seed, options.seed + options.seeds):
+        results += on_web(options, seed)
+    if options.seeds > 1:
+        print_spread(results)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(each) for each in results], indent=2))
+    failed = [each for each in results if each.order == WINNER and not reaches_goal(each)]
+    for result in failed:
+        print(f"FAILED: {WINNER} misses the goal with seed {result.seed}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def on_web(options: argparse.Namespace, seed: int) -> list[Result]:
+    """All orders on the web of a seed."""
+    web = make_web(options.pages, options.spam, options.hijacked, seed)
     best = ", ".join(f"{_best(web.truth, int(web.pages * mark)):.1%}" for mark in MARKS)
     print(
-        f"{web.pages:,} pages, {len(web.sources):,} links, {web.honest_hosts:,} honest hosts;"
-        f" {web.pages - web.honest:,} spam pages on"
+        f"seed {seed}: {web.pages:,} pages, {len(web.sources):,} links,"
+        f" {web.honest_hosts:,} honest hosts; {web.pages - web.honest:,} spam pages on"
         f" {web.host_count - web.honest_hosts:,} hosts, {web.raw[web.honest :].sum():.1%} of raw"
         f" PageRank\nomniscient: {best} of the honest PageRank after 10, 20, 40% of the pages\n"
     )
@@ -132,15 +153,24 @@ def main() -> int:
     a_round = max(int(web.pages * MARKS[-1] / options.rounds), 1)
     results = []
     for name in options.orders.split(","):
-        results.append(measure(web, ORDERS[name], a_round, options.seed))
+        results.append(measure(web, ORDERS[name], a_round, seed))
         print_result(results[-1])
-    if options.json:
-        options.json.write_text(json.dumps([asdict(each) for each in results], indent=2))
-    for result in results:
-        if result.order == WINNER and not reaches_goal(result):
-            print(f"FAILED: {WINNER} misses the goal", file=sys.stderr)
-            return 1
-    return 0
+    print()
+    return results
+
+
+def print_spread(results: list[Result]) -> None:
+    """Of each order the mean over all webs, and the least and greatest."""
+    for name in dict.fromkeys(result.order for result in results):
+        some = [result for result in results if result.order == name]
+        print(f"{name} on {len(some)} webs")
+        for what in ("mass", "spam"):
+            columns = list(zip(*(getattr(each, what) for each in some), strict=True))
+            figures = (
+                f"{sum(column) / len(column):7.1%} ({min(column):.1%} to {max(column):.1%})"
+                for column in columns
+            )
+            print(f"  {what} {''.join(figures)}")
 
 
 def reaches_goal(result: Result) -> bool:

@@ -3,29 +3,33 @@ show them: nothing reaches a terminal, or a line of a file, as it is."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from crawl.model.derived_tables import HOSTDB, LINKDB
+from crawl.model.arrow import strings
+from crawl.model.derived_tables import HOSTDB, LINKDB, WEBGRAPH
 from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import open_writer
+from crawl.storage.parquet import open_table, open_writer
 from crawl.testing.clock import ManualClock
 from tests.buckets.made_segments import link, make_segment
 from tests.cli.calling import Answer, Caller
 from tests.cli.test_hostile_text import WICKED, assert_safe
 from tests.phases.hosts import hosts_of, update_hosts
 from tests.phases.linked_crawl import in_this_process
-from tests.phases.linked_pages import build
+from tests.phases.linked_pages import add_parse, build
 from tests.phases.made import NOW, datum, make_crawldb
 
 WICKED_HOST = f"h{WICKED}.org"
@@ -176,6 +180,58 @@ def test_files_for_people(
         text = "".join(path.read_bytes().decode() for path in files)
         assert len(text) > 1000
         assert_safe(text, besides="\n\t")
+
+
+@pytest.fixture
+def hostile_hosts(tmp_path: Path) -> str:
+    """A crawl with a link graph in which hosts bear what no parser lets through."""
+    directory = make_crawldb(str(tmp_path / "crawl"), {PLAIN_URL: datum()}, buckets=1)
+    hosts = ["plain.org", WICKED_HOST, f"www.{FORGED}.org", f"h\t{WICKED}.com", 'q"uote.org']
+    urls = [f"http://h{n}.org/" for n in range(len(hosts))]
+    add_parse(directory, SEGMENT, dict.fromkeys(urls, urls))
+    build(directory, **ALL_LINKS)
+    dataset = directory.dataset(WEBGRAPH)
+    with dataset.writing("test", ManualClock(NOW), stale_after_ms=1e9, heartbeat_s=60) as writing:
+        assert writing.base is not None
+        (file,) = writing.base.files
+        path = f"{writing.place}/nodes-00000-0000abcd.parquet"
+        with open_table(dataset.folder, file.path) as source:
+            rows: pa.Table = source.read()
+        field = WEBGRAPH.schema.field("host")
+        with open_writer(dataset.folder, path, WEBGRAPH.schema) as writer:
+            writer.write(rows.set_column(1, field, pa.array(hosts)))
+        writing.publish(
+            [replace(file, path=path, bytes=dataset.folder.size(path) or 0)],
+            Report("test", NOW, "", {}),
+            buckets=1,
+            keep=1,
+            attached=writing.base.attached,
+        )
+    return directory.address
+
+
+@pytest.mark.parametrize("group", ["host", "domain"])
+def test_graphs_of_hosts(crawl: Caller, hostile_hosts: str, tmp_path: Path, group: str) -> None:
+    """A name breaks no line, and what was a tab in it no column."""
+    for options in ((), ("--json",)):
+        answer = call(crawl, ["hostgraph", "{}", "--group", group], hostile_hosts, *options)
+        assert answer.code == 0
+        assert_safe(answer.out)
+        assert_safe(answer.err)
+    assert any(WICKED in each["host"] for each in answer.json["top"])
+    out = tmp_path / "graph"
+    command = ["nodedumper", "{}", "--group", group, "--format", "cc", "--output"]
+    answer = call(crawl, command, hostile_hosts, out, "--json")
+    assert answer.code == 0, answer.err
+    for name, columns in (("vertices", 2), ("edges", 2), ("ranks", 5)):
+        text = gzip.decompress((out / f"{name}.txt.gz").read_bytes()).decode()
+        assert_safe(text, besides="\n\t")
+        rows = answer.json["links" if name == "edges" else f"{group}s"]
+        assert text.count("\n") == rows + (name == "ranks") > 3
+        further = int(group == "domain" and name != "edges")
+        assert {line.count("\t") + 1 for line in text.splitlines()} == {columns + further}
+    stored = strings(pq.read_table(out / "vertices.parquet")["host_rev"])
+    assert any("\x1b" in name for name in stored), "programs get it as it is"
 
 
 def test_a_report_of_duplicates(crawl: Caller, crawled: str, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crawl.buckets.runner import InProcess
+from crawl.buckets.webgraph.dump import NodeGroup
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import (
@@ -95,6 +96,11 @@ def rank_trusted(address: str) -> None:
 
 def rank_hosts(address: str) -> None:
     hostgraph.run(InProcess(), CrawlDir(address), Config(), HostGraphOptions(), SystemClock())
+
+
+def rank_domains(address: str) -> None:
+    options = HostGraphOptions(NodeGroup.DOMAIN)
+    hostgraph.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())
 
 
 def update_scores(address: str) -> None:

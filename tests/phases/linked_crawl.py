@@ -1,5 +1,5 @@
-"""A crawl with a LinkDb, a link graph with scores and a HostDb, each of one segment of two: what
-commands find there, and what they make of it."""
+"""A crawl with a LinkDb, a link graph with scores, graphs of hosts and domains and a HostDb, each
+of one segment of two: what commands find there, and what they make of it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 from crawl.buckets.runner import InProcess, Runner
+from crawl.buckets.webgraph.dump import NodeGroup
 from crawl.config import Config
 from crawl.errors import DamagedFile
 from crawl.facade.base import Handle
 from crawl.model.content import Content
-from crawl.model.derived_tables import HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
+from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.phases import hostgraph, linkrank
@@ -42,6 +43,8 @@ READERS: list[list[str]] = [
     ["nodedumper", "{}", "--inlinks", "--top", "30"],
     ["nodedumper", "{}", "--scores", "--top", "30"],
     ["nodedumper", "{}", "--outlinks", "--group", "host", "--output", "{out}"],
+    ["nodedumper", "{}", "--group", "host", "--format", "cc", "--output", "{out}"],
+    ["nodedumper", "{}", "--group", "domain", "--format", "cc", "--output", "{out}"],
     ["readhostdb", "{}", "--host", "b.org", "--json"],
     ["readhostdb", "{}", "--top", "5", "--json"],
     ["readhostdb", "{}", "--dump", "{out}", "--format", "json"],
@@ -60,6 +63,7 @@ WRITERS: list[list[str]] = [
     ["webgraph", "{}"],
     ["linkrank", "{}"],
     ["hostgraph", "{}"],
+    ["hostgraph", "{}", "--group", "domain"],
     ["scoreupdater", "{}"],
     ["updatehostdb", "{}"],
     ["dedup", "{}", "--canonical", "--redirects"],
@@ -91,7 +95,8 @@ def make_linked_crawl(address: str) -> CrawlDir:
     build(directory, WebGraphOptions((FIRST,)), **settings)
     config = Config.of(settings)
     linkrank.run(InProcess(), directory, config, LinkRankOptions(), ManualClock(NOW))
-    hostgraph.run(InProcess(), directory, config, HostGraphOptions(), ManualClock(NOW))
+    for group in NodeGroup:
+        hostgraph.run(InProcess(), directory, config, HostGraphOptions(group), ManualClock(NOW))
     update_hosts(directory, FIRST)
     return directory
 
@@ -127,7 +132,7 @@ def rows_of(directory: CrawlDir) -> dict[str, list[Any]]:
     """What each dataset has, file by file; without what depends on the moment. A file that cannot
     be read is `DAMAGED`."""
     found: dict[str, list[Any]] = {}
-    for table in (CRAWLDB, LINKDB, WEBGRAPH, HOSTGRAPH, HOSTDB):
+    for table in (CRAWLDB, LINKDB, WEBGRAPH, HOSTGRAPH, DOMAINGRAPH, HOSTDB):
         dataset = directory.dataset(table)
         snapshot = dataset.current()
         for file in snapshot.all_files if snapshot else ():
@@ -155,6 +160,13 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patched:
         patched.setattr(Handle, "_runner", runner)
         yield
+
+
+def key_of(command: list[str]) -> str:
+    """The command and what of its options decides which dataset it reads or writes."""
+    options = {"nodedumper": ("cc", "domain"), "hostgraph": ("domain",)}.get(command[0], ())
+    is_graph = command[0] == "hostgraph" or "cc" in command
+    return " ".join([command[0], *(word for word in options if is_graph and word in command)])
 
 
 def words(command: list[str], root: Path, other: Path, out: Path) -> list[str]:

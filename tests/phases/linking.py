@@ -163,6 +163,12 @@ def invert_small_files(address: str, other: str) -> None:
     invertlinks.run(InProcess(), CrawlDir(address), SMALL, options, SystemClock())
 
 
+def invert_again(address: str, name: str) -> None:
+    """Inverts a segment anew, for a kill test."""
+    options = InvertLinksOptions((name,), normalize=False, filter=False, force=True)
+    invertlinks.run(InProcess(), CrawlDir(address), SMALL, options, SystemClock())
+
+
 def merge_small_files(address: str, other: str) -> None:
     """Merges another crawl's LinkDb, for a kill test."""
     options = MergeLinkDbOptions((other,))

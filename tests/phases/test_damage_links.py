@@ -1,4 +1,4 @@
-"""Every file of LinkDb, link graph and HostDb flipped, cut, removed, one at a time: each command
+"""Every file of LinkDb, graphs and HostDb flipped, cut, removed, one at a time: each command
 gives the right answer or one line with the file and what to do, a check names the file, and after
 `check --repair` what was lost can be made anew. With ALL_DAMAGE=1 in the environment of every file
 in every way."""
@@ -17,7 +17,14 @@ import pytest
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.errors import DamagedFile
-from crawl.model.derived_tables import HOSTDB, HOSTGRAPH, LINKDB, MADE_BY, WEBGRAPH
+from crawl.model.derived_tables import (
+    DOMAINGRAPH,
+    HOSTDB,
+    HOSTGRAPH,
+    LINKDB,
+    MADE_BY,
+    WEBGRAPH,
+)
 from crawl.model.tables import CRAWLDB
 from crawl.phases import generate
 from crawl.phases.generate_run import GenerateOptions
@@ -33,6 +40,7 @@ from tests.phases.linked_crawl import (
     READERS,
     WRITERS,
     in_this_process,
+    key_of,
     make_linked_crawl,
     rows_of,
     words,
@@ -41,14 +49,16 @@ from tests.phases.made import NOW
 
 pytestmark = pytest.mark.slow(seconds=40)
 
-DATASETS = (LINKDB.name, WEBGRAPH.name, HOSTDB.name, HOSTGRAPH.name)
+TABLES = {table.name: table for table in (LINKDB, WEBGRAPH, HOSTDB, HOSTGRAPH, DOMAINGRAPH)}
+DATASETS = tuple(TABLES)
 READ = {
     LINKDB.name: {"readlinkdb", "invertlinks", "mergelinkdb"},
     WEBGRAPH.name: {
         *("nodereader", "nodedumper", "webgraph", "linkrank", "scoreupdater"),
-        "hostgraph",
+        *("hostgraph", "hostgraph domain"),
     },
-    HOSTGRAPH.name: {"hostgraph"},
+    HOSTGRAPH.name: {"hostgraph", "nodedumper cc"},
+    DOMAINGRAPH.name: {"hostgraph domain", "nodedumper cc domain"},
     HOSTDB.name: {"readhostdb", "simulate", "updatehostdb"},
     CRAWLDB.name: {
         *("domainstats", "crawlcomplete", "protocolstats", "dust", "mirrors"),
@@ -63,6 +73,7 @@ WRITTEN = {
     **dict.fromkeys(("webgraph", "linkrank"), WEBGRAPH.name),
     "updatehostdb": HOSTDB.name,
     "hostgraph": HOSTGRAPH.name,
+    "hostgraph domain": DOMAINGRAPH.name,
 }
 """What a command writes, where that is not the CrawlDb."""
 
@@ -130,7 +141,7 @@ def damages(root: Path) -> list[Damage]:
         path
         for path in files
         if path.endswith((".parquet", "CURRENT", "manifest.json"))
-        and ("-00000-" not in path or path.startswith(HOSTGRAPH.name))
+        and ("-00000-" not in path or path.startswith((HOSTGRAPH.name, DOMAINGRAPH.name)))
         and (path.startswith(DATASETS) or path.endswith(".parquet"))
         and LISTED not in path
         and (FIRST not in path or "parse_data" in path)
@@ -140,7 +151,7 @@ def damages(root: Path) -> list[Damage]:
 
 def commands(among: list[list[str]], damage: Damage) -> list[list[str]]:
     """Those that read what is damaged."""
-    return [each for each in among if ALL or each[0] in READ[damage.path.split("/")[0]]]
+    return [each for each in among if ALL or key_of(each) in READ[damage.path.split("/")[0]]]
 
 
 def test_one_damage_at_a_time(shop: Shop, crawl: Caller) -> None:
@@ -237,13 +248,10 @@ def find_and_repair(shop: Shop, crawl: Caller, damage: Damage) -> None:
     if not CrawlDir(str(root)).dataset(TABLES[name]).manifests():
         assert f"`crawl {MADE_BY[name]} {root}`" in mended.err
     for command in WRITERS:
-        if WRITTEN.get(command[0]) == name:
+        if WRITTEN.get(key_of(command)) == name:
             again = crawl(*words(command, root, shop.other, shop.place / "out"))
             assert again.code == 0, again
     assert rows_of(CrawlDir(str(root)))[name]
-
-
-TABLES = {table.name: table for table in (LINKDB, WEBGRAPH, HOSTDB, HOSTGRAPH)}
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -58,7 +58,7 @@ def dense_link_rank(links: set[tuple[str, str]], iterations: int = 10) -> dict[s
 
 def dump(directory: CrawlDir, by: NodeValue, **options: object) -> NodeDumperResult:
     wanted = NodeDumperOptions(by, **options)  # type: ignore[arg-type]
-    return nodedumper.run(InProcess(), directory, Config(), wanted, SystemClock())
+    return nodedumper.run(InProcess(), directory, wanted)
 
 
 URLS = st.builds("http://{}.org/{}".format, st.sampled_from("abcd"), st.sampled_from("xyz"))

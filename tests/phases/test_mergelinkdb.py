@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +27,12 @@ from crawl.testing.clock import ManualClock
 from crawl.urls.parse import host_of
 from tests.phases.killed import run_killed
 from tests.phases.linking import (
+    Inlinks,
     LinkingPage,
     expected_inlinks,
     inlinks_of,
     invert,
+    invert_again,
     invert_small_files,
     make_parsed,
     merge_small_files,
@@ -48,6 +53,14 @@ SECOND = [
 BOTH = expected_inlinks({ONE: FIRST, TWO: SECOND})
 
 
+def merged_from(links: Inlinks, crawls: dict[str, str]) -> Inlinks:
+    """Links as they are where those of some segments were merged from other crawls."""
+    return {
+        key: (anchor, score, f"{crawls[name]}/{name}" if name in crawls else name)
+        for key, (anchor, score, name) in links.items()
+    }
+
+
 def crawl_of(folder: Path, name: str, pages: list[LinkingPage], buckets: int = 3) -> CrawlDir:
     directory = make_crawldb(str(folder), {"http://a.org/": datum()}, buckets=buckets)
     make_parsed(directory, name, pages)
@@ -66,15 +79,75 @@ def test_merged_linkdbs_are_one_of_all_segments(tmp_path: Path) -> None:
     invert(directory)
     invert(crawl_of(tmp_path / "two", TWO, SECOND))
     merge(directory, tmp_path / "two")
-    assert inlinks_of(directory) == BOTH
+    assert inlinks_of(directory) == merged_from(BOTH, {TWO: "two"})
     assert linkdb_of(directory).require_current().applied == {ONE: 1}
     merge(directory, tmp_path / "two")
-    assert inlinks_of(directory) == BOTH
+    assert inlinks_of(directory) == merged_from(BOTH, {TWO: "two"})
     other = CrawlDir(str(tmp_path / "all"))
     done = merge(other, tmp_path / "two", tmp_path / "one")
-    assert inlinks_of(other) == BOTH
+    assert inlinks_of(other) == merged_from(BOTH, {ONE: "one", TWO: "two"})
     assert done.linkdb.buckets == 3
     assert check(other, deep=True).faults == []
+    merge(other, tmp_path / "one")  # which has links of `two`, under that name
+    assert inlinks_of(other) == merged_from(BOTH, {ONE: "one", TWO: "two"})
+
+
+OURS = [
+    LinkingPage("http://a.org/", (("http://x.org/", "ours"), ("http://y.org/", "ours"))),
+    LinkingPage("http://b.org/", (("http://x.org/", "both"),)),
+]
+THEIRS = [
+    LinkingPage("http://b.org/", (("http://x.org/", "both"),)),
+    LinkingPage("http://c.org/", (("http://x.org/", "theirs"), ("http://z.org/", "theirs"))),
+]
+FEWER = [LinkingPage("http://a.org/", (("http://y.org/", "now"),))]
+
+
+def test_an_inversion_replaces_no_link_of_another_crawl(tmp_path: Path) -> None:
+    """Whatever the other crawl's segments are called."""
+    directory = crawl_of(tmp_path / "one", ONE, OURS)
+    invert(directory)
+    invert(crawl_of(tmp_path / "two", ONE, THEIRS))
+    merge(directory, tmp_path / "two")
+    found = inlinks_of(directory)
+    assert found["http://x.org/", "http://a.org/"] == ("ours", 1.0, ONE)
+    assert found["http://x.org/", "http://b.org/"] == ("both", 1.0, ONE), "of equals our own"
+    assert found["http://x.org/", "http://c.org/"] == ("theirs", 1.0, f"two/{ONE}")
+    make_parsed(directory, ONE, FEWER)
+    done = invert(directory, ONE, force=True)
+    assert done.report.counters["links_replaced"] == 3
+    assert inlinks_of(directory) == {
+        ("http://y.org/", "http://a.org/"): ("now", 1.0, ONE),
+        ("http://x.org/", "http://c.org/"): ("theirs", 1.0, f"two/{ONE}"),
+        ("http://z.org/", "http://c.org/"): ("theirs", 1.0, f"two/{ONE}"),
+    }
+    merge(directory, tmp_path / "two")  # a link that both had is theirs from now on
+    assert inlinks_of(directory)["http://x.org/", "http://b.org/"] == ("both", 1.0, f"two/{ONE}")
+
+
+def test_links_that_come_home_are_a_crawl_s_own(tmp_path: Path) -> None:
+    """Merged there and back, a link is still replaced where its segment is inverted again."""
+    directory = crawl_of(tmp_path / "one", ONE, OURS)
+    invert(directory)
+    other = crawl_of(tmp_path / "two", ONE, THEIRS)
+    invert(other)
+    merge(other, tmp_path / "one")
+    merge(directory, tmp_path / "two")
+    make_parsed(directory, ONE, FEWER)
+    invert(directory, ONE, force=True)
+    assert set(inlinks_of(directory)) == {
+        ("http://y.org/", "http://a.org/"),
+        ("http://x.org/", "http://c.org/"),
+        ("http://z.org/", "http://c.org/"),
+    }
+
+
+def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"t\xffwo")
+    invert(crawl_of(tmp_path / odd, ONE, THEIRS))
+    other = CrawlDir(str(tmp_path / "all"))
+    merge(other, tmp_path / odd)
+    assert {segment for _, _, segment in inlinks_of(other).values()} == {f"t?wo/{ONE}"}
 
 
 def test_a_linkdb_of_another_bucket_count(tmp_path: Path) -> None:
@@ -84,7 +157,7 @@ def test_a_linkdb_of_another_bucket_count(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"two has 4 buckets, and that of \S+one has 3: --rebucke"):
         merge(directory, tmp_path / "two")
     merge(directory, tmp_path / "two", rebucket=True)
-    assert inlinks_of(directory) == BOTH
+    assert inlinks_of(directory) == merged_from(BOTH, {TWO: "two"})
 
 
 def test_wrong_linkdbs(tmp_path: Path) -> None:
@@ -181,16 +254,39 @@ def test_a_writer_killed_at_its_writes(tmp_path: Path, job: Any, step: int) -> N
     invert(crawl_of(other, TWO, SECOND[:5]))
     make_parsed(directory, TWO, SECOND[:5])
     after = expected_inlinks({ONE: FIRST[:5], TWO: SECOND[:5]})
+    if job is merge_small_files:
+        after = merged_from(after, {TWO: "other"})
+    kill_at_every_write(tmp_path, partial(job, other=str(other)), before, after, step)
+
+
+@pytest.mark.slow
+def test_a_forced_inversion_killed_at_its_writes(tmp_path: Path) -> None:
+    """The segment's links are all as before or all replaced, and another crawl's are there."""
+    base = tmp_path / "base"
+    directory = crawl_of(base, ONE, OURS * 2)
+    invert(directory)
+    invert(crawl_of(tmp_path / "two", ONE, THEIRS))
+    merge(directory, tmp_path / "two")
+    before = inlinks_of(directory)
+    make_parsed(directory, ONE, FEWER)
+    theirs = {key: value for key, value in before.items() if "/" in value[2]}
+    after = {**theirs, **expected_inlinks({ONE: FEWER})}
+    kill_at_every_write(tmp_path, partial(invert_again, name=ONE), before, after, step=1)
+
+
+def kill_at_every_write(
+    folder: Path, job: Callable[[str], None], before: Inlinks, after: Inlinks, step: int
+) -> None:
     at, killed = 1, True
     while killed:
-        wreck = tmp_path / f"killed-{at}"
-        shutil.copytree(base, wreck)
-        killed = run_killed(job, str(wreck), str(other), at=at)
+        wreck = folder / f"killed-{at}"
+        shutil.copytree(folder / "base", wreck)
+        killed = run_killed(job, str(wreck), at=at)
         state = CrawlDir(str(wreck))
         assert inlinks_of(state) in (before, after)
         assert not [fault for fault in check(state).faults if "copy" not in fault.path]
         with suppress(NothingToDo):  # where all was done but for the last bits
-            job(str(wreck), str(other))  # what a killed one left is swept away
+            job(str(wreck))  # what a killed one left is swept away
         assert inlinks_of(state) == after
         assert check(state, deep=True).faults == []
         at += step

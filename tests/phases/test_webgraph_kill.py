@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from crawl.buckets.webgraph.dump import NodeGroup
-from crawl.model.derived_tables import HOSTGRAPH, WEBGRAPH
+from crawl.model.derived_tables import WEBGRAPH
+from crawl.phases.hostgraph import table_of
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.kill_jobs import (
     build_webgraph,
+    rank_domains,
     rank_hosts,
     rank_links,
     rank_trusted,
@@ -39,15 +41,16 @@ def state_of(directory: CrawlDir) -> dict[str, Any]:
         "links": links_of(graph),
         "scores": scores_of(directory) if graph.has_scores else None,
         "segments": sorted(directory.dataset(WEBGRAPH).require_current().applied),
-        "hosts": hosts_of(directory),
+        "hosts": hosts_of(directory, NodeGroup.HOST),
+        "domains": hosts_of(directory, NodeGroup.DOMAIN),
         "records": {url: record.score for url, record in records_of(directory).items()},
     }
 
 
-def hosts_of(directory: CrawlDir) -> list[dict[str, Any]]:
-    if directory.dataset(HOSTGRAPH).current() is None:
+def hosts_of(directory: CrawlDir, group: NodeGroup) -> list[dict[str, Any]]:
+    if directory.dataset(table_of(group)).current() is None:
         return []
-    return rows_of(directory, NodeGroup.HOST)
+    return rows_of(directory, group)
 
 
 def prepared(address: str, jobs: list[Callable[[str], None]]) -> CrawlDir:
@@ -67,6 +70,7 @@ def prepared(address: str, jobs: list[Callable[[str], None]]) -> CrawlDir:
         (rank_links, [build_webgraph]),
         (rank_trusted, [build_webgraph]),
         (rank_hosts, [rank_hosts, build_webgraph]),
+        (rank_domains, [rank_domains, build_webgraph]),
         (update_scores, [build_webgraph, rank_links]),
     ],
 )

@@ -94,6 +94,29 @@ def test_a_write_that_fails_leaves_the_former_file_and_nothing_else(
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+def test_a_whole_file_has_no_name_before_its_end(place: Folder) -> None:
+    place.write("deep/file", b"old")
+    with place.open_whole("deep/file") as stream:
+        stream.write(b"new")
+        if place.is_local():
+            stream.flush()
+            assert place.read("deep/file") == b"old"
+            assert place.names("deep") == ["file"]
+    assert place.read("deep/file") == b"new"
+    with place.open_whole("file") as stream:
+        stream.write(b"1")
+    assert place.files() == {"deep/file": 3, "file": 1}
+
+
+def test_a_whole_file_that_fails_leaves_the_former_one(tmp_path: Path) -> None:
+    folder = Folder(str(tmp_path))
+    folder.write("file", b"old")
+    with pytest.raises(StorageError, match="Disk quota"), folder.open_whole("file") as stream:
+        stream.write(b"half")
+        raise OSError("Disk quota exceeded")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}
+
+
 def test_names_and_files(place: Folder) -> None:
     for name in ("z", "b/one", "b/deep/two", "bb"):
         place.write(name, b"x" * len(name))

@@ -121,10 +121,11 @@ def _written(
 ) -> str:
     """Writes a share as text and as Parquet; returns the path of the text."""
     path = f"{PARTS}/{table}-{number:05d}.txt.gz"
+    columns = f"{table}.parquet/part-{number:05d}.parquet"
     with (
-        open_writer(job.output, f"{table}.parquet/part-{number:05d}.parquet", schema) as writer,
-        job.output.open_write(path) as stream,
-        GzipFile(fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed,
+        open_writer(job.output, columns, schema, appears_whole=True) as writer,
+        job.output.open_whole(path) as stream,
+        GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed,
     ):
         for some in rows:
             writer.write(some)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.exchange import Outbox
+from crawl.buckets.linkdb.origin import as_merged
 from crawl.buckets.linkdb.settings import (
     LINKDB_IGNORE_EXTERNAL_LINKS,
     LINKDB_IGNORE_INTERNAL_LINKS,
@@ -37,6 +38,7 @@ from crawl.urls.hosts import hosts_of
 LINKS = delta_of(LINKDB)
 
 _COLUMNS = ["url", "outlinks.list.element.url", "outlinks.list.element.anchor", "metadata"]
+_SEGMENT = LINKDB.names.index("segment")
 _LINKS_AT_ONCE = 400_000
 """Links that a sending task gathers before it sends them: blocks of a few rows are dear."""
 _PAGES_A_TASK = 20_000
@@ -124,16 +126,20 @@ def send_links(job: SendLinksJob, task: SendLinksTask, outbox: Outbox) -> Counte
 
 def send_stored_links(
     folder: Folder,
+    crawl: str,
     renormalization: Renormalization | None,
     router: Router,
     file: BucketFile,
     outbox: Outbox,
 ) -> Counters:
-    """Sends the rows of a file of a LinkDb to the slices of another one."""
+    """Sends the rows of a file of a LinkDb, that of the crawl of this name, to the slices of
+    another one."""
     sending = _Sending(router, outbox)
     with open_table(folder, file.path) as source:
         for rows in each_group(source):
             sending.counters["links"] += rows.num_rows
+            origin = as_merged(rows["segment"], crawl)
+            rows = rows.set_column(_SEGMENT, LINKDB.schema.field(_SEGMENT), origin)
             sending.add(_renormalized(rows, renormalization, sending.counters))
     sending.flush()
     return sending.counters

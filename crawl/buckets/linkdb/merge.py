@@ -1,7 +1,8 @@
 """New links merged into a slice of the LinkDb.
 
 Of several links from one page to another one stays: that of the page's best score, of those
-the one from the newest segment, of those the one with the longest text. Of the links to one
+the one from the newest segment, of those the one with the longest text, of equal ones this
+crawl's own rather than one that was merged from another crawl's LinkDb. Of the links to one
 URL the best-scored stay. Both choices are the greatest by an order of the links themselves,
 so the LinkDb is the same in whatever order, and however many at once, segments are inverted.
 """
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 from crawl.buckets.bucket_files import BucketTarget, stored_groups, write_bucket
 from crawl.buckets.exchange import Received
 from crawl.buckets.linkdb.links import LINKS
+from crawl.buckets.linkdb.origin import crawl_and_segment
 from crawl.buckets.merge import KeyGroups, merge_sorted, repeats_before, sort_by_key
 from crawl.buckets.ranges import NewRows, StoredGroups
 from crawl.buckets.slices import Slice
@@ -37,7 +39,8 @@ class MergeLinksJob:
     target: BucketTarget
     max_inlinks: int
     forgotten: frozenset[str] = frozenset()
-    """Segments that are inverted again: what is stored of them is left out."""
+    """Segments that are inverted again: what this crawl's inversion of them brought is left out,
+    and no link of another crawl, whatever its segments are called (see origin.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +88,26 @@ def _stored(job: MergeLinksJob, base: Slice, counters: Counters) -> Iterator[pa.
 def best_links(groups: KeyGroups) -> pa.Table:
     """The Combine of links from one page to another: the best of each group."""
     rows = groups.rows
+    crawls, segments = crawl_and_segment(rows["segment"])
     ranks = pa.table(
         {
             "group": groups.owners,
             "score": rows["score"],
-            "segment": rows["segment"],
+            "segment": segments,
             "length": pc.utf8_length(rows["anchor"]),
             "anchor": rows["anchor"],
+            "crawl": crawls,
         }
     )
     keys = ("score", "segment", "length", "anchor")
-    order = pc.sort_indices(ranks, [("group", "ascending"), *((key, "descending") for key in keys)])
+    order = pc.sort_indices(
+        ranks,
+        [
+            ("group", "ascending"),
+            *((key, "descending") for key in keys),
+            ("crawl", "ascending"),
+        ],
+    )
     return rows.take(order.take(groups.starts))
 
 

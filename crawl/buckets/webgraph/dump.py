@@ -13,13 +13,20 @@ import pyarrow.compute as pc
 
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.webgraph.graph import StoredGraph
-from crawl.buckets.webgraph.listing import sorted_list
+from crawl.buckets.webgraph.listing import (
+    BinCounts,
+    ListPlan,
+    SendListJob,
+    count_bins,
+    send_listed,
+    sorted_list,
+)
 from crawl.graph.kernels.page_rank import Floats
 from crawl.model.arrow import as_array, strings
 from crawl.printable import json_text, printable
-from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of, encoded
-from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.parquet import open_writer
 from crawl.urls.domains import domains_of
 
 
@@ -74,20 +81,16 @@ class NodeValues:
 
 @dataclass(frozen=True)
 class GroupValues:
-    """The values of hosts or domains, in files of a job: a `Values`."""
+    """The values of the hosts or domains of one part: a `Values`."""
 
-    folder: Folder
-    paths: tuple[str, ...]
+    rows: pa.Table
 
     def values(self, part: int) -> Floats:
-        with open_table(self.folder, self.paths[part]) as source:
-            values: Floats = source.read(columns=["value"])["value"].to_numpy()
+        values: Floats = self.rows["value"].to_numpy()
         return values
 
     def names(self, part: int) -> Iterator[pa.ChunkedArray[Any]]:
-        with open_table(self.folder, self.paths[part]) as source:
-            for rows in each_group(source, ["name"]):
-                yield rows["name"]
+        yield self.rows["name"]
 
 
 @dataclass(frozen=True)
@@ -112,13 +115,21 @@ def send_groups(job: GroupJob, part: int, outbox: Outbox) -> None:
     outbox.send(GROUPED, rows, buckets_of(rows["name"], job.destinations))
 
 
-def write_groups(job: GroupJob, scratch: Folder, number: int, received: Received) -> str:
-    """Writes the hosts or domains that a destination received, by name."""
-    rows = _grouped(received.rows(GROUPED), job.is_sum)
-    path = attempt_name(f"groups-{number:05d}")
-    with open_writer(scratch, path, GROUPED.schema) as writer:
-        writer.write(rows)
-    return path
+def count_groups(job: GroupJob, number: int, received: Received) -> BinCounts:
+    """The values of the hosts or domains that a destination received, by bin."""
+    return count_bins(_received_groups(job, received), number)
+
+
+def list_groups(
+    job: GroupJob, plan: ListPlan, number: int, received: Received, outbox: Outbox
+) -> None:
+    """Sends those of them that may be listed to their ranges. They are gathered once more: a
+    reader has no folder in the crawl to keep them in."""
+    send_listed(SendListJob(_received_groups(job, received), plan), number, outbox)
+
+
+def _received_groups(job: GroupJob, received: Received) -> GroupValues:
+    return GroupValues(_grouped(received.rows(GROUPED), job.is_sum))
 
 
 def _grouped(rows: pa.Table, is_sum: bool) -> pa.Table:
@@ -151,10 +162,10 @@ def write_list(job: WriteListJob, task: tuple[int, int], received: Received) -> 
     suffix = {"text": "txt", "json": "jsonl", "parquet": "parquet"}[job.format.value]
     name = f"part-{number:05d}.{suffix}"
     if job.format is ListFormat.PARQUET:
-        with open_writer(job.output, name, rows.schema) as writer:
+        with open_writer(job.output, name, rows.schema, appears_whole=True) as writer:
             writer.write(rows)
         return rows.num_rows
-    with job.output.open_write(name) as stream:
+    with job.output.open_whole(name) as stream:
         stream.write("".join(_lines(job, rows)).encode())
     return rows.num_rows
 

@@ -1,4 +1,4 @@
-"""Small files on a local disk that appear whole or not at all.
+"""Files on a local disk that appear whole or not at all.
 
 The bytes go to an unfinished file beside the name, which is then renamed. So a file that is
 there was finished, and one that is short was damaged; no reader ever meets half a file.
@@ -54,6 +54,18 @@ def create(files: Any, path: str, data: bytes) -> None:
     _settle_folder(path)
 
 
+def rename(name: str, path: str) -> None:
+    """Gives a file that is finished the name that it is to have, in one moment."""
+    Path(name).replace(path)
+    _settle_folder(path)
+
+
+def remove(name: str) -> None:
+    """Deletes an unfinished file, if it is there."""
+    with suppress(OSError):
+        Path(name).unlink()
+
+
 def drop_unfinished(path: str) -> int:
     """Deletes what dead writers left below; says how many files that were."""
     dropped = 0
@@ -81,8 +93,7 @@ def _written(files: Any, path: str, data: bytes) -> Iterator[str]:
             settle(stream)
         yield name
     finally:
-        with suppress(OSError):
-            Path(name).unlink()
+        remove(name)
 
 
 def _link(files: Any, name: str, path: str, data: bytes) -> None:

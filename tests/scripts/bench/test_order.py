@@ -40,3 +40,32 @@ def test_an_order_that_there_is_not() -> None:
     )
     assert done.returncode == 2
     assert "no order is called opik" in done.stderr
+
+
+@pytest.mark.slow
+def test_several_webs_are_told_apart_and_together(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    arguments = ["--pages", "2000", "--orders", "linkrank,host-centrality", "--seeds", "2"]
+    done = subprocess.run(
+        [sys.executable, str(BENCH), *arguments, "--seed", "5", "--json", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    results = json.loads(out.read_text())
+    assert [(each["order"], each["seed"]) for each in results] == [
+        (order, seed) for seed in (5, 6) for order in ("linkrank", "host-centrality")
+    ]
+    assert results[0]["mass"] != results[2]["mass"], "another web"
+    assert "seed 6: 2,000 pages" in done.stdout
+    assert "host-centrality on 2 webs" in done.stdout
+    masses = [each["mass"][1] for each in results if each["order"] == "linkrank"]
+    assert f"{sum(masses) / 2:.1%} ({min(masses):.1%} to {max(masses):.1%})" in done.stdout
+    missed = [
+        each["seed"]
+        for each in results
+        if each["order"] == "linkrank" and (each["mass"][1] < 0.9 or max(each["spam"]) > 0.05)
+    ]
+    assert done.returncode == (1 if missed else 0)
+    assert all(f"misses the goal with seed {seed}" in done.stderr for seed in missed)
