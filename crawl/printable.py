@@ -63,7 +63,12 @@ def _json_escape(character: str) -> str:
 def csv_cell(text: str) -> str:
     """A text for a CSV file: printable, and with an apostrophe before what a spreadsheet would
     take for a formula."""
-    return f"'{printable(text)}" if _FORMULA.match(text) else printable(text)
+    return f"'{printable(text)}" if is_formula(text) else printable(text)
+
+
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet would run a cell with this text."""
+    return _FORMULA.match(text) is not None
 
 
 def _is_plain(text: str) -> bool:

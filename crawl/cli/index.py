@@ -79,9 +79,9 @@ def command(
 
     Of each URL the newest parse counts. Pages that are gone, redirected, duplicates, or that ask
     not to be indexed are left out. Without a SEGMENT: every one that is parsed and not indexed
-    yet, and of older ones the pages that the CrawlDb no longer keeps out. Writers are told only
-    what is new to them, and what they make is published at one moment: a job that dies changes
-    nothing, and can be run again.
+    yet, also by one of the writers, and of older ones the pages that the CrawlDb no longer keeps
+    out. Writers are told only what is new to them, and what they make is published at one moment:
+    a job that dies changes nothing, and can be run again.
 
     \b
     Examples:

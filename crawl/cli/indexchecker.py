@@ -115,4 +115,4 @@ class _Shown:
             for name, value in (fields or {}).items():
                 texts = value if isinstance(value, list) else [value]
                 for text in texts:
-                    echo(f"    {name:<16}{printable(str(text)[:_LONGEST])}")
+                    echo(f"    {printable(name, _LONGEST):<16}{printable(str(text)[:_LONGEST])}")

@@ -100,7 +100,7 @@ def _show(answer: SearchAnswer) -> None:
         title = hit.title if hit.title.text else Snippet(hit.record.url[:200])
         echo_highlighted(title.text, title.highlights, lead=f"{hit.place:>3}. ")
         _show_details(hit)
-    for name, counts in answer.facets.items():
+    for name, counts in answer.facets.items() if answer.total else ():
         print_table(
             f"by {name}",
             [name, "pages"],

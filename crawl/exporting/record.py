@@ -6,8 +6,9 @@ The columns are those that datatrove's readers expect (`id`, `text`; all others 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -58,6 +59,8 @@ MOMENTS = frozenset(name for name, kind in _TYPES.items() if kind == TIMESTAMP)
 
 _PUBLISHED = ("article:published_time", "date", "dcterms.created", "dc.date", "dcterms.issued")
 _MOST_PUBLISHED = 100
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""All but TAB and the ends of lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,9 @@ class RecordMaker:
         """The records of a page; none where it has no text, which is counted, or one that says
         so where it may have had some."""
         found, kind = self._text(page, counters)
-        if not found.text:
+        if _CONTROL.search(found.text):
+            found = replace(found, text=without_controls(found.text))
+        if not found.text or found.text.isspace():
             counters["skipped.no_text"] += 1
             if change_of(page.change) is Change.CHANGED:
                 yield gone_record(page.url, page.host, page.fetched_ms)
@@ -124,7 +129,7 @@ class RecordMaker:
             "id": page.url,
             "url": page.url,
             "host": page.host,
-            "title": page.title,
+            "title": without_controls(page.title),
             "language": page.language,
             "change": change.value if change else None,
             "fetched_at": page.fetched_ms,
@@ -155,6 +160,12 @@ def gone_record(url: str, host: str, found_out_ms: int) -> Record:
         "change": Change.GONE.value,
         "fetched_at": found_out_ms,
     }
+
+
+def without_controls(text: str) -> str:
+    """The text with blanks in place of characters that are no text, and that a terminal would
+    obey; every place in it stays where it was."""
+    return _CONTROL.sub(" ", text)
 
 
 def _hash(text: str) -> str:

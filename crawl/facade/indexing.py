@@ -58,11 +58,11 @@ class Indexing(Handle):
                 rebuild=rebuild,
                 force=force,
             )
-            index.check(self._config, options)
+            specs = index.check(self._config, options)
             if crawldb:
                 self._directory.require_crawldb()
             require_segments(self._directory, options.segments)
-            index.choose(self._directory, options)
+            index.choose(self._directory, options, specs)
             self._directory.require_writable()
             folder = self._directory.dataset(INDEX).folder
             require_unlocked(folder, self._config, force=force)
@@ -94,9 +94,9 @@ class Indexing(Handle):
 
         with self._working():
             options = CleanOptions(_texts(params), commit, force)
-            clean.check(self._config, options)
+            specs = clean.check(self._config, options)
             self._directory.require_crawldb()
-            clean.require_index(self._directory)
+            clean.require_index(self._directory, specs)
             folder = self._directory.dataset(INDEX).folder
             require_unlocked(folder, self._config, force=force)
             with self._runner() as runner:

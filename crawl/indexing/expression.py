@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from crawl.errors import ConfigError
 from crawl.model.documents import Fields, FieldValue
+from crawl.printable import printable
 
 Answer = bool | None
 """None: unknown, for a field is missing."""
@@ -36,6 +37,8 @@ _TOKEN = re.compile(
 )
 _KEYWORDS = frozenset(["and", "or", "not", "in", "is", "null", "like", "true", "false", "between"])
 _LONGEST = 10_000
+_SHOWN = 200
+"""Characters of a condition, in a message."""
 _DEEPEST = 50
 
 
@@ -57,7 +60,8 @@ class Expression:
         try:
             _Reader(text).condition()
         except ValueError as error:
-            raise ConfigError(f"{origin}: {text!r} is no condition: {error}") from None
+            shown = printable(text, _SHOWN)
+            raise ConfigError(f"{origin}: {shown!r} is no condition: {error}") from None
         return cls(text)
 
     def matcher(self) -> Callable[[Fields], bool]:

@@ -55,6 +55,8 @@ class WriterOutput:
     documents: Mapping[int, int]
     sums: Mapping[int, FileSum] = field(default_factory=dict)
     """Of shards that are one file."""
+    missed: tuple[str, ...] = ()
+    """The segments that were indexed while the writer was not active."""
 
     def as_note(self) -> dict[str, Any]:
         return {
@@ -64,6 +66,7 @@ class WriterOutput:
             "sums": {
                 str(number): [each.bytes, each.crc] for number, each in sorted(self.sums.items())
             },
+            "missed": list(self.missed),
         }
 
 
@@ -76,9 +79,20 @@ def noted_outputs(snapshot: Snapshot | None) -> dict[str, WriterOutput]:
             {int(number): str(name) for number, name in each["shards"].items()},
             {int(number): int(count) for number, count in each["documents"].items()},
             {int(number): FileSum(*values) for number, values in each.get("sums", {}).items()},
+            tuple(map(str, each.get("missed", ()))),
         )
         for writer, each in note.items()
     }
+
+
+def missed_segments(ledger: Snapshot | None, writers: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The segments that the index has and a writer has not: those that were indexed before it
+    was active for the first time, and in its pauses."""
+    if ledger is None:
+        return {}
+    outputs = noted_outputs(ledger)
+    every = tuple(sorted(ledger.applied))
+    return {writer: outputs[writer].missed if writer in outputs else every for writer in writers}
 
 
 def committed_outputs(crawl_dir: CrawlDir, writer: str) -> list[str]:

@@ -23,6 +23,8 @@ _KEYS = ("id", "plugin", "when", "parameters", "fields")
 _FIELD_KEYS = ("copy", "rename", "remove")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+_TAKEN_IDS = ("snapshots",)
+"""Folders of the ledger, beside which the writers' are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,8 @@ def _listed(config: Config) -> list[WriterSpec]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{origin}: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{origin}: it is nested too deeply") from None
     unknown = [name for name in content if name != "writer"]
     writers = content.get("writer", [])
     if unknown or not isinstance(writers, list):
@@ -178,6 +182,8 @@ def _safe_id(name: object, where: str) -> str:
     text = str(name).rpartition(":")[2].lower() if ":" in str(name) else str(name)
     if not text or text.startswith(".") or not set(text) <= _NAME_CHARACTERS:
         raise ConfigError(f"{where}: {text!r} is no id: small letters, digits, `-`, `_` and `.`")
+    if text in _TAKEN_IDS:
+        raise ConfigError(f"{where}: no writer can be called {text!r}: the ledger's folder is")
     return text
 
 
@@ -195,10 +201,25 @@ def _mapping(table: object, where: str) -> FieldMapping:
     renames = _table(rename, f"{where}: rename")
     if not all(isinstance(each, str) for each in renames.values()):
         raise ConfigError(f"{where}: rename: expected names")
+    _check_targets(renames.items(), f"{where}: rename")
+    targets_of = [(name, target) for name, targets in copies.items() for target in targets]
+    _check_targets(targets_of, f"{where}: copy")
     removed = [] if remove is None else remove
     if not isinstance(removed, list) or not all(isinstance(each, str) for each in removed):
         raise ConfigError(f"{where}: remove: expected a list of names")
     return FieldMapping(copies, renames, frozenset(removed))
+
+
+def _check_targets(pairs: Iterable[tuple[str, str]], where: str) -> None:
+    """Raises ConfigError where a field is to be called nothing, or like another: one of the two
+    would be lost."""
+    sources: dict[str, str] = {}
+    for source, target in pairs:
+        if not target:
+            raise ConfigError(f"{where}: {source}: expected a name")
+        if target in sources:
+            raise ConfigError(f"{where}: {sources[target]} and {source} are both {target!r} then")
+        sources[target] = source
 
 
 def _table(value: object, where: str) -> dict[str, Any]:

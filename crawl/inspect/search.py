@@ -32,16 +32,29 @@ class CrawlSearch:
         self, query: str, clock: Clock, options: SearchOptions, per_host: int | None = None
     ) -> SearchAnswer:
         """The best pages; `per_host` None: as the configuration says."""
-        paths = self._folders().require_paths(self._directory.address)
-        if self._index is None or paths != self._paths:
-            self._index = EmbeddedIndex(paths, Weights.of(self._config))
-            self._paths = paths
+        index = self._opened()
         options = replace(
             options,
             per_host=self._config[SEARCH_RESULTS_PER_HOST] if per_host is None else per_host,
             snippet_length=self._config[SEARCH_SNIPPET_LENGTH],
         )
-        return self._index.search(query, clock.now_ms(), options)
+        return index.search(query, clock.now_ms(), options)
+
+    def _opened(self) -> EmbeddedIndex:
+        """The index as it is published now. Whoever publishes it anew deletes folders that are
+        named no more, also while they are being opened here."""
+        paths: list[str] = []
+        while True:
+            before, paths = paths, self._folders().require_paths(self._directory.address)
+            if self._index is not None and paths == self._paths:
+                return self._index
+            try:
+                self._index = EmbeddedIndex(paths, Weights.of(self._config))
+                self._paths = paths
+                return self._index
+            except StorageError:
+                if paths == before:
+                    raise
 
     def _folders(self) -> EmbeddedFolders:
         """Where the writer put them: its parameter `path` may have named another place."""

@@ -8,7 +8,7 @@ and may be deleted already.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -19,6 +19,7 @@ from crawl.config import Config
 from crawl.errors import NoSnapshot
 from crawl.hints import command
 from crawl.indexing.deliver import deliver_shard
+from crawl.indexing.output_places import check_places
 from crawl.indexing.stale import StaleJob, StaleTask, send_stale
 from crawl.indexing.writers import WriterSpec, active_writers
 from crawl.model.derived_tables import INDEX
@@ -60,9 +61,11 @@ def check(config: Config, options: CleanOptions | None = None) -> list[WriterSpe
     return specs
 
 
-def require_index(crawl_dir: CrawlDir) -> None:
-    """Raises where the crawl has no index yet."""
-    if crawl_dir.dataset(INDEX).current() is None:
+def require_index(crawl_dir: CrawlDir, specs: Sequence[WriterSpec]) -> None:
+    """Raises where the crawl has no index yet, or a writer's folder is not its own."""
+    ledger = crawl_dir.dataset(INDEX).current()
+    check_places(crawl_dir, specs, ledger)
+    if ledger is None:
         raise NoSnapshot(
             f"{crawl_dir.address} has no index yet: make one with"
             f" `{command('index', crawl_dir.address)}`"
@@ -77,7 +80,7 @@ def run(
     report = Report("clean", clock.now_ms(), config.digest(), asdict(options))
     specs = check(config, options)
     crawldb = crawl_dir.require_crawldb()
-    require_index(crawl_dir)
+    require_index(crawl_dir, specs)
     with writing_index(
         crawl_dir, "clean", config, clock, specs, force=options.force
     ) as transaction:

@@ -95,6 +95,8 @@ def check(config: Config, options: ExportOptions) -> None:
         raise UsageError(f"--chunk: a file of {options.format.value} holds whole pages")
     if options.format is ExportFormat.MARKDOWN and options.text_kind is not TextKind.MARKDOWN:
         raise UsageError("--format markdown writes Markdown: leave out --text")
+    if options.chunk is None and options.chunk_unit is not ChunkUnit.CHARACTERS:
+        raise UsageError("--chunk-unit: what chunks are measured in; say how long with --chunk")
     if options.since is not None and options.segments:
         raise UsageError("--since takes in all segments: name none")
     if options.filter:
@@ -136,7 +138,6 @@ def run(
     update_context(segment=" ".join(chosen.names))
     with locked(output, "export", config, clock, force=options.force) as lock:
         export_folder.require_room(output, overwrite=options.overwrite)
-        export_folder.make_room(output)
         with timed(report, "export", clock):
             written = _export(
                 runner, crawl_dir, config, options, output, crawldb, since, chosen, report
@@ -239,6 +240,7 @@ def _export(
         "export: select",
     )
     _require_few_files(config, options, int(selected.row_counts().sum()))
+    export_folder.make_room(output)  # an earlier export is there until this one is begun
     job = ExportJob(
         output,
         options.format,

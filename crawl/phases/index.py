@@ -9,7 +9,7 @@ if it went stale since: it was noted before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -26,6 +26,8 @@ from crawl.indexing.deliver import LEDGER_LOST, DeliverTask, DeliverTaskResult, 
 from crawl.indexing.filter_chain import DocumentMaker
 from crawl.indexing.inlinks import InlinkSource
 from crawl.indexing.keys import KeysJob, KeysTask, SegmentPart, fetch_files_of, parts_of, send_keys
+from crawl.indexing.output_places import check_places
+from crawl.indexing.outputs import missed_segments
 from crawl.indexing.settings import (
     INDEX_MAX_INLINKS,
     INDEXER_DELETE,
@@ -124,9 +126,14 @@ def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpe
     return specs
 
 
-def choose(crawl_dir: CrawlDir, options: IndexOptions) -> ChosenSegments:
-    """The segments to index; raises UsageError where there is none, or a named one cannot be
-    meant. Named ones are indexed also where they were before."""
+def choose(
+    crawl_dir: CrawlDir, options: IndexOptions, specs: Sequence[WriterSpec]
+) -> ChosenSegments:
+    """The segments to index; raises UsageError where there is none, a named one cannot be meant,
+    or a writer's folder is not its own. Named ones are indexed also where they were before."""
+    ledger = crawl_dir.dataset(INDEX).current()
+    check_places(crawl_dir, specs, ledger, rebuild=options.rebuild)
+    missed = missed_segments(ledger, [spec.id for spec in specs])
     rule = SegmentRule(
         lacks=partial(not_parsed, crawl_dir),
         unready=lambda segment: interrupted(crawl_dir, segment, FETCH, PARSE),
@@ -136,8 +143,10 @@ def choose(crawl_dir: CrawlDir, options: IndexOptions) -> ChosenSegments:
         participle="indexed",
         can_force=False,  # an index of half a segment would say that it has the segment
     )
-    taken = {} if options.segments else _taken(crawl_dir, options)
+    taken = {} if options.segments else _taken(crawl_dir, options, missed)
     chosen = choose_segments(crawl_dir, options.segments, taken, rule)
+    if _takes_what_is_new(options):
+        chosen.remarks += _catching_up(chosen, missed)
     if not chosen.segments and _looks_for_returning(crawl_dir, options):
         return chosen
     return require_some(chosen, crawl_dir, rule)
@@ -154,14 +163,27 @@ def _looks_for_returning(crawl_dir: CrawlDir, options: IndexOptions) -> bool:
     return may_return(crawl_dir.dataset(INDEX).current(), crawl_dir.require_crawldb())
 
 
-def _taken(crawl_dir: CrawlDir, options: IndexOptions) -> Mapping[str, int]:
+def _catching_up(chosen: ChosenSegments, missed: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """A line for each writer that is given what the others have already."""
+    for writer, names in missed.items():
+        count = len(set(names).intersection(chosen.names))
+        if count:
+            many = "1 segment was" if count == 1 else f"{count:,} segments were"
+            again = "is read again" if count == 1 else "are read again"
+            yield f"{writer}: {many} indexed without it, and {again}"
+
+
+def _taken(
+    crawl_dir: CrawlDir, options: IndexOptions, missed: Mapping[str, tuple[str, ...]]
+) -> Mapping[str, int]:
     """The segments that are not to be indexed, and since when they are in the index."""
     if options.every or options.rebuild:
         return {}
     ledger = crawl_dir.dataset(INDEX).current()
     taken = ledger.applied if ledger else {}
     if options.since is None:
-        return taken
+        lacking = {name for names in missed.values() for name in names}
+        return {name: number for name, number in taken.items() if name not in lacking}
     crawldb = crawl_dir.require_crawldb()
     if options.since > crawldb.number:
         raise UsageError(
@@ -181,9 +203,9 @@ def run(
     specs = check(config, options)
     crawldb = crawl_dir.require_crawldb() if options.crawldb else None
     with writing_index(
-        crawl_dir, "index", config, clock, specs, force=options.force
+        crawl_dir, "index", config, clock, specs, force=options.force, rebuild=options.rebuild
     ) as transaction:
-        chosen = choose(crawl_dir, options)
+        chosen = choose(crawl_dir, options, specs)
         update_context(segment=" ".join(chosen.names))
         new = check_writers(specs, config, transaction.base)
         index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
@@ -213,6 +235,8 @@ def run(
             kept_out,
             applying=[name for name in chosen.names if name in applied],
             looked=_takes_what_is_new(options) or options.every or options.rebuild,
+            indexed=chosen.names,
+            returning=[segment.name for segment in old.segments],
         )
     remarks = [*chosen.remarks, *([] if options.rebuild else new), *refused]
     if report.counters["skipped.not_in_crawldb"]:

@@ -14,9 +14,11 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.indexing.deliver import DeliverJob, DeliverTask, DeliverTaskResult
+from crawl.indexing.output_places import check_places
 from crawl.indexing.outputs import (
     OUTPUTS,
     WriterOutput,
+    missed_segments,
     noted_outputs,
     output_address,
     output_folder,
@@ -62,10 +64,12 @@ def writing_index(
     specs: Sequence[WriterSpec],
     *,
     force: bool = False,
+    rebuild: bool = False,
 ) -> Iterator[Transaction]:
     """Locks the index for a block that may publish, and sweeps away what a dead one left."""
     dataset = crawl_dir.dataset(INDEX)
     with crawl_dir.writing(dataset, command, config, clock, force=force) as transaction:
+        check_places(crawl_dir, specs, transaction.base, rebuild=rebuild)
         settle_outputs(crawl_dir, specs, transaction.base)
         yield transaction
 
@@ -217,10 +221,14 @@ class IndexState:
         *,
         applying: Iterable[str] = (),
         looked: bool = False,
+        indexed: Iterable[str] = (),
+        returning: Iterable[str] = (),
     ) -> tuple[Snapshot, dict[str, WriterOutput]]:
         """Makes what was delivered the state; shards that nobody worked on stay as they are.
-        `looked`: no page is kept out any more that the CrawlDb does not keep out."""
-        outputs = self._outputs({spec.id: output_address(spec) for spec in specs}, done)
+        `looked`: no page is kept out any more that the CrawlDb does not keep out. `indexed`: the
+        segments of which all pages were asked for; `returning`: those of which some were."""
+        addresses = {spec.id: output_address(spec) for spec in specs}
+        outputs = self._outputs(addresses, done, frozenset(indexed), frozenset(returning))
         files = [
             file
             for shard in range(self.shards)
@@ -256,9 +264,14 @@ class IndexState:
         return snapshot, outputs
 
     def _outputs(
-        self, addresses: Mapping[str, str], done: Mapping[int, DeliverTaskResult]
+        self,
+        addresses: Mapping[str, str],
+        done: Mapping[int, DeliverTaskResult],
+        indexed: frozenset[str],
+        returning: frozenset[str],
     ) -> dict[str, WriterOutput]:
         before = noted_outputs(self.base)
+        missed = missed_segments(self.base, {*before, *addresses})
         found: dict[str, WriterOutput] = {}
         for writer in {*before, *addresses}:
             present = before.get(writer, WriterOutput("", {}, {}))
@@ -273,5 +286,7 @@ class IndexState:
                     sums[shard] = result.sums[writer]
                 documents[shard] = result.documents.get(writer, 0)
             address = addresses.get(writer, present.address)
-            found[writer] = WriterOutput(address, shards, documents, sums)
+            lacking = set(missed.get(writer, ()))
+            lacking = lacking - indexed if writer in addresses else lacking | indexed | returning
+            found[writer] = WriterOutput(address, shards, documents, sums, tuple(sorted(lacking)))
         return found

@@ -77,6 +77,8 @@ def test_nothing_to_index_is_exit_code_1(made: str, crawl: Caller) -> None:
         (["--params", "gzpi=true"], "no parameter is called 'gzpi' (did you mean 'gzip'"),
         (["--params", "gzip=maybe"], "index writer jsonl: gzip: expected true or false"),
         (["--params", "gzip"], "expected KEY=VALUE&KEY=VALUE"),
+        (["--params", "path=a%00b"], "index writer jsonl: path: no folder has a NUL"),
+        (["--params", "path=foo://x/y"], "no file system for 'foo'"),
         (["--since", "99"], "99"),
         (["--since", "-1"], "--since"),
         (["--since", "1", "--no-crawldb"], "known to the CrawlDb alone"),
@@ -109,6 +111,24 @@ def test_wrong_input_is_one_line(made: str, crawl: Caller, arguments: list[str],
         ("[[writer]]\nid='x'\nplugin='jsonl'\nfields={renam={}}", "did you mean 'rename'"),
         ("[[writer]]\nid='x'\nplugin='jsonl'\nfields={remove='a'}", "expected a list of names"),
         ("[[writer]]\nid='x'\nplugin='jsonl'\n" * 2, "two writers are called 'x'"),
+        (
+            "[[writer]]\nid='x'\nplugin='jsonl'\nfields={rename={a=''}}",
+            "rename: a: expected a name",
+        ),
+        (
+            "[[writer]]\nid='x'\nplugin='jsonl'\nfields={rename={title='t', content='t'}}",
+            "fields: rename: title and content are both 't' then",
+        ),
+        (
+            "[[writer]]\nid='x'\nplugin='jsonl'\nfields={copy={title=['t'], content='t'}}",
+            "fields: copy: title and content are both 't' then",
+        ),
+        ("[[writer]]\nid='snapshots'\nplugin='jsonl'", "no writer can be called 'snapshots'"),
+        ("x=" + "[" * 5000, "writers.toml: it is nested too deeply"),
+        (
+            f"[[writer]]\nid='x'\nplugin='jsonl'\nwhen='{'(' * 9000}'",
+            "(((… (9,000 characters)' is no condition: it is nested too deeply",
+        ),
     ],
 )
 def test_a_malformed_routing_file_is_one_line(
@@ -139,6 +159,18 @@ def test_indexchecker_with_wrong_input(tmp_path: Path, crawl: Caller) -> None:
     _one_line(crawl("indexchecker", "--file", page, "-D", "index.writers=x"), 2, "'x'")
     unknown = crawl("indexchecker", "--file", page, "-D", "indexingfilter.order=nosuch")
     _one_line(unknown, 2, "nosuch")
+
+
+def test_indexchecker_lets_no_field_forge_a_line(tmp_path: Path, crawl: Caller) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<meta property="og:x&#10;forged&#27;[2J" content="y&#10;forged"><title>x</title>'
+    )
+    order = "indexingfilter.order=basic,structured"
+    shown = crawl("indexchecker", "--file", page, "--url", A, "-D", order)
+    assert shown.code == 0 and "og:x" in shown.out
+    assert "\x1b" not in shown.out
+    assert not [line for line in shown.out.splitlines() if line.strip().startswith("forged")]
 
 
 def test_wrong_input_to_the_api(made: str) -> None:

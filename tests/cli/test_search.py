@@ -92,3 +92,29 @@ def test_a_newly_published_index_is_searched_and_the_old_one_swept(tmp_path: Pat
         "FOLDERS.copy",
         "shard-0b",
     ]
+
+
+def test_an_index_that_is_replaced_while_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index_pages(tmp_path, PAGES, shards=1)
+    folders = EmbeddedFolders.of_crawl(str(tmp_path))
+    names = EmbeddedFolders.names
+
+    def replaced(self: EmbeddedFolders) -> list[str] | None:
+        found = names(self)
+        if found == ["shard-0"]:  # which is deleted when it was read that it is the index
+            Path(folders.folder.path("shard-0")).rename(folders.folder.path("shard-0b"))
+            folders.publish(["shard-0b"])
+        return found
+
+    monkeypatch.setattr(EmbeddedFolders, "names", replaced)
+    with api.open(str(tmp_path)) as web:
+        assert web.search("marathon")["total"] == 2
+
+
+def test_no_table_of_nothing(crawl_dir: str, crawl: Caller) -> None:
+    shown = crawl("search", crawl_dir, "zzzzqqqq", "--facets", "3")
+    assert (shown.code, shown.out) == (1, "")
+    wrong = crawl("search", crawl_dir, "marathon", "--facets", 1 << 40)
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1) and "facets" in wrong.err

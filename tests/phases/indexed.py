@@ -143,8 +143,8 @@ class IndexedCrawl:
         clock = ManualClock(NOW)
         return index.run(InProcess(), self.crawl_dir, self.config, chosen, clock)
 
-    def clean(self) -> CleanResult:
-        options = CleanOptions()
+    def clean(self, **options_: Any) -> CleanResult:
+        options = CleanOptions(**options_)
         return clean.run(InProcess(), self.crawl_dir, self.config, options, ManualClock(NOW))
 
     def documents(self, writer: str = "jsonl") -> dict[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ import yaml
 
 from crawl.buckets.runner import InProcess
 from crawl.errors import NothingToDo, UsageError
+from crawl.exporting.values import ChunkUnit
 from crawl.model.status import Status
 from crawl.phases import export
 from crawl.phases.export import ExportOptions
@@ -176,18 +177,22 @@ def test_wet_is_what_warcio_reads(tmp_path: Path) -> None:
     crawl = ExportedCrawl(tmp_path)
     crawl.round({A: Page("alpha ünï"), B: Page("beta"), C: Page("gamma")})
     before = crawl.crawl_dir.require_crawldb().number
+    crawl.settings["export.file.records"] = 1
     crawl.export("wet", "wet", "full")
     found = {}
+    identifiers = []
     for path in Path(crawl.place("wet"), "data").iterdir():
         assert path.name.endswith(".warc.wet.gz")
         with path.open("rb") as stream:
             for record in ArchiveIterator(stream, check_digests="raise"):
+                identifiers.append(record.rec_headers["WARC-Record-ID"])
                 if record.rec_type == "conversion":
                     found[record.rec_headers["WARC-Target-URI"]] = record.raw_stream.read().decode()
                     assert record.rec_headers["Content-Type"] == "text/plain"
                 else:
                     assert record.rec_type == "warcinfo"
     assert found == {A: "alpha ünï", B: "beta", C: "gamma"}
+    assert len(set(identifiers)) == len(identifiers) == 2 * len(found)
     crawl.round({A: Page("alpha two"), B: GONE})
     crawl.export("changes", "wet", since=before)
     (gone,) = Path(crawl.place("changes"), "gone").iterdir()
@@ -244,12 +249,41 @@ def test_a_folder_that_holds_anything_is_refused(tmp_path: Path) -> None:
     assert (foreign / "thesis.txt").exists() and Path(crawl.place("out"), "notes.txt").exists()
 
 
+def test_an_export_that_is_refused_leaves_the_earlier_one(tmp_path: Path) -> None:
+    crawl = ExportedCrawl(tmp_path, export__markdown__max__files=1)
+    crawl.round({A: Page("alpha"), B: Page("beta")})
+    crawl.export("out")
+    with pytest.raises(UsageError, match="too many for a file each"):
+        crawl.export("out", "markdown", overwrite=True)
+    assert set(crawl.records("out")) == {A, B}
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet", "wet", "markdown"])
+def test_nothing_in_a_dataset_moves_a_cursor(tmp_path: Path, format: str) -> None:
+    crawl = ExportedCrawl(tmp_path)
+    wicked = "alpha&#27;[2J &#7;be\x1b]0;x\x07ta &#155;31m &#127; \x0c end &#27; " + LONG
+    crawl.round({A: Page(wicked), B: Page("&#27;&#1;")})
+    done = crawl.export("out", format)
+    assert done.report.counters["skipped.no_text"] == 1
+    if format in ("jsonl", "parquet"):
+        record = crawl.records("out")[A]
+        texts = [record["text"], record["title"]]
+    else:
+        files = [path for path in Path(crawl.place("out"), "data").rglob("*") if path.is_file()]
+        raw = b"".join(path.read_bytes() for path in files)
+        texts = [(gzip.decompress(raw) if format == "wet" else raw).decode()]
+    assert "[2J" in texts[0] and LONG in texts[0]
+    for text in texts:
+        assert not [each for each in text if not each.isprintable() and each not in "\r\n\t"]
+
+
 def test_wrong_options_are_one_line(tmp_path: Path) -> None:
     crawl = ExportedCrawl(tmp_path)
     crawl.round({A: Page("alpha")})
     for options, line in (
         ({"format": "wet", "chunk": 100}, "holds whole pages"),
         ({"format": "markdown", "text": "full"}, "leave out --text"),
+        ({"chunk_unit": ChunkUnit.WORDS}, "say how long with --chunk"),
         ({"since": 99}, "newest snapshot"),
         ({"since": 1, "segments": ("20261115093001",)}, "name none"),
     ):

@@ -35,7 +35,7 @@ class WetSink:
             self._is_begun = True
             self._add(
                 "warcinfo",
-                str(record["fetched_at"]),
+                f"warcinfo {record['url']} {record['fetched_at']}",
                 iso_time(record["fetched_at"]),
                 {"Content-Type": "application/warc-fields"},
                 _SOFTWARE.encode(),
@@ -47,7 +47,7 @@ class WetSink:
         block = record["text"].encode("utf-8", "replace")
         digest = base64.b32encode(hashlib.sha1(block).digest()).decode()
         headers["WARC-Block-Digest"] = f"sha1:{digest}"
-        name = f"{record['url']} {record['fetched_at']}"
+        name = f"{record['url']} {record['fetched_at']} {digest}"
         self._add("conversion", name, iso_time(record["fetched_at"]), headers, block)
 
     def _add(

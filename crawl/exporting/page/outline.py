@@ -121,7 +121,7 @@ class OutlineReader:
         elif tag in HEADINGS:
             self._heading = HEADINGS[tag]
         elif tag in LISTS:
-            self._lists.append(1 if tag == "ol" else -1)
+            self._lists.append(_first_number(attributes) if tag == "ol" else -1)
         elif tag == "pre":
             self._code += 1
             self._note_language(attributes)
@@ -247,6 +247,12 @@ class OutlineReader:
         block.quotes = inside[0].quotes
         block.depth = inside[0].depth
         blocks.append(block)
+
+
+def _first_number(attributes: Attributes) -> int:
+    """Of an ordered list: 1, unless it says otherwise, in digits that Markdown takes."""
+    said = (attributes.get("start") or "").strip() if attributes else ""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 9 else 1
 
 
 def _role(tag: str, attributes: Attributes, inside_main: bool) -> Role:

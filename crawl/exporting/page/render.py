@@ -31,6 +31,8 @@ _PLAIN = str.maketrans({BOLD: None, ITALIC: None, CODE: None, BREAK: "\n"})
 _MARK = re.compile(f"[{MARKS}]")
 _LINE_BLANKS = re.compile(" *\n *")
 _FENCE = re.compile("`{3,}")
+_SHORTEST = 2
+"""Characters of the marker `-` and the blank behind it."""
 _SPELLED = {BOLD: "**", ITALIC: "*", CODE: "`"}
 
 
@@ -43,7 +45,7 @@ def as_text(blocks: Sequence[Block]) -> Rendered:
 def as_markdown(blocks: Sequence[Block]) -> Rendered:
     """The blocks as Markdown of GitHub's flavour. Links are their texts, pictures are left
     out."""
-    return _rendered(blocks, _markdown_block)
+    return _rendered(blocks, _MarkdownSpeller().spelled)
 
 
 def _rendered(blocks: Sequence[Block], spell: Callable[[Block], str]) -> Rendered:
@@ -91,7 +93,29 @@ def _one_line(text: str) -> str:
     return text.replace("\n", " ")
 
 
-def _markdown_block(block: Block) -> str:
+class _MarkdownSpeller:
+    """Spells one block after the other: what is inside an item begins where the item's own text
+    does, behind markers of any length."""
+
+    def __init__(self) -> None:
+        self._markers: list[int] = []
+        """How long the markers are of the items that are open, outermost first."""
+
+    def spelled(self, block: Block) -> str:
+        depth = block.depth
+        if not depth:
+            self._markers.clear()
+            return _markdown_block(block, "")
+        outside = depth - 1 if block.marker else depth
+        del self._markers[depth:]
+        self._markers += [_SHORTEST] * (depth - len(self._markers))
+        indent = " " * sum(self._markers[:outside])
+        if block.marker:
+            self._markers[outside:] = [len(block.marker) + 1]
+        return _markdown_block(block, indent)
+
+
+def _markdown_block(block: Block, indent: str) -> str:
     if block.kind is Kind.CODE:
         longest = max((len(found[0]) for found in _FENCE.finditer(block.text)), default=2)
         fence = "`" * (longest + 1)
@@ -103,9 +127,8 @@ def _markdown_block(block: Block) -> str:
     else:
         text = _inline(block.text)
     if block.depth:
-        indent = "  " * (block.depth - 1)
-        first = f"{indent}{block.marker} " if block.marker else f"{indent}  "
-        text = first + text.replace("\n", f"\n{indent}  ")
+        first = f"{indent}{block.marker} " if block.marker else indent
+        text = first + text.replace("\n", "\n" + " " * len(first))
     if block.quotes:
         quote = "> " * block.quotes
         text = quote + text.replace("\n", f"\n{quote}")

@@ -58,7 +58,3 @@ class OpenTable:
             return []
         few = sum(1 for row in found if len(row) == 1)
         return [] if 2 * few > len(found) else found
-
-
-def _is_data(block: Block) -> bool:
-    return block.kind is Kind.PARAGRAPH and len(block.text) <= _LONGEST

@@ -41,6 +41,9 @@ from crawl.indexing.embedded.writer import open_index
 MOST_RESULTS = 1_000
 """That can be asked for, those before the offset included."""
 
+MOST_FACETS = 1_000
+"""Hosts or languages that can be counted."""
+
 _PANIC = "PanicException"
 _CANDIDATES = 100
 _MOST_CANDIDATES = 20_000
@@ -108,7 +111,7 @@ class EmbeddedIndex:
             parsed, self._searchers, self._present, self._weights, typos=options.typos
         )
         wanted = [word for word in plan.words if not word.is_excluded]
-        if parsed.words and not wanted and not parsed.filters:
+        if parsed.words and not wanted and not parsed.restricts:
             return SearchAnswer(query, 0, (), perf_counter() - begun)
         least = None
         found = self._choose(plan, options, now_ms, None)
@@ -315,6 +318,8 @@ def _check(options: SearchOptions) -> None:
         raise UsageError("the limit is 1 or more, and the offset 0 or more")
     if options.offset + options.limit > MOST_RESULTS:
         raise UsageError(f"no more than {MOST_RESULTS:,} results, those before the offset included")
+    if not 0 <= options.facets <= MOST_FACETS:
+        raise UsageError(f"facets: no more than {MOST_FACETS:,} hosts or languages are counted")
 
 
 def _shingles(text: str) -> frozenset[int]:

@@ -72,6 +72,11 @@ class ParsedQuery:
     until_ms: int | None = None
 
     @property
+    def restricts(self) -> bool:
+        """Whether anything but words is asked for."""
+        return bool(self.filters) or self.since_ms is not None or self.until_ms is not None
+
+    @property
     def language(self) -> str:
         """The one language that is asked for, if one is."""
         asked = {f.value for f in self.filters if f.field == "lang" and not f.is_excluded}
@@ -104,10 +109,12 @@ def parse_query(text: str, now_ms: int) -> ParsedQuery:
             continue
         if field in ("", *WORD_FIELDS):
             words.append(WordClause(value, is_phrase, excluded, WORD_FIELDS.get(field, ())))
-        elif field == "since":
-            since_ms = _moment(value, now_ms)
-        elif field == "until":
-            until_ms = _moment(value, now_ms)
+        elif field in ("since", "until"):
+            moment = _moment(value, now_ms)
+            if (field == "since") is not excluded:
+                since_ms = moment + excluded  # not until then is after it
+            else:
+                until_ms = moment - excluded
         elif field in FILTER_FIELDS:
             name = "domain" if field == "site" else field
             filters.append(FilterClause(name, value.lower(), excluded))
@@ -122,9 +129,10 @@ def parse_query(text: str, now_ms: int) -> ParsedQuery:
             )
         if len(words) + len(filters) > MOST_CLAUSES:
             raise UsageError(f"the query has more than {MOST_CLAUSES} words and fields")
-    if not words and not filters and since_ms is None and until_ms is None:
+    parsed = ParsedQuery(tuple(words), tuple(filters), since_ms, until_ms)
+    if not words and not parsed.restricts:
         raise UsageError("the query is empty")
-    return ParsedQuery(tuple(words), tuple(filters), since_ms, until_ms)
+    return parsed
 
 
 def _moment(value: str, now_ms: int) -> int:

@@ -19,6 +19,7 @@ from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
 from crawl.plugins.indexwriter.shared.line_writer import LineShard
+from crawl.printable import is_formula
 
 _FIELDS = ("id", "title", "content")
 """Nutch's default."""
@@ -67,7 +68,7 @@ class CsvIndexWriter(FileIndexWriter):
             text = " ".join(text.splitlines())
             if self.longest:
                 text = text[: self.longest]
-            if self.escapes and text.startswith(("=", "+", "-", "@")):
+            if self.escapes and is_formula(text):
                 text = f"'{text}"
             found.append(text)
         return found

@@ -60,7 +60,7 @@ def test_structure_becomes_markdown() -> None:
     assert markdown(page) == (
         f"# T & U\n\n{LONG}\n\n## A b\n\n"
         "Some **bold** and *slanted*, `x = 1`, a link.\nNew line\n\n"
-        "1. one\n2. two\n  - inner\n3. three\n\n  more of three\n\n"
+        "1. one\n2. two\n   - inner\n3. three\n\n   more of three\n\n"
         "> Said he.\n\n> Said she.\n\n"
         "````c\nif (a) {\n    ```\n}\n````\n\n"
         "| k\\|ey | value |\n| --- | --- |\n| a | **1** |\n| b |  |"
@@ -68,6 +68,16 @@ def test_structure_becomes_markdown() -> None:
     plain = text(page)
     assert "Some bold and slanted, x = 1, a link.\nNew line" in plain
     assert "k|ey | value\na | 1\nb" in plain
+
+
+def test_what_is_inside_an_item_begins_where_its_text_does() -> None:
+    page = f"""<article><p>{LONG}</p><ol start=9><li>nine<ul><li>a<ol><li>b</ol><pre>c
+d</pre></ul><li>ten<p>more</p><ul><li>e</ul></ol><ol start=-1><li>f</ol>
+    <ol start=1234567890><li>g</ol></article>"""
+    assert markdown(page).removeprefix(f"{LONG}\n\n") == (
+        "9. nine\n   - a\n     1. b\n\n     ```\n     c\n     d\n     ```\n"
+        "10. ten\n\n    more\n    - e\n1. f\n1. g"
+    )
 
 
 def test_headings_are_found_where_they_are() -> None:

@@ -61,6 +61,10 @@ def urls(answer: SearchAnswer) -> list[str]:
         ("type:text/html", ["http://fruit.example/a"]),
         ("since:2001-01-01", ["http://fruit.example/a"]),
         ("since:3d", []),
+        ("-since:2001-01-01 marathon", ["http://run.example/shoes"]),
+        ("-until:2001-01-01 marathon", ["http://fruit.example/a"]),
+        ("-apples since:2001-01-01", []),
+        ("-shoes since:2001-01-01", ["http://fruit.example/a"]),
         ("lang:ja", ["http://tenki.example/tokyo"]),
         ('field.author:"Jane Doe"', ["http://run.example/shoes"]),
         ("zzzzqqqq", []),
@@ -293,7 +297,13 @@ def test_wrong_queries_are_one_line(index: EmbeddedIndex, query: str, line: str)
 
 
 def test_wrong_limits_are_one_line(index: EmbeddedIndex) -> None:
-    for options in (SearchOptions(limit=0), SearchOptions(offset=-1), SearchOptions(offset=1000)):
+    for options in (
+        SearchOptions(limit=0),
+        SearchOptions(offset=-1),
+        SearchOptions(offset=1000),
+        SearchOptions(facets=-1),
+        SearchOptions(facets=1 << 40),
+    ):
         with pytest.raises(UsageError):
             index.search("x", NOW_MS, options)
 

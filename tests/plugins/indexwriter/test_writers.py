@@ -68,6 +68,17 @@ def test_a_csv_record_is_a_line(tmp_path: Path) -> None:
     assert (tmp_path / shard.close()).read_text() == f"id,anchor\n{A},'=1+1 x|b\n"
 
 
+@pytest.mark.parametrize("formula", ["=1+1", "+1", "-1", "@x", "\t=1", "＝1"])
+def test_no_csv_cell_is_a_formula_where_that_is_asked_for(tmp_path: Path, formula: str) -> None:
+    document = a_document(A)
+    document.fields["title"] = formula
+    for escapes, lead in (("true", "'"), ("false", "")):
+        writer = CsvIndexWriter(Config(), {"fields": "title", "escape_formulas": escapes})
+        shard = writer.open(LocalShard(tmp_path))
+        shard.add(document, replaces=False)
+        assert (tmp_path / shard.close()).read_text() == f"title\n{lead}{formula}\n"
+
+
 @pytest.mark.parametrize(
     "parameters", [{"separator": ";;"}, {"header": "maybe"}, {"max_field_length": "-1"}]
 )

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from crawl.config import Config
+from crawl.errors import ConfigError
 from crawl.interfaces.indexwriter import NO_PARAMETERS, IndexWriter, Shard
 from crawl.plugins.indexwriter.shared.parameters import Parameters
 
@@ -27,7 +28,8 @@ class FileIndexWriter(IndexWriter):
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         self._parameters = Parameters(parameters, (*COMMON, *self.known))
-        self._parameters.text("path")
+        if "\0" in self._parameters.text("path"):
+            raise ConfigError("path: no folder has a NUL in its name")
 
     def check(self) -> None:
         pass
