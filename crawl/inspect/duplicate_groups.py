@@ -13,27 +13,27 @@ from crawl.buckets.dedup.keys import schema_of
 from crawl.buckets.dedup.members import DuplicateGroup
 from crawl.errors import UsageError
 from crawl.printable import json_text
-from crawl.storage.folder import absolute, split_address
+from crawl.storage.output_file import check_output_file, write_output_file
 
 _SCHEMA = schema_of(size=pa.int64(), survivor=pa.string(), duplicates=pa.list_(pa.string()))
 _KINDS = (".json", ".parquet")
 
 
 def check_file(path: str) -> None:
-    """Raises UsageError for a name that does not tell what the file is to be."""
+    """Raises UsageError for a name that does not tell what the file is to be, and whatever keeps
+    it from being written."""
     if not path.endswith(_KINDS):
         raise UsageError(f"--report: {path!r} ends neither in .json nor in .parquet")
+    check_output_file(path)
 
 
 def write_groups(path: str, groups: Sequence[DuplicateGroup]) -> None:
-    """Writes the groups, in their order."""
-    check_file(path)
-    folder, name = split_address(absolute(path))
+    """Writes the groups, in their order, to a file that was checked."""
     rows = [asdict(group) for group in groups]
-    if name.endswith(".json"):
+    if path.endswith(".json"):
         data = (json_text(rows) + "\n").encode()
     else:
         sink = BytesIO()
         pq.write_table(pa.Table.from_pylist(rows, _SCHEMA), sink, compression="zstd")
         data = sink.getvalue()
-    folder.write(name, data)
+    write_output_file(path, data)

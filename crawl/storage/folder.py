@@ -266,7 +266,7 @@ def _file_error_line(error: Exception) -> str | None:
             return "no name that a file can have"
         case PermissionError():
             return "permission denied"
-        case NotADirectoryError():
+        case NotADirectoryError() | FileExistsError():
             return "a part of the path is a file"
         case OSError() | ImportError():
             return " ".join(str(error).split())

@@ -31,7 +31,7 @@ class Moment:
     number: int
 
 
-def run_killed(job: Callable[..., None], *arguments: Any, at: int | Moment) -> bool:
+def run_killed(job: Callable[..., object], *arguments: Any, at: int | Moment) -> bool:
     """Runs the job in a process that dies at its `at`-th write; whether it was killed."""
     child = _context.Process(target=_dying, args=(job, arguments, at))
     child.start()
@@ -76,7 +76,7 @@ def moments(writes: Mapping[str, int], seed: int) -> list[Moment]:
     ]
 
 
-def _dying(job: Callable[..., None], arguments: tuple[Any, ...], at: int | Moment) -> None:
+def _dying(job: Callable[..., object], arguments: tuple[Any, ...], at: int | Moment) -> None:
     left = at if isinstance(at, int) else at.number
     one_at_a_time = threading.Lock()
 
