@@ -23,6 +23,7 @@ class Duplicates(Handle):
         canonical: bool = False,
         redirects: bool = False,
         groups: int = 0,
+        urls: int = 10,
         force: bool = False,
     ) -> DuplicatesResult:
         """Marks records whose page another one has, too (`db_duplicate`), and lifts the mark where
@@ -30,7 +31,7 @@ class Duplicates(Handle):
         `compare_order` names what decides who survives; `near` ("jaccard=0.3", "hamming=3")
         finds pages that are nearly the same, too, `canonical` heeds what pages say of
         themselves, and `redirects` where they send their readers on; `groups` tells of so many of
-        the largest groups.
+        the largest groups, with up to `urls` of the duplicates of each.
 
             >>> web.dedup(group="host").counters["duplicates"]
             >>> [group.survivor for group in web.dedup(groups=10).groups]
@@ -43,8 +44,16 @@ class Duplicates(Handle):
             check_text("compare_order", compare_order)
             check_text("near", near)
             check_whole_number("groups", groups, least=0)
+            check_whole_number("urls", urls, least=0)
             options = DedupOptions(
-                group, compare_order, near, canonical, redirects, groups=groups, force=force
+                group,
+                compare_order,
+                near,
+                canonical,
+                redirects,
+                groups=groups,
+                urls=urls,
+                force=force,
             )
             dedup.check(options)
             self._directory.require_crawldb()

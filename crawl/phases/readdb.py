@@ -16,6 +16,7 @@ from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
+from crawl.storage.output_file import check_output_folder
 
 SUCCESS = "_SUCCESS"
 """Written last: a dump without it is not whole."""
@@ -81,7 +82,8 @@ def _send_nothing(task: None, outbox: Outbox) -> None:
 def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None:
     """Empties the folder of a dump that is to be replaced, whose files are parts and those of
     `own`; raises UsageError where there is anything else: nobody's other files are ever
-    deleted."""
+    deleted; and whatever keeps files from being written there."""
+    check_output_folder(output)
     names = output.names()
     if not names:
         return

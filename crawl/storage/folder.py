@@ -122,11 +122,13 @@ class Folder:
                 count_read(counted)
 
     @contextmanager
-    def open_write(self, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
+    def open_write(
+        self, name: str, *, lasting: bool = True, whole: bool = False
+    ) -> Iterator[IO[bytes]]:
         """Writes a file of any size. A lasting one is on the disk when the block ends, and
         a power cut cannot leave it short while what points to it is whole. On an object
         store and on HDFS the file is there when the block ends without a fault, and not
-        before."""
+        before; on a local disk if it is to be `whole`, as what a user reads must be."""
         file_system, path = self._locate(name)
         with self._naming_file(name):
             if _is_store(file_system):
@@ -141,7 +143,11 @@ class Folder:
                 count_written(size, object_store.WRITE_BLOCK)
                 return
             _make_parent(file_system, path)
-            with file_system.open(path, "wb") as stream:
+            if whole and self.is_local():
+                opened = local_files.open_whole(file_system, path)
+            else:
+                opened = file_system.open(path, "wb")
+            with opened as stream:
                 yield stream
                 size = size_of(stream)
                 if lasting and self.is_local():

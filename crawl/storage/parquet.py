@@ -82,9 +82,15 @@ class TableWriter:
 
 @contextmanager
 def open_writer(
-    folder: Folder, name: str, schema: pa.Schema, group_rows: int = DEFAULT_GROUP_ROWS
+    folder: Folder,
+    name: str,
+    schema: pa.Schema,
+    group_rows: int = DEFAULT_GROUP_ROWS,
+    *,
+    whole: bool = False,
 ) -> Iterator[TableWriter]:
-    """Writes one Parquet file; it is whole only when the block ends without a fault."""
+    """Writes one Parquet file; it is whole only when the block ends without a fault. `whole`: it
+    has no name before, as in Folder.open_write."""
     deltas = [
         field.name
         for field in schema
@@ -94,7 +100,7 @@ def open_writer(
     uncoded = UNIQUE_COLUMNS.union(deltas, lists)
     coded = [field.name for field in schema if field.name not in uncoded]
     flat = [field.name for field in schema if not pa.types.is_nested(field.type)]
-    with folder.open_write(name) as stream:
+    with folder.open_write(name, whole=whole) as stream:
         sealing = SealingSink(stream)
         gathered = pa.BufferedOutputStream(
             pa.PythonFile(cast(IOBase, sealing), mode="w"), _SINK_BYTES

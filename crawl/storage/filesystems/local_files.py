@@ -1,4 +1,4 @@
-"""Small files on a local disk that appear whole or not at all.
+"""Files on a local disk that appear whole or not at all.
 
 The bytes go to an unfinished file beside the name, which is then renamed. So a file that is
 there was finished, and one that is short was damaged; no reader ever meets half a file.
@@ -52,6 +52,20 @@ def create(files: Any, path: str, data: bytes) -> None:
             if attempt == _ATTEMPTS - 1:
                 raise
     _settle_folder(path)
+
+
+@contextmanager
+def open_whole(files: Any, path: str) -> Iterator[IO[bytes]]:
+    """A file of any size that has its name when the block ends without a fault."""
+    name = unfinished(path)
+    try:
+        with files.open(name, "wb") as stream:
+            yield stream
+        Path(name).replace(path)
+        _settle_folder(path)
+    finally:
+        with suppress(OSError):
+            Path(name).unlink()
 
 
 def drop_unfinished(path: str) -> int:
