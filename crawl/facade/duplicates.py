@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from crawl.clock import SystemClock
-from crawl.counters import Counters
 from crawl.facade.arguments import check_text, check_whole_number
 from crawl.facade.base import Handle
 from crawl.facade.prechecks import require_unlocked
-from crawl.facade.results import DuplicatesResult
+from crawl.facade.results import DuplicatesResult, reported
 from crawl.rules.dedup import DEFAULT_ORDER
 
 
@@ -62,12 +61,8 @@ class Duplicates(Handle):
             with self._runner() as runner:
                 done = dedup.run(runner, self._directory, self._config, options, SystemClock())
         return DuplicatesResult(
-            done.report.phase,
-            Counters(done.report.counters),
-            dict(done.report.durations_s),
+            **reported(done.report, remarks=(done.took_over,)),
             snapshot=done.snapshot.number,
             db_urls=done.snapshot.rows,
-            remarks=(done.took_over,) if done.took_over else (),
-            report=done.report.as_dict(),
             groups=done.groups,
         )

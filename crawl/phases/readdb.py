@@ -79,17 +79,20 @@ def _send_nothing(task: None, outbox: Outbox) -> None:
     """Where only a source sends."""
 
 
-def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None:
-    """Empties the folder of a dump that is to be replaced, whose files are parts and those of
+def check_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> list[str]:
+    """What is in the folder of a dump that is to be replaced, whose files are parts and those of
     `own`; raises UsageError where there is anything else: nobody's other files are ever
     deleted; and whatever keeps files from being written there."""
     check_output_folder(output)
     names = output.names()
-    if not names:
-        return
     dumped = all(name in (SUCCESS, *own) or name.startswith("part-") for name in names)
-    if not force or not dumped:
+    if names and not (force and dumped):
         advice = "choose another or use --force" if dumped else "it holds other files"
         raise UsageError(f"{output.address} is not empty: {advice}")
-    for name in names:
+    return names
+
+
+def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None:
+    """Empties the folder; raises what `check_room` does."""
+    for name in check_room(output, force=force, own=own):
         output.delete(name)
