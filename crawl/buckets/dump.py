@@ -88,14 +88,14 @@ def dump_slice(job: DumpJob, base: Slice, received: Received) -> int:
     place = "" if base.is_whole else f"-{base.place:05d}"
     name = f"part-{base.bucket:05d}{place}.{_SUFFIX[job.format]}"
     if job.format is DumpFormat.PARQUET:
-        with open_writer(job.output, name, CRAWLDB.schema) as writer:
+        with open_writer(job.output, name, CRAWLDB.schema, whole=True) as writer:
             writer.write(first)
             for table in tables:
                 writer.write(table)
         return writer.rows
     render = _RENDER[job.format]
     rows = 0
-    with job.output.open_write(name) as stream:
+    with job.output.open_write(name, whole=True) as stream:
         if job.format is DumpFormat.CSV:
             stream.write(_csv_line(CSV_COLUMNS))
         for table in (first, *tables):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -66,6 +65,14 @@ _REPORTED = 1000
     help="Show the N largest groups of the same pages.",
 )
 @click.option(
+    "--urls",
+    type=click.IntRange(min=0, max=1_000_000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Name so many of the duplicates of each of these groups.",
+)
+@click.option(
     "--report",
     "file",
     metavar="FILE",
@@ -84,6 +91,7 @@ def command(
     canonical: bool,
     redirects: bool,
     groups: int | None,
+    urls: int,
     file: str | None,
     force: bool,
     as_json: bool,
@@ -101,9 +109,9 @@ def command(
       crawl dedup mycrawl
       crawl dedup mycrawl --group host --compare-order httpsOverHttp,score,urlLength
       crawl dedup mycrawl --near jaccard --canonical --redirects --groups 20
-      crawl dedup mycrawl --report groups.parquet
+      crawl dedup mycrawl --report groups.parquet --groups 100000 --urls 1000
     """
-    from crawl.inspect.duplicate_groups import check_file, write_groups
+    from crawl.inspect.duplicate_groups import check_file, groups_report, write_groups
 
     if file is not None:
         check_file(file)
@@ -116,21 +124,24 @@ def command(
             canonical=canonical,
             redirects=redirects,
             groups=wanted,
+            urls=urls,
             force=force,
         )
     print_remarks(done)
     if file is not None:
-        write_groups(file, done.groups)
+        write_groups(file, done.groups, done.counters["groups"])
     if as_json:
         print_json(
             {
                 "snapshot": done.snapshot,
-                "groups": list(map(asdict, done.groups)),
+                **groups_report(done.groups, done.counters["groups"]),
                 "report": done.report,
             }
         )
     else:
         _summarize(crawl_dir, done, shown=groups or 0)
+        if file is not None:
+            _tell_file(file, done)
 
 
 def _summarize(crawl_dir: str, done: DuplicatesResult, *, shown: int) -> None:
@@ -155,6 +166,18 @@ def _summarize(crawl_dir: str, done: DuplicatesResult, *, shown: int) -> None:
             f"dedup: {counters['duplicates']:,} duplicates in {crawl_dir}/crawldb, as before;"
             f" snapshot {done.snapshot} stays"
         )
+
+
+def _tell_file(file: str, done: DuplicatesResult) -> None:
+    told, found = len(done.groups), done.counters["groups"]
+    groups, urls = found - told, sum(group.left_out for group in done.groups)
+    some, addresses = "group" if groups == 1 else "groups", "URL" if urls == 1 else "URLs"
+    left_out = [f"{groups:,} smaller {some} (--groups)"] if groups else []
+    left_out += [f"{urls:,} {addresses} of those in it (--urls)"] if urls else []
+    remark(
+        f"dedup: {told:,} of {found:,} groups in {file}"
+        + (f"; left out: {' and '.join(left_out)}" if left_out else "")
+    )
 
 
 _FAMILIES = ("records", "groups", "duplicates")

@@ -44,7 +44,8 @@ def command(
     """Count what each host of CRAWL_DIR is like, and keep it as its HostDb.
 
     Its URLs by status and its homepage, as the CrawlDb has them now; requests, failures, response
-    times and sizes of all segments together; what is known of its robots.txt and its name.
+    times and sizes of all segments together; what is known of its robots.txt, its sitemaps and its
+    name.
 
     Without a SEGMENT: every one that is fetched and not counted yet. A segment is counted once.
     `crawl readhostdb` shows it; generate uses it in `generate.max.count=auto`,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from crawl.clock import SystemClock
-from crawl.counters import Counters
 from crawl.facade.arguments import check_text, check_whole_number
 from crawl.facade.base import Handle
 from crawl.facade.prechecks import require_unlocked
-from crawl.facade.results import DuplicatesResult
+from crawl.facade.results import DuplicatesResult, reported
 from crawl.rules.dedup import DEFAULT_ORDER
 
 
@@ -23,6 +22,7 @@ class Duplicates(Handle):
         canonical: bool = False,
         redirects: bool = False,
         groups: int = 0,
+        urls: int = 10,
         force: bool = False,
     ) -> DuplicatesResult:
         """Marks records whose page another one has, too (`db_duplicate`), and lifts the mark where
@@ -30,7 +30,7 @@ class Duplicates(Handle):
         `compare_order` names what decides who survives; `near` ("jaccard=0.3", "hamming=3")
         finds pages that are nearly the same, too, `canonical` heeds what pages say of
         themselves, and `redirects` where they send their readers on; `groups` tells of so many of
-        the largest groups.
+        the largest groups, with up to `urls` of the duplicates of each.
 
             >>> web.dedup(group="host").counters["duplicates"]
             >>> [group.survivor for group in web.dedup(groups=10).groups]
@@ -43,8 +43,16 @@ class Duplicates(Handle):
             check_text("compare_order", compare_order)
             check_text("near", near)
             check_whole_number("groups", groups, least=0)
+            check_whole_number("urls", urls, least=0)
             options = DedupOptions(
-                group, compare_order, near, canonical, redirects, groups=groups, force=force
+                group,
+                compare_order,
+                near,
+                canonical,
+                redirects,
+                groups=groups,
+                urls=urls,
+                force=force,
             )
             dedup.check(options)
             self._directory.require_crawldb()
@@ -53,12 +61,8 @@ class Duplicates(Handle):
             with self._runner() as runner:
                 done = dedup.run(runner, self._directory, self._config, options, SystemClock())
         return DuplicatesResult(
-            done.report.phase,
-            Counters(done.report.counters),
-            dict(done.report.durations_s),
+            **reported(done.report, remarks=(done.took_over,)),
             snapshot=done.snapshot.number,
             db_urls=done.snapshot.rows,
-            remarks=(done.took_over,) if done.took_over else (),
-            report=done.report.as_dict(),
             groups=done.groups,
         )

@@ -109,7 +109,7 @@ class Hosts(Handle):
         from crawl.buckets.hostdb.read import SHOWN, DumpHostsJob, ReadHostsJob
         from crawl.model.derived_tables import HOSTDB
         from crawl.phases import readhostdb
-        from crawl.phases.readdb import make_room
+        from crawl.phases.readdb import check_room, make_room
         from crawl.storage.folder import Folder, absolute
 
         with self._working():
@@ -128,9 +128,11 @@ class Hosts(Handle):
 
             def write(state: Snapshot) -> int:
                 nonlocal begun
-                make_room(output, force=force or begun)
-                begun = True
+                check_room(output, force=force or begun)
                 with self._hosts_runner(state, expr) as (runner, matching):
+                    # an older dump is there as long as the condition may be a wrong one
+                    make_room(output, force=force or begun)
+                    begun = True
                     job = DumpHostsJob(reading, output, form)
                     return readhostdb.dump(runner, state, job, matching)
 

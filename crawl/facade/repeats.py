@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crawl.clock import SystemClock
 from crawl.facade.arguments import check_number, check_text, check_whole_number
 from crawl.facade.readers import Readers
 
@@ -49,7 +50,7 @@ class Repeats(Readers):
             dust.check(bounds)
             wanted = [host.lower() for host in _texts("hosts", hosts)]
             if apply is not None:
-                dust.learnt_rules(str(apply))
+                dust.check_file(str(apply))
             found = self._read(learn, snapshot)
             answer: dict[str, Any] = {
                 "pages": found.pages,
@@ -57,7 +58,8 @@ class Repeats(Readers):
                 "doubtful": [_values(each) for each in found.doubtful],
             }
             if apply is not None:
-                answer |= {"file": str(apply), "written": dust.write_rules(str(apply), found)}
+                written = dust.write_rules(str(apply), found, SystemClock())
+                answer |= {"file": str(apply), "written": written}
         return answer
 
     def mirrors(
@@ -100,9 +102,10 @@ class Repeats(Readers):
                 "mirrors": [_mirror_values(each) for each in found.mirrors],
             }
             if hosts is not None:
-                answer["hosts"] = mirrors.write_host_rules(hosts, found)
+                answer["hosts"] = mirrors.write_host_rules(hosts, found, SystemClock())
             if protocols is not None:
-                answer["protocols"] = mirrors.write_scheme_rules(protocols, found)
+                written = mirrors.write_scheme_rules(protocols, found, SystemClock())
+                answer["protocols"] = written
         return answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, TypedDict
 
 from crawl.buckets.dedup.members import DuplicateGroup
 from crawl.counters import Counters
@@ -131,6 +131,31 @@ class Interrupted(KeyboardInterrupt):
         """What was done until then; None where that is not known."""
 
 
+class ReportedFields(TypedDict):
+    """What every result takes from a report."""
+
+    phase: str
+    counters: Counters
+    seconds: Mapping[str, float]
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    report: Mapping[str, Any]
+
+
+def reported(
+    report: Report, segments: tuple[str, ...] = (), remarks: tuple[str | None, ...] = ()
+) -> ReportedFields:
+    """The fields of any result by the phase's report."""
+    return ReportedFields(
+        phase=report.phase,
+        counters=Counters(report.counters),
+        seconds=dict(report.durations_s),
+        segments=segments,
+        remarks=tuple(line for line in remarks if line),
+        report=report.as_dict(),
+    )
+
+
 def phase_result(
     report: Report,
     *,
@@ -142,15 +167,10 @@ def phase_result(
 ) -> PhaseResult:
     """The result of a phase by its report."""
     return PhaseResult(
-        report.phase,
-        Counters(report.counters),
-        dict(report.durations_s),
-        snapshot,
-        db_urls,
-        segments,
-        complete,
-        tuple(line for line in remarks if line),
-        report.as_dict(),
+        **reported(report, segments, remarks),
+        snapshot=snapshot,
+        db_urls=db_urls,
+        complete=complete,
     )
 
 
@@ -164,14 +184,7 @@ def indexing_result(
 ) -> IndexingResult:
     """The result of index or clean by its report."""
     return IndexingResult(
-        report.phase,
-        Counters(report.counters),
-        dict(report.durations_s),
-        segments=segments,
-        remarks=tuple(line for line in remarks if line),
-        report=report.as_dict(),
-        index_snapshot=number,
-        documents=dict(documents),
+        **reported(report, segments, remarks), index_snapshot=number, documents=dict(documents)
     )
 
 
@@ -186,15 +199,7 @@ def exported_dataset(
 ) -> ExportedDataset:
     """The result of an export by its report."""
     return ExportedDataset(
-        report.phase,
-        Counters(report.counters),
-        dict(report.durations_s),
-        segments=segments,
-        remarks=tuple(line for line in remarks if line),
-        report=report.as_dict(),
-        output=output,
-        records=records,
-        files=files,
+        **reported(report, segments, remarks), output=output, records=records, files=files
     )
 
 

@@ -137,8 +137,7 @@ class WebStats(Readers):
                 check_picture(str(plot))
             self._directory.require_crawldb()
             require_segments(self._directory, names)
-            chosen = [self._directory.segments.segment(name) for name in sorted(set(names))]
-            files = statistics.parse_files(chosen or self._directory.segments.generated())
+            files = statistics.parse_files(statistics.parsed_segments(self._directory, names))
             if not files:
                 raise NoSnapshot(f"{self.address} has no segment that is parsed")
             # a page has tens of links

@@ -17,7 +17,7 @@ import numpy as np
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.hints import install
 from crawl.printable import printable
-from crawl.storage.folder import absolute, split_address
+from crawl.storage.output_file import check_output_file, write_output_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +46,9 @@ _LABEL = 34
 
 
 def check_picture(address: str) -> None:
-    """Raises UsageError for a file of no format that can be drawn, and EnvironmentFault where
-    there is nothing to draw with: before time is spent on counting."""
+    """Raises UsageError for a file of no format that can be drawn, EnvironmentFault where there
+    is nothing to draw with, and whatever keeps the file from being written: before time is
+    spent on counting."""
     suffix = address.rpartition(".")[2].lower()
     if suffix not in FORMATS:
         raise UsageError(f"{address}: a picture is a file .{', .'.join(FORMATS)}")
@@ -55,6 +56,7 @@ def check_picture(address: str) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise EnvironmentFault(f"pictures need matplotlib: {install('plot')}") from None
+    check_output_file(address)
 
 
 def draw_names(
@@ -264,7 +266,6 @@ def _picture(address: str, size: tuple[float, float]) -> Iterator[Figure]:
 
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     suffix = address.rpartition(".")[2].lower()
-    folder, name = split_address(absolute(address))
     with rc_context(cast("Any", _STYLE)):
         figure = Figure(figsize=size, layout="constrained", dpi=150)
         cast("Any", figure.get_layout_engine()).set(w_pad=0.12, h_pad=0.1)
@@ -272,4 +273,4 @@ def _picture(address: str, size: tuple[float, float]) -> Iterator[Figure]:
         written = io.BytesIO()
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
         figure.savefig(written, format=suffix, metadata=undated)
-    folder.write(name, written.getvalue())
+    write_output_file(address, written.getvalue())

@@ -31,6 +31,16 @@ def required_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
     return pa.schema([pa.field(name, kind, False) for name, kind in columns.items()])
 
 
+def with_all_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows as the schema has them, without metadata: a column that was not there yet when they
+    were written is null."""
+    columns = [
+        rows[field.name] if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
 def strings(column: Column) -> list[str]:
     """The values of a column of text that has no null."""
     return cast("list[str]", column.to_pylist())

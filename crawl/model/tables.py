@@ -163,5 +163,20 @@ SERVERS = Table(
 )
 """The pauses that servers are owed when a fetch ends, for whoever asks them next."""
 
-CACHES = frozenset({ROBOTS.name, SERVERS.name})
+SITEMAPS = Table(
+    "sitemaps",
+    (
+        Column("host", pa.string(), "on whose behalf they were read; the key"),
+        Column("asked_at", TIMESTAMP, "when `crawl sitemap` last asked"),
+        Column("read", pa.int32(), "sitemaps that were read, indexes among them"),
+        Column("failed", pa.int32(), "those that were asked for and could not be read"),
+        Column("urls", pa.int64(), "URLs that they list, taken or not"),
+        Column("trouble", pa.string(), "why the last of them failed; empty where none did"),
+    ),
+    key=("host",),
+    bucket_by="host",
+)
+"""What became of each host's sitemaps when they were last asked for."""
+
+CACHES = frozenset({ROBOTS.name, SERVERS.name, SITEMAPS.name})
 """Datasets that are learnt anew where they are lost: no fault in them stops a crawl."""

@@ -67,6 +67,8 @@ class DedupOptions:
     """Whether where URLs redirect to counts."""
     groups: int = 0
     """So many of the largest groups are told of."""
+    urls: int = 10
+    """So many of the duplicates of each of them are named."""
     force: bool = False
 
 
@@ -128,7 +130,7 @@ def run(
                 " parsed: nothing can be compared"
             )
         with timed(report, "report", clock):
-            groups = _groups(source, largest)
+            groups = _groups(source, largest, options.urls)
         with timed(report, "mark", clock):
             snapshot = base
             files = _mark(decided, transaction, slices, config, report) if changes else None
@@ -214,12 +216,12 @@ def _mark(
     )
 
 
-def _groups(source: _Source, groups: list[LargeGroup]) -> tuple[DuplicateGroup, ...]:
+def _groups(source: _Source, groups: list[LargeGroup], urls: int) -> tuple[DuplicateGroup, ...]:
     """The largest groups with some of their URLs."""
     if not groups:
         return ()
-    sent = source.send(partial(send_slice_members, WantedGroups.of(groups)), "dedup: report")
+    sent = source.send(partial(send_slice_members, WantedGroups.of(groups, urls)), "dedup: report")
     tasks = [(number, number) for number in range(source.steps.job.destinations)]
-    found = sent.run(partial(gather_members, groups), tasks, "dedup: report")
+    found = sent.run(partial(gather_members, groups, urls), tasks, "dedup: report")
     ordered = sorted((each for part in found for each in part), key=lambda each: each[0])
     return tuple(group for _, group in ordered)

@@ -21,14 +21,17 @@ from crawl.buckets.dust.task import (
 )
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
+from crawl.clock import Clock
 from crawl.errors import UsageError
-from crawl.phases.rule_files import read_learnt, write_learnt
+from crawl.phases.rule_files import read_learnt, rewrite_learnt
 from crawl.rules.dust import DustBounds, RuleEvidence, strongest
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of, number_of
 from crawl.storage.manifest import Snapshot
-from crawl.urls.dust import VALUES, DustRule, HostDust
+from crawl.storage.output_file import check_output_file
+from crawl.urls.dust import VALUES, DustKind, DustRule, HostDust
 from crawl.urls.dust_lines import dust_lines, read_dust_line
+from crawl.urls.rule_lines import RuleLine
 
 COMMAND = "dust"
 
@@ -37,6 +40,9 @@ _MOST_PASSES = 4
 
 Rules = dict[str, list[RuleEvidence]]
 """The rules of each host, with what speaks for them."""
+_RuleKey = tuple[str, DustKind, str]
+_LearntRule = tuple[str, DustRule, str]
+"""The host, the rule, and what spoke for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +57,44 @@ class DustResult:
     """Rules that have enough support, but too many exceptions or too few values."""
 
 
-def learnt_rules(address: str) -> list[tuple[str, DustRule, str]]:
-    """The rules of a file that was written earlier. Raises UsageError where they are somebody's
-    own, and ConfigError where they are not as they were written."""
-    return [read_dust_line(line) for line in read_learnt(address, COMMAND)]
+def check_file(address: str) -> None:
+    """Raises what keeps rules from being written to a file: UsageError where those in it are
+    somebody's own, ConfigError where they are not as they were written, and StorageError where
+    nothing can be written."""
+    _learnt(read_learnt(address, COMMAND))
+    check_output_file(address)
 
 
-def write_rules(address: str, found: DustResult) -> int:
+def _learnt(lines: Iterable[RuleLine]) -> dict[_RuleKey, _LearntRule]:
+    """The rules of a file that was written earlier."""
+    found = map(read_dust_line, lines)
+    return {(host, rule.kind, rule.name): (host, rule, about) for host, rule, about in found}
+
+
+def write_rules(address: str, found: DustResult, clock: Clock) -> int:
     """Writes the rules to a file, beside those that it has already; returns how many they are.
 
     Once rules are applied, a crawl no longer meets what they take away, so that it says nothing
     of them any more: they stay, unless exceptions have turned up."""
-    rules = {
-        (host, rule.kind, rule.name): (host, rule, about)
-        for host, rule, about in learnt_rules(address)
-    }
-    for each in found.doubtful:
-        if each.exceptions:
-            rules.pop((each.host, each.rule.kind, each.rule.name), None)
-    for each in found.rules:
-        for name in VALUES.get(each.rule.kind, ()):
-            rules.pop((each.host, each.rule.kind, name), None)
-        rules[(each.host, each.rule.kind, each.rule.name)] = each.host, each.rule, as_remark(each)
+    rules: dict[_RuleKey, _LearntRule] = {}
+
+    def merge(lines: list[RuleLine]) -> Iterable[str]:
+        rules.update(_learnt(lines))
+        for each in found.doubtful:
+            if each.exceptions:
+                rules.pop((each.host, each.rule.kind, each.rule.name), None)
+        for each in found.rules:
+            host, rule = each.host, each.rule
+            for name in VALUES.get(rule.kind, ()):
+                rules.pop((host, rule.kind, name), None)
+            rules[(host, rule.kind, rule.name)] = host, rule, as_remark(each)
+        return dust_lines(rules.values())
+
     about = [
         "Rules of the urlnormalizer dust (urlnormalizer.dust.file): a host, what is taken away,",
         "its name, and what spoke for it.",
     ]
-    write_learnt(address, COMMAND, about, dust_lines(rules.values()))
+    rewrite_learnt(address, COMMAND, about, merge, clock)
     return len(rules)
 
 

@@ -85,7 +85,7 @@ def _write(runner: Runner, job: GraphDumpJob) -> GraphDumpResult:
 
 def _join(output: Folder, table: str, paths: Sequence[str], first: bytes = b"") -> None:
     """Gzip files one behind the other are one."""
-    with output.open_whole(f"{table}.txt.gz") as joined:
+    with output.open_write(f"{table}.txt.gz", whole=True) as joined:
         joined.write(compress(first, mtime=0))
         for path in paths:
             with output.open_read(path) as stream:

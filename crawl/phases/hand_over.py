@@ -41,7 +41,7 @@ from crawl.storage.snapshot import SNAPSHOTS, Dataset, Transaction
 
 __all__ = ["HandOverTask", "handed_over", "publish_handed_over"]
 
-_KEEP = 2
+KEEP = 2
 """Snapshots of each: the one before is for whoever reads it, or for a repair."""
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def publish_handed_over(
         _log.warning("%s; the crawl's robots.txt and pauses are begun anew", error)
         try:
             for table in (ROBOTS, SERVERS):
-                _begin_anew(crawl_dir, crawl_dir.dataset(table), config, clock, force=force)
+                begin_anew(crawl_dir.dataset(table), "fetch", config, clock, force=force)
             work()
         except StorageError as again:
             _log.warning("%s; what the fetch has learnt of servers is not kept", again)
@@ -87,10 +87,11 @@ def publish_handed_over(
     return True
 
 
-def _begin_anew(
-    crawl_dir: CrawlDir, dataset: Dataset, config: Config, clock: Clock, *, force: bool
+def begin_anew(
+    dataset: Dataset, command: str, config: Config, clock: Clock, *, force: bool
 ) -> None:
-    with locked(dataset.folder, "fetch", config, clock, force=force):
+    """Forgets all of a cache that is damaged."""
+    with locked(dataset.folder, command, config, clock, force=force):
         for name in (dataset.pointer.name, dataset.pointer.copy, SNAPSHOTS):
             dataset.folder.delete(name)
 
@@ -149,6 +150,6 @@ def _merge(
     own.counters["rows"] = sum(file.rows for file in files)
     own.counters["forgotten"] = before + new - own.counters["rows"]
     own.finished_ms = clock.now_ms()
-    transaction.publish(files, own, buckets=slices.buckets, keep=_KEEP)
+    transaction.publish(files, own, buckets=slices.buckets, keep=KEEP)
     for name, count in own.counters.items():
         report.details.setdefault("hand_over", {})[f"{table.name}_{name}"] = count

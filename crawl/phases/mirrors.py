@@ -20,8 +20,9 @@ from crawl.buckets.mirrors import (
 )
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
+from crawl.clock import Clock
 from crawl.errors import UsageError
-from crawl.phases.rule_files import read_learnt, write_learnt
+from crawl.phases.rule_files import read_learnt, rewrite_learnt
 from crawl.rules.mirrors import (
     MirrorBounds,
     MirrorEvidence,
@@ -30,7 +31,10 @@ from crawl.rules.mirrors import (
     scheme_rules,
 )
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import absolute
 from crawl.storage.manifest import Snapshot
+from crawl.storage.output_file import check_output_file
+from crawl.urls.rule_lines import RuleLine
 
 COMMAND = "mirrors"
 _PAIRS_A_SITE = 16
@@ -130,16 +134,20 @@ def _chosen(found: list[MirrorEvidence]) -> list[MirrorEvidence]:
 
 def check_files(*addresses: str | None) -> None:
     """Raises UsageError where rules would be written over somebody's own, and ConfigError where
-    those of an earlier crawl are not as they were written."""
-    for address in addresses:
-        if address is not None:
-            _learnt(address)
+    those of an earlier crawl are not as they were written, and StorageError where nothing can
+    be written."""
+    given = [address for address in addresses if address is not None]
+    if len({absolute(address) for address in given}) < len(given):
+        raise UsageError(f"{given[0]}: hosts and protocols need a file each")
+    for address in given:
+        _learnt(read_learnt(address, COMMAND))
+        check_output_file(address)
 
 
-def _learnt(address: str) -> dict[str, str]:
+def _learnt(lines: Iterable[RuleLine]) -> dict[str, str]:
     """The rules of an earlier crawl."""
     found = {}
-    for line in read_learnt(address, COMMAND):
+    for line in lines:
         host, _, value = line.text.partition(" ")
         if not value.strip():
             raise line.wrong("expected a host and what stands for it")
@@ -147,23 +155,28 @@ def _learnt(address: str) -> dict[str, str]:
     return found
 
 
-def write_host_rules(address: str, found: MirrorsResult) -> int:
+def write_host_rules(address: str, found: MirrorsResult, clock: Clock) -> int:
     """Writes rules of the urlnormalizer host; returns how many there are in the file now."""
     about = ["Rules of the urlnormalizer host (urlnormalizer.hosts.file): a host, and which one"]
     about.append("stands for it.")
-    return _write(address, about, host_rules(found.mirrors))
+    return _write(address, about, host_rules(found.mirrors), clock)
 
 
-def write_scheme_rules(address: str, found: MirrorsResult) -> int:
+def write_scheme_rules(address: str, found: MirrorsResult, clock: Clock) -> int:
     """Writes rules of the urlnormalizer protocol; returns how many there are in the file now."""
     about = ["Rules of the urlnormalizer protocol (urlnormalizer.protocols.file): a host, and the"]
     about.append("scheme that is enough.")
-    return _write(address, about, scheme_rules(found.mirrors))
+    return _write(address, about, scheme_rules(found.mirrors), clock)
 
 
-def _write(address: str, about: list[str], rules: Mapping[str, str]) -> int:
+def _write(address: str, about: list[str], rules: Mapping[str, str], clock: Clock) -> int:
     """Rules of an earlier crawl stay: once they are applied, nothing is there to be compared."""
-    learnt = _learnt(address)
-    kept = {host: value for host, value in learnt.items() if value not in rules} | dict(rules)
-    write_learnt(address, COMMAND, about, (f"{host} {kept[host]}" for host in sorted(kept)))
+    kept: dict[str, str] = {}
+
+    def merge(lines: list[RuleLine]) -> Iterable[str]:
+        kept.update({host: name for host, name in _learnt(lines).items() if name not in rules})
+        kept.update(rules)
+        return (f"{host} {kept[host]}" for host in sorted(kept))
+
+    rewrite_learnt(address, COMMAND, about, merge, clock)
     return len(kept)

@@ -14,8 +14,9 @@ from crawl.buckets.stats import CrawlDbStats, bucket_stats
 from crawl.buckets.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import PROBE, Folder
+from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
+from crawl.storage.output_file import check_output_folder
 
 SUCCESS = "_SUCCESS"
 """Written last: a dump without it is not whole."""
@@ -78,19 +79,24 @@ def _send_nothing(task: None, outbox: Outbox) -> None:
     """Where only a source sends."""
 
 
-def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None:
-    """Empties the folder of a dump that is to be replaced, whose files are parts and those of
-    `own`, and of what a killed one left unfinished there; raises UsageError where there is
-    anything else: nobody's other files are ever deleted. Raises also where nothing can be
-    written: better now than when the work is done."""
-    if output.size("") is not None:
-        raise UsageError(f"{output.address} is a file: name a folder")
-    names = [name for name in output.names() if name != PROBE]
+def check_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> list[str]:
+    """What is in the folder of a dump that is to be replaced, whose files are parts and those of
+    `own`; raises UsageError where there is anything else: nobody's other files are ever
+    deleted; and whatever keeps files from being written there: better now than when the work is
+    done."""
+    check_output_folder(output)
+    names = output.names()
     dumped = all(name in (SUCCESS, *own) or name.startswith("part-") for name in names)
     if names and not (force and dumped):
         advice = "choose another or use --force" if dumped else "it holds other files"
         raise UsageError(f"{output.address} is not empty: {advice}")
+    return names
+
+
+def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None:
+    """Empties the folder, also of what a killed dump left unfinished there; raises what
+    `check_room` does."""
+    names = check_room(output, force=force, own=own)
     for name in sorted(names, key=lambda name: name != SUCCESS):
         output.delete(name)  # first what says that it is whole
     output.drop_uploads()
-    output.require_writable()

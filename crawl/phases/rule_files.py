@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from crawl.clock import Clock
 from crawl.errors import UsageError
-from crawl.storage.folder import absolute, split_address
+from crawl.storage.lock import hold_file
+from crawl.storage.output_file import output_place
 from crawl.urls.rule_lines import RuleLine
 
 
 def read_learnt(address: str, command: str) -> list[RuleLine]:
     """The rules of a file that the command wrote earlier; none where there is no file, or none in
     it. Raises UsageError where the rules are somebody's own."""
-    folder, name = split_address(absolute(address))
-    if not name or (folder.exists(name) and folder.size(name) is None):
-        raise UsageError(f"{address} is a folder: name a file for the rules")
+    folder, name = output_place(address)
     content = folder.read(name)
     if content is None:
         return []
@@ -33,12 +33,22 @@ def read_learnt(address: str, command: str) -> list[RuleLine]:
     return found
 
 
-def write_learnt(address: str, command: str, about: Iterable[str], lines: Iterable[str]) -> None:
-    """Writes the rules in one moment, in place of those that the command wrote earlier."""
-    folder, name = split_address(absolute(address))
-    comments = (f"# {line}" for line in about)
-    text = "\n".join([_first_line(command), *comments, *lines, ""])
-    folder.write(name, text.encode())
+def rewrite_learnt(
+    address: str,
+    command: str,
+    about: Iterable[str],
+    merge: Callable[[list[RuleLine]], Iterable[str]],
+    clock: Clock,
+) -> None:
+    """Writes what `merge` makes of the rules that the file has, in one moment. Of two commands at
+    once the second waits, and so finds the rules of the first."""
+    folder, name = output_place(address)
+    with hold_file(folder, name, f"crawl {command}", clock) as lock:
+        lines = merge(read_learnt(address, command))
+        comments = (f"# {line}" for line in about)
+        text = "\n".join([_first_line(command), *comments, *lines, ""])
+        lock.verify()
+        folder.write(name, text.encode())
 
 
 def _first_line(command: str) -> str:

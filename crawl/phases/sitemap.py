@@ -1,9 +1,9 @@
 """sitemap: the URLs that sites list in their sitemaps become records of the CrawlDb.
 
 Steps: hosts (a task a bucket) → waves of reading (a task a share of the servers) → merge (a task
-a touched slice) → publish. A task asks none but its own servers; sitemaps that it finds named
-on others are read by the next wave. All waves together are one transaction: a job that dies
-leaves the CrawlDb as it was.
+a touched slice) → publish → what became of each host's sitemaps (`sitemap_states.py`). A task
+asks none but its own servers; sitemaps that it finds named on others are read by the next wave.
+All waves together are one transaction: a job that dies leaves the CrawlDb as it was.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.hand_over import handed_over, publish_handed_over
 from crawl.phases.observed import observed
+from crawl.phases.sitemap_states import SiteStates
 from crawl.phases.sitemap_waves import SitemapWaves, site_source
 from crawl.phases.timing import timed
 from crawl.rules.host_wait import waits_until
@@ -183,12 +184,15 @@ def run(
         merge = SitemapMergeJob(config, stored, target, report.started_ms, waves.scopes())
         with timed(report, "merge", clock):
             files = _merge(runner, transaction, slices, merge, waves.files, report)
+        states = SiteStates(runner, crawl_dir, config, clock, report, buckets, force=options.force)
         if not report.counters["urls_new"] and not report.counters["urls_known"]:
+            states.publish(waves.states)
             raise NothingToDo(_nothing(report))
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
         )
+        states.publish(waves.states)
         took_over = transaction.lock.took_over or fetching.took_over
         return SitemapResult(snapshot, report, took_over)
 

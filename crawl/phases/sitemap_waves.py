@@ -13,6 +13,7 @@ from crawl.buckets.sitemap.values import (
     SitemapSource,
     SitemapTask,
     SitemapTaskResult,
+    SiteState,
     SiteUsage,
     SourceKind,
 )
@@ -48,6 +49,8 @@ class SitemapWaves:
     num_tasks: int
     report: Report
     files: list[str] = field(default_factory=list)
+    states: dict[str, SiteState] = field(default_factory=dict)
+    """By site, what became of its sitemaps."""
     _asked: set[str] = field(default_factory=set)
     _usage: dict[str, SiteUsage] = field(default_factory=dict)
     _servers: dict[str, ServerState] = field(default_factory=dict)
@@ -126,6 +129,8 @@ class SitemapWaves:
         self._robots += result.robots
         self._asked.update(result.scopes)
         self._usage.update(result.usage)
+        for site, state in result.states.items():
+            self.states[site] = self.states.get(site, SiteState()) + state
         for url, scopes in result.scopes.items():
             self._scopes[url] = self._scopes.get(url, frozenset()) | scopes
         self._links |= result.links

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,6 +29,8 @@ from crawl.buckets.name_counts import (
     summarize_names,
 )
 from crawl.buckets.runner import Runner
+from crawl.errors import UsageError
+from crawl.phases.segment_choice import not_parsed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import PARSE_DATA, Segment
@@ -73,9 +76,18 @@ class LinkSummary:
     """The most linked URLs: links, URL."""
 
 
-def parse_files(segments: list[Segment]) -> list[LinkTask]:
+def parsed_segments(crawl_dir: CrawlDir, names: Iterable[str] = ()) -> list[Segment]:
+    """The named segments, oldest first, or all that are parsed. Raises UsageError where one of
+    those that are named is not."""
+    named = [crawl_dir.segments.segment(name) for name in sorted(set(names))]
+    for segment in named:
+        if lack := not_parsed(crawl_dir, segment):
+            raise UsageError(lack)
+    return named or [each for each in crawl_dir.segments.generated() if each.is_done(PARSE_DATA)]
+
+
+def parse_files(parsed: list[Segment]) -> list[LinkTask]:
     """The files with the links of these segments, newest first."""
-    parsed = [each for each in segments if each.is_done(PARSE_DATA)]
     return [
         LinkTask(segment.part_folder(PARSE_DATA), file.path, file.rows, age)
         for age, segment in enumerate(reversed(parsed))

@@ -12,7 +12,7 @@ from functools import partial
 
 from crawl.buckets.bucket_files import BucketTarget, largest_first
 from crawl.buckets.hostdb.read_segments import ContentFile, FetchFile
-from crawl.buckets.hostdb.read_servers import RobotsFile, ServersFile
+from crawl.buckets.hostdb.read_servers import RobotsFile, ServersFile, SitemapsFile
 from crawl.buckets.hostdb.send import HostDbFile, SendJob, SendTask, send_sums
 from crawl.buckets.hostdb.settings import HOSTDB_CONTENT_SIZES
 from crawl.buckets.hostdb.settle import SettleJob, SettleTask, settle_bucket
@@ -22,9 +22,10 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import StorageError, UsageError
+from crawl.fetcher.values.settings import FetchSettings
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.report import Report
-from crawl.model.tables import ROBOTS, SERVERS
+from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
 from crawl.phases.observed import observed
 from crawl.phases.segment_choice import (
     ChosenSegments,
@@ -35,6 +36,7 @@ from crawl.phases.segment_choice import (
 )
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.hostdb import LAYOUT, LAYOUT_NOTE
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import CONTENT, FETCH, Segment
 from crawl.storage.snapshot import Dataset
@@ -111,8 +113,11 @@ def run(
             segments = chosen.segments
             sizes = config[HOSTDB_CONTENT_SIZES]
             senders = _senders(crawl_dir, base, crawldb, segments, sizes=sizes)
+            sending = SendJob(
+                crawl_dir.crawldb.folder, crawldb.buckets, FetchSettings.of(config).robots
+            )
             job = SettleJob(target, crawl_dir.crawldb.folder, report.started_ms)
-            return crawldb, _count(runner, base, crawldb, senders, job, report)
+            return crawldb, _count(runner, base, crawldb, senders, sending, job, report)
 
         with timed(report, "count", clock):
             crawldb, files = crawl_dir.reading(counted_from)
@@ -124,7 +129,7 @@ def run(
             report,
             buckets=crawldb.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            notes={CRAWLDB_SNAPSHOT: crawldb.number},
+            notes={CRAWLDB_SNAPSHOT: crawldb.number, LAYOUT_NOTE: LAYOUT},
             applying=chosen.names,
         )
         return UpdateHostDbResult(
@@ -149,7 +154,8 @@ def _senders(
             for file in manifest.files if manifest else ():
                 if file.rows:
                     tasks.append(kind(folder, file.path, file.rows))
-    for table, of_cache in ((ROBOTS, RobotsFile), (SERVERS, ServersFile)):
+    caches = ((ROBOTS, RobotsFile), (SERVERS, ServersFile), (SITEMAPS, SitemapsFile))
+    for table, of_cache in caches:
         dataset = crawl_dir.dataset(table)
         tasks += [of_cache(dataset.folder, each.path, each.rows) for each in _cached(dataset)]
     if base is not None and base.buckets != crawldb.buckets:
@@ -172,12 +178,13 @@ def _count(
     base: Snapshot | None,
     crawldb: Snapshot,
     senders: list[SendTask],
+    sending: SendJob,
     job: SettleJob,
     report: Report,
 ) -> list[BucketFile]:
     """The files of the HostDb to publish."""
     sent = runner.exchange(
-        partial(send_sums, SendJob(job.crawldb, crawldb.buckets)),
+        partial(send_sums, sending),
         senders,
         crawldb.buckets,
         "updatehostdb: count",

@@ -125,11 +125,13 @@ class Folder:
                 count_read(counted)
 
     @contextmanager
-    def open_write(self, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
+    def open_write(
+        self, name: str, *, lasting: bool = True, whole: bool = False
+    ) -> Iterator[IO[bytes]]:
         """Writes a file of any size. A lasting one is on the disk when the block ends, and
         a power cut cannot leave it short while what points to it is whole. On an object
         store and on HDFS the file is there when the block ends without a fault, and not
-        before."""
+        before; on a local disk if it is to be `whole`, as what a user reads must be."""
         file_system, path = self._locate(name)
         with self._naming_file(name):
             if _is_store(file_system):
@@ -144,32 +146,16 @@ class Folder:
                 count_written(size, object_store.WRITE_BLOCK)
                 return
             _make_parent(file_system, path)
-            with file_system.open(path, "wb") as stream:
+            if whole and self.is_local():
+                opened = local_files.open_whole(file_system, path)
+            else:
+                opened = file_system.open(path, "wb")
+            with opened as stream:
                 yield stream
                 size = size_of(stream)
                 if lasting and self.is_local():
                     local_files.settle(stream)
         count_written(size, None)
-
-    @contextmanager
-    def open_whole(self, name: str) -> Iterator[IO[bytes]]:
-        """Writes a file of any size that is there when the block ends without a fault, and not
-        before, on a local disk too. For files that others look for by their names; those of the
-        crawl itself are named by manifests."""
-        if not self.is_local():
-            with self.open_write(name) as stream:
-                yield stream
-            return
-        path = self._locate(name)[1]
-        beside = local_files.unfinished(path)
-        try:
-            with self.open_write(name[: name.rfind("/") + 1] + beside.rpartition("/")[2]) as stream:
-                yield stream
-            with self._naming_file(name):
-                local_files.rename(beside, path)
-        except BaseException:
-            local_files.remove(beside)
-            raise
 
     def require_writable(self, address: str | None = None) -> None:
         """Raises StorageError where nothing can be written, before time is spent on it; `address`
@@ -299,7 +285,7 @@ def _file_error_line(error: Exception) -> str | None:
             return "no name that a file can have"
         case PermissionError():
             return "permission denied"
-        case NotADirectoryError():
+        case NotADirectoryError() | FileExistsError():
             return "a part of the path is a file"
         case OSError() | ImportError():
             return " ".join(str(error).split())

@@ -27,7 +27,9 @@ from crawl.errors import Locked, StorageError
 from crawl.storage.folder import Folder
 
 LOCK_NAME = "LOCK"
-CHANGE_NAME = "LOCK.change"
+"""Of the lock of a folder; that of a single file has a name of its own."""
+_CHANGE = ".change"
+CHANGE_NAME = LOCK_NAME + _CHANGE
 """Held for moments, by whoever removes or rewrites a lock that is there."""
 
 
@@ -70,9 +72,10 @@ class Lock:
     """A lock that is held."""
 
     def __init__(
-        self, folder: Folder, owner: LockOwner, clock: Clock, took_over: str | None
+        self, folder: Folder, name: str, owner: LockOwner, clock: Clock, took_over: str | None
     ) -> None:
         self._folder = folder
+        self._name = name
         self._clock = clock
         self._busy = threading.Lock()  # the heartbeat must not tear a file being verified
         self.owner = owner
@@ -85,7 +88,7 @@ class Lock:
             self._verify()
 
     def _verify(self) -> None:
-        holder = _look(self._folder, LOCK_NAME).owner
+        holder = _look(self._folder, self._name).owner
         if holder is None or holder.token != self.owner.token:
             thief = holder.described(self._clock.now_ms()) if holder else "nobody"
             raise Locked(
@@ -100,18 +103,18 @@ class Lock:
         """
         with self._busy:
             self._verify()
-            with _changing(self._folder, self.owner, self._clock) as may:
+            with _changing(self._folder, self._name, self.owner, self._clock) as may:
                 if may:
                     self._verify()
                     self.owner = replace(self.owner, seen_ms=self._clock.now_ms())
-                    self._folder.write(LOCK_NAME, _encode(self.owner))
+                    self._folder.write(self._name, _encode(self.owner))
 
     def release(self) -> None:
-        holder = _look(self._folder, LOCK_NAME).owner
+        holder = _look(self._folder, self._name).owner
         if holder is not None and holder.token == self.owner.token:
-            self._folder.delete(LOCK_NAME)
+            self._folder.delete(self._name)
             # left by whoever died between the removal of a dead lock and the end of the change
-            _remove_dead_change(self._folder, self._clock)
+            _remove_dead_change(self._folder, self._name, self._clock)
 
 
 def acquire(
@@ -121,22 +124,23 @@ def acquire(
     *,
     stale_after_ms: float,
     force: bool = False,
+    name: str = LOCK_NAME,
 ) -> Lock:
     """Takes the lock or raises Locked, saying who holds it and what can be done."""
     owner = _this_process(command, clock.now_ms())
     took_over: str | None = None
     for _ in range(_ATTEMPTS):
-        if folder.create(LOCK_NAME, _encode(owner)):
-            lock = Lock(folder, owner, clock, took_over)
+        if folder.create(name, _encode(owner)):
+            lock = Lock(folder, name, owner, clock, took_over)
             lock.verify()
             return lock
-        found = _look(folder, LOCK_NAME)
+        found = _look(folder, name)
         if found.absent:
             continue  # released since
         reason = found.why_removable(clock.now_ms(), stale_after_ms, force=force)
         if reason is None:
             raise _refusal(folder, found, clock)
-        if _remove(folder, found, owner, clock, stale_after_ms, force=force):
+        if _remove(folder, name, found, owner, clock, stale_after_ms, force=force):
             took_over = reason
         else:
             _pause.wait(_CHANGE_PAUSE_S)
@@ -163,7 +167,7 @@ def remove_if_dead(folder: Folder, command: str, clock: Clock, *, stale_after_ms
     now_ms = clock.now_ms()
     if not found.absent and found.why_removable(now_ms, stale_after_ms, force=False) is not None:
         remover = _this_process(command, now_ms)
-        _remove(folder, found, remover, clock, stale_after_ms, force=False)
+        _remove(folder, LOCK_NAME, found, remover, clock, stale_after_ms, force=False)
 
 
 def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
@@ -176,6 +180,7 @@ def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
 
 def _remove(
     folder: Folder,
+    name: str,
     unwanted: _LockFile,
     remover: LockOwner,
     clock: Clock,
@@ -184,37 +189,37 @@ def _remove(
     force: bool,
 ) -> bool:
     """Removes the lock that was found, unless it has changed; says whether it did."""
-    with _changing(folder, remover, clock) as may:
+    with _changing(folder, name, remover, clock) as may:
         if not may:
             return False
-        now = _look(folder, LOCK_NAME)
+        now = _look(folder, name)
         if (
             now.same_as(unwanted)
             and now.why_removable(clock.now_ms(), stale_after_ms, force=force) is not None
         ):
-            folder.delete(LOCK_NAME)
+            folder.delete(name)
             return True
         return False
 
 
 @contextmanager
-def _changing(folder: Folder, who: LockOwner, clock: Clock) -> Iterator[bool]:
+def _changing(folder: Folder, name: str, who: LockOwner, clock: Clock) -> Iterator[bool]:
     """Whether the lock file may be changed in this block: by one at a time."""
-    if not folder.create(CHANGE_NAME, _encode(who)):
-        _remove_dead_change(folder, clock)
+    if not folder.create(name + _CHANGE, _encode(who)):
+        _remove_dead_change(folder, name, clock)
         yield False
         return
     try:
         yield True
     finally:
-        folder.delete(CHANGE_NAME)
+        folder.delete(name + _CHANGE)
 
 
-def _remove_dead_change(folder: Folder, clock: Clock) -> None:
+def _remove_dead_change(folder: Folder, name: str, clock: Clock) -> None:
     """Removes the second lock of a process that died in the very moment of a change."""
-    other = _look(folder, CHANGE_NAME)
+    other = _look(folder, name + _CHANGE)
     if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, force=False) is not None:
-        folder.delete(CHANGE_NAME)
+        folder.delete(name + _CHANGE)
 
 
 @contextmanager
@@ -248,6 +253,29 @@ def hold_lock(
         done.set()
         heart.join()
         lock.release()
+
+
+@contextmanager
+def hold_file(folder: Folder, name: str, command: str, clock: Clock) -> Iterator[Lock]:
+    """Holds a single file for the moments in which it is read and written anew; waits for
+    whoever does the same, as nobody takes long."""
+    lock = _wait_for(folder, f"{name}.{LOCK_NAME}", command, clock)
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def _wait_for(folder: Folder, name: str, command: str, clock: Clock) -> Lock:
+    for attempt in range(_FILE_WAITS + 1):
+        try:
+            return acquire(folder, command, clock, stale_after_ms=_CHANGE_STALE_MS, name=name)
+        except Locked:
+            if attempt < _FILE_WAITS:
+                _pause.wait(_FILE_PAUSE_S)
+    owner = _look(folder, name).owner
+    who = owner.described(clock.now_ms()) if owner else "somebody"
+    raise Locked(f"{folder.path(name)} is still held: {who}")
 
 
 def lock_owner(folder: Folder) -> LockOwner | None:
@@ -349,6 +377,9 @@ _ATTEMPTS = 60
 _CHANGE_PAUSE_S = 0.05
 _CHANGE_STALE_MS = 60_000
 """A change takes moments: one of another machine that is older than this is dead."""
+_FILE_PAUSE_S = 0.05
+_FILE_WAITS = 2400
+"""Two minutes: longer than it takes until a lock of another machine is dead."""
 _TORN_LOOKS = 20
 _TORN_PAUSE_S = 0.1
 _pause = threading.Event()  # never set: a sleep

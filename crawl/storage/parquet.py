@@ -87,10 +87,10 @@ def open_writer(
     schema: pa.Schema,
     group_rows: int = DEFAULT_GROUP_ROWS,
     *,
-    appears_whole: bool = False,
+    whole: bool = False,
 ) -> Iterator[TableWriter]:
-    """Writes one Parquet file; it is whole only when the block ends without a fault.
-    `appears_whole`: and is not there before, for files that others look for by their names."""
+    """Writes one Parquet file; it is whole only when the block ends without a fault. `whole`: it
+    has no name before, as in Folder.open_write."""
     deltas = [
         field.name
         for field in schema
@@ -100,7 +100,7 @@ def open_writer(
     uncoded = UNIQUE_COLUMNS.union(deltas, lists)
     coded = [field.name for field in schema if field.name not in uncoded]
     flat = [field.name for field in schema if not pa.types.is_nested(field.type)]
-    with (folder.open_whole if appears_whole else folder.open_write)(name) as stream:
+    with folder.open_write(name, whole=whole) as stream:
         sealing = SealingSink(stream)
         gathered = pa.BufferedOutputStream(
             pa.PythonFile(cast(IOBase, sealing), mode="w"), _SINK_BYTES

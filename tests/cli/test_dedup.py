@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from crawl.model.status import Status
 from tests.cli.calling import Caller
+from tests.phases.linked_crawl import in_this_process
 from tests.phases.made import datum, make_crawldb, records_of
 from tests.phases.test_dedup import page
 
@@ -37,9 +39,42 @@ def test_duplicates_are_marked_and_told_of(crawl: Caller, tmp_path: Path) -> Non
     again = crawl("dedup", tmp_path / "c", "--json", "--report", files[0])
     assert again.json["snapshot"] == 2 and again.json["groups"][0]["size"] == 4
     assert crawl("dedup", tmp_path / "c", "-q", "--report", files[1]).code == 0
-    (group,) = json.loads(files[0].read_text())
+    (group,) = json.loads(files[0].read_text())["groups"]
     assert group == pq.read_table(files[1]).to_pylist()[0]
     assert (group["survivor"], len(group["duplicates"])) == ("http://h3.org/", 3)
+
+
+def test_what_a_report_leaves_out_is_told(
+    crawl: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {"a": 9, "b": 5, "c": 2, "d": 2}
+    records = {
+        f"http://{name}.org/{n}": page(name.encode() * 16)
+        for name in sizes
+        for n in range(sizes[name])
+    }
+    root = make_crawldb(str(tmp_path / "c"), records).address
+    files = {kind: tmp_path / f"groups.{kind}" for kind in ("json", "parquet")}
+    with in_this_process(monkeypatch):
+        chosen = ("--groups", "3", "--urls", "6")
+        told = {kind: crawl("dedup", root, *chosen, "--report", files[kind]) for kind in files}
+        last = told["json"].err.splitlines()[-1]
+        assert last == (
+            f"dedup: 3 of 4 groups in {files['json']}; left out: 1 smaller group (--groups)"
+            " and 2 URLs of those in it (--urls)"
+        )
+        values = crawl("dedup", root, *chosen, "--json").json
+        all_of_it = crawl("dedup", root, "--urls", "100", "--report", files["json"]).err
+    report = json.loads(files["json"].read_text())
+    assert (report["groups_found"], report["groups_left_out"], report["urls_left_out"]) == (4, 0, 0)
+    assert [len(group["duplicates"]) for group in report["groups"]] == [8, 4, 1, 1]
+    assert all_of_it.splitlines()[-1] == f"dedup: 4 of 4 groups in {files['json']}"
+    table = pq.read_table(files["parquet"])
+    assert table["left_out"].to_pylist() == [2, 0, 0]
+    assert pc.list_value_length(table["duplicates"]).to_pylist() == [6, 4, 1]
+    told_of = {name.decode(): count for name, count in (table.schema.metadata or {}).items()}
+    for name, count in (("groups_found", 4), ("groups_left_out", 1), ("urls_left_out", 2)):
+        assert values[name] == count == int(told_of[name])
 
 
 @pytest.mark.parametrize(

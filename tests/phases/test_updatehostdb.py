@@ -3,6 +3,8 @@ from __future__ import annotations
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +27,7 @@ from crawl.phases.updatehostdb import UpdateHostDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import hold_lock
 from crawl.storage.segments import FETCH, PartManifest
-from crawl.synthetic.web import Settings, Web, WebServer, running
+from crawl.synthetic.web import LogEntry, Settings, Web, WebServer, running
 from crawl.testing.clock import ManualClock
 from tests.phases.hosts import hosts_of, update_hosts
 from tests.phases.killed import run_killed
@@ -37,6 +39,17 @@ from tests.phases.webs import contents, listed, web_config
 def answer(ms: int, status: Status = Status.FETCH_SUCCESS, **changes: object) -> CrawlDatum:
     metadata = {CODE_KEY: "200", RESPONSE_TIME_KEY: str(ms), PROTOCOL_STATUS_KEY: "success(http)"}
     return fetched(status, metadata=metadata, **changes)
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """One moment by both clocks: servers log by the one that never runs backwards."""
+
+    began: float
+    began_ms: int
+
+    def of(self, moment: datetime) -> float:
+        return self.began + moment.timestamp() - self.began_ms / 1000
 
 
 @pytest.fixture
@@ -52,7 +65,9 @@ def test_the_hostdb_says_what_the_servers_log_says(tmp_path: Path, server: WebSe
     directory, name = listed(str(tmp_path / "c"), sorted(set(web.urls())), 1)
     config = web_config(web)
     clock = SystemClock()
+    clocks = Clocks(clock.monotonic(), clock.now_ms())
     fetch.run(InProcess(2), directory, config, FetchOptions(name), clock)
+    fetched_s = clock.monotonic()
     parse.run(InProcess(2), directory, config, ParseOptions(name), clock)
     updatedb.run(InProcess(), directory, config, UpdateDbOptions(), clock)
     done = updatehostdb.run(InProcess(), directory, config, UpdateHostDbOptions(), clock)
@@ -60,7 +75,9 @@ def test_the_hostdb_says_what_the_servers_log_says(tmp_path: Path, server: WebSe
     rows = hosts_of(directory)
 
     asked: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    entries: defaultdict[str, list[LogEntry]] = defaultdict(list)
     for entry in server.requests():
+        entries[entry.host].append(entry)
         if "robots" not in entry.path:
             asked[entry.host][entry.status] += 1
     sizes: defaultdict[str, list[int]] = defaultdict(list)
@@ -76,6 +93,18 @@ def test_the_hostdb_says_what_the_servers_log_says(tmp_path: Path, server: WebSe
         assert row["failed"] == sum(count for code, count in codes.items() if code >= 500)
         assert row["dns_state"] == "resolved"
         assert row["robots_code"] is not None
+        # asked for one after the other: its robots.txt before all pages, its last page at the end
+        pages = [entry for entry in entries[host] if "robots" not in entry.path]
+        before_last = entries[host][entries[host].index(pages[-1]) - 1]
+        asked_at, seen_at = clocks.of(row["robots_asked_at"]), clocks.of(row["last_seen"])
+        assert clocks.began - 1 <= asked_at <= pages[0].ended + 1
+        assert before_last.ended - 1 <= seen_at <= fetched_s + 1
+        assert row["last_seen"] <= row["last_fetched"]
+        robots = web.expected(f"http://{host}:{web.settings.port}/robots.txt")
+        if robots.code == row["robots_code"] == 200:
+            lines = robots.body.lower().split(b"\n")
+            assert row["robots_sitemaps"] == sum(line.startswith(b"sitemap:") for line in lines)
+        assert row["crawl_delay_s"] == (web.crawl_delay(host) or 0)
         assert (row["contents"], row["bytes"]) == (len(sizes[host]), sum(sizes[host]))
         assert row["size_max"] == max(sizes[host], default=0)
         if sizes[host]:
@@ -86,6 +115,8 @@ def test_the_hostdb_says_what_the_servers_log_says(tmp_path: Path, server: WebSe
         assert row["urls"] == sum(row[column] for column in in_db)
         assert row["fetched"] + row["parse_failed"] == codes[200]
         assert row["pages"] >= row["distinct_pages"] > 0
+    assert {row["crawl_delay_s"] for row in rows.values()} == {0, 0.05}
+    assert {row["robots_sitemaps"] for row in rows.values()} > {0}
     assert done.report.counters["requests"] == sum(codes.total() for codes in asked.values())
     assert done.report.counters["bytes"] == sum(map(sum, sizes.values()))
     again = updatehostdb.run(InProcess(), directory, config, UpdateHostDbOptions(), clock)

@@ -96,14 +96,14 @@ def test_a_write_that_fails_leaves_the_former_file_and_nothing_else(
 
 def test_a_whole_file_has_no_name_before_its_end(place: Folder) -> None:
     place.write("deep/file", b"old")
-    with place.open_whole("deep/file") as stream:
+    with place.open_write("deep/file", whole=True) as stream:
         stream.write(b"new")
         if place.is_local():
             stream.flush()
             assert place.read("deep/file") == b"old"
             assert place.names("deep") == ["file"]
     assert place.read("deep/file") == b"new"
-    with place.open_whole("file") as stream:
+    with place.open_write("file", whole=True) as stream:
         stream.write(b"1")
     assert place.files() == {"deep/file": 3, "file": 1}
 
@@ -111,7 +111,10 @@ def test_a_whole_file_has_no_name_before_its_end(place: Folder) -> None:
 def test_a_whole_file_that_fails_leaves_the_former_one(tmp_path: Path) -> None:
     folder = Folder(str(tmp_path))
     folder.write("file", b"old")
-    with pytest.raises(StorageError, match="Disk quota"), folder.open_whole("file") as stream:
+    with (
+        pytest.raises(StorageError, match="Disk quota"),
+        folder.open_write("file", whole=True) as stream,
+    ):
         stream.write(b"half")
         raise OSError("Disk quota exceeded")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}

@@ -14,6 +14,7 @@ from crawl.storage.lock import (
     CHANGE_NAME,
     LOCK_NAME,
     Lock,
+    hold_file,
     require_free,
 )
 from crawl.testing.clock import ManualClock
@@ -216,3 +217,22 @@ def test_nor_is_it_left_behind_where_the_dead_lock_was_removed_before(
     plant(place, stranger(), CHANGE_NAME)  # of somebody who is at it
     take(place, clock).release()
     assert list(place.files()) == [CHANGE_NAME]
+
+
+def test_a_single_file_is_waited_for_and_not_for_ever(
+    place: Folder, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "_FILE_WAITS", 2)
+    monkeypatch.setattr(lock_module, "_FILE_PAUSE_S", 0.001)
+    plant(place, stranger(), "rules.txt.LOCK")
+    with (
+        pytest.raises(Locked, match=r"rules\.txt\.LOCK is still held: updatedb by ada"),
+        hold_file(place, "rules.txt", "crawl dust", clock),
+    ):
+        pass
+    take(place, clock)  # that of the folder is another
+    plant(place, stranger(seen_ms=0), "rules.txt.LOCK")
+    with hold_file(place, "rules.txt", "crawl dust", clock) as held:
+        assert held.took_over is not None
+        held.verify()
+    assert list(place.files()) == [LOCK_NAME]

@@ -17,8 +17,6 @@ from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.slices import Slice
 from crawl.model.arrow import strings
 
-MOST_URLS = 10
-"""Of the duplicates of one group."""
 MEMBERS = RowKind("members", schema_of(group=pa.int32(), id=pa.int64(), url=pa.string()))
 
 
@@ -31,13 +29,15 @@ class WantedGroups:
     numbers: Any
     """Of the groups, by `high`."""
     survivors: Any
+    most_urls: int
+    """Of the duplicates of one group."""
 
     @classmethod
-    def of(cls, groups: Sequence[LargeGroup]) -> WantedGroups:
+    def of(cls, groups: Sequence[LargeGroup], most_urls: int) -> WantedGroups:
         high = np.array([group.high for group in groups], np.uint64)
         order = np.argsort(high)
         survivors = np.array([group.survivor for group in groups], np.int64)
-        return cls(high[order], order, survivors)
+        return cls(high[order], order, survivors, most_urls)
 
     def among(self, keys: GroupKeys) -> tuple[Any, Any]:
         """The places of records that are of these groups, and the numbers of their groups."""
@@ -53,6 +53,8 @@ class DuplicateGroup:
     size: int
     survivor: str
     duplicates: tuple[str, ...]
+    left_out: int = 0
+    """How many others there are that `duplicates` does not name."""
 
 
 def send_members(
@@ -65,7 +67,7 @@ def send_members(
     ids, numbers = ids[order], numbers[order]
     begins = np.flatnonzero(np.diff(numbers, prepend=-1))
     within = np.arange(len(ids)) - np.repeat(begins, np.diff(begins, append=len(ids)))
-    kept = (within < MOST_URLS) | (ids == wanted.survivors[numbers])
+    kept = (within <= wanted.most_urls) | (ids == wanted.survivors[numbers])
     ids, numbers = ids[kept], numbers[kept]
     by_row = np.argsort(ids)
     ids, numbers = ids[by_row], numbers[by_row]
@@ -87,7 +89,7 @@ def _urls(job: DedupJob, base: Slice, rows: Any) -> pa.ChunkedArray[Any]:
 
 
 def gather_members(
-    groups: Sequence[LargeGroup], destination: int, received: Received
+    groups: Sequence[LargeGroup], most_urls: int, destination: int, received: Received
 ) -> list[tuple[int, DuplicateGroup]]:
     """The groups of a destination by their numbers, each with its URLs."""
     rows = received.rows(MEMBERS).sort_by([("group", "ascending"), ("id", "ascending")])
@@ -99,9 +101,11 @@ def gather_members(
         kept = others.setdefault(number, [])
         if row == groups[number].survivor:
             survivors[number] = url
-        elif len(kept) < MOST_URLS:
+        elif len(kept) < most_urls:
             kept.append(url)
-    return [
-        (number, DuplicateGroup(groups[number].size, survivors[number], tuple(kept)))
-        for number, kept in others.items()
-    ]
+    found = []
+    for number, kept in others.items():
+        size = groups[number].size
+        left_out = size - 1 - len(kept)
+        found.append((number, DuplicateGroup(size, survivors[number], tuple(kept), left_out)))
+    return found

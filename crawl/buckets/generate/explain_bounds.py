@@ -25,6 +25,7 @@ from crawl.errors import StorageError
 from crawl.model.derived_tables import HOSTDB
 from crawl.rules.host_bounds import explained_count
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.hostdb import require_layout
 from crawl.storage.manifest import Snapshot
 
 _log = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ def known_host(
         state = dataset.current()
         try:
             if state is not None:
+                require_layout(directory, state)
                 values = find_host(dataset.folder, state, host, wanted)
         except StorageError:
             if state is None or state.number in dataset.timeline().numbers:

@@ -106,12 +106,12 @@ def dump_hosts(job: DumpHostsJob, base: Slice, received: Received) -> int:
     place = "" if base.is_whole else f"-{base.place:05d}"
     stem = f"part-{base.bucket:05d}{place}"
     if job.format is DumpFormat.PARQUET:
-        with open_writer(job.output, f"{stem}.parquet", first.schema) as writer:
+        with open_writer(job.output, f"{stem}.parquet", first.schema, whole=True) as writer:
             for table in (first, *tables):
                 writer.write(table)
         return writer.rows
     count = 0
-    with job.output.open_write(f"{stem}.{_SUFFIXES[job.format]}") as stream:
+    with job.output.open_write(f"{stem}.{_SUFFIXES[job.format]}", whole=True) as stream:
         if job.format is DumpFormat.CSV:
             stream.write(_csv_line(list(job.reading.columns)))
         for table in (first, *tables):

@@ -17,13 +17,18 @@ from crawl.buckets.hostdb.read_segments import (
 from crawl.buckets.hostdb.read_servers import (
     RobotsFile,
     ServersFile,
+    SitemapsFile,
     send_crawl_delays,
     send_robots_states,
+    send_sitemap_states,
 )
 from crawl.buckets.hostdb.sums import BASE, send_by_host
 from crawl.buckets.slices import Slice
 from crawl.counters import Counters
 from crawl.errors import StorageError
+from crawl.model.arrow import with_all_columns
+from crawl.model.derived_tables import HOSTDB
+from crawl.robots.answer import RobotsPolicy
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 
@@ -39,7 +44,7 @@ class HostDbFile:
     rows: int
 
 
-SendTask = Slice | FetchFile | ContentFile | RobotsFile | ServersFile | HostDbFile
+SendTask = Slice | FetchFile | ContentFile | RobotsFile | ServersFile | SitemapsFile | HostDbFile
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class SendJob:
 
     crawldb: Folder
     buckets: int
+    robots: RobotsPolicy
 
 
 def send_sums(job: SendJob, task: SendTask, outbox: Outbox) -> Counters:
@@ -61,17 +67,26 @@ def send_sums(job: SendJob, task: SendTask, outbox: Outbox) -> Counters:
             counters["requests"] += send_requests(task, buckets, outbox)
         case ContentFile():
             counters["bytes"] += send_contents(task, buckets, outbox)
-        case RobotsFile() | ServersFile():
+        case RobotsFile() | ServersFile() | SitemapsFile():
             try:
-                if isinstance(task, RobotsFile):
-                    send_robots_states(task, buckets, outbox)
-                else:
-                    send_crawl_delays(task, buckets, outbox)
+                _send_cache(job, task, outbox)
             except StorageError as error:  # a cache, and a fetch may have written it anew
                 _log.warning("%s; what it held is not known", error)
                 counters["cache_files_unread"] += 1
         case HostDbFile():
             with open_table(task.folder, task.path) as source:
                 for rows in each_group(source):
-                    send_by_host(BASE, rows, buckets, outbox)
+                    send_by_host(BASE, with_all_columns(rows, HOSTDB.schema), buckets, outbox)
     return +counters
+
+
+def _send_cache(
+    job: SendJob, file: RobotsFile | ServersFile | SitemapsFile, outbox: Outbox
+) -> None:
+    match file:
+        case RobotsFile():
+            send_robots_states(file, job.robots, job.buckets, outbox)
+        case ServersFile():
+            send_crawl_delays(file, job.buckets, outbox)
+        case SitemapsFile():
+            send_sitemap_states(file, job.buckets, outbox)

@@ -25,12 +25,13 @@ from crawl.buckets.hostdb.sums import (
     RESPONSE_MS,
     ROBOTS_STATE,
     SIGNATURES,
+    SITEMAP_STATE,
     SIZE,
     STATUS_COLUMNS,
     Integers,
 )
 from crawl.counters import Counters
-from crawl.model.arrow import as_array, fill_null
+from crawl.model.arrow import as_array, fill_null, with_all_columns
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import Sketches
 from crawl.model.tables import HOSTS
@@ -76,7 +77,10 @@ class SettleTaskResult:
 def settle_bucket(job: SettleJob, task: SettleTask, received: Received) -> SettleTaskResult:
     """Writes the bucket of the HostDb from what its CrawlDb and the fetches were sent to say."""
     base = [HOSTDB.schema.empty_table(), received.rows(BASE)]
-    base += [_plain(rows) for rows in stored_groups(job.target.folder, task.base)]
+    base += [
+        with_all_columns(rows, HOSTDB.schema)
+        for rows in stored_groups(job.target.folder, task.base)
+    ]
     troubles = [HOSTS.schema.empty_table()]
     if task.troubles is not None:
         troubles += [_plain(rows) for rows in stored_groups(job.crawldb, [task.troubles])]
@@ -113,6 +117,7 @@ class _Hosts:
         self._add_sketches(columns)
         self._add_troubles(columns)
         self._add_robots(columns)
+        self._add_sitemaps(columns)
         table = pa.table(
             [pa.array(columns[field.name], field.type) for field in HOSTDB.schema],
             schema=HOSTDB.schema,
@@ -229,10 +234,26 @@ class _Hosts:
         columns["robots_sitemaps"] = sitemaps
         delays = np.zeros(self._count)
         delays[before] = self._base["crawl_delay_s"].to_numpy()
-        rows, places = self._rows(CRAWL_DELAYS)
-        delays[places] = 0.0
+        answered = rows["code"].to_numpy() // 100 == 2
+        by_servers, servers = self._rows(CRAWL_DELAYS)
+        delays[places[answered]] = delays[servers] = 0.0
         np.maximum.at(delays, places, rows["crawl_delay_s"].to_numpy())
+        np.maximum.at(delays, servers, by_servers["crawl_delay_s"].to_numpy())
         columns["crawl_delay_s"] = delays
+
+    def _add_sitemaps(self, columns: dict[str, Any]) -> None:
+        """What was last told, or else what was known before."""
+        rows, places = self._rows(SITEMAP_STATE)
+        before = self._places(self._base["host"])
+        told = np.full(self._count, -1, dtype=np.int64)
+        told[before] = np.arange(len(before))
+        told[places] = len(before) + np.arange(len(places))
+        chosen: Any = pa.array(told, mask=told < 0)
+        for name in SITEMAP_STATE.schema.names[1:]:
+            known = pa.chunked_array(
+                [*self._base[f"sitemaps_{name}"].chunks, *rows[name].chunks], rows[name].type
+            )
+            columns[f"sitemaps_{name}"] = known.take(chosen).combine_chunks()
 
     def _rows(self, kind: RowKind) -> tuple[pa.Table, Integers]:
         """The rows of a kind that are about hosts of the CrawlDb or of fetches, and the places of

@@ -84,7 +84,22 @@ BINS = _kind("bins", {"of": pa.int8(), "bin": pa.int16(), "count": pa.int64()})
 
 ROBOTS_STATE = _kind(
     "robots_state",
-    {"asked_at": TIMESTAMP, "code": pa.int32(), "sitemaps": pa.int32()},
+    {
+        "asked_at": TIMESTAMP,
+        "code": pa.int32(),
+        "sitemaps": pa.int32(),
+        "crawl_delay_s": pa.float64(),
+    },
+)
+SITEMAP_STATE = _kind(
+    "sitemap_state",
+    {
+        "asked_at": TIMESTAMP,
+        "read": pa.int32(),
+        "failed": pa.int32(),
+        "urls": pa.int64(),
+        "trouble": pa.string(),
+    },
 )
 CRAWL_DELAYS = _kind("crawl_delays", {"crawl_delay_s": pa.float64()})
 

@@ -123,8 +123,8 @@ def _written(
     path = f"{PARTS}/{table}-{number:05d}.txt.gz"
     columns = f"{table}.parquet/part-{number:05d}.parquet"
     with (
-        open_writer(job.output, columns, schema, appears_whole=True) as writer,
-        job.output.open_whole(path) as stream,
+        open_writer(job.output, columns, schema, whole=True) as writer,
+        job.output.open_write(path, whole=True) as stream,
         GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed,
     ):
         for some in rows:

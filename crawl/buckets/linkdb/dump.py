@@ -54,11 +54,11 @@ def dump_links(job: LinkDumpJob, base: Slice) -> int:
     name = f"part-{base.bucket:05d}{place}.{_SUFFIX[job.format]}"
     rows = 0
     if job.format is DumpFormat.PARQUET:
-        with open_writer(job.output, name, LINKDB.schema, appears_whole=True) as writer:
+        with open_writer(job.output, name, LINKDB.schema, whole=True) as writer:
             for table in _chained(first, tables):
                 writer.write(table)
         return writer.rows
-    with job.output.open_whole(name) as stream:
+    with job.output.open_write(name, whole=True) as stream:
         if job.format is DumpFormat.CSV:
             stream.write(_csv_line(_CSV_COLUMNS))
             for table in _chained(first, tables):

@@ -17,6 +17,7 @@ from crawl.buckets.sitemap.values import (
     SitemapSource,
     SitemapTask,
     SitemapTaskResult,
+    SiteState,
     SiteUsage,
     SourceKind,
 )
@@ -99,6 +100,7 @@ class SitemapSession(NullOutput):
         self.result.robots_read.add(host)
         self.result.named += [(host, sitemap) for sitemap in rules.sitemaps]
         if source.kind is SourceKind.SITE:
+            self._tell(source, SiteState())
             for sitemap in rules.sitemaps:
                 self._offer(SitemapSource(sitemap, source.site, scopes=frozenset((host,))))
             if not rules.sitemaps and self._config[SITEMAP_URL_DEFAULT_SITEMAP_XML]:
@@ -164,6 +166,10 @@ class SitemapSession(NullOutput):
         for source in self._left:
             if authority_of(source.url) not in authorities:
                 self._fail(source, "not_asked")
+        for source in self._sources.values():
+            is_settled = source.url in self._done or authority_of(source.url) in authorities
+            if not is_settled and source.kind is not SourceKind.ROBOTS:
+                self._tell(source, SiteState(trouble="not_asked"))
         result = self.result
         result.cross_part = [
             source
@@ -197,6 +203,7 @@ class SitemapSession(NullOutput):
             self.counters["sitemaps_cut"] += 1
             self._samples.add("sitemaps_cut", source.url)
         is_index = found.kind is SitemapKind.INDEX
+        self._tell(source, SiteState(read=1, urls=0 if is_index else len(found.entries)))
         self._count_dropped(is_index, "no_url", found.bad)
         self._count_dropped(is_index, "over_limit", found.over_limit)
         self._usage[source.site] = replace(used, urls=used.urls + len(found.entries))
@@ -291,7 +298,15 @@ class SitemapSession(NullOutput):
     def _fail(self, source: SitemapSource, reason: str) -> None:
         what = "sitemaps" if source.kind is SourceKind.SITEMAP else "hosts"
         self.counters[f"{what}_failed.{reason}"] += 1
+        if source.kind is not SourceKind.ROBOTS:
+            failed = 1 if source.kind is SourceKind.SITEMAP else 0
+            self._tell(source, SiteState(failed=failed, trouble=reason))
         self._samples.add(f"{what}_failed.{reason}", source.url)
+
+    def _tell(self, source: SitemapSource, state: SiteState) -> None:
+        """Adds to what is known of the site on whose behalf a source was asked for."""
+        states = self.result.states
+        states[source.site] = states.get(source.site, SiteState()) + state
 
     def _datum(self) -> CrawlDatum:
         return CrawlDatum(Status.DB_UNFETCHED, self._job.now_ms, score=1.0)

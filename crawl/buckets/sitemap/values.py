@@ -64,6 +64,24 @@ class SiteUsage:
     urls: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class SiteState:
+    """What became of a site's sitemaps, for the dataset `sitemaps`."""
+
+    read: int = 0
+    failed: int = 0
+    urls: int = 0
+    trouble: str = ""
+
+    def __add__(self, later: SiteState) -> SiteState:
+        return SiteState(
+            self.read + later.read,
+            self.failed + later.failed,
+            self.urls + later.urls,
+            later.trouble or self.trouble,
+        )
+
+
 @dataclass(frozen=True)
 class SitemapJob:
     """What all tasks of one wave share."""
@@ -120,6 +138,8 @@ class SitemapTaskResult:
     unproved: dict[str, tuple[str, int]] = field(default_factory=dict)
     """By host, its origin and how many of its URLs are listed by sitemaps elsewhere."""
     usage: dict[str, SiteUsage] = field(default_factory=dict)
+    states: dict[str, SiteState] = field(default_factory=dict)
+    """By site, what this task has read."""
     servers: list[ServerState] = field(default_factory=list)
     robots: list[Piece] = field(default_factory=list)
     """Files with the answers for robots.txt that it got, in the job's scratch folder."""

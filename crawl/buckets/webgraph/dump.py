@@ -162,10 +162,10 @@ def write_list(job: WriteListJob, task: tuple[int, int], received: Received) -> 
     suffix = {"text": "txt", "json": "jsonl", "parquet": "parquet"}[job.format.value]
     name = f"part-{number:05d}.{suffix}"
     if job.format is ListFormat.PARQUET:
-        with open_writer(job.output, name, rows.schema, appears_whole=True) as writer:
+        with open_writer(job.output, name, rows.schema, whole=True) as writer:
             writer.write(rows)
         return rows.num_rows
-    with job.output.open_whole(name) as stream:
+    with job.output.open_write(name, whole=True) as stream:
         stream.write("".join(_lines(job, rows)).encode())
     return rows.num_rows
 

@@ -54,16 +54,18 @@ def create(files: Any, path: str, data: bytes) -> None:
     _settle_folder(path)
 
 
-def rename(name: str, path: str) -> None:
-    """Gives a file that is finished the name that it is to have, in one moment."""
-    Path(name).replace(path)
-    _settle_folder(path)
-
-
-def remove(name: str) -> None:
-    """Deletes an unfinished file, if it is there."""
-    with suppress(OSError):
-        Path(name).unlink()
+@contextmanager
+def open_whole(files: Any, path: str) -> Iterator[IO[bytes]]:
+    """A file of any size that has its name when the block ends without a fault."""
+    name = unfinished(path)
+    try:
+        with files.open(name, "wb") as stream:
+            yield stream
+        Path(name).replace(path)
+        _settle_folder(path)
+    finally:
+        with suppress(OSError):
+            Path(name).unlink()
 
 
 def drop_unfinished(path: str) -> int:
@@ -93,7 +95,8 @@ def _written(files: Any, path: str, data: bytes) -> Iterator[str]:
             settle(stream)
         yield name
     finally:
-        remove(name)
+        with suppress(OSError):
+            Path(name).unlink()
 
 
 def _link(files: Any, name: str, path: str, data: bytes) -> None:
