@@ -14,9 +14,8 @@ from crawl.buckets.stats import CrawlDbStats, bucket_stats
 from crawl.buckets.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.errors import UsageError
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
+from crawl.storage.folder import PROBE, Folder, split_address
 from crawl.storage.manifest import Snapshot
-from crawl.storage.output_file import check_output_folder
 
 SUCCESS = "_SUCCESS"
 """Written last: a dump without it is not whole."""
@@ -84,12 +83,15 @@ def check_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> lis
     `own`; raises UsageError where there is anything else: nobody's other files are ever
     deleted; and whatever keeps files from being written there: better now than when the work is
     done."""
-    check_output_folder(output)
-    names = output.names()
+    above, name = split_address(output.address)
+    if name and above.size(name) is not None:
+        raise UsageError(f"{output.address} is a file: name a folder")
+    names = [name for name in output.names() if name != PROBE]
     dumped = all(name in (SUCCESS, *own) or name.startswith("part-") for name in names)
     if names and not (force and dumped):
         advice = "choose another or use --force" if dumped else "it holds other files"
         raise UsageError(f"{output.address} is not empty: {advice}")
+    output.require_writable()
     return names
 
 

@@ -28,14 +28,6 @@ def check_output_file(address: str) -> None:
         raise StorageError(f"{address} cannot be written: {why}") from error
 
 
-def check_output_folder(folder: Folder) -> None:
-    """The same for a folder that files are to be written to."""
-    above, name = split_address(folder.address)
-    if name and above.size(name) is not None:
-        raise UsageError(f"{folder.address} is a file: name a folder")
-    folder.require_writable()
-
-
 def write_output_file(address: str, data: bytes) -> None:
     """Writes the file in one moment: whoever dies on the way leaves what was there before."""
     folder, name = output_place(address)

@@ -21,6 +21,7 @@ from crawl.model.status import Status
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.hostdb import LAYOUT, LAYOUT_NOTE
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_table, open_writer
 from crawl.testing.clock import ManualClock
@@ -44,7 +45,12 @@ ALL_LINKS: dict[str, Any] = {
 }
 
 
-def publish(directory: CrawlDir, table: Table, rows: list[dict[str, Any]]) -> None:
+def publish(
+    directory: CrawlDir,
+    table: Table,
+    rows: list[dict[str, Any]],
+    notes: dict[str, Any] | None = None,
+) -> None:
     """Makes these rows all that a dataset has."""
     dataset = directory.dataset(table)
     with dataset.writing("test", ManualClock(NOW), stale_after_ms=1e9, heartbeat_s=60) as writing:
@@ -53,7 +59,7 @@ def publish(directory: CrawlDir, table: Table, rows: list[dict[str, Any]]) -> No
         with open_writer(dataset.folder, path, table.schema) as writer:
             writer.write(pa.Table.from_pylist(ordered, schema=table.schema))
         file = BucketFile(0, path, len(rows), dataset.folder.size(path) or 0)
-        writing.publish([file], Report("test", NOW, "", {}), buckets=1, keep=1)
+        writing.publish([file], Report("test", NOW, "", {}), buckets=1, keep=1, notes=notes)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +85,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> str:
     update_hosts(directory)
     host = hosts_of(directory)["h1.org"]
     odd = {"host": WICKED_HOST, "trouble": FORGED, "homepage": ODD_URL, "dns_state": FORGED}
-    publish(directory, HOSTDB, [host, {**host, **odd}])
+    publish(directory, HOSTDB, [host, {**host, **odd}], {LAYOUT_NOTE: LAYOUT})
     publish(
         directory,
         LINKDB,

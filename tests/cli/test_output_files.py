@@ -67,16 +67,17 @@ def test_what_cannot_be_written_is_one_line_before_any_work(
     before = rows_of(CrawlDir(str(whole)))
     (tmp_path / "file").write_text("mine")
     wrong = {tmp_path / "file" / path: "a part of the path is a file"}
+    cannot = "cannot be written: " if command in FILES else "cannot be written to: "
     if command in FILES:
         (tmp_path / path).mkdir()
         wrong[tmp_path / path] = "is a folder: name a file"
     else:
         wrong[tmp_path / "file"] = "is a file: name a folder"
     if ROOT:
-        wrong[Path("/proc") / path] = "cannot be written: "
+        wrong[Path("/proc") / path] = cannot
     else:
         (tmp_path / "closed").mkdir(mode=0o500)
-        wrong[tmp_path / "closed" / path] = "cannot be written: permission denied"
+        wrong[tmp_path / "closed" / path] = "permission denied"
     with no_work(monkeypatch):
         for place, said in wrong.items():
             answer = crawl(name, whole, option, place)
