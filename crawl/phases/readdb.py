@@ -93,4 +93,7 @@ def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None
     for name in sorted(names, key=lambda name: name != SUCCESS):
         output.delete(name)  # first what says that it is whole
     output.drop_uploads()
+    is_new = not output.exists()
     output.require_writable()
+    if is_new:
+        output.remove_if_empty()  # what is refused later leaves nothing behind
