@@ -91,7 +91,10 @@ def check_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> lis
     if names and not (force and dumped):
         advice = "choose another or use --force" if dumped else "it holds other files"
         raise UsageError(f"{output.address} is not empty: {advice}")
+    is_new = not output.exists()
     output.require_writable()
+    if is_new:
+        output.remove_if_empty()  # what is refused later leaves nothing behind
     return names
 
 

@@ -167,6 +167,12 @@ class Folder:
             where = self.address if address is None else address
             raise StorageError(f"{where} cannot be written to: {error}") from error
 
+    def remove_if_empty(self) -> None:
+        """Removes the folder itself where nothing is in it; elsewhere than on a local disk an
+        empty one is none, or in nobody's way."""
+        if self.is_local():
+            local_files.remove_folder(self._locate("")[1])
+
     def delete(self, name: str) -> None:
         """Deletes a file or a whole tree; deleting what is not there is no fault."""
         file_system, path = self._locate(name)

@@ -13,6 +13,7 @@ import pytest
 
 from crawl.errors import StorageError
 from crawl.phases import graph_dump, nodedumper, readlinkdb
+from crawl.phases.readdb import make_room
 from crawl.storage.folder import Folder
 from tests.cli.calling import Caller
 from tests.phases.linked_crawl import in_this_process, make_linked_crawl
@@ -164,6 +165,15 @@ def test_what_would_be_ignored_is_refused(
     assert answer.code == 2
     assert told in answer.err and answer.err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_refused_later_leaves_nothing_behind(tmp_path: Path) -> None:
+    out = Folder(str(tmp_path / "out"))
+    make_room(out, force=False)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "out").mkdir()
+    make_room(out, force=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "a folder that was there stays"
 
 
 DUMPS = [

@@ -68,6 +68,12 @@ def open_whole(files: Any, path: str) -> Iterator[IO[bytes]]:
             Path(name).unlink()
 
 
+def remove_folder(path: str) -> None:
+    """Deletes a folder that is empty."""
+    with suppress(OSError):
+        Path(path).rmdir()
+
+
 def drop_unfinished(path: str) -> int:
     """Deletes what dead writers left below; says how many files that were."""
     dropped = 0
