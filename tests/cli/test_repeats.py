@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from crawl.buckets.runner import InProcess
 from crawl.cli.dust import NOTHING_FOUND
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.phases import dust, mirrors, rebucket
+from crawl.storage.crawl_dir import CrawlDir
 from tests.cli.calling import Caller
 from tests.phases.dusty import crawl_of
 
@@ -97,3 +103,38 @@ def test_hosts_and_protocols_need_a_file_each(crawl: Caller, mirrored: str, tmp_
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert "hosts and protocols need a file each" in answer.err
     assert not one.exists()
+
+
+@pytest.mark.parametrize("name", ["dust", "mirrors"])
+def test_a_reader_whose_state_is_forgotten_meanwhile_reads_the_next(
+    crawl: Caller,
+    dusty: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    """A writer publishes twice and collects garbage between the look and the reading."""
+    phase = {"dust": dust, "mirrors": mirrors}[name]
+    run, read_states = phase.run, []
+
+    def run_late(*given: Any) -> Any:
+        directory, state = given[1], given[2]
+        read_states.append(state.number)
+        if len(read_states) == 1:
+            rewrite(directory)
+        return run(*given)
+
+    monkeypatch.setattr(phase, "run", run_late)
+    file = tmp_path / "rules.txt"
+    option = {"dust": "--apply", "mirrors": "--hosts-file"}[name]
+    answer = crawl(name, dusty, option, file, "--json")
+    assert answer.code == (0 if name == "dust" else NOTHING_FOUND), answer.err
+    assert read_states == [1, 2] and answer.json["pages"] == 198
+    assert len(rules_in(file)) == (1 if name == "dust" else 0)
+
+
+def rewrite(directory: CrawlDir) -> None:
+    """Another state of the same records, in new files, and nothing left of the one before."""
+    rebucket.run(InProcess(), directory, Config(), 8, SystemClock())
+    with directory.writing_crawldb("gc", Config(), SystemClock()) as transaction:
+        assert transaction.keep_newest(1) == (1,)
