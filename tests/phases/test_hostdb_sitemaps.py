@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from crawl.buckets.generate.explain_bounds import known_host
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -154,7 +155,9 @@ def make_old(directory: CrawlDir) -> None:
 
 
 @pytest.mark.parametrize("buckets", [4, 8])
-def test_a_hostdb_of_before_is_one_line_and_is_taken_over(tmp_path: Path, buckets: int) -> None:
+def test_a_hostdb_of_before_is_one_line_and_is_taken_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, buckets: int
+) -> None:
     crawl = Crawl(tmp_path, {f"{A}/": datum()}, buckets=4)
     crawl.segment(S1, [(f"{A}/", fetched(Status.FETCH_SUCCESS))])
     directory = crawl.directory
@@ -165,6 +168,9 @@ def test_a_hostdb_of_before_is_one_line_and_is_taken_over(tmp_path: Path, bucket
     crawl.directory.segments.folder.delete(S1)  # nobody could count it again
     with pytest.raises(StorageError, match="the HostDb of another version: `crawl updatehostdb"):
         require_hostdb(directory)
+    with caplog.at_level(logging.WARNING):
+        assert known_host(directory, "a.test", Config()).values is None
+    assert "another version" in caplog.text and "explained without it" in caplog.text
     if buckets != 4:
         rebucket.run(InProcess(), directory, Config(), buckets, SystemClock())
     update_hosts(directory)
