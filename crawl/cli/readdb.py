@@ -165,12 +165,15 @@ def command(
         )
         begun = False
 
-        def written(snapshot: Snapshot) -> int:
+        def make_room() -> None:
             nonlocal begun
             # begun: the snapshot was forgotten, and what is there is ours
             readdb.make_room(output, force=force or begun)
             begun = True
-            return _dump(directory, snapshot, dumping, expr, spark, config)
+
+        def written(snapshot: Snapshot) -> int:
+            readdb.check_room(output, force=force or begun)
+            return _dump(directory, snapshot, dumping, expr, spark, config, make_room)
 
         rows = reading(written)
         if as_json:
@@ -237,15 +240,19 @@ def _dump(
     expr: str | None,
     spark: SparkOptions,
     config: Config,
+    make_room: Callable[[], None],
 ) -> int:
+    """An older dump is there as long as the condition may be a wrong one."""
     if expr is None:
         with spark.runner("readdb", config, rows=snapshot.rows) as runner:
+            make_room()
             return readdb.dump(runner, snapshot, dumping, None)
     with spark.session("readdb", config) as session:
         from crawl.spark.expr import check_expression, matching_rows
         from crawl.spark.tasks import SparkRunner
 
         check_expression(session, expr)
+        make_room()
         matching = matching_rows(session, directory, snapshot, expr)
         return readdb.dump(SparkRunner(session, quiet=spark.quiet), snapshot, dumping, matching)
 

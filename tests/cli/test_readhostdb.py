@@ -90,7 +90,7 @@ def test_the_greatest_hosts(crawl: Caller, hosts: str) -> None:
 def test_only_hosts_for_which_a_condition_holds(
     crawl: Caller, counted: str, tmp_path: Path
 ) -> None:
-    often = ("--expr", "failed > 0.5 * requests")
+    often = ("-q", "--expr", "failed > 0.5 * requests")
     found = crawl("readhostdb", counted, "--top", 5, "--json", *often).json
     assert [row["host"] for row in found] == ["h4.org", "h2.org"]
     out = tmp_path / "out"
@@ -99,10 +99,10 @@ def test_only_hosts_for_which_a_condition_holds(
     dumped = [json.loads(line) for part in out.glob("part-*") for line in part.open()]
     assert sorted(row["host"] for row in dumped) == ["h2.org", "h4.org"]
     for wrong in ("fialed > 1", "failed >", "failed"):
-        answer = crawl("readhostdb", counted, "--top", 5, "--expr", wrong)
+        answer = crawl("readhostdb", counted, "--top", 5, "-q", "--expr", wrong)
         assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1), answer.err
     # an older dump is not lost by it
-    answer = crawl("readhostdb", counted, "--dump", out, "--force", "--expr", "fialed > 1")
+    answer = crawl("readhostdb", counted, "--dump", out, "--force", "-q", "--expr", "fialed > 1")
     assert answer.code == 2
     assert (out / "_SUCCESS").exists() and list(out.glob("part-*"))
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from crawl.model.status import Status
+from crawl.storage.crawl_dir import CrawlDir
 from tests.cli.calling import Caller
-from tests.phases.made import datum, make_crawldb
+from tests.phases.made import datum, make_crawldb, make_segment
+from tests.phases.test_linkstats import write_links
 
 
 @pytest.fixture
@@ -64,6 +66,57 @@ def test_protocolstats(crawl: Caller, counted: str) -> None:
     found = crawl("protocolstats", counted, "--json").json
     assert found["codes"] == {"200": 9, "404": 1, "UNFETCHED": 12}
     assert found["statuses"]["404"] == {"db_gone": 1}
+
+
+FIRST, SECOND, NOT_PARSED = "20260101000000", "20260102000000", "20260103000000"
+
+
+@pytest.fixture
+def linked(counted: str) -> str:
+    """The same with two parses, and a segment without one."""
+    directory = CrawlDir(counted)
+    a, b, c = (f"http://{name}.org/" for name in "abc")
+    write_links(make_segment(directory, FIRST), {a: [b, c], b: [c]})
+    write_links(make_segment(directory, SECOND), {a: [b], c: [a, b]})
+    make_segment(directory, NOT_PARSED)
+    return counted
+
+
+def test_linkstats(crawl: Caller, linked: str) -> None:
+    found = crawl("linkstats", linked, "--json").json
+    assert (found["segments"], found["pages"], found["links"]) == (2, 3, 4)
+    assert found["indegrees"] == {"1": 2, "2": 1}
+    assert found["outdegrees"] == {"1": 2, "2": 1}
+    assert found["top"][0] == {"url": "http://b.org/", "inlinks": 2}
+    alone = crawl("linkstats", linked, FIRST, "--top", 1, "--json").json
+    assert (alone["segments"], alone["links"]) == (1, 3)
+    assert alone["top"] == [{"url": "http://c.org/", "inlinks": 2}]
+    rows = [line.split() for line in crawl("linkstats", linked, FIRST).out.splitlines()]
+    assert ["linked", "urls", "2"] in rows and ["2", "http://c.org/"] in rows
+
+
+@pytest.mark.parametrize("names", [[NOT_PARSED], [FIRST, NOT_PARSED]])
+def test_a_named_segment_without_a_parse_is_one_line(
+    crawl: Caller, linked: str, names: list[str]
+) -> None:
+    answer = crawl("linkstats", linked, *names)
+    assert (answer.code, answer.out) == (2, "")
+    place = CrawlDir(linked).segments.segment(NOT_PARSED).folder.address
+    hint = f"`crawl parse {linked} {NOT_PARSED}` finds its links and its text"
+    assert answer.err == f"crawl: {place} is not parsed: {hint}\n"
+
+
+def test_the_picture_of_links(crawl: Caller, linked: str, tmp_path: Path) -> None:
+    pictures = {}
+    for segments in ((), (FIRST,)):
+        picture = tmp_path / f"links{len(segments)}.svg"
+        answer = crawl("linkstats", linked, *segments, "--plot", picture)
+        assert (answer.code, answer.err) == (0, f"linkstats: picture in {picture}\n")
+        pictures[segments] = picture.read_text()
+    assert len(set(pictures.values())) == 2, "they are pictures of what was counted"
+    quiet = crawl("linkstats", linked, "--plot", tmp_path / "again.svg", "--json")
+    assert quiet.json["links"] == 4 and quiet.err == ""
+    assert (tmp_path / "again.svg").read_text() == pictures[()]
 
 
 @pytest.mark.parametrize("command", ["domainstats", "crawlcomplete", "protocolstats"])

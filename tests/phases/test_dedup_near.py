@@ -6,21 +6,26 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from hashlib import md5
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from crawl.config import Config
 from crawl.errors import NothingToDo, UsageError
+from crawl.model.content import Content
+from crawl.model.parse import Parse
 from crawl.model.status import Status
 from crawl.model.table import Table
 from crawl.model.tables import PARSE_DATA, PARSE_TEXT
+from crawl.plugins.signature.simhash import SimhashSignature, distance
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import GENERATE, PartFile, PartManifest
-from tests.buckets.dedup.edited_pages import MadePage, made_pages, words_of
+from tests.buckets.dedup.edited_pages import MadePage, edited, made_pages, words_of
 from tests.phases.made import NOW, make_crawldb, records_of
 from tests.phases.test_dedup import page, run_dedup, statuses
 
@@ -68,14 +73,17 @@ def crawl_of(tmp_path: Path, pages: list[MadePage], **shape: Any) -> CrawlDir:
 
 
 def clusters_of(directory: CrawlDir, **options: Any) -> list[set[str]]:
-    groups = run_dedup(directory, groups=100_000, **options).groups
+    groups = run_dedup(directory, groups=100_000, urls=100_000, **options).groups
     return [{group.survivor, *group.duplicates} for group in groups]
 
 
 @pytest.mark.slow(seconds=8)
-def test_edited_copies_are_found_and_pages_of_one_template_are_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [7, 1, 2, 3, 4])
+def test_edited_copies_are_found_and_pages_of_one_template_are_not(
+    tmp_path: Path, seed: int
+) -> None:
     shares = (0.01, 0.05, 0.1)
-    pages = made_pages(7, 150, shares)
+    pages = made_pages(seed, 150, shares)
     directory = crawl_of(tmp_path, pages, buckets=3, group_rows=100)
     original = {each.url: each.original for each in pages}
     found = clusters_of(directory, near="jaccard")
@@ -87,6 +95,65 @@ def test_edited_copies_are_found_and_pages_of_one_template_are_not(tmp_path: Pat
     assert sum(together) / (len(pages) - 150) >= 0.95, "recall"
     marked = sum(each is DUPLICATE for each in statuses(directory).values())
     assert marked == claimed
+
+
+@pytest.mark.slow(seconds=5)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_simhashes_of_texts_find_copies_with_few_edits_and_no_others(
+    tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    plugin = SimhashSignature(Config())
+    shares = (0.002, 0.01, 0.1)
+    texts: dict[str, str] = {}
+    for number in range(60):
+        words = words_of(chance, chance.randint(100, 800))
+        texts[f"http://h{number % 7}.org/{number}/0"] = " ".join(words)
+        for copy, share in enumerate(shares, start=1):
+            url = f"http://h{(number + copy) % 7}.org/{number}/{copy}"
+            texts[url] = " ".join(edited(chance, words, share))
+    signatures = {
+        url: plugin.calculate(Content(url, b""), Parse(url, text=text))
+        for url, text in texts.items()
+    }
+    records = {url: page(signature) for url, signature in signatures.items()}
+    directory = make_crawldb(str(tmp_path), records, buckets=3)
+    found = clusters_of(directory, near="hamming=3")
+    # exactly those that a walk over all pairs joins
+    assert {frozenset(cluster) for cluster in found} == near_clusters(signatures, 3)
+    originals = [{url.split("/")[3] for url in cluster} for cluster in found]
+    assert {len(some) for some in originals} == {1}, "precision"
+
+    def beside(url: str) -> str:
+        number = int(url.split("/")[3])
+        return f"http://h{number % 7}.org/{number}/0"
+
+    cluster_of = {url: at for at, cluster in enumerate(found) for url in cluster}
+    recall = {
+        share: sum(
+            cluster_of.get(url, -1) == cluster_of.get(beside(url), -2)
+            for url in texts
+            if url.endswith(f"/{copy}")
+        )
+        / 60
+        for copy, share in enumerate(shares, start=1)
+    }
+
+    assert recall[0.002] >= 0.8
+    assert 0.35 <= recall[0.01] <= 0.7
+    assert recall[0.1] <= 0.05, "which is for jaccard to find"
+
+
+def near_clusters(signatures: Mapping[str, bytes], bits: int) -> set[frozenset[str]]:
+    """By the distance of every pair."""
+    cluster = {url: {url} for url in signatures}
+    for one, other in combinations(signatures, 2):
+        near = distance(signatures[one], signatures[other]) <= bits
+        if near and cluster[one] is not cluster[other]:
+            cluster[one] |= cluster[other]
+            for url in cluster[one]:
+                cluster[url] = cluster[one]
+    return {frozenset(each) for each in cluster.values() if len(each) > 1}
 
 
 def test_near_and_exact_duplicates_are_one_cluster(tmp_path: Path) -> None:

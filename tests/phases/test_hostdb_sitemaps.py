@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from crawl.buckets.generate.explain_bounds import known_host
 from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -65,7 +66,10 @@ def test_the_hostdb_tells_what_became_of_each_hosts_sitemaps(
     directory = known(tmp_path, *(f"{host}/" for host in (A, B, C, D)))
     done = read(directory, config_of(name), hosts=True, tasks=tasks)
     found = states(directory)
-    assert found["a"][:3] == (3, 2, 7) and found["a"][3] in ("notfound", "no_sitemap")
+    assert found["a"][:3] == (3, 2, 7)
+    reasons = {each.rpartition(".")[2] for each in done.report.counters if "_failed." in each}
+    assert reasons == {"notfound", "robots_denied", "not_a_sitemap"}
+    assert found["a"][3] in ("notfound", "not_a_sitemap")  # whichever came last
     assert found["b"] == (0, 1, 0, "notfound")
     assert found["c"] == (1, 0, 3, "")
     assert found["d"] == (0, 1, 0, "robots_denied")
@@ -154,7 +158,9 @@ def make_old(directory: CrawlDir) -> None:
 
 
 @pytest.mark.parametrize("buckets", [4, 8])
-def test_a_hostdb_of_before_is_one_line_and_is_taken_over(tmp_path: Path, buckets: int) -> None:
+def test_a_hostdb_of_before_is_one_line_and_is_taken_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, buckets: int
+) -> None:
     crawl = Crawl(tmp_path, {f"{A}/": datum()}, buckets=4)
     crawl.segment(S1, [(f"{A}/", fetched(Status.FETCH_SUCCESS))])
     directory = crawl.directory
@@ -165,6 +171,9 @@ def test_a_hostdb_of_before_is_one_line_and_is_taken_over(tmp_path: Path, bucket
     crawl.directory.segments.folder.delete(S1)  # nobody could count it again
     with pytest.raises(StorageError, match="the HostDb of another version: `crawl updatehostdb"):
         require_hostdb(directory)
+    with caplog.at_level(logging.WARNING):
+        assert known_host(directory, "a.test", Config()).values is None
+    assert "another version" in caplog.text and "explained without it" in caplog.text
     if buckets != 4:
         rebucket.run(InProcess(), directory, Config(), buckets, SystemClock())
     update_hosts(directory)
