@@ -2,7 +2,8 @@
 
 The row that is sent to the part where a parse lies bears all that the CrawlDb and the LinkDb have
 to say of the page, so that the document can be made there, beside its text. Of segments that were
-indexed before only those pages count that nothing keeps out any more (kept_out.py).
+indexed before only those pages count that nothing keeps out any more (kept_out.py), and those
+that are asked for, in case that a newer fetch of them is there.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class IndexDecideJob:
     names: tuple[str, ...]
     """Of the segments."""
     indexed: tuple[bool, ...]
-    """Of each segment whether it was indexed before, and is read for pages that return."""
+    """Of each segment whether it was indexed before, and is read for some pages alone."""
     target: BucketTarget
     """Of the notes of pages that are kept out."""
     returning: KeptOutJob | None = None
@@ -94,8 +95,13 @@ def decide_shard(
             rows = keys.rows
             if len(indexed):
                 is_new = np.isin(rows["segment"].to_numpy(), indexed, invert=True)
-                returns = pc.is_in(rows["url"], as_array(returning["url"])).to_numpy()
-                rows = rows.filter(pa.array(is_new | returns))
+                asked = pa.concat_arrays(
+                    [
+                        as_array(rows["url"].filter(pa.array(is_new))),
+                        as_array(returning["url"]),
+                    ]
+                )
+                rows = rows.filter(pc.is_in(rows["url"], asked))
             if rows.num_rows:
                 kept, over = _decide_range(job, task, rows, returning, outbox, counters)
             else:

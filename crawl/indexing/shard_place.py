@@ -48,7 +48,7 @@ class ShardPlace:
     @contextmanager
     def open_write(self, name: str) -> Iterator[IO[bytes]]:
         with self.folder.open_write(name) as stream:
-            summed = _SummedWriter(stream)
+            summed = _SummedWriter(stream, self.folder.path(name))
             yield cast("IO[bytes]", summed)
             self.written[name] = FileSum(summed.bytes, summed.crc)
 
@@ -79,12 +79,14 @@ class ShardPlace:
 
 
 class _SummedWriter:
-    """A stream that sums up what is written to it; all else is the stream's own."""
+    """A stream that sums up what is written to it, and whose faults name the file: writers write
+    outside of the block in which it was opened. All else is the stream's own."""
 
-    __slots__ = ("_stream", "bytes", "crc")
+    __slots__ = ("_path", "_stream", "bytes", "crc")
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], path: str) -> None:
         self._stream = stream
+        self._path = path
         self.bytes = 0
         self.crc = 0
 
@@ -92,7 +94,10 @@ class _SummedWriter:
         view = memoryview(data)
         self.bytes += view.nbytes
         self.crc = crc32(view, self.crc)
-        return self._stream.write(data)
+        try:
+            return self._stream.write(data)
+        except OSError as error:
+            raise StorageError(f"{self._path}: {error.strerror or error}") from error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -25,6 +25,7 @@ from crawl.indexing.decide_shard import IndexDecideJob, decide_shard
 from crawl.indexing.deliver import LEDGER_LOST, DeliverTask, DeliverTaskResult, deliver_shard
 from crawl.indexing.filter_chain import DocumentMaker
 from crawl.indexing.inlinks import InlinkSource
+from crawl.indexing.kept_out import KeptOutJob
 from crawl.indexing.keys import KeysJob, KeysTask, SegmentPart, fetch_files_of, parts_of, send_keys
 from crawl.indexing.output_places import check_places
 from crawl.indexing.outputs import missed_segments
@@ -64,7 +65,7 @@ from crawl.phases.timing import timed
 from crawl.rules.index import IndexRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.segments import FETCH, PARSE
+from crawl.storage.segments import FETCH, PARSE, PARSE_DATA, Segment
 from crawl.telemetry.context import update_context
 
 
@@ -163,6 +164,22 @@ def _looks_for_returning(crawl_dir: CrawlDir, options: IndexOptions) -> bool:
     return may_return(crawl_dir.dataset(INDEX).current(), crawl_dir.require_crawldb())
 
 
+def _later(crawl_dir: CrawlDir, ledger: Snapshot | None, chosen: ChosenSegments) -> list[Segment]:
+    """The segments after the first chosen one that were indexed before: they may have newer words
+    of its pages, such as that one is not to be indexed."""
+    if ledger is None or not chosen.segments:
+        return []
+    first = min(chosen.names)
+    return [
+        segment
+        for segment in crawl_dir.segments.generated()
+        if segment.name > first
+        and segment.name in ledger.applied
+        and segment.name not in chosen.names
+        and segment.is_done(PARSE_DATA)
+    ]
+
+
 def _catching_up(chosen: ChosenSegments, missed: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """A line for each writer that is given what the others have already."""
     for writer, names in missed.items():
@@ -214,9 +231,21 @@ def run(
             with timed(report, "returning", clock):
                 old = find_returning(runner, crawl_dir, config, index, chosen)
         report.counters["returning.without_segment"] += old.lost
+        later = _later(crawl_dir, transaction.base, chosen)
+        beside = {segment.name: segment for segment in (*old.segments, *later)}
         with timed(report, "index", clock):
             kept_out, done = _index(
-                runner, crawl_dir, config, options, index, specs, chosen, old, crawldb, report
+                runner,
+                crawl_dir,
+                config,
+                options,
+                index,
+                specs,
+                chosen,
+                beside,
+                old.job,
+                crawldb,
+                report,
             )
         refused = refusals(done.values(), report)
         if options.commit:
@@ -273,12 +302,15 @@ def _index(
     index: IndexState,
     specs: Sequence[WriterSpec],
     chosen: ChosenSegments,
-    old: ReturningPages,
+    beside: Mapping[str, Segment],
+    returning: KeptOutJob | None,
     crawldb: Snapshot | None,
     report: Report,
 ) -> tuple[dict[int, tuple[BucketFile, ...]], dict[int, DeliverTaskResult]]:
-    """What is noted of pages that are kept out, and what was delivered, of each shard."""
-    segments = sorted([*chosen.segments, *old.segments], key=lambda segment: segment.name)
+    """What is noted of pages that are kept out, and what was delivered, of each shard. Segments
+    `beside` the chosen ones were indexed before: of them the pages count that are in a chosen one
+    too, or return."""
+    segments = sorted([*chosen.segments, *beside.values()], key=lambda segment: segment.name)
     parts = parts_of(segments) or [
         SegmentPart(0, 0, "", crawl_dir.segments.folder)  # deletions pass through some part
     ]
@@ -302,9 +334,9 @@ def _index(
     decide = IndexDecideJob(
         pages,
         tuple(segment.name for segment in segments),
-        tuple(segment in old.segments for segment in segments),
+        tuple(segment.name in beside for segment in segments),
         index.kept_out_target,
-        old.job,
+        returning,
     )
     shards = largest_first(
         ShardTask(

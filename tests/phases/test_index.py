@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
+import resource
+import signal
 from pathlib import Path
 
 import pytest
 
-from crawl.errors import ConfigError, NothingToDo, PluginError, UsageError
+from crawl.errors import ConfigError, NothingToDo, PluginError, StorageError, UsageError
 from crawl.model.derived_tables import INDEX
 from crawl.model.status import Status
 from crawl.storage.checking import check
@@ -74,14 +77,37 @@ def test_the_newest_parse_wins_whatever_the_order(tmp_path: Path) -> None:
     first = crawl.round({A: Page("alpha one"), B: Page("beta one")})
     second = crawl.round({A: Page("alpha two")})
     crawl.index(second)
-    assert crawl.index(first).report.counters["jsonl.older"] == 1
+    assert crawl.index(first).report.counters["jsonl.unchanged"] == 1
     assert "two" in crawl.documents()[A]["content"]
+    there = Path(crawl.address, "segments", second)
+    there.rename(tmp_path / second)  # only the ledger knows of it then
+    assert crawl.index(first).report.counters["jsonl.older"] == 1
+    (tmp_path / second).rename(there)
     both = IndexedCrawl(tmp_path / "other")
     both.round({A: Page("alpha one"), B: Page("beta one")})
     both.round({A: Page("alpha two")})
     done = both.index()
     assert done.report.counters["documents"] == 2
     assert both.documents() == crawl.documents()
+
+
+@pytest.mark.parametrize("writer", FILE_WRITERS)
+def test_a_full_disk_is_one_line_and_the_next_job_goes_on(tmp_path: Path, writer: str) -> None:
+    crawl = IndexedCrawl(tmp_path, writer)
+    many = " ".join(f"{random.Random(number).getrandbits(64):x}" for number in range(5_000))
+    crawl.round({A: Page(f"alpha {many}"), B: Page(f"beta {many}")})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    obeyed = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(StorageError, match=rf"index/{writer}/part-.*File too large") as fault:
+            crawl.index()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, obeyed)
+    assert "\n" not in str(fault.value)
+    assert crawl.index().documents == {writer: 2}
+    assert set(crawl.documents(writer)) == {A, B}
 
 
 def test_without_the_crawldb_the_segments_decide(tmp_path: Path) -> None:

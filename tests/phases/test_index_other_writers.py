@@ -62,6 +62,22 @@ def test_a_writer_that_paused_is_given_what_it_missed(tmp_path: Path) -> None:
         crawl.index()
 
 
+def test_what_is_read_again_brings_no_page_back_that_newer_segments_took_out(
+    tmp_path: Path,
+) -> None:
+    crawl = IndexedCrawl(tmp_path, "jsonl,csv")
+    crawl.round(_pages(A))
+    crawl.index()
+    crawl.settings["index.writers"] = "jsonl"
+    crawl.round(_pages(B, C))
+    crawl.index()
+    third = crawl.round({B: Page("bword", NOINDEX), C: GONE})
+    crawl.settings["index.writers"] = "jsonl,csv"
+    crawl.index(third, delete_gone=True)
+    crawl.index()  # of which csv missed the second segment
+    assert _has(crawl, "csv") == _has(crawl, "jsonl") == {A}
+
+
 def test_a_page_that_came_back_in_a_pause_is_not_missed(tmp_path: Path) -> None:
     crawl = IndexedCrawl(tmp_path, "jsonl,csv")
     crawl.round(_pages(A, B))

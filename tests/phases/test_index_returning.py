@@ -119,6 +119,31 @@ def test_a_page_that_asks_not_to_be_indexed_stays_out(tmp_path: Path) -> None:
     assert set(crawl.documents()) == {A}
 
 
+def test_an_older_segment_does_not_bring_it_back(tmp_path: Path) -> None:
+    crawl = IndexedCrawl(tmp_path)
+    first = crawl.round(_pages(A, B, C))
+    crawl.index()
+    crawl.round({B: Page("bword two", NOINDEX), C: Page("cword two")})
+    crawl.index()
+    crawl.index(first)
+    assert set(crawl.documents()) == {A, C}
+    assert "two" in crawl.documents()[C]["content"]
+
+
+def test_a_segment_that_is_parsed_late_does_not_bring_it_back(tmp_path: Path) -> None:
+    crawl = IndexedCrawl(tmp_path)
+    first = crawl.round(_pages(A, B, C))
+    aside = Path(crawl.address, "segments", first)
+    aside.rename(tmp_path / first)
+    crawl.round({B: Page("bword two", NOINDEX), C: Page("cword two")})
+    crawl.index()
+    assert set(crawl.documents()) == {C}
+    (tmp_path / first).rename(aside)
+    crawl.index()
+    assert set(crawl.documents()) == {A, C}
+    assert "two" in crawl.documents()[C]["content"]
+
+
 def test_a_segment_that_is_gone_is_told(tmp_path: Path) -> None:
     crawl = IndexedCrawl(tmp_path)
     name = crawl.round(_pages(A, B))
