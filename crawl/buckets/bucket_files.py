@@ -122,9 +122,8 @@ class BucketWriter:
         assert opened is not None and writer is not None
         self._opened = self._writer = None
         opened.__exit__(None, None, None)
-        size = self._target.folder.size(self._path) or 0
         first = self._first if self._target.file_rows else None
-        self.files.append(BucketFile(self._bucket, self._path, writer.rows, size, first))
+        self.files.append(BucketFile(self._bucket, self._path, writer.rows, writer.bytes, first))
 
     def __enter__(self) -> BucketWriter:
         return self

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,6 +166,19 @@ class Folder:
                         file_system.rm_file(file)
             except FileNotFoundError as error:
                 object_store.require_bucket(error)
+
+    def delete_files(self, names: Sequence[str]) -> None:
+        """Deletes these files; what is not there is no fault. On an object store a request
+        deletes a thousand, and a file that it refuses to delete stays: only for whoever will
+        look again."""
+        file_system, root = self._locate("")
+        paths = [f"{root.rstrip('/')}/{name}" for name in names]
+        if not _is_store(file_system) or any(map(_is_pattern, paths)):
+            for name in names:
+                self.delete(name)
+            return
+        with self._naming_file(""):
+            count_io(requests=object_store.delete_files(file_system, paths))
 
     def drop_uploads(self, name: str = "") -> int:
         """Gives up what killed writers left half sent below; says how many files that were.

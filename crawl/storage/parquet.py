@@ -54,6 +54,8 @@ class TableWriter:
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         self.rows = 0
+        self.bytes = 0
+        """Of the file, as soon as it is whole: a store need not be asked."""
 
     def write(self, table: pa.Table) -> None:
         if table.num_rows == 0:
@@ -118,6 +120,7 @@ def open_writer(
                 sealing.begin_footer(sink)
             gathered.flush()
             sealing.end()
+            writer.bytes = stream.tell()
         finally:
             gathered.detach()  # or it writes its rest when it is collected
 

@@ -138,6 +138,19 @@ def test_many_files_are_deleted_at_once(folder: Folder, proxy: FaultyProxy) -> N
     assert len(proxy.requests) - before < 15
 
 
+def test_a_sweep_is_one_request(folder: Folder, proxy: FaultyProxy) -> None:
+    """Files of a snapshot that is forgotten, whose names are known: nobody has to look."""
+    names = [f"snapshots/{number}" for number in range(30)]
+    for name in names:
+        folder.write(name, b"")
+    folder.write("kept", b"")
+    before = len(proxy.requests)
+    with cost_account() as account:
+        folder.delete_files([*names, "never there"])
+    assert len(proxy.requests) - before == account.total.requests == 1
+    assert sorted(folder.files()) == ["kept"]
+
+
 def test_a_folder_marked_by_an_empty_object_is_no_file(folder: Folder) -> None:
     folder.write("marked/", b"")
     folder.write("marked/file", b"1")
