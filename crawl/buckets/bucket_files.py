@@ -158,7 +158,7 @@ def split_file(target: BucketTarget, buckets: int, base: BucketFile) -> list[Buc
     belong to. Those of several files of a bucket fit behind each other."""
     writers: dict[int, BucketWriter] = {}
     with ExitStack() as opened:
-        source = opened.enter_context(open_table(target.folder, base.path))
+        source = opened.enter_context(open_table(target.folder, base.path, size=base.bytes))
         for rows in each_group(source):
             destinations = buckets_of(rows[target.table.bucket_by], buckets)
             for bucket in np.unique(destinations).tolist():
@@ -173,7 +173,7 @@ def stored_groups(
 ) -> Iterator[pa.Table]:
     """The row groups of a bucket's present files, one by one."""
     for file in files:
-        with open_table(folder, file.path) as source:
+        with open_table(folder, file.path, size=file.bytes) as source:
             yield from each_group(source, columns)
 
 

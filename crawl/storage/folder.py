@@ -111,15 +111,23 @@ class Folder:
             return True
 
     @contextmanager
-    def open_read(self, name: str) -> Iterator[IO[bytes]]:
+    def open_read(self, name: str, *, size: int | None = None) -> Iterator[IO[bytes]]:
+        """Reads a file of any size. On an object store whoever knows its size saves a request;
+        that there is no such file is then known when it is read."""
         file_system, path = self._locate(name)
-        wanted = {"block_size": object_store.READ_BLOCK} if _is_store(file_system) else {}
+        wanted: dict[str, int] = {}
+        if _is_store(file_system):
+            wanted["block_size"] = object_store.READ_BLOCK
+            if size is not None:
+                wanted["size"] = size
         with self._naming_file(name), file_system.open(path, "rb", **wanted) as stream:
+            if "size" in wanted:
+                object_store.trust_size(stream, path, wanted["size"])
             counted = counted_reader(stream)
             try:
                 yield counted
             finally:
-                count_read(counted)
+                count_read(counted, is_looked_at="size" not in wanted)
 
     @contextmanager
     def open_write(self, name: str, *, lasting: bool = True) -> Iterator[IO[bytes]]:

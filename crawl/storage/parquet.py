@@ -147,6 +147,8 @@ class StoredTable(pq.ParquetFile):
                 page_checksum_verification=True,
             )
             verify_footer(footer, self.metadata)
+        except FileNotFoundError as error:
+            raise DamagedFile(path, MISSING) from error
         except _FAULTS as error:
             raise DamagedFile(path, f"it is no whole Parquet file: {_line(error)}") from error
 
@@ -185,11 +187,14 @@ def _line(error: BaseException) -> str:
 
 
 @contextmanager
-def open_table(folder: Folder, name: str, *, host_codes: bool = False) -> Iterator[StoredTable]:
-    """Opens a Parquet file; `host_codes` reads the host column as dictionary codes."""
+def open_table(
+    folder: Folder, name: str, *, host_codes: bool = False, size: int | None = None
+) -> Iterator[StoredTable]:
+    """Opens a Parquet file; `host_codes` reads the host column as dictionary codes. A store need
+    not be asked for the file's size where a manifest tells it."""
     with ExitStack() as opened:
         try:
-            stream = opened.enter_context(folder.open_read(name))
+            stream = opened.enter_context(folder.open_read(name, size=size))
         except StorageError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise DamagedFile(folder.path(name), MISSING) from error
