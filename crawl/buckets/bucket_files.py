@@ -122,9 +122,8 @@ class BucketWriter:
         assert opened is not None and writer is not None
         self._opened = self._writer = None
         opened.__exit__(None, None, None)
-        size = self._target.folder.size(self._path) or 0
         first = self._first if self._target.file_rows else None
-        self.files.append(BucketFile(self._bucket, self._path, writer.rows, size, first))
+        self.files.append(BucketFile(self._bucket, self._path, writer.rows, writer.bytes, first))
 
     def __enter__(self) -> BucketWriter:
         return self
@@ -159,7 +158,7 @@ def split_file(target: BucketTarget, buckets: int, base: BucketFile) -> list[Buc
     belong to. Those of several files of a bucket fit behind each other."""
     writers: dict[int, BucketWriter] = {}
     with ExitStack() as opened:
-        source = opened.enter_context(open_table(target.folder, base.path))
+        source = opened.enter_context(open_table(target.folder, base.path, size=base.bytes))
         for rows in each_group(source):
             destinations = buckets_of(rows[target.table.bucket_by], buckets)
             for bucket in np.unique(destinations).tolist():
@@ -174,7 +173,7 @@ def stored_groups(
 ) -> Iterator[pa.Table]:
     """The row groups of a bucket's present files, one by one."""
     for file in files:
-        with open_table(folder, file.path) as source:
+        with open_table(folder, file.path, size=file.bytes) as source:
             yield from each_group(source, columns)
 
 

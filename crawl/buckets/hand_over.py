@@ -2,7 +2,7 @@
 
 A task reads the files of one part and sends their rows to their buckets, which are then merged
 as those of any table (`buckets/table_merge.py`). The newest row of a key counts. What has
-expired is left out of every bucket that is written, and of more rows than there may be the
+expired is left out of every bucket that is written, and of more rows than it may have the
 oldest.
 """
 
@@ -27,13 +27,11 @@ from crawl.storage.folder import Folder
 from crawl.storage.robots_store import read_pieces
 from crawl.storage.server_pauses import read_pause_rows
 
-MAX_ROWS = 5_000_000
-"""Of all buckets of a dataset together."""
-MAX_BYTES = 4 << 30
-"""Of the answers of all buckets."""
-_LEAST_ROWS = 1_000
-_LEAST_BYTES = 1 << 20
-"""A bucket may have so many, however many buckets there are."""
+BUCKET_ROWS = 300_000
+"""The most of one bucket: a dataset may be as large as its crawl has buckets, 5 million hosts with
+16 of them, and a task has no more than this in memory."""
+BUCKET_BYTES = 256 << 20
+"""The most of the answers of one bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +107,16 @@ class DropExpired:
     """The columns of which the latest moment is a row's end."""
     age: str
     """The column by which one row is older than another."""
-    max_rows: int
-    max_bytes: int
+    max_rows: int = BUCKET_ROWS
+    max_bytes: int = BUCKET_BYTES
 
     @classmethod
-    def of_robots(cls, now_ms: int, buckets: int) -> DropExpired:
-        return cls(now_ms, ("expires_at",), "asked_at", *_bounds(buckets))
+    def of_robots(cls, now_ms: int) -> DropExpired:
+        return cls(now_ms, ("expires_at",), "asked_at")
 
     @classmethod
-    def of_servers(cls, now_ms: int, buckets: int) -> DropExpired:
-        return cls(now_ms, ("ready_at", "failures_until"), "told_at", *_bounds(buckets))
+    def of_servers(cls, now_ms: int) -> DropExpired:
+        return cls(now_ms, ("ready_at", "failures_until"), "told_at")
 
     def __call__(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         kept = [table.filter(pa.array(self._is_valid(table))) for table in tables]
@@ -143,7 +141,3 @@ class DropExpired:
         if count == rows.num_rows:
             return rows
         return rows.take(np.sort(newest_first[:count]))
-
-
-def _bounds(buckets: int) -> tuple[int, int]:
-    return max(_LEAST_ROWS, MAX_ROWS // buckets), max(_LEAST_BYTES, MAX_BYTES // buckets)

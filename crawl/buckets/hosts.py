@@ -13,14 +13,14 @@ from crawl.rules.host_wait import waits_until
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.parquet import each_group, open_table
+from crawl.storage.parquet import each_group, open_whole_table
 
 
 def read_hosts(crawldb: Folder, file: BucketFile | None) -> dict[str, HostState]:
     """The states of a bucket's hosts, by host."""
     if file is None:
         return {}
-    with open_table(crawldb, file.path) as source:
+    with open_whole_table(crawldb, file.path) as source:
         return {state.host: state for group in each_group(source) for state in to_states(group)}
 
 

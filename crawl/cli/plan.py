@@ -168,10 +168,13 @@ def command(
     The last table has the settings for spark-submit, computed from a node's cores and memory,
     each with its reason; where a node has no room for one executor, the exit code is 1.
 
-    Assumptions: hosts answer, and their robots.txt, asked for once a round, allows
+    Assumptions: hosts answer, and their robots.txt, asked for once a day, allows
     everything and asks for no pause of its own; every request is a new TLS connection; pages
-    travel uncompressed; s3fs's blocks of 50 MB and 30 ms a request for the object store; no
-    two phases run at the same time. If no number of nodes is enough, the exit code is 1.
+    travel uncompressed; 30 ms a request to the object store; no two phases run at the same
+    time. If no number of nodes is enough, the exit code is 1.
+
+    PUT and GET are the requests to the store by what they cost: lists count as PUT, looks at a
+    file (HEAD) as GET. Those of inject, generate and updatedb are held against counted ones.
 
     \b
     Examples:
@@ -266,8 +269,9 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
         rows,
     )
     kept = found.storage
+    passing = max((phase.work for phase in found.phases), key=lambda work: work.driver_bytes)
     facts: list[list[object]] = [
-        ["nodes", f"{found.nodes:,} of {node.cores} cores"],
+        ["nodes", f"{found.nodes:,} of {node.cores} cores and {format_bytes(node.memory_bytes)}"],
         ["busy", f"{found.hours_per_day:.3g} of {HOURS_A_DAY:g} hours a day"],
         ["pages a day", format_count(demand.pages_per_day)],
         ["every URL once in", f"{demand.urls / demand.pages_per_day:,.3g} days"],
@@ -276,6 +280,11 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
         ["  of generate", format_bytes(kept.generate)],
         ["  of fetch", format_bytes(kept.fetch)],
         ["  of parse", format_bytes(kept.parse)],
+        ["robots.txt", f"{format_bytes(kept.robots)} of {format_count(demand.robots_kept)} hosts"],
+        [
+            "through the driver",
+            f"{format_bytes(passing.driver_bytes)} of tasks and results in a {passing.phase}",
+        ],
     ]
     if priced:
         per_month = 30 * found.cost_per_day + found.storage_cost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.planning.capacity import Demand
+from crawl.planning.capacity import Demand, Storage
 from crawl.planning.cluster import Node, Plan
 from crawl.planning.executors import ExecutorPlan, NoRoom, spark_settings
 
@@ -29,6 +29,7 @@ def plan_values(
         "storage_bytes": {
             "crawldb": round(found.storage.updatedb),
             "segments": round(found.storage.segments),
+            "robots": round(found.storage.robots),
         },
         "cost": {
             "per_day": round(found.cost_per_day, 2),
@@ -55,13 +56,20 @@ def plan_values(
                 "exchanged_bytes": round(phase.work.exchanged_bytes),
                 "puts": round(phase.work.puts),
                 "gets": round(phase.work.gets),
+                "driver_bytes": round(phase.work.driver_bytes),
                 "http_requests": round(phase.work.http),
-                "kept_bytes": round(getattr(found.storage, phase.work.phase, 0)),
+                "kept_bytes": round(_kept_bytes(found.storage, phase.work.phase)),
                 "cost": round(phase.cost, 4),
             }
             for phase in found.phases
         ],
     }
+
+
+def _kept_bytes(kept: Storage, phase: str) -> float:
+    """What a phase writes and is kept: of a fetch also what it leaves to the next."""
+    size: float = getattr(kept, phase, 0.0)
+    return size + kept.robots if phase == "fetch" else size
 
 
 def executor_values(executors: ExecutorPlan | NoRoom) -> dict[str, dict[str, str]]:

@@ -33,9 +33,11 @@ from crawl.fetcher.hand_over import HandedOver
 from crawl.model.report import Report
 from crawl.model.table import Table
 from crawl.model.tables import ROBOTS, SERVERS
+from crawl.phases.linkdb import in_buckets
 from crawl.phases.table_merge import merge_table
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.keyed_rows import KeyedRows
+from crawl.storage.manifest import Snapshot
 from crawl.storage.robots_store import GROUP_ROWS
 from crawl.storage.snapshot import SNAPSHOTS, Dataset, Transaction
 
@@ -65,7 +67,8 @@ def publish_handed_over(
     force: bool = False,
 ) -> bool:
     """Merges what the parts of a fetch have learnt into the datasets, and publishes them; whether
-    it could be done. `buckets` is for a dataset that is new."""
+    it could be done. `buckets` are the CrawlDb's, of which a dataset gets as many when it is new,
+    or when they are a multiple of those that it has: with them grows what it may hold."""
     wanted = [task for task in tasks if task.robots or task.servers is not None]
     if not wanted:
         return True
@@ -118,12 +121,27 @@ def _publish(
             (robots, ROBOTS, send_robots),
             (servers, SERVERS, send_pauses),
         ):
-            count = transaction.base.buckets if transaction.base else buckets
-            slices = Slices.of(transaction.base, count)
+            base = _in_buckets(runner, transaction, table, buckets, report)
+            slices = Slices.of(base, base.buckets if base else buckets)
             sent = runner.exchange(
                 partial(send, slices.router), tasks, len(slices), f"{report.phase}: hand_over"
             )
             _merge(sent, transaction, table, slices, report, clock)
+
+
+def _target(transaction: Transaction, table: Table) -> BucketTarget:
+    return BucketTarget(table, transaction.folder, transaction.place, GROUP_ROWS)
+
+
+def _in_buckets(
+    runner: Runner, transaction: Transaction, table: Table, buckets: int, report: Report
+) -> Snapshot | None:
+    """The present state, in as many buckets as the CrawlDb has by now where that can be."""
+    base = transaction.base
+    if base is None or buckets % base.buckets:
+        return base
+    step = f"{report.phase}: hand_over"
+    return in_buckets(runner, base, _target(transaction, table), buckets, step)
 
 
 def _merge(
@@ -139,9 +157,9 @@ def _merge(
         return
     is_robots = table is ROBOTS
     job = MergeJob(
-        BucketTarget(table, transaction.folder, transaction.place, GROUP_ROWS),
+        _target(transaction, table),
         newest_answer if is_robots else strictest_pause,
-        (DropExpired.of_robots if is_robots else DropExpired.of_servers)(now_ms, slices.buckets),
+        (DropExpired.of_robots if is_robots else DropExpired.of_servers)(now_ms),
     )
     before = transaction.base.rows if transaction.base else 0
     files = merge_table(sent, job, slices, f"{report.phase}: hand_over")

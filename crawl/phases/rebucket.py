@@ -1,4 +1,8 @@
-"""rebucket: the same CrawlDb in more buckets."""
+"""rebucket: the same CrawlDb in more buckets.
+
+Steps: split (a task a file of records) → hosts (a task a file of hosts) → publish. No row is sent
+anywhere: what an old bucket has goes to new ones that get rows from nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +49,17 @@ def run(
         check(base, buckets)
         target = crawldb_target(transaction.folder, transaction.place, config)
         target_of_hosts = hosts_target(transaction.folder, transaction.place)
-        files = largest_first(base.files)
         with timed(report, "split", clock):
-            split = runner.run(partial(split_file, target, buckets), files, "rebucket: split")
-            hosts = [
-                file for each in base.hosts for file in split_file(target_of_hosts, buckets, each)
-            ]
+            split = runner.run(
+                partial(split_file, target, buckets), largest_first(base.files), "rebucket: split"
+            )
+            split_hosts = runner.run(
+                partial(split_file, target_of_hosts, buckets),
+                largest_first(base.hosts),
+                "rebucket: hosts",
+            )
         files = [file for each in split for file in each]
+        hosts = [file for each in split_hosts for file in each]
         report.counters["records"] = sum(file.rows for file in files)
         report.finished_ms = clock.now_ms()
         return transaction.publish(

@@ -8,20 +8,45 @@ from dataclasses import dataclass, field
 
 from crawl.errors import UsageError
 from crawl.planning.costs import Costs
+from crawl.planning.driver import (
+    generate_bytes,
+    inject_bytes,
+    segment_bytes,
+    updatedb_bytes,
+)
 from crawl.planning.host_sizes import HostPace, HostSizes
+from crawl.planning.store_requests import (
+    NO_REQUESTS,
+    PUBLICATION,
+    SEGMENT_CHOICE,
+    StoreRequests,
+    publishing,
+    reading,
+    reading_whole,
+    writing,
+)
 
 RECORDS_A_BUCKET = 10_000_000
-"""About 256 MB."""
+"""About 280 MB."""
+RECORDS_A_FILE = 4_000_000
+"""A bucket of more has several files, each of which is a task's work (crawldb.file.rows)."""
+CANDIDATE_BYTES = 150
+"""Memory of a record that generate may select, of which those of a whole bucket meet in one task.
+Measured: 147 with 4 million."""
 PAGES_A_CHUNK = 5_000
 BYTES_A_CHUNK = 64 << 20
 """A fetch commits a chunk when it has so many pages or bytes (fetcher.checkpoint.*)."""
 ROWS_A_BUNDLE = 400_000
 """Rows that one task of updatedb reads and sends to their buckets."""
-BYTES_A_PART = 50_000_000
-"""The size of the pieces in which an object is uploaded or read: s3fs's block."""
-GETS_AN_OPENING = 3
-"""Size, footer, data."""
+CHUNK = StoreRequests(put=4, get=1, head=4, delete=1)
+"""Of a chunk that a fetch commits, besides the files of pages and of records: the answers for
+robots.txt, a note of what is under way, the mark and its copy; from the code, not counted."""
 ROBOTS_BYTES = 2_000
+ROBOTS_ROWS_A_BUCKET = 300_000
+"""Answers for robots.txt that are kept in a bucket at the most (crawl/buckets/hand_over.py)."""
+ROBOTS_SNAPSHOTS = 2
+HOST_BYTES = 60
+"""Of a host's state in the CrawlDb, and of its answer for robots.txt without the body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +69,8 @@ class Demand:
     snapshots: int = 3
     buckets: int = 0
     """0: by the number of URLs."""
+    parts: int = 0
+    """Of a fetch list; 0: as many as there are buckets."""
 
     def __post_init__(self) -> None:
         for name in ("urls", "hosts", "pages_per_day", "rounds_per_day", "revisit_days"):
@@ -74,6 +101,19 @@ class Demand:
         return max(16, 1 << math.ceil(math.log2(max(1.0, self.urls / RECORDS_A_BUCKET))))
 
     @property
+    def file_count(self) -> float:
+        """Files of the CrawlDb: one a bucket, or several where it has many records."""
+        return self.bucket_count * max(1.0, math.ceil(self.bucket_records / RECORDS_A_FILE))
+
+    @property
+    def bucket_records(self) -> float:
+        return self.urls / self.bucket_count
+
+    @property
+    def part_count(self) -> float:
+        return self.parts or self.bucket_count
+
+    @property
     def cap(self) -> float:
         """The least generate.max.count that still gives a full list."""
         return self.sizes.cap_for(self.pages_per_round)
@@ -86,7 +126,13 @@ class Demand:
     @property
     def robots_per_round(self) -> float:
         """Hosts whose robots.txt is not known from an earlier round of the day."""
-        return min(self.hosts_in_round, self.hosts / max(1.0, self.rounds_per_day))
+        anew = self.hosts / max(1.0, self.rounds_per_day)
+        return min(self.hosts_in_round, max(anew, self.hosts_in_round - self.robots_kept))
+
+    @property
+    def robots_kept(self) -> float:
+        """Hosts whose answers for robots.txt are kept from round to round."""
+        return min(self.hosts, self.bucket_count * ROBOTS_ROWS_A_BUCKET)
 
     @property
     def hosts_in_round(self) -> float:
@@ -111,14 +157,25 @@ class PhaseWork:
     written_bytes: float = 0.0
     exchanged_bytes: float = 0.0
     """Between tasks, by way of the nodes' own disks: no store sees them."""
-    puts: float = 0.0
-    gets: float = 0.0
+    requests: StoreRequests = NO_REQUESTS
+    driver_bytes: float = 0.0
+    """Sent by the driver and returned to it."""
     http: float = 0.0
     """Requests to hosts."""
     least_s: float = 0.0
     """Politeness lets nobody be faster."""
     waiting_s: float = 0.0
     """Threads' seconds spent waiting for hosts' answers."""
+
+    @property
+    def puts(self) -> float:
+        """Requests to the store that cost what a PUT costs."""
+        return self.requests.puts
+
+    @property
+    def gets(self) -> float:
+        """Requests to the store that cost what a GET costs."""
+        return self.requests.gets
 
     @property
     def network_bytes(self) -> float:
@@ -137,65 +194,78 @@ def round_of(demand: Demand, costs: Costs) -> tuple[PhaseWork, ...]:
 
 def inject(demand: Demand, costs: Costs, known: float = 0.0) -> PhaseWork:
     """The seeds, into a CrawlDb that knows so many URLs."""
-    buckets = demand.bucket_count
+    files = demand.file_count if known else demand.bucket_count
+    records = known + demand.seeds
     cpu_us = demand.seeds * costs.inject_seed_us + known * costs.inject_record_us
-    cpu_us += buckets * costs.inject_task_us
-    cpu_us += _exchange_us(demand.seeds, 2 * buckets, costs)
-    read, written = known * costs.disk_record, (known + demand.seeds) * costs.disk_record
+    cpu_us += files * costs.inject_task_us
+    cpu_us += _exchange_us(demand.seeds, 2 * files, costs)
+    read, written = known * costs.disk_record, records * costs.disk_record
     return PhaseWork(
         "inject",
         cpu_us / 1e6,
-        tasks=buckets,
-        task_bytes=_bucket_bytes(demand, costs),
+        tasks=files,
+        task_bytes=records / files * costs.memory_bucket_record,
         read_bytes=read,
         written_bytes=written,
         exchanged_bytes=demand.seeds * costs.exchange_row_bytes,
-        puts=_puts(buckets, written),
-        gets=_gets(buckets, read),
+        requests=reading(files if known else 0, read, are_looked_at=False)
+        + writing(files, written, are_looked_at=False)
+        + publishing(files, demand.snapshots, files if known else 0),
+        driver_bytes=inject_bytes(files),
     )
 
 
 def generate(demand: Demand, costs: Costs) -> PhaseWork:
     """A scan of all records, and a fetch list."""
-    buckets, pages = demand.bucket_count, demand.pages_per_round
+    files, pages = demand.file_count, demand.pages_per_round
     cpu_us = demand.urls * costs.generate_record_us + pages * costs.generate_selected_us
-    cpu_us += buckets * costs.generate_task_us
+    cpu_us += files * costs.generate_task_us
     # a selected record goes to where its host's meet, and from there to its part
     sent = 2 * pages
-    cpu_us += _exchange_us(sent, 3 * buckets, costs)
+    cpu_us += _exchange_us(sent, 3 * files, costs)
     read, written = demand.urls * costs.disk_record, pages * costs.disk_listed
+    parts = demand.part_count
     return PhaseWork(
         "generate",
         cpu_us / 1e6,
-        tasks=buckets,
-        task_bytes=_bucket_bytes(demand, costs),
-        read_bytes=read,
+        tasks=files,
+        task_bytes=max(_file_bytes(demand, costs), demand.bucket_records * CANDIDATE_BYTES),
+        read_bytes=2 * read,  # to choose, and to take what was chosen
         written_bytes=written,
         exchanged_bytes=sent * costs.exchange_row_bytes,
-        puts=_puts(buckets, written),
-        gets=_gets(buckets, read),
+        requests=reading(2 * files, 2 * read)
+        + reading_whole(files)  # of hosts
+        + writing(parts, written)
+        + PUBLICATION,
+        driver_bytes=generate_bytes(demand.urls, files, pages, demand.hosts_in_round, parts),
     )
 
 
 def fetch(demand: Demand, costs: Costs) -> PhaseWork:
     """Every page over a connection of its own: a host's is closed before its turn comes
     again. robots.txt is asked for once a day (http.robots.keep)."""
-    pages, robots = demand.pages_per_round, demand.robots_per_round
+    pages, robots, chunks = demand.pages_per_round, demand.robots_per_round, _chunks(demand)
     kilobytes = pages * demand.page_bytes / 1000
     cpu_us = (pages + robots) * (costs.fetch_page_us + costs.fetch_connection_us)
     cpu_us += kilobytes * costs.fetch_kilobyte_us
     read = pages * costs.disk_listed
     written = pages * costs.disk_fetched + kilobytes * costs.disk_content_kilobyte
+    robots_bytes = _robots_bytes(demand, costs)
     return PhaseWork(
         "fetch",
         cpu_us / 1e6,
         start_s=costs.fetch_start_us / 1e6,
         task_bytes=costs.memory_fetch_task,
         web_bytes=pages * demand.page_bytes + robots * ROBOTS_BYTES,
-        read_bytes=read,
-        written_bytes=written,
-        puts=_puts(3 * _chunks(demand), written),
-        gets=_gets(0, read),
+        read_bytes=read + robots_bytes,
+        written_bytes=written + robots_bytes,
+        requests=reading(demand.part_count, read)
+        + reading(2 * demand.bucket_count, robots_bytes)  # and the pauses of servers
+        + writing(2 * demand.bucket_count, robots_bytes, are_looked_at=False)
+        + writing(chunks, kilobytes * costs.disk_content_kilobyte)
+        + writing(chunks, pages * costs.disk_fetched)
+        + CHUNK.times(chunks),
+        driver_bytes=segment_bytes(2 * chunks),
         http=pages + robots,
         least_s=demand.polite_s,
         waiting_s=(pages + robots) * demand.pace.latency_s,
@@ -208,7 +278,8 @@ def parse(demand: Demand, costs: Costs) -> PhaseWork:
     cpu_us = pages * costs.parse_page_us + kilobytes * costs.parse_kilobyte_us
     cpu_us += pages * demand.links * costs.parse_link_us
     read = kilobytes * costs.disk_content_kilobyte
-    written = _parsed_bytes(demand, costs) + kilobytes * costs.disk_text_kilobyte
+    parsed, text = _parsed_bytes(demand, costs), kilobytes * costs.disk_text_kilobyte
+    written = parsed + text
     return PhaseWork(
         "parse",
         cpu_us / 1e6,
@@ -217,30 +288,36 @@ def parse(demand: Demand, costs: Costs) -> PhaseWork:
         task_bytes=costs.memory_parse_task,
         read_bytes=read,
         written_bytes=written,
-        puts=_puts(3 * chunks, written),
-        gets=_gets(chunks, read),
+        requests=reading(chunks, read) + writing(2 * chunks, parsed) + writing(chunks, text),
+        driver_bytes=segment_bytes(4 * chunks),  # one is told, three are written
     )
 
 
 def updatedb(demand: Demand, costs: Costs) -> PhaseWork:
     """The CrawlDb written anew; what the segment tells is read once and sent to the buckets."""
-    buckets, pages = demand.bucket_count, demand.pages_per_round
+    buckets, files, pages = demand.bucket_count, demand.file_count, demand.pages_per_round
+    sent_files = 2 * _chunks(demand)
     rows = pages * (2 + demand.links)
     cpu_us = demand.urls * costs.updatedb_record_us + pages * costs.updatedb_page_us
-    cpu_us += pages * demand.links * costs.updatedb_link_us + buckets * costs.updatedb_task_us
+    cpu_us += pages * demand.links * costs.updatedb_link_us + files * costs.updatedb_task_us
     base = demand.urls * costs.disk_record
     segment_bytes = pages * costs.disk_fetched + _parsed_bytes(demand, costs)
-    cpu_us += _exchange_us(rows, rows / ROWS_A_BUNDLE + buckets, costs)
+    cpu_us += _exchange_us(rows, rows / ROWS_A_BUNDLE + files, costs)
     return PhaseWork(
         "updatedb",
         cpu_us / 1e6,
-        tasks=buckets,
-        task_bytes=_bucket_bytes(demand, costs),
+        tasks=files,
+        task_bytes=_file_bytes(demand, costs),
         read_bytes=base + segment_bytes,
         written_bytes=base,
         exchanged_bytes=rows * costs.exchange_row_bytes,
-        puts=_puts(buckets, base),
-        gets=_gets(buckets, base) + 2 * _chunks(demand),  # a file by one request
+        requests=reading_whole(sent_files + buckets)  # of the segment, and of hosts
+        + reading(files, base, are_looked_at=False)
+        + writing(files, base, are_looked_at=False)
+        + writing(buckets, demand.hosts * HOST_BYTES, are_looked_at=False)
+        + SEGMENT_CHOICE
+        + publishing(files + buckets, demand.snapshots, files + buckets),
+        driver_bytes=updatedb_bytes(sent_files, files),
     )
 
 
@@ -253,6 +330,8 @@ class Storage:
     generate: float
     fetch: float
     parse: float
+    robots: float
+    """The last answers for robots.txt, between the fetches."""
 
     @property
     def segments(self) -> float:
@@ -260,7 +339,7 @@ class Storage:
 
     @property
     def total(self) -> float:
-        return self.updatedb + self.segments
+        return self.updatedb + self.segments + self.robots
 
 
 def storage(demand: Demand, costs: Costs) -> Storage:
@@ -271,6 +350,7 @@ def storage(demand: Demand, costs: Costs) -> Storage:
         generate=pages * costs.disk_listed,
         fetch=pages * (costs.disk_fetched + kilobytes * costs.disk_content_kilobyte),
         parse=pages * (parsed + kilobytes * costs.disk_text_kilobyte),
+        robots=ROBOTS_SNAPSHOTS * _robots_bytes(demand, costs),
     )
 
 
@@ -279,8 +359,15 @@ def _exchange_us(rows: float, tasks: float, costs: Costs) -> float:
     return rows * costs.exchange_row_us + tasks * costs.exchange_task_us
 
 
-def _bucket_bytes(demand: Demand, costs: Costs) -> float:
-    return demand.urls / demand.bucket_count * costs.memory_bucket_record
+def _file_bytes(demand: Demand, costs: Costs) -> float:
+    """Memory of a task that works on one file of the CrawlDb."""
+    return demand.urls / demand.file_count * costs.memory_bucket_record
+
+
+def _robots_bytes(demand: Demand, costs: Costs) -> float:
+    """The answers that are kept: text, which takes as much as pages do."""
+    each = HOST_BYTES + ROBOTS_BYTES / 1000 * costs.disk_content_kilobyte
+    return demand.robots_kept * each
 
 
 def _parsed_bytes(demand: Demand, costs: Costs) -> float:
@@ -291,11 +378,3 @@ def _parsed_bytes(demand: Demand, costs: Costs) -> float:
 def _chunks(demand: Demand) -> float:
     pages = demand.pages_per_round
     return max(pages / PAGES_A_CHUNK, pages * demand.page_bytes / BYTES_A_CHUNK)
-
-
-def _puts(files: float, size: float) -> float:
-    return files + size / BYTES_A_PART
-
-
-def _gets(openings: float, size: float) -> float:
-    return GETS_AN_OPENING * openings + size / BYTES_A_PART

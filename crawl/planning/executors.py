@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from crawl.planning.capacity import Demand, PhaseWork, inject, round_of
 from crawl.planning.cluster import Node
 from crawl.planning.costs import Costs
+from crawl.planning.driver import MEMORY_A_BYTE
 
 MIB = 1 << 20
 ENDLESS = 1 << 80
@@ -47,9 +48,7 @@ DEFAULT_RESULT_BYTES = 1024 * MIB
 """Spark's own limit, below which there is no reason to go."""
 DRIVER_HEAP_BYTES = 1024 * MIB
 DRIVER_PYTHON_BYTES = 512 * MIB
-"""Of the driver's Python before it knows of a file."""
-DRIVER_BYTES_A_FILE = 1024
-"""What the driver keeps in mind of a file or a bucket that a phase writes. Assumed."""
+"""Of the driver's Python before it knows of a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +192,7 @@ def spark_settings(plan: ExecutorPlan) -> tuple[SparkSetting, ...]:
         SparkSetting(
             "spark.driver.memoryOverhead",
             _mebibytes(plan.driver_overhead_bytes),
-            "its Python knows the files that a phase writes",
+            "its Python knows every task of a phase, and the files that it wrote",
         ),
         SparkSetting(
             "spark.driver.maxResultSize",
@@ -262,8 +261,8 @@ def _driver_heap_bytes(results: int) -> int:
 
 
 def _driver_overhead_bytes(works: Sequence[PhaseWork]) -> int:
-    files = max(work.puts for work in works)
-    return _whole(DRIVER_PYTHON_BYTES + files * DRIVER_BYTES_A_FILE)
+    passing = max(work.driver_bytes for work in works)
+    return _whole(DRIVER_PYTHON_BYTES + passing * MEMORY_A_BYTE)
 
 
 def _whole(size: float) -> int:

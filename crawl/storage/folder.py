@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,15 +114,23 @@ class Folder:
             return True
 
     @contextmanager
-    def open_read(self, name: str) -> Iterator[IO[bytes]]:
+    def open_read(self, name: str, *, size: int | None = None) -> Iterator[IO[bytes]]:
+        """Reads a file of any size. On an object store whoever knows its size saves a request;
+        that there is no such file is then known when it is read."""
         file_system, path = self._locate(name)
-        wanted = {"block_size": object_store.READ_BLOCK} if _is_store(file_system) else {}
+        wanted: dict[str, int] = {}
+        if _is_store(file_system):
+            wanted["block_size"] = object_store.READ_BLOCK
+            if size is not None:
+                wanted["size"] = size
         with self._naming_file(name), file_system.open(path, "rb", **wanted) as stream:
+            if "size" in wanted:
+                object_store.trust_size(stream, path, wanted["size"])
             counted = counted_reader(stream)
             try:
                 yield counted
             finally:
-                count_read(counted)
+                count_read(counted, is_looked_at="size" not in wanted)
 
     @contextmanager
     def open_write(
@@ -191,6 +199,19 @@ class Folder:
                         file_system.rm_file(file)
             except FileNotFoundError as error:
                 object_store.require_bucket(error)
+
+    def delete_files(self, names: Sequence[str]) -> None:
+        """Deletes these files; what is not there is no fault. On an object store a request
+        deletes a thousand, and a file that it refuses to delete stays: only for whoever will
+        look again."""
+        file_system, root = self._locate("")
+        paths = [f"{root.rstrip('/')}/{name}" for name in names]
+        if not _is_store(file_system) or any(map(_is_pattern, paths)):
+            for name in names:
+                self.delete(name)
+            return
+        with self._naming_file(""):
+            count_io(requests=object_store.delete_files(file_system, paths))
 
     def drop_uploads(self, name: str = "") -> int:
         """Gives up what killed writers left half sent below; says how many files that were.

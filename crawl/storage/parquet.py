@@ -54,6 +54,8 @@ class TableWriter:
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         self.rows = 0
+        self.bytes = 0
+        """Of the file, as soon as it is whole: a store need not be asked."""
 
     def write(self, table: pa.Table) -> None:
         if table.num_rows == 0:
@@ -124,6 +126,7 @@ def open_writer(
                 sealing.begin_footer(sink)
             gathered.flush()
             sealing.end()
+            writer.bytes = stream.tell()
         finally:
             gathered.detach()  # or it writes its rest when it is collected
 
@@ -150,6 +153,8 @@ class StoredTable(pq.ParquetFile):
                 page_checksum_verification=True,
             )
             verify_footer(footer, self.metadata)
+        except FileNotFoundError as error:
+            raise DamagedFile(path, MISSING) from error
         except _FAULTS as error:
             raise DamagedFile(path, f"it is no whole Parquet file: {_line(error)}") from error
 
@@ -188,11 +193,14 @@ def _line(error: BaseException) -> str:
 
 
 @contextmanager
-def open_table(folder: Folder, name: str, *, host_codes: bool = False) -> Iterator[StoredTable]:
-    """Opens a Parquet file; `host_codes` reads the host column as dictionary codes."""
+def open_table(
+    folder: Folder, name: str, *, host_codes: bool = False, size: int | None = None
+) -> Iterator[StoredTable]:
+    """Opens a Parquet file; `host_codes` reads the host column as dictionary codes. A store need
+    not be asked for the file's size where a manifest tells it."""
     with ExitStack() as opened:
         try:
-            stream = opened.enter_context(folder.open_read(name))
+            stream = opened.enter_context(folder.open_read(name, size=size))
         except StorageError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise DamagedFile(folder.path(name), MISSING) from error

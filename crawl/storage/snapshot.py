@@ -363,8 +363,7 @@ class Transaction:
         spared = max(damaged, default=0)
         paths = [f"{SNAPSHOTS}/{name}" for name in folder.files(SNAPSHOTS)]
         stray = [path for path in paths if path not in named and _number_in(path) > spared]
-        for path in stray:
-            folder.delete(path)
+        folder.delete_files(stray)
         # a local disk keeps the empty folder of a forgotten snapshot
         used = {path.split("/")[1] for path in named}
         for name in folder.names(SNAPSHOTS):

@@ -6,9 +6,16 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.buckets.hand_over import DropExpired, newest_answer, strictest_pause
+from crawl.buckets.hand_over import (
+    BUCKET_BYTES,
+    BUCKET_ROWS,
+    DropExpired,
+    newest_answer,
+    strictest_pause,
+)
 from crawl.buckets.merge import merge_sorted, sort_by_key
 from crawl.model.tables import ROBOTS, SERVERS
+from crawl.planning.capacity import ROBOTS_BYTES, ROBOTS_ROWS_A_BUCKET, Demand
 from crawl.robots.stored import StoredAnswer
 from crawl.storage.robots_store import answers_table, to_answers
 from crawl.storage.server_pauses import ServerPause, pauses_table, to_pauses
@@ -88,5 +95,19 @@ def test_what_expired_goes_first_and_then_the_oldest(
 
 
 def test_nothing_is_left_of_nothing() -> None:
-    assert list(DropExpired.of_robots(NOW, 4)([])) == []
-    assert list(DropExpired.of_servers(NOW, 4)([SERVERS.schema.empty_table()])) == []
+    assert list(DropExpired.of_robots(NOW)([])) == []
+    assert list(DropExpired.of_servers(NOW)([SERVERS.schema.empty_table()])) == []
+
+
+def test_a_bucket_is_bounded_and_fifty_million_hosts_fit_into_those_of_their_crawl() -> None:
+    """10 billion URLs, as `crawl plan` deals them to buckets, and a robots.txt of 2 kB each."""
+    demand = Demand(urls=10e9, hosts=50e6, pages_per_day=1e9)
+    each = demand.hosts / demand.bucket_count
+    assert 2 * each < BUCKET_ROWS == ROBOTS_ROWS_A_BUCKET
+    assert 2 * each * ROBOTS_BYTES < BUCKET_BYTES
+    one = answers_table([StoredAnswer("http://a.org", NOW, NOW + 1, 200, "u", b"")])
+    rows = one.take(pa.array([0] * (BUCKET_ROWS + 1)))
+    for drop in (DropExpired.of_robots(NOW), DropExpired.of_servers(NOW)):
+        assert (drop.max_rows, drop.max_bytes) == (BUCKET_ROWS, BUCKET_BYTES)
+    (kept,) = DropExpired.of_robots(NOW)([rows])
+    assert kept.num_rows == BUCKET_ROWS

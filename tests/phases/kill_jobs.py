@@ -14,6 +14,7 @@ from crawl.phases import (
     hostgraph,
     inject,
     linkrank,
+    rebucket,
     scoreupdater,
     sitemap,
     updatedb,
@@ -70,6 +71,10 @@ def update_db(address: str, again: bool, force: bool = False, **settings: object
 def update_small_files(address: str, again: bool, force: bool = False) -> None:
     """Where a file may have three rows."""
     update_db(address, again, force, **{"crawldb.file.rows": 3})
+
+
+def rebucket_db(address: str, buckets: int) -> None:
+    rebucket.run(InProcess(), CrawlDir(address), Config(), buckets, SystemClock())
 
 
 def read_sitemaps(address: str, web: dict[str, Any]) -> None:

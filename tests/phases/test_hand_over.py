@@ -16,6 +16,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.fetcher.hand_over import KnownRobots
 from crawl.model.report import Report
+from crawl.model.table import Table
 from crawl.model.tables import ROBOTS, SERVERS
 from crawl.phases import fetch, generate
 from crawl.phases.fetch import FetchOptions
@@ -27,6 +28,7 @@ from crawl.rounds import LoopOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.keyed_rows import KeyedRows
+from crawl.storage.manifest import Snapshot
 from crawl.storage.repair import repair
 from crawl.storage.robots_store import to_answers, write_answers
 from crawl.storage.server_pauses import ServerPause, to_pauses, write_pauses
@@ -145,7 +147,7 @@ def pause(host: str, seconds: float = 3600.0, failures: int = 0) -> ServerPause:
     return ServerPause(host, until, failures, until if failures else now, 0.0, "why", now)
 
 
-def hand_over(address: str, hosts: str, body: bytes = b"") -> bool:
+def hand_over(address: str, hosts: str, body: bytes = b"", buckets: int = BUCKETS) -> bool:
     """As a fetch does that has learnt of hosts, one a letter."""
     directory = CrawlDir(address)
     folder = directory.folder.child("segments/made/crawl_fetch")
@@ -166,21 +168,25 @@ def hand_over(address: str, hosts: str, body: bytes = b"") -> bool:
         for number in range(2)
     ]
     report = Report("fetch", clock.now_ms(), config.digest())
-    done = publish_handed_over(InProcess(), directory, config, clock, tasks, report, BUCKETS)
+    done = publish_handed_over(InProcess(), directory, config, clock, tasks, report, buckets)
     directory.folder.delete("segments/made")
     return done
 
 
-def hand_over_in_child(address: str, hosts: str, body: bytes) -> None:
-    hand_over(address, hosts, body)
+def hand_over_in_child(address: str, hosts: str, body: bytes, buckets: int) -> None:
+    hand_over(address, hosts, body, buckets)
+
+
+def _snapshot(directory: CrawlDir, table: Table) -> Snapshot | None:
+    return directory.dataset(table).current()
 
 
 def known(directory: CrawlDir) -> tuple[dict[str, bytes], set[str]]:
     robots: dict[str, bytes] = {}
     servers: set[str] = set()
     for table in (ROBOTS, SERVERS):
-        rows = KeyedRows.current(directory.dataset(table))
-        for number in range(BUCKETS if rows is not None else 0):
+        rows, snapshot = KeyedRows.current(directory.dataset(table)), _snapshot(directory, table)
+        for number in range(0 if snapshot is None else snapshot.buckets):
             assert rows is not None
             for found in rows.of_bucket(number):
                 if table is ROBOTS:
@@ -207,6 +213,18 @@ def test_what_is_learnt_is_merged(tmp_path: Path) -> None:
     assert known(directory)[1] == set("abcdef")
 
 
+def test_the_datasets_follow_the_buckets_of_their_crawl(tmp_path: Path) -> None:
+    """What may be kept grows with them; fewer, or no multiple, change nothing."""
+    directory = make_crawldb(str(tmp_path), {"http://a.org/": datum()})
+    for buckets, hosts, expected in ((3, "abcd", 3), (12, "de", 12), (3, "f", 12), (16, "g", 12)):
+        assert hand_over(str(tmp_path), hosts, b"text", buckets)
+        found = [_snapshot(directory, table) for table in (ROBOTS, SERVERS)]
+        assert [each and each.buckets for each in found] == [expected, expected]
+        assert check(directory, deep=True).faults == []
+    robots, servers = known(directory)
+    assert set(robots) == servers == set("abcdefg")
+
+
 @pytest.mark.slow
 def test_a_hand_over_killed_at_every_write(tmp_path: Path) -> None:
     base = tmp_path / "base"
@@ -216,7 +234,7 @@ def test_a_hand_over_killed_at_every_write(tmp_path: Path) -> None:
     while killed:
         wreck = tmp_path / f"killed-{at}"
         shutil.copytree(base, wreck)
-        killed = run_killed(hand_over_in_child, str(wreck), "cdef", b"new", at=at)
+        killed = run_killed(hand_over_in_child, str(wreck), "cdef", b"new", 2 * BUCKETS, at=at)
         directory = CrawlDir(str(wreck))
         robots, servers = known(directory)
         assert servers in (set("abc"), set("abcdef"))

@@ -9,14 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from crawl.buckets.runner import InProcess
-from crawl.config import Config
-from crawl.model.datum import CrawlDatum
-from crawl.model.status import Status
-from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.clock import ManualClock
 from crawl.testing.servers import faulty_proxy
 from crawl.testing.servers.faulty_proxy import (
     PASSING,
@@ -25,7 +18,7 @@ from crawl.testing.servers.faulty_proxy import (
     ProxiedRequest,
     SeededFaults,
 )
-from tests.phases.made import NOW, datum, make_crawldb, make_segment, records_of
+from tests.phases.counted_store import METHODS, CountedPhase, count_phases
 from tests.phases.remote_crawls import RemoteCrawlsContract
 from tests.storage import s3_server
 from tests.storage.s3_server import S3Server, proxied
@@ -87,32 +80,40 @@ class TestCrawls(RemoteCrawlsContract):
             yield S3Line(s3, proxy)
 
 
-def test_updatedb_asks_for_a_file_once_and_for_a_bucket_four_times(
-    s3: S3Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many buckets there are, a file of links is one request; and the report counts as
-    the store does."""
-    buckets, files = 64, 200
-    urls = [f"http://h{number}.org/" for number in range(600)]
-    with proxied(s3, monkeypatch) as proxy:
-        directory = make_crawldb(
-            f"{s3.new_bucket()}/crawl", {url: datum() for url in urls}, buckets=buckets
-        )
-        assert len(directory.require_crawldb().files) == buckets
-        links = [(f"{url}{page}", CrawlDatum(Status.LINKED, NOW)) for url in urls for page in "ab"]
-        make_segment(directory, "20260101000000", [], links, buckets=buckets, files=files)
-        seen: list[str] = []
+SIZES = [(16, 50), (64, 200)]
+"""Buckets, and files of a segment."""
+Sized = tuple[int, int, dict[str, CountedPhase]]
+FIXED = 70
+"""Locks, pointers and manifests, whatever the size."""
 
-        def look(request: ProxiedRequest) -> Fault | None:
-            seen.append(request.method)
-            return None
 
-        proxy.plan = look
-        done = updatedb.run(InProcess(), directory, Config(), UpdateDbOptions(), ManualClock(NOW))
-        proxy.plan = faulty_proxy.faultless
-        assert len(records_of(directory)) == 3 * len(urls)
-    # locks, pointers and manifests, whatever the size
-    assert len(seen) <= files + 4 * buckets + 70, len(seen)
-    engine = done.report.engine
+@pytest.fixture(scope="module", params=SIZES, ids=str)
+def counted(
+    s3: S3Server, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sized]:
+    """Phases of a size, with what the store was asked."""
+    buckets, files = request.param
+    with pytest.MonkeyPatch.context() as patch, proxied(s3, patch) as proxy:
+        place = tmp_path_factory.mktemp("seeds")
+        yield buckets, files, count_phases(s3, proxy, place, buckets, files)
+
+
+def test_updatedb_asks_for_a_file_once_and_for_a_bucket_four_times(counted: Sized) -> None:
+    """However many buckets there are, a file of pages or links is one request; a bucket is read
+    and written, and so are its hosts. And the report counts as the store does."""
+    buckets, files, phases = counted
+    updated = phases["updatedb"]
+    assert updated.total <= files + 4 * buckets + FIXED, updated.counted
+    engine = updated.report.engine
     assert engine is not None and engine.requests is not None
-    assert len(seen) - 70 <= engine.requests <= len(seen)
+    assert updated.total - FIXED <= engine.requests <= updated.total
+
+
+@pytest.mark.parametrize("phase", ["generate", "inject", "updatedb"])
+def test_the_plan_knows_how_often_the_store_is_asked(counted: Sized, phase: str) -> None:
+    """By every method at least as often as it was, and by none much more often."""
+    found = counted[2][phase]
+    for method in METHODS:
+        asked, planned = found.counted[method], getattr(found.planned, method)
+        assert asked <= planned <= 1.15 * asked + 5, (method, asked, planned)
+    assert set(found.counted) <= set(METHODS)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,18 +8,75 @@ import pytest
 from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.model.hosts import HostState
 from crawl.phases import rebucket
+from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
+from tests.phases.counting_runner import CountingRunner
+from tests.phases.host_states import host_states_of, put_host_states
+from tests.phases.kill_jobs import rebucket_db
+from tests.phases.killed import run_killed
 from tests.phases.made import NOW, datum, make_crawldb, records_of
+
+RECORDS = {f"http://h{n % 23}.org/p{n}": datum(score=n) for n in range(200)}
+HOSTS = [HostState(f"h{n}.org", "timeout", failures=n + 1, last=NOW) for n in range(23)]
 
 
 def test_the_same_records_in_more_buckets(tmp_path: Path) -> None:
-    records = {f"http://h{n % 23}.org/p{n}": datum(score=n) for n in range(200)}
-    directory = make_crawldb(str(tmp_path), records, buckets=2)
+    directory = make_crawldb(str(tmp_path), RECORDS, buckets=2)
     snapshot = rebucket.run(InProcess(), directory, Config(), 8, ManualClock(NOW))
     assert (snapshot.buckets, snapshot.rows) == (8, 200)
     assert len({file.bucket for file in snapshot.files}) > 4
-    assert records_of(directory) == records
+    assert records_of(directory) == RECORDS
+
+
+def test_tasks_split_the_hosts_too(tmp_path: Path) -> None:
+    """A task a file: the driver neither reads nor writes rows."""
+    directory = make_crawldb(str(tmp_path), RECORDS, buckets=2)
+    put_host_states(directory, HOSTS)
+    runner = CountingRunner()
+    snapshot = rebucket.run(runner, directory, Config(), 8, ManualClock(NOW))
+    assert runner.steps["rebucket: split"].tasks == 2
+    assert runner.steps["rebucket: hosts"].tasks == 2
+    assert host_states_of(directory) == {state.host: state for state in HOSTS}
+    assert [file.bucket for file in snapshot.hosts] == sorted(
+        {file.bucket for file in snapshot.hosts}
+    )
+    assert len(snapshot.hosts) > 4
+
+
+@pytest.mark.slow
+def test_killed_at_every_write(tmp_path: Path) -> None:
+    """The records are in the old buckets or in the new ones, and what was half done is gone after
+    the next run."""
+    base = make_crawldb(str(tmp_path / "base"), RECORDS, buckets=2)
+    put_host_states(base, HOSTS)
+    hosts, deaths = host_states_of(base), 0
+    is_killed = True
+    while is_killed:
+        wreck = CrawlDir(str(tmp_path / "wreck"))
+        shutil.copytree(base.address, wreck.address)
+        is_killed = run_killed(rebucket_db, wreck.address, 4, at=deaths + 1)
+        assert wreck.require_crawldb().buckets in ((2, 4) if is_killed else (4,))
+        assert records_of(wreck) == RECORDS
+        assert host_states_of(wreck) == hosts
+        rebucket_db(wreck.address, 8)
+        assert records_of(wreck) == RECORDS
+        assert host_states_of(wreck) == hosts
+        _assert_clean(wreck)
+        shutil.rmtree(wreck.address)
+        deaths += is_killed
+    assert deaths > 15
+
+
+def _assert_clean(directory: CrawlDir) -> None:
+    """Nothing is left that no kept snapshot names."""
+    dataset = directory.crawldb
+    kept = [dataset.snapshot(number) for number in dataset.timeline().numbers]
+    named = {file.path for snapshot in kept for file in snapshot.all_files}
+    small = ("manifest.json", "manifest.json.copy", "report.json")
+    named |= {f"snapshots/{each.number:06d}/{name}" for each in kept for name in small}
+    assert set(dataset.folder.files()) == {"CURRENT", "CURRENT.copy", *named}
 
 
 @pytest.mark.parametrize("buckets", [1, 2, 5, 3])

@@ -7,10 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawl.config.properties import CRAWLDB_FILE_ROWS
 from crawl.errors import UsageError
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand, PhaseWork, inject, round_of, storage
+from crawl.planning.capacity import (
+    RECORDS_A_FILE,
+    Demand,
+    PhaseWork,
+    inject,
+    round_of,
+    storage,
+)
 from crawl.planning.host_sizes import HostPace
+from crawl.planning.store_requests import PUBLICATION, SEGMENT_CHOICE
 from tests.planning.figures import COSTS, demands
 
 DEMAND = Demand(
@@ -26,8 +35,10 @@ DEMAND = Demand(
     keep_days=3,
 )
 NUMBERS = [
-    field.name for field in dataclasses.fields(PhaseWork) if field.name not in ("phase", "tasks")
-]
+    field.name
+    for field in dataclasses.fields(PhaseWork)
+    if field.name not in ("phase", "tasks", "requests")
+] + ["puts", "gets"]
 
 
 def test_the_processor_time_is_units_times_costs() -> None:
@@ -46,19 +57,44 @@ def test_the_processor_time_is_units_times_costs() -> None:
 
 def test_bytes_and_requests_follow() -> None:
     generate, fetch, parse, updatedb = round_of(DEMAND, COSTS)
-    assert generate.read_bytes == 64e6
+    assert generate.read_bytes == 2 * 64e6
     assert fetch.http == 10_500  # a host's robots.txt once in the two rounds of a day
     assert fetch.web_bytes == 10_000 * 10_000 + 500 * capacity.ROBOTS_BYTES
-    assert fetch.written_bytes == 10_000 * 30 + 100_000 * 200
+    robots_bytes = 1_000 * (capacity.HOST_BYTES + 2 * 200)
+    assert fetch.written_bytes == 10_000 * 30 + 100_000 * 200 + robots_bytes
     assert parse.read_bytes == 100_000 * 200
     assert updatedb.read_bytes == 64e6 + 10_000 * (30 + 100 + 100)
     assert updatedb.written_bytes == 64e6
     assert updatedb.exchanged_bytes == 10_000 * 12 * 50
-    assert updatedb.gets == pytest.approx(3 * 16 + 2 * 2 + 64e6 / capacity.BYTES_A_PART)
+    # four files of the segment; each bucket's end and its one block, and its hosts
+    fixed = PUBLICATION + SEGMENT_CHOICE
+    assert updatedb.gets == pytest.approx(fixed.gets + 4 + 16 * (2 + 1))
+    # and both are written, and what they replace is deleted
+    assert updatedb.puts == pytest.approx(fixed.puts + 16 * 2 + 1)
     kept = storage(DEMAND, COSTS)
     assert kept.updatedb == 3 * 64e6
     assert kept.segments == 60_000 * (30 + 30 + 100 + 100 + 10 * 240)
-    assert kept.total == kept.updatedb + kept.segments
+    assert kept.robots == 2 * robots_bytes
+    assert kept.total == kept.updatedb + kept.segments + kept.robots
+
+
+def test_a_large_bucket_is_several_tasks() -> None:
+    """20 million records, of which a file has 4 million."""
+    large = replace(DEMAND, urls=320e6, buckets=16)
+    generate, _, _, updatedb = round_of(large, COSTS)
+    assert large.file_count == generate.tasks == updatedb.tasks == 16 * 5
+    assert updatedb.task_bytes == 4e6 * 500
+    # the candidates of a whole bucket meet in one task of generate
+    assert generate.task_bytes == 20e6 * capacity.CANDIDATE_BYTES
+    assert CRAWLDB_FILE_ROWS.default == RECORDS_A_FILE
+
+
+def test_robots_txt_is_asked_for_again_where_it_cannot_be_kept() -> None:
+    many = replace(DEMAND, urls=1e9, hosts=100e6, pages_per_day=400e6, buckets=16)
+    assert many.robots_kept == 16 * capacity.ROBOTS_ROWS_A_BUCKET
+    assert many.robots_per_round == 100e6 - many.robots_kept
+    enough = replace(many, buckets=1024)
+    assert (enough.robots_kept, enough.robots_per_round) == (100e6, 50e6)
 
 
 def test_politeness_bounds_the_fetch() -> None:
@@ -79,11 +115,17 @@ def test_nothing_is_negative(demand: Demand) -> None:
 
 @given(demands(), st.floats(1, 100))
 def test_more_urls_are_never_less_work(demand: Demand, times: float) -> None:
-    """With as many pages and hosts: but politeness, to which they are more choice."""
+    """With as many pages and hosts: but politeness, to which they are more choice, and PUTs where
+    there are more buckets: of two small files each is one, a large one is begun, sent and ended.
+    And the robots.txt of more hosts can be kept with more buckets."""
+    demand = replace(demand, hosts=demand.robots_kept)
     more = replace(demand, urls=demand.urls * times)
     for small, large in zip(round_of(demand, COSTS), round_of(more, COSTS), strict=True):
-        for name in set(NUMBERS) - {"least_s", "task_bytes"}:
+        for name in set(NUMBERS) - {"least_s", "task_bytes", "puts"}:
             assert getattr(large, name) >= getattr(small, name) * (1 - 1e-9)
+    same = [replace(each, buckets=demand.bucket_count) for each in (demand, more)]
+    for small, large in zip(*(round_of(each, COSTS) for each in same), strict=True):
+        assert large.puts >= small.puts
     assert more.polite_s <= demand.polite_s * (1 + 1e-6) + 2 * (
         demand.pace.delay_s + demand.pace.latency_s
     )

@@ -138,6 +138,15 @@ def test_delete_takes_a_file_or_a_tree_and_nothing_else(place: Folder) -> None:
     assert sorted(place.files()) == ["bb", "tt/three"]
 
 
+def test_files_are_deleted_together_and_nothing_else(place: Folder) -> None:
+    for name in ("b", "bb", "t/one", "t/two", "a[1]", "a1"):
+        place.write(name, b"")
+    place.delete_files([])
+    place.delete_files(["b", "t/one", "never/there"])
+    place.delete_files(["a[1]", "b"])
+    assert sorted(place.files()) == ["a1", "bb", "t/two"]
+
+
 @pytest.mark.parametrize("odd", ["a[1]", "a*", "a?", "a b", "ä", "a#1", "a%20"])
 def test_names_are_no_patterns(place: Folder, odd: str) -> None:
     for name in (odd, "a1", "ab", f"{odd}.d/{odd}", "a1.d/kept"):

@@ -56,6 +56,7 @@ def test_tables_of_any_size_become_even_groups_in_order(sizes: list[int], group:
             writer.write(table)
     whole = sum(sizes)
     assert writer.rows == whole
+    assert writer.bytes == place.size(name)
     with open_table(place, name) as source:
         groups = list(each_group(source))
         assert source.read() == rows(range(whole))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import pyarrow as pa
 import pytest
 
+from crawl.errors import DamagedFile
 from crawl.storage.filesystems.object_store import READ_BLOCK
 from crawl.storage.folder import Folder
+from crawl.storage.parquet import open_table, open_writer
 from crawl.telemetry.costs import cost_account
 from crawl.testing.servers import faulty_proxy
 from crawl.testing.servers.faulty_proxy import Fault, FaultyProxy, ProxiedRequest, SeededFaults
@@ -138,6 +142,19 @@ def test_many_files_are_deleted_at_once(folder: Folder, proxy: FaultyProxy) -> N
     assert len(proxy.requests) - before < 15
 
 
+def test_a_sweep_is_one_request(folder: Folder, proxy: FaultyProxy) -> None:
+    """Files of a snapshot that is forgotten, whose names are known: nobody has to look."""
+    names = [f"snapshots/{number}" for number in range(30)]
+    for name in names:
+        folder.write(name, b"")
+    folder.write("kept", b"")
+    before = len(proxy.requests)
+    with cost_account() as account:
+        folder.delete_files([*names, "never there"])
+    assert len(proxy.requests) - before == account.total.requests == 1
+    assert sorted(folder.files()) == ["kept"]
+
+
 def test_a_folder_marked_by_an_empty_object_is_no_file(folder: Folder) -> None:
     folder.write("marked/", b"")
     folder.write("marked/file", b"1")
@@ -207,8 +224,24 @@ def test_counted_requests_are_those_that_the_store_sees(folder: Folder, proxy: F
             stream.seek(0)
             assert len(stream.read(10)) == 10
         assert folder.size("small") == 1000
+        with folder.open_read("medium", size=MIB) as stream:  # nobody asks how large it is
+            assert stream.read() == b"y" * MIB
+    assert Counter(seen)["HEAD"] == 2
     total = account.total
     assert total.requests == len(seen), seen
     assert total.bytes_written == 1000 + MIB + 40 * MIB
     # ten bytes, and what is read ahead: to the end of the file, and a block
-    assert total.bytes_read == 1000 + MIB + 10 + READ_BLOCK
+    assert total.bytes_read == 1000 + MIB + 10 + READ_BLOCK + MIB
+
+
+def test_a_table_of_a_known_size_that_is_missing_or_cut_is_damaged(folder: Folder) -> None:
+    rows = pa.table({"n": list(range(100_000))})
+    with open_writer(folder, "table", rows.schema) as writer:
+        writer.write(rows)
+    with open_table(folder, "table", size=writer.bytes) as source:
+        assert source.read().equals(rows)
+    with pytest.raises(DamagedFile, match="gone is damaged: it is missing"):
+        open_table(folder, "gone", size=writer.bytes).__enter__()
+    folder.write("table", (folder.read("table") or b"")[:-100])
+    with pytest.raises(DamagedFile, match="table is damaged: it is no whole Parquet"):
+        open_table(folder, "table", size=writer.bytes).__enter__()

@@ -55,14 +55,14 @@ def counted_reader(stream: Any) -> IO[bytes]:
     return cast(IO[bytes], CountedReader(stream))
 
 
-def count_read(stream: Any) -> None:
-    """Counts a file that was opened by `counted_reader` and is read no more: the look at it, and
-    each range that was read."""
+def count_read(stream: Any, *, is_looked_at: bool = True) -> None:
+    """Counts a file that was opened by `counted_reader` and is read no more: the look at it, if
+    there was one, and each range that was read."""
     found = _store_counts(stream)
     if found is None:
         found = (stream.bytes_read, stream.reads) if isinstance(stream, CountedReader) else (0, 0)
     size, reads = found
-    count_io(read=size, requests=1 + reads)
+    count_io(read=size, requests=is_looked_at + reads)
 
 
 def count_written(size: int, part_bytes: int | None) -> None:

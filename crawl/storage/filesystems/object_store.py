@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -30,6 +30,8 @@ _CREATOR = "nutria-creator"
 _CONFLICTS = 8
 _CONFLICT_PAUSE_S = 0.05
 _FEW = 8
+_DELETED_AT_ONCE = 1000
+"""Objects that one request may delete."""
 _pause = threading.Event()  # never set: a sleep
 
 
@@ -95,6 +97,11 @@ def exists(store: Any, path: str) -> bool:
     return True
 
 
+def trust_size(stream: Any, path: str, size: int) -> None:
+    """Has a stream that was opened with its size not ask the store for it when it is read."""
+    stream.details = {"name": path, "size": size, "type": "file"}
+
+
 def delete(store: Any, path: str, is_pattern: Callable[[str], bool]) -> None:
     """Deletes an object, or all that are below."""
     if store.info(path)["type"] == "file":
@@ -109,6 +116,14 @@ def delete(store: Any, path: str, is_pattern: Callable[[str], bool]) -> None:
         # of many at once a store may refuse some and nobody is told: look again
         store.rm(path, recursive=True)
     raise OSError("the store does not delete what is here")
+
+
+def delete_files(store: Any, paths: Sequence[str]) -> int:
+    """Deletes objects, none of whose names is a pattern; says how many requests that were."""
+    requests = range(0, len(paths), _DELETED_AT_ONCE)
+    for start in requests:
+        store.rm(list(paths[start : start + _DELETED_AT_ONCE]))
+    return len(requests)
 
 
 def finish(store: Any, path: str, stream: IO[bytes]) -> None:

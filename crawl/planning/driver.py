@@ -1,0 +1,57 @@
+"""How many bytes pass the driver in a run of a phase: the tasks that it sends out and what they
+return, which are names of files, sums and counts, never rows. So they grow with tasks and buckets.
+
+The tests hold these sums against what their runner counts at two sizes.
+"""
+
+from __future__ import annotations
+
+JOB_BYTES = 10_000
+"""The functions of all steps of a phase, with their settings."""
+SENT_FILE_BYTES = 300
+"""A file of a segment that a task reads and sends to buckets: 275 were counted."""
+WRITTEN_FILE_BYTES = 800
+"""A file of the CrawlDb that a task reads and writes anew, its hosts' with it: 730 were counted."""
+GENERATE_FILE_BYTES = 1_500
+"""The same in the four steps of generate that have a task for it: 1,440 were counted."""
+LIST_BYTES = 300
+"""A part of a fetch list: 271 were counted."""
+CHAIN_BYTES = 50
+"""A host that the driver deals to a part by its name, or a slot of short ones."""
+CHAINS_TOLD = 200_000
+"""Hosts that are dealt one by one at the most; the others in slots."""
+SLOTS_A_PART = 64
+KEY_BYTES = 8
+KEYS_TOLD = 1_000_000
+"""Keys of URLs that the driver is told at the most to find the cut roughly; then, to find it
+exactly, as many for each task as one of these stands for."""
+PIECE_BYTES = 170
+"""A file that a task of fetch or parse has read or written: 160 were counted."""
+MEMORY_A_BYTE = 5
+"""Bytes of memory for every byte that passes: itself, and what Python makes of it. Measured: 3.7
+of what a task of updatedb returns."""
+
+
+def inject_bytes(files: float) -> float:
+    return JOB_BYTES + files * WRITTEN_FILE_BYTES
+
+
+def generate_bytes(urls: float, files: float, pages: float, hosts: float, parts: float) -> float:
+    """Where so many pages of so many hosts are selected."""
+    keys = min(urls, KEYS_TOLD)
+    if urls > KEYS_TOLD:
+        keys += min(pages, files * urls / KEYS_TOLD)
+    chains = min(hosts, CHAINS_TOLD)
+    if hosts > CHAINS_TOLD:
+        chains += SLOTS_A_PART * parts
+    told = keys * KEY_BYTES + chains * CHAIN_BYTES + parts * LIST_BYTES
+    return JOB_BYTES + files * GENERATE_FILE_BYTES + told
+
+
+def updatedb_bytes(sent_files: float, files: float) -> float:
+    return JOB_BYTES + sent_files * SENT_FILE_BYTES + files * WRITTEN_FILE_BYTES
+
+
+def segment_bytes(pieces: float) -> float:
+    """Of a fetch or a parse, which writes so many files into its segment."""
+    return JOB_BYTES + pieces * PIECE_BYTES
