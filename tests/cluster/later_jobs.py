@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from tests.cluster.standalone import Submitted
@@ -14,6 +15,8 @@ from tests.cluster.submitting import Site, finished, said
 Line = tuple[str, ...]
 MAY_FIND_NOTHING = ("dust", "mirrors")
 """They end with 1 where a web has nothing of the kind."""
+ONE_MORE = "http://one.more.example.org/"
+"""What inject brings."""
 
 
 class LaterJobs:
@@ -24,6 +27,8 @@ class LaterJobs:
         self._crawl = site.crawl
         self._merged = f"{site.crawl}-links"
         self._exported = f"{site.crawl}-exported"
+        self._seeds = site.folder / "more.txt"
+        self._seeds.write_text(f"{ONE_MORE}\n")
         self.said: dict[str, str] = {}
         """What each job printed that was run so far."""
 
@@ -62,6 +67,7 @@ class LaterJobs:
             ("index", self._crawl, "-D", "index.writers=jsonl"),
             ("clean", self._crawl, "-D", "index.writers=jsonl"),
             ("export", self._crawl, self._exported),
+            ("inject", self._crawl, str(self._seeds)),
         ]
 
     def take(self, submitted: Submitted) -> None:
@@ -80,6 +86,7 @@ class LaterJobs:
         counters = json.loads(output[output.index("{\n") :])["report"]["counters"]
         assert 0 < counters["urls_updated"] <= counters["urls_known"]
         records, _ = self._site.state()
+        assert records.pop(ONE_MORE).status is Status.DB_UNFETCHED
         listed = {url for url, record in records.items() if "sitemap.lastmod" in record.metadata}
         assert records.keys() == known.keys() and listed
         assert not {url for url, record in known.items() if "sitemap.lastmod" in record.metadata}

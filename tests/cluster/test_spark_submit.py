@@ -25,6 +25,7 @@ from tests.cluster.submitting import (
     assert_as_model_has_it,
     finished,
     packaged,
+    said,
 )
 from tests.cluster.third_party import NOTE
 
@@ -80,20 +81,19 @@ class Rounds:
 def rounds(
     tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package, cluster: Cluster
 ) -> Rounds:
-    """The first round in one job, whose Python is sent, too. The second in a job a step: a
-    worker dies in the middle of its fetch and one in the middle of its updatedb, which is
-    submitted thrice."""
+    """The first round in one job, whose Python is sent, too. The second in a job a step, fetch and
+    parse in one application: a worker dies in the middle of its fetch and one in the middle of
+    its updatedb, which is submitted thrice."""
     site = Site(tmp_path_factory.mktemp("submitted") / "c", server.web, package)
     outputs: dict[str, str] = {}
     codes: dict[str, int] = {}
-    finished(site.submit(cluster, "inject", "seeds.txt", spark__cores__max=1))
-    finished(site.submit(cluster, "run", "--rounds", "1", "--num-fetchers", "2", packed=True))
+    a_round = ("--seeds", "seeds.txt", "--rounds", "1", "--num-fetchers", "2")
+    finished(site.submit(cluster, "run", *a_round, packed=True))
     finished(site.submit(cluster, "generate", "--num-fetchers", "2", spark__cores__max=1))
-    with held(site, cluster, "fetch") as fetch:
+    with held(site, cluster, "fetch", "parse") as fetch:
         cluster.lose(cluster.worker_of(site.gate.first_waiting("fetch")))
-    finished(fetch)
+    assert [code for code, _ in said(finished(fetch)).values()] == [0, 0]
     cluster.add_worker()
-    finished(site.submit(cluster, "parse"))
     with held(site, cluster, "updatedb") as first:
         dying = cluster.worker_of(site.gate.first_waiting("updatedb"))
         second = site.submit(cluster, "updatedb")
@@ -107,10 +107,11 @@ def rounds(
 
 
 @contextmanager
-def held(site: Site, cluster: Cluster, job: str) -> Iterator[Submitted]:
-    """The job, which is kept in its middle for as long as this lasts."""
+def held(site: Site, cluster: Cluster, job: str, *then: str) -> Iterator[Submitted]:
+    """The job, which is kept in its middle for as long as this lasts; and others after it."""
     site.gate.shut(job)
-    submitted = site.submit(cluster, job)
+    jobs = [(name, site.crawl) for name in (job, *then)]
+    submitted = site.submit_in_turn(cluster, *jobs) if then else site.submit(cluster, job)
     try:
         yield submitted
     except BaseException:
@@ -212,7 +213,7 @@ def test_all_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
     assert site.state() == rounds.state
     jobs.take(site.submit_in_turn(cluster, *jobs.that_change_records()))
     jobs.assert_done(known)
-    submitted = {"inject", "run", "generate", "fetch", "parse", "updatedb"}
+    submitted = {"run", "generate", "fetch", "parse", "updatedb"}
     assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == submitted | jobs.said.keys()
 
 

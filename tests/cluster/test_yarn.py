@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from crawl.model.status import Status
 from crawl.synthetic.web import Web, WebServer, running
 from tests.cluster.later_jobs import LaterJobs
 from tests.cluster.submitting import (
@@ -139,16 +137,12 @@ def test_code_configuration_and_rule_files_travel(rounds: Rounds, package: Packa
     assert {dict(parse["metadata"])["witness"] for parse in parses.values()} == {NOTE.strip()}
 
 
-def test_all_other_jobs_run_too(rounds: Rounds, yarn: YarnCluster, tmp_path: Path) -> None:
-    """In one application; inject brings one URL more."""
-    site, (known, _) = rounds.site, rounds.state
-    more = tmp_path / "more.txt"
-    more.write_text("http://one.more.example.org/\n")
-    jobs = LaterJobs(site)
+def test_all_other_jobs_run_too(rounds: Rounds, yarn: YarnCluster) -> None:
+    """In one application."""
+    jobs = LaterJobs(rounds.site)
     lines = [*jobs.on_records(), *jobs.on_links(), *jobs.that_change_records()]
-    jobs.take(site.submit_jobs(yarn, *lines, ("inject", site.crawl, str(more)), executors=1))
-    records, _ = site.state()
-    assert records.pop("http://one.more.example.org/").status is Status.DB_UNFETCHED
+    jobs.take(rounds.site.submit_jobs(yarn, *lines, executors=1))
+    known, _ = rounds.state
     jobs.assert_done(known)
     in_rounds = {"run", "generate", "fetch", "parse", "updatedb"}
     assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == in_rounds | jobs.said.keys()
