@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from crawl.clock import SystemClock
-from crawl.counters import Counters
 from crawl.facade.arguments import check_whole_number, one_of
 from crawl.facade.base import Handle
 from crawl.facade.prechecks import require_unlocked
-from crawl.facade.results import HostGraphResult
+from crawl.facade.results import HostGraphResult, reported
 
 
 class HostGraphs(Handle):
@@ -53,12 +52,8 @@ class HostGraphs(Handle):
             with self._runner(rows=pages.rows) as runner:
                 done = hostgraph.run(runner, self._directory, self._config, options, SystemClock())
         return HostGraphResult(
-            done.report.phase,
-            Counters(done.report.counters),
-            dict(done.report.durations_s),
+            **reported(done.report, remarks=(done.took_over,)),
             snapshot=done.graph.number,
-            remarks=(done.took_over,) if done.took_over else (),
-            report=done.report.as_dict(),
             top=done.top,
         )
 

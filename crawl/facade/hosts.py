@@ -158,15 +158,10 @@ class Hosts(Handle):
             )
 
     def _read_hostdb(self, read: Callable[[Snapshot], Answer]) -> Answer:
-        """What `read` makes of the HostDb; once more where that was forgotten meanwhile."""
-        from crawl.errors import StorageError
+        """What `read` makes of the HostDb (see `Dataset.reading`)."""
         from crawl.model.derived_tables import HOSTDB
         from crawl.storage.hostdb import require_hostdb
 
-        state = require_hostdb(self._directory)
-        try:
-            return read(state)
-        except StorageError:
-            if state.number in self._directory.dataset(HOSTDB).timeline().numbers:
-                raise
-        return read(require_hostdb(self._directory))
+        return self._directory.dataset(HOSTDB).reading(
+            lambda: require_hostdb(self._directory), read
+        )
