@@ -54,8 +54,10 @@ class NewRows:
     """Applied where the rows of one key alone are too many."""
 
     @classmethod
-    def received(cls, received: Received, kind: RowKind, column: str) -> NewRows:
-        return cls(kind.schema, column, lambda: received.tables(kind))
+    def received(
+        cls, received: Received, kind: RowKind, column: str, thin: Thin | None = None
+    ) -> NewRows:
+        return cls(kind.schema, column, lambda: received.tables(kind), thin)
 
     def ranges(self) -> Iterator[KeyRange]:
         """The rows range by range; one range with all of them where they fit, and always the
