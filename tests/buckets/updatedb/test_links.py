@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.buckets import ranges
-from crawl.buckets.updatedb import delta
+from crawl.buckets.updatedb import delta, links
 from crawl.buckets.updatedb.links import DELTA, combined_links, single_rows, without_weak_links
 from crawl.buckets.updatedb.url_updates import UrlUpdates, arrange_updates
 from crawl.counters import Counters
@@ -44,6 +45,13 @@ URLS = st.sampled_from([f"http://h{n % 2}.org/{n}" for n in range(5)])
 ROWS = st.lists(st.tuples(URLS, LINK | LINK | OTHER), max_size=30)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def always_worthwhile() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(links, "_WORTHWHILE", 0.0)
+        yield
+
+
 def as_delta(rows: list[tuple[str, CrawlDatum]]) -> pa.Table:
     table = to_table((url, url.split("/")[2], each) for url, each in rows)
     return pa.concat_tables([DELTA.empty_table(), single_rows(table, 1)])
@@ -53,14 +61,14 @@ def said(updates: UrlUpdates) -> list[Any]:
     """All that scoring and schedule can see of the updates, scores to the last bit."""
     urls = np.arange(len(updates.urls))
     linked = urls[updates.link_counts(urls) > 0]
-    links = updates.links_to(urls)
+    brought = updates.links_to(urls)
     best = [(url, repr(each)) for url, each in to_records(updates.best_links(linked))]
     inlinks = [
         [(repr(link.score), link.metadata) for link in each.inlinks]
         for each in updates.updates_of(urls)
     ]
-    bits = links.score.view(np.int32).tolist()
-    return [strings(updates.urls), links.owner.tolist(), bits, best, inlinks]
+    bits = brought.score.view(np.int32).tolist()
+    return [strings(updates.urls), brought.owner.tolist(), bits, best, inlinks]
 
 
 @given(rows=ROWS, cuts=st.sets(st.integers(0, 30)), most=st.integers(1, 40))
@@ -95,8 +103,8 @@ def test_weak_links_to_one_url_are_left_out_on_the_way(
     first = combined_links(as_delta(told[:cut]), 100, Counters())
     whole = pa.concat_tables([first, as_delta(told[cut:])])
     thinned = without_weak_links(whole, most, counters)
-    links = sum(each.status is Status.LINKED for each in rows)
-    assert counters["inlinks_over_limit"] == max(0, links - most)
+    count = sum(each.status is Status.LINKED for each in rows)
+    assert counters["inlinks_over_limit"] == max(0, count - most)
     assert said(arrange_updates(thinned, most, Counters())) == said(wanted)
 
 
@@ -151,12 +159,22 @@ def test_an_updatedb_comes_to_the_same_in_fewer_rows(
             patch.setattr(delta, "_ROWS_AT_ONCE", rows_at_once)
             patch.setattr(ranges, "_MOST_BYTES", range_bytes)
             crawl = Crawl(Path(folder), known, buckets=2)
-            for name, links in zip((S1, S2), segments, strict=False):
+            for name, parsed in zip((S1, S2), segments, strict=False):
                 answers = [(url, fetched()) for url in pages]
-                crawl.segment(name, answers, links, buckets=2, files=files)
+                crawl.segment(name, answers, parsed, buckets=2, files=files)
             counters = crawl.update(settings=config).report.counters
             sent.append((counters.pop("rows_sent"), counters.pop("links_combined", 0)))
             outcomes.append((crawl.records, +counters))
     assert outcomes[0] == outcomes[1]
     (one_by_one, none), (rows, combined) = sent
     assert none == 0 and rows <= one_by_one - combined
+
+
+def test_links_that_hardly_repeat_travel_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_WORTHWHILE", 0.1)
+    told = [(f"http://h.org/{number}", datum(status=Status.LINKED)) for number in range(20)]
+    few, many = as_delta([*told, *told[:2]]), as_delta([*told, *told[:3]])
+    counters = Counters()
+    assert combined_links(few, 100, counters).equals(few) and not counters
+    assert combined_links(many, 100, counters).num_rows == 20
+    assert counters == {"links_combined": 3}
