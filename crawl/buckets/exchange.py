@@ -32,7 +32,7 @@ rows in it."""
 _BLOCK_ROWS = 1 << 18
 """A column's text in one block must stay far below 2 GiB, whatever the length of URLs."""
 _MOST_IN_MEMORY = 128 << 20
-"""Bytes of blocks, which are compressed, that a destination keeps in memory."""
+"""Bytes of blocks, which are compressed, that a sender or a destination keeps in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,38 @@ class RowKind:
     schema: pa.Schema
 
 
+class _Blocks:
+    """Bytes of blocks. The first stay in memory, the others in a file of the local disk that is
+    gone with them."""
+
+    def __init__(self) -> None:
+        self._spill: Spill | None = None
+        self._size = 0
+
+    def keep(self, block: bytes | memoryview) -> bytes | memoryview | SpilledBytes:
+        """Where the block is now."""
+        self._size += len(block)
+        if self._size <= _MOST_IN_MEMORY:
+            return block
+        self._spill = self._spill or Spill()
+        return self._spill.write(block)
+
+
 class Outbox:
     """What one sending task sends; whole when the task returns, and dropped where it fails."""
 
     def __init__(self, sender: int) -> None:
         self._sender = sender
-        self.blocks: list[Block] = []
+        self._kept = _Blocks()
+        self._sent: list[tuple[int, bytes | memoryview | SpilledBytes]] = []
         self.rows: dict[int, int] = {}
         """The rows that were sent to each destination."""
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """All that was sent."""
+        for destination, block in self._sent:
+            yield destination, block.read() if isinstance(block, SpilledBytes) else bytes(block)
 
     def send(self, kind: RowKind, rows: pa.Table, destinations: npt.NDArray[np.integer]) -> None:
         """Sends each row to its destination; those for one keep their order."""
@@ -72,9 +96,9 @@ class Outbox:
         for start in range(0, rows.num_rows, _BLOCK_ROWS):
             piece = rows.slice(start, _BLOCK_ROWS)
             name = kind.name.encode()
-            numbers = self._sender, len(self.blocks), piece.num_rows
+            numbers = self._sender, len(self._sent), piece.num_rows
             head = _HEAD.pack(len(name), *numbers) + name
-            self.blocks.append((destination, head + packed(kind.schema, piece)))
+            self._sent.append((destination, self._kept.keep(head + packed(kind.schema, piece))))
         self.rows[destination] = self.rows.get(destination, 0) + rows.num_rows
 
 
@@ -83,30 +107,24 @@ class _ReceivedBlock:
     sender: int
     number: int
     rows: int
-    body: memoryview | SpilledBytes
+    body: bytes | memoryview | SpilledBytes
 
     def table(self, schema: pa.Schema) -> pa.Table:
         body = self.body
-        return unpacked(schema, body if isinstance(body, memoryview) else body.read())
+        return unpacked(schema, body.read() if isinstance(body, SpilledBytes) else body)
 
 
 class Received:
-    """The rows that were sent to one destination. The first of its blocks stay in memory, the
-    others in a file of the local disk that is gone with it."""
+    """The rows that were sent to one destination."""
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
         self._blocks: dict[str, list[_ReceivedBlock]] = {}
-        spill: Spill | None = None
-        size = 0
+        kept = _Blocks()
         for block in blocks:
             length, sender, number, rows = _HEAD.unpack_from(block)
             start = _HEAD.size + length
             name = block[_HEAD.size : start].decode()
-            body: memoryview | SpilledBytes = memoryview(block)[start:]
-            size += len(block)
-            if size > _MOST_IN_MEMORY:
-                spill = spill or Spill()
-                body = spill.write(memoryview(block)[start:])
+            body = kept.keep(memoryview(block)[start:])
             self._blocks.setdefault(name, []).append(_ReceivedBlock(sender, number, rows, body))
 
     def has(self, kind: RowKind) -> bool:
@@ -127,6 +145,17 @@ class Received:
         blocks = self._blocks.get(kind.name, ())
         for block in sorted(blocks, key=lambda each: (each.sender, each.number)):
             yield block.table(kind.schema)
+
+    def batches(self, kind: RowKind) -> Iterator[pa.Table]:
+        """The same, small blocks gathered: for whoever sends them on, or has to bound memory."""
+        gathered: list[pa.Table] = []
+        for table in self.tables(kind):
+            gathered.append(table)
+            if sum(each.num_rows for each in gathered) >= _BLOCK_ROWS:
+                yield pa.concat_tables(gathered)
+                gathered.clear()
+        if gathered:
+            yield pa.concat_tables(gathered)
 
 
 NOTHING = Received()

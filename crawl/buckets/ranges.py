@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.exchange import Received, RowKind, packed, unpacked
+from crawl.buckets.exchange import Received, RowKind
+from crawl.buckets.rows_aside import RowsAside
 from crawl.buckets.slices import places_among
-from crawl.buckets.spill import Spill, SpilledBytes
+from crawl.buckets.spill import Spill
 from crawl.model.arrow import as_array, strings
 
 _MOST_BYTES = 256 << 20
@@ -27,8 +28,6 @@ _SAMPLED = 256
 """Keys of each range of which a sample consists, about."""
 _MOST_RANGES = 128
 """That rows are parted into at once: of each some wait to be put aside."""
-_WAITING_BYTES = 1 << 19
-"""Of rows of a range that wait to be put aside."""
 
 Thin = Callable[[pa.Table], pa.Table]
 """Leaves out rows that will not matter, whatever comes after them."""
@@ -54,8 +53,10 @@ class NewRows:
     """Applied where the rows of one key alone are too many."""
 
     @classmethod
-    def received(cls, received: Received, kind: RowKind, column: str) -> NewRows:
-        return cls(kind.schema, column, lambda: received.tables(kind))
+    def received(
+        cls, received: Received, kind: RowKind, column: str, thin: Thin | None = None
+    ) -> NewRows:
+        return cls(kind.schema, column, lambda: received.tables(kind), thin)
 
     def ranges(self) -> Iterator[KeyRange]:
         """The rows range by range; one range with all of them where they fit, and always the
@@ -101,9 +102,9 @@ class NewRows:
         chosen |= {distinct[place] for place in behind if place < len(distinct)}
         return [key.decode() for key in sorted(chosen - {distinct[0]})]
 
-    def _parted(self, bounds: list[str]) -> list[_Part]:
+    def _parted(self, bounds: list[str]) -> list[RowsAside]:
         spill = Spill()
-        parts = [_Part(self.schema, spill) for _ in range(len(bounds) + 1)]
+        parts = [RowsAside(self.schema, spill) for _ in range(len(bounds) + 1)]
         for table in self.tables():
             places = places_among(as_array(table[self.column]), bounds)
             for place in np.unique(places).tolist():
@@ -120,33 +121,6 @@ class NewRows:
             if self.thin is not None and found.nbytes > _MOST_BYTES:
                 found = self.thin(found)
         return found
-
-
-class _Part:
-    """The rows of a range: a few wait in memory, the others are put aside."""
-
-    def __init__(self, schema: pa.Schema, spill: Spill) -> None:
-        self._schema = schema
-        self._spill = spill
-        self._waiting: list[pa.Table] = []
-        self._waiting_bytes = 0
-        self._blocks: list[SpilledBytes] = []
-
-    def add(self, rows: pa.Table) -> None:
-        self._waiting.append(rows)
-        self._waiting_bytes += rows.nbytes
-        if self._waiting_bytes > _WAITING_BYTES:
-            self.put_aside()
-
-    def put_aside(self) -> None:
-        if self._waiting:
-            block = packed(self._schema, pa.concat_tables(self._waiting))
-            self._blocks.append(self._spill.write(block))
-            self._waiting, self._waiting_bytes = [], 0
-
-    def tables(self) -> Iterator[pa.Table]:
-        for block in self._blocks:
-            yield unpacked(self._schema, block.read())
 
 
 class StoredGroups:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,11 @@ class ScoringFilter(Protocol):
     calls a moment that no plugin of the chain overrides. A plugin that overrides a form by
     column always answers by it.
     """
+
+    may_combine_links: ClassVar[bool] = False
+    """Whether `update_score` looks at nothing of its inlinks but score and metadata. Then many
+    links to one URL travel to it as one row, if all filters with that moment say so. Whoever
+    overrides `update_score` says so anew."""
 
     def __init__(self, config: Config) -> None:
         """Reads its properties."""

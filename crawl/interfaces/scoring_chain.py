@@ -191,6 +191,11 @@ class ScoringChain:
         """Whether `update_scores` says all that `update_score` would of a linked URL."""
         return all(_overrides(plugin, "update_scores") for _, plugin in self._at("update_score"))
 
+    @property
+    def may_combine_links(self) -> bool:
+        """Whether no plugin looks at more of a link to a URL than its score and metadata."""
+        return all(_combines_links(type(plugin)) for _, plugin in self._at("update_score"))
+
     def update_scores(self, old: pa.Table, links: Links, now: int, counters: Counters) -> Scores:
         """The scores of rows to which nothing happened but links, starting from those of the
         table; only where `can_update_by_column`."""
@@ -301,6 +306,17 @@ class ScoringChain:
 
 def _overrides(plugin: ScoringFilter, method: str) -> bool:
     return getattr(type(plugin), method) is not getattr(ScoringFilter, method)
+
+
+def _combines_links(plugin: type[ScoringFilter]) -> bool:
+    """What the class says that has the method, or one that is built on it: what is said of a
+    method does not hold for one that overrides it."""
+    for each in plugin.__mro__:
+        if "may_combine_links" in vars(each):
+            return bool(plugin.may_combine_links)
+        if "update_score" in vars(each):
+            return False
+    return False
 
 
 def _asked(

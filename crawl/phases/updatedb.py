@@ -8,7 +8,7 @@ once: the snapshot says which ones it contains.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.buckets.bucket_files import crawldb_target, largest_first
@@ -26,7 +26,6 @@ from crawl.buckets.updatedb.bucket import (
 )
 from crawl.buckets.updatedb.delta import (
     DeltaFile,
-    SegmentDelta,
     SendDeltaJob,
     SendDeltaTask,
     bundles,
@@ -75,12 +74,6 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
 from crawl.telemetry.context import update_context
-
-_ROWS_AN_OPENING = 3_000
-"""To open a file on a local disk for one bucket takes as long as to send so many rows
-(measured)."""
-_FEW_OPENINGS = 500
-"""That many are not worth a step of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,18 +263,12 @@ def _merge(
     """The files of all slices, and of their hosts; those that no segment mentions stay as they
     are."""
     hosts = {file.bucket: file for file in base.hosts} if base else {}
-    are_read = _are_read_by_slices(files, job.stored, slices)
-    senders: list[SendDeltaTask] = [*troubles]
-    if are_read:
-        job = replace(job, delta=SegmentDelta(files))
-    else:
-        senders += bundles(files)
+    senders: list[SendDeltaTask] = [*troubles, *bundles(files)]
     renormalization = job.stored.renormalization
     if base is not None and renormalization is not None and renormalization.normalizers is not None:
         senders += largest_first(base.files)
-    sent = runner.exchange(
-        partial(send_delta, SendDeltaJob(job.stored)), senders, len(slices), "updatedb: send"
-    )
+    sending = SendDeltaJob(job.stored, job.max_inlinks, job.rules.scoring.may_combine_links)
+    sent = runner.exchange(partial(send_delta, sending), senders, len(slices), "updatedb: send")
     parted = [each.bucket for each in slices.all if each.place == 0 and not each.is_whole]
     hosts_at = {bucket: number for number, bucket in enumerate(parted)}
     tasks = largest_first(
@@ -323,12 +310,3 @@ def _settle_hosts(
     for result in settled:
         report.counters += result.counters
     return [result.file for result in settled if result.file is not None]
-
-
-def _are_read_by_slices(files: list[DeltaFile], stored: StoredRecords, slices: Slices) -> bool:
-    """Whether each slice reads its own rows from every file: where URLs stay as they are, and
-    to open so few files is cheap. On a store an opening is a request, and is paid for."""
-    if stored.renormalization is not None or not all(file.folder.is_local() for file in files):
-        return False
-    openings = len(files) * len(slices)
-    return openings <= _FEW_OPENINGS + sum(file.rows for file in files) // _ROWS_AN_OPENING

@@ -1,9 +1,10 @@
 """Segment files whose rows lie bucket by bucket: the way into the CrawlDb, paid for once.
 
-Fetch and parse write their rows so; updatedb's task for a bucket then reads its own rows
-and hardly any others. How many rows of which bucket there are stands in the file's
-footer. Row groups begin with a bucket, so that a bucket of a few rows costs one small
-group, and one of many its own. A file that says nothing of buckets is read whole.
+Fetch and parse write their rows so; updatedb's tasks then send them in the order in which they
+lie, and whoever looks for a URL in a segment reads the rows of its bucket and hardly any
+others. How many rows of which bucket there are stands in the file's footer. Row groups begin
+with a bucket, so that a bucket of a few rows costs one small group, and one of many its own. A
+file that says nothing of buckets is read whole.
 """
 
 from __future__ import annotations
@@ -81,58 +82,25 @@ def read_bucket(
     buckets: int,
     columns: list[str] | None = None,
     kind: Table = CRAWLDB,
-    keys: tuple[str | None, str | None] = (None, None),
 ) -> pa.Table:
-    """The file's rows for bucket `bucket` of `buckets`, however many the writer knew of; only
-    those whose key's first column is not below the one of `keys`, and below the other.
+    """The file's rows for bucket `bucket` of `buckets`, however many the writer knew of.
 
     Row groups are read one by one, and only those that may have such rows. The rows of a
     key keep their order; all are sorted by key if the file was written for `buckets`.
     """
-    bucket_by, key = kind.bucket_by, kind.key[0]
+    bucket_by = kind.bucket_by
     with open_table(folder, name) as source:
         read = columns if columns is None or bucket_by in columns else [*columns, bucket_by]
         schema = source.schema_arrow
         fields = [schema.field(name) for name in read or schema.names]
         found = [pa.schema(fields).empty_table()]
         for group, first, count, is_pure in _places(source, bucket, buckets):
-            if not _may_have(source, group, key, keys):
-                continue
             rows = read_groups(source, [group], read).slice(first, count)
             if not is_pure:
                 rows = rows.filter(pa.array(buckets_of(rows[bucket_by], buckets) == bucket))
-            found.append(_within(rows, key, keys))
+            found.append(rows)
         table = pa.concat_tables(found).replace_schema_metadata(None)
         return table if columns is None else table.select(columns)
-
-
-def _may_have(
-    source: pq.ParquetFile, group: int, key: str, keys: tuple[str | None, str | None]
-) -> bool:
-    """Whether a row group may have rows with such keys, by its statistics."""
-    if keys == (None, None):
-        return True
-    leaves = source.metadata.schema
-    place = next(at for at in range(len(leaves)) if leaves.column(at).path == key)
-    statistics = source.metadata.row_group(group).column(place).statistics
-    if statistics is None or not statistics.has_min_max:
-        return True
-    lowest, highest = statistics.min, statistics.max
-    if not isinstance(lowest, str) or not isinstance(highest, str):
-        return True
-    first, end = keys
-    if first is not None and highest.encode() < first.encode():
-        return False
-    return end is None or lowest.encode() < end.encode()
-
-
-def _within(rows: pa.Table, key: str, keys: tuple[str | None, str | None]) -> pa.Table:
-    first, end = keys
-    if first is not None:
-        rows = rows.filter(pc.greater_equal(rows[key], pa.scalar(first)))
-    if end is not None:
-        rows = rows.filter(pc.less(rows[key], pa.scalar(end)))
-    return rows
 
 
 def _places(

@@ -169,6 +169,23 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
                     URL, datum, datum, inlinks[::-1], NOW
                 )
 
+    def test_links_may_be_combined_only_where_time_and_interval_do_not_matter(self) -> None:
+        plugin = self.make()
+        if not self.plugin_class.may_combine_links:
+            return
+        for inlinks in self.inlinks():
+            others = [
+                replace(link, fetch_time=NOW - 5, modified_time=7, fetch_interval=9, retries=3)
+                for link in inlinks
+            ]
+            for datum in self.datums()[:5]:
+                for old in (None, datum):
+                    given, other = (
+                        plugin.update_score(URL, old, datum, some, NOW)
+                        for some in (inlinks, others)
+                    )
+                    assert given == other
+
     def test_the_updated_column_agrees_with_the_row(self) -> None:
         plugin = self.make()
         datums = self.datums()

@@ -86,7 +86,7 @@ def _send(rows: int, task: int, outbox: Outbox) -> None:
     for field in DELTA:
         if field.name in links:
             columns.append(pa.array(links[field.name], field.type))
-        elif pa.types.is_map(field.type):
+        elif pa.types.is_nested(field.type):
             columns.append(pa.array([[]] * rows, field.type))
         elif field.nullable:
             columns.append(pa.nulls(rows, field.type))

@@ -9,17 +9,18 @@ import math
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import crawldb_data
 import crawldb_shape
+from crawldb_beside import compare_with_commit
 from crawldb_duckdb import SORTED, UNSORTED, DuckDB
-from crawldb_giant import compare_with_even, file_rows_of
+from crawldb_giant import GIANT, compare_with_even, file_rows_of
 from crawldb_ours import Ours, Workload
-from process_tree import Measured, Process
+from process_tree import Measured, Process, as_figures
 from rich.console import Console
 from rich.table import Table
 
@@ -85,9 +86,15 @@ class Outcome:
 def main(arguments: list[str]) -> int:
     options = _options(arguments)
     console = Console()
-    if options.shape == "giant":
-        shapes = [_shape(options, urls) for urls in options.sizes]
-        faults = [each for shape in shapes for each in compare_with_even(options, shape, console)]
+    if options.shape == "giant" or options.beside:
+        faults: list[str] = []
+        for urls in options.sizes:
+            if options.beside:
+                faults += _compare_with_commit(options, urls, console)
+            else:
+                faults += compare_with_even(
+                    options, _shape(options, urls), console, MEMORY_LIMIT_MIB
+                )
         for fault in faults:
             console.print(f"[red]{fault}")
         return 1 if faults else 0
@@ -128,6 +135,11 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         help="giant: updatedb and generate with three tenths of the URLs on one host, beside the"
         " same with even hosts, and without DuckDB",
     )
+    parser.add_argument(
+        "--beside",
+        metavar="COMMIT",
+        help="the same steps of an earlier commit, in turns, and without DuckDB",
+    )
     parser.add_argument("--hosts", type=int, default=50_000)
     parser.add_argument("--buckets", type=int, default=64)
     parser.add_argument("--seeds", type=int, help="seed lines (default: a 40th of the URLs)")
@@ -155,33 +167,51 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--json", help="write everything measured to this file")
     options = parser.parse_args(arguments)
+    options.work = options.work and str(Path(options.work).resolve())
     unknown = set(options.steps) - set(STEPS)
     if unknown:
         parser.error(f"no such step: {', '.join(sorted(unknown))}")
     return options
 
 
-def _measure(options: argparse.Namespace, urls: int, work: Path, console: Console) -> Outcome:
-    folder = work / str(urls)
+def _compare_with_commit(options: argparse.Namespace, urls: int, console: Console) -> list[str]:
     shape = _shape(options, urls)
-    console.print(f"[dim]making a CrawlDb of {urls:,} URLs on {options.hosts:,} hosts…")
-    made = crawldb_data.make(folder, shape, options.cores)
-    top_n = options.top_n or urls // 20
-    workload = Workload(
-        made=made,
-        top_n=top_n,
+    name = str(urls)
+    if options.shape == "giant":
+        shape, name = replace(shape, giant=GIANT), f"{urls}-giant"
+    with tempfile.TemporaryDirectory(prefix="nutria-bench-") as scratch:
+        workload = _workload(options, Path(options.work or scratch) / name, shape, console)
+        try:
+            return compare_with_commit(options, workload, console, MEMORY_LIMIT_MIB)
+        finally:
+            if not options.keep:
+                shutil.rmtree(workload.made.folder, ignore_errors=True)
+
+
+def _workload(
+    options: argparse.Namespace, folder: Path, shape: crawldb_shape.Shape, console: Console
+) -> Workload:
+    console.print(f"[dim]making a CrawlDb of {shape.urls:,} URLs on {options.hosts:,} hosts…")
+    return Workload(
+        made=crawldb_data.make(folder, shape, options.cores),
+        top_n=options.top_n or shape.urls // 20,
         max_count=options.max_count,
         parts=2,
         cores=options.cores,
         lookups=options.lookups,
         overrides=tuple(options.overrides),
     )
+
+
+def _measure(options: argparse.Namespace, urls: int, work: Path, console: Console) -> Outcome:
+    folder = work / str(urls)
+    workload = _workload(options, folder, _shape(options, urls), console)
     try:
         with (
             Process(partial(Ours, workload)) as ours,
             Process(partial(DuckDB, workload, work / f"duckdb-{urls}", options.memory)) as theirs,
         ):
-            return _compare(options, urls, top_n, ours, theirs, console)
+            return _compare(options, urls, workload.top_n, ours, theirs, console)
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -317,14 +347,6 @@ def _growth(outcomes: list[Outcome]) -> Table:
 
 
 def _as_dict(outcome: Outcome) -> dict[str, Any]:
-    def run(measured: Measured) -> dict[str, Any]:
-        return {
-            "seconds": round(measured.seconds, 3),
-            "cpu_s": round(measured.cpu_s, 2),
-            "peak_mib": round(measured.peak_mib),
-            **measured.told,
-        }
-
     return {
         "urls": outcome.urls,
         "start_up_s": round(outcome.start_up.seconds, 2),
@@ -337,8 +359,8 @@ def _as_dict(outcome: Outcome) -> dict[str, Any]:
                 "ratio": round(line.ratio, 3),
                 "cpu_ratio": round(line.cpu_ratio, 3),
                 "peak_mib": round(line.peak_mib),
-                "runs": [run(measured) for measured in line.runs_ours],
-                "duckdb_runs": [run(measured) for measured in line.runs_theirs],
+                "runs": [as_figures(run) for run in line.runs_ours],
+                "duckdb_runs": [as_figures(run) for run in line.runs_theirs],
             }
             for line in outcome.lines
         ],

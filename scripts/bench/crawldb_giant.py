@@ -14,7 +14,7 @@ from pathlib import Path
 import crawldb_data
 from crawldb_ours import Ours, Workload
 from crawldb_shape import Shape
-from process_tree import Measured, Process
+from process_tree import Measured, Process, as_figures
 from rich.console import Console
 from rich.table import Table
 
@@ -40,7 +40,9 @@ class Line:
         return min(run.seconds for run in self.giant) / min(run.seconds for run in self.even)
 
 
-def compare_with_even(options: argparse.Namespace, shape: Shape, console: Console) -> list[str]:
+def compare_with_even(
+    options: argparse.Namespace, shape: Shape, console: Console, memory_limit_mib: int
+) -> list[str]:
     """Measures the steps on both, prints a table, and says what is wrong."""
     with tempfile.TemporaryDirectory(prefix="nutria-bench-") as scratch:
         work = Path(options.work or scratch)
@@ -68,11 +70,18 @@ def compare_with_even(options: argparse.Namespace, shape: Shape, console: Consol
                 shutil.rmtree(each.folder, ignore_errors=True)
     if options.json:
         Path(options.json).write_text(json.dumps(_as_dict(shape, lines), indent=1) + "\n")
-    return [
+    faults = [
         f"{line.step} takes {line.ratio:.2f} times as long with a giant, at most {MOST} is allowed"
         for line in lines
         if line.ratio > MOST
     ]
+    peaks = [(line.step, max(run.peak_mib for run in line.giant)) for line in lines]
+    faults += [
+        f"{step} takes {peak:,.0f} MiB of memory with a giant, above {memory_limit_mib:,}"
+        for step, peak in peaks
+        if peak > memory_limit_mib
+    ]
+    return faults
 
 
 def _measure(
@@ -120,16 +129,6 @@ def _table(
 
 
 def _as_dict(shape: Shape, lines: list[Line]) -> dict[str, object]:
-    def told(runs: list[Measured]) -> list[dict[str, float]]:
-        return [
-            {
-                "seconds": round(run.seconds, 3),
-                "cpu_s": round(run.cpu_s, 2),
-                "peak_mib": round(run.peak_mib),
-            }
-            for run in runs
-        ]
-
     return {
         "urls": shape.urls,
         "giant": GIANT,
@@ -137,8 +136,8 @@ def _as_dict(shape: Shape, lines: list[Line]) -> dict[str, object]:
             {
                 "step": line.step,
                 "ratio": round(line.ratio, 3),
-                "even": told(line.even),
-                "giant": told(line.giant),
+                "even": [as_figures(run) for run in line.even],
+                "giant": [as_figures(run) for run in line.giant],
             }
             for line in lines
         ],

@@ -21,6 +21,7 @@ from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.declared import declared_properties
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.report import Report
 from crawl.phases import generate, inject, readdb, updatedb
 from crawl.phases.generate_run import GenerateOptions
 from crawl.spark.session import open_session
@@ -78,11 +79,11 @@ class Ours:
             case "inject":
                 options = inject.InjectOptions((self._work.made.seeds,))
                 done = inject.run(self._runner, self._crawl, self._config, options, self._clock)
-                return done.report.durations_s
+                return _told(done.report)
             case "updatedb":
                 chosen = updatedb.UpdateDbOptions()
                 told = updatedb.run(self._runner, self._crawl, self._config, chosen, self._clock)
-                return told.report.durations_s
+                return {**_told(told.report), "rows_sent": told.report.counters["rows_sent"]}
             case "generate":
                 return self._generate(filtering=True)
             case "generate --no-filter":
@@ -135,7 +136,7 @@ class Ours:
             self._clock,
             resolver=system_resolver,
         )
-        return done.report.durations_s
+        return _told(done.report)
 
     def _look_up(self) -> dict[str, Any]:
         """As `readdb --url` answers once it has started: from the pointer to the record."""
@@ -161,6 +162,12 @@ class Ours:
             if (found is not None) != wanted:
                 raise AssertionError(f"{url}: found {found}, wanted {wanted}")
         return statistics.median(spent) * 1000
+
+
+def _told(report: Report) -> dict[str, Any]:
+    """Durations of a phase's steps, and what its tasks sent each other."""
+    exchanged = report.engine.bytes_exchanged if report.engine is not None else None
+    return {**report.durations_s, "bytes_exchanged": exchanged}
 
 
 def drop_from_cache(crawl: CrawlDir) -> None:

@@ -4,10 +4,11 @@ memory that it and all its children need. Reads Linux's /proc: no package needed
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -47,14 +48,26 @@ class Measured:
     told: dict[str, Any]
 
 
+def as_figures(run: Measured) -> dict[str, Any]:
+    """What a file of figures says of a run."""
+    return {
+        "seconds": round(run.seconds, 3),
+        "cpu_s": round(run.cpu_s, 2),
+        "peak_mib": round(run.peak_mib),
+        **run.told,
+    }
+
+
 class Process:
     """A Side behind a pipe."""
 
-    def __init__(self, make: Callable[[], Side]) -> None:
+    def __init__(self, make: Callable[[], Side], tree: Path | None = None) -> None:
+        """`tree`: where it and all its children import our packages from, if not from here."""
         ours, theirs = get_context("spawn").Pipe()
         self._pipe = ours
-        self._process = get_context("spawn").Process(target=_serve, args=(make, theirs))
-        self._process.start()
+        self._process = get_context("spawn").Process(target=_serve, args=(make, theirs, tree))
+        with _importing_from(tree):
+            self._process.start()
         theirs.close()
         self.started = self._measured(self._answer)
 
@@ -104,8 +117,30 @@ class Process:
         return answer
 
 
-def _serve(make: Callable[[], Side], pipe: Connection) -> None:
+@contextmanager
+def _importing_from(tree: Path | None) -> Iterator[None]:
+    """What is started in the block looks for packages there first."""
+    if tree is None:
+        yield
+        return
+    paths, variable = list(sys.path), os.environ.get("PYTHONPATH")
+    # the first is the folder of the benchmarks themselves
+    sys.path[1:] = [str(tree), *sys.path[1:]]
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(tree), *filter(None, [variable])])
     try:
+        yield
+    finally:
+        sys.path[:] = paths
+        if variable is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = variable
+
+
+def _serve(make: Callable[[], Side], pipe: Connection, tree: Path | None) -> None:
+    try:
+        if tree is not None:
+            os.chdir(tree)  # Spark's workers look for packages where they are first
         side = make()
         pipe.send((True, {}))
         while (call := pipe.recv()) is not None:

@@ -72,7 +72,7 @@ def test_faults_of_senders_and_receivers_are_raised() -> None:
 def test_a_source_brings_further_rows() -> None:
     outbox = Outbox(0)
     outbox.send_all(NUMBERS, numbers([30]), 0)
-    sent = InProcess().exchange(send_numbers, TASKS, 3, "send", [StoredBlocks(outbox.blocks)])
+    sent = InProcess().exchange(send_numbers, TASKS, 3, "send", [StoredBlocks(list(outbox.blocks))])
     ((_, found, _),) = sent.run(read_all, [(0, "none")], "read")
     assert sorted(found) == [0, 3, 9, 30]
 

@@ -155,6 +155,32 @@ def test_who_has_a_say_when() -> None:
     assert not chain(Doubles).can_start_by_column
 
 
+class AddsByScore(Adds):
+    may_combine_links = True
+
+
+class Otherwise(AddsByScore):
+    """Says nothing of its own method."""
+
+    def update_score(
+        self,
+        url: str,
+        old: CrawlDatum | None,
+        datum: CrawlDatum,
+        inlinks: Sequence[CrawlDatum],
+        now: int,
+    ) -> CrawlDatum:
+        return replace(datum, score=float(len({link.fetch_time for link in inlinks})))
+
+
+def test_links_are_combined_only_where_all_who_see_them_say_so() -> None:
+    assert ScoringChain.from_config(Config.of()).may_combine_links
+    assert chain().may_combine_links and chain(Silent).may_combine_links
+    assert chain(Silent, AddsByScore).may_combine_links
+    for others in ((Adds,), (AddsByScore, Adds), (Otherwise,)):
+        assert not chain(*others).may_combine_links
+
+
 def test_the_default_chain_updates_and_starts_by_column() -> None:
     default = ScoringChain.from_config(Config.of())
     assert default.can_update_by_column

@@ -29,7 +29,6 @@ def driver_bytes(
     place: Path, buckets: int, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[int, int]:
     """Of an updatedb that has so many files sent to so many buckets, and of a generate."""
-    monkeypatch.setattr(updatedb, "_FEW_OPENINGS", -1)
     monkeypatch.setattr("crawl.buckets.updatedb.delta._ROWS_AT_ONCE", 1)
     urls = [f"http://h{number}.org/" for number in range(HOSTS)]
     directory = make_crawldb(str(place), {url: datum() for url in urls}, buckets=buckets)

@@ -48,7 +48,7 @@ class Given:
         counts = pa.array([count for count, _ in self.values.values()], pa.float64())
         delays = pa.array([delay for _, delay in self.values.values()], pa.float64())
         send_bounds(router, bounds_of_values(hosts, counts, delays), outbox)
-        return StoredBlocks(outbox.blocks)
+        return StoredBlocks(list(outbox.blocks))
 
 
 def run(

@@ -280,8 +280,7 @@ def test_filters_alone_by_the_configuration(tmp_path: Path) -> None:
     assert crawl.records.keys() == {A, "http://A.org/./x"}
 
 
-def test_many_files_are_read_once_and_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(updatedb, "_FEW_OPENINGS", -1)
+def test_files_are_read_once_and_sent(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, {A: datum()})
     crawl.segment(S1, [(A, fetched())], [(B, link()), (A, signed(b"s"))])
     done = crawl.update()

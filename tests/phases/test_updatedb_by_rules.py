@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.buckets.runner import InProcess
+from crawl.buckets.updatedb import delta
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.scoring import ScoringFilter
@@ -46,7 +47,18 @@ class Odd(ScoringFilter):
         return replace(datum, status=Status.DB_ORPHAN)
 
 
-CHAINS = ("opic", "tests.phases.test_updatedb_by_rules:Odd")
+class OddOfScores(Odd):
+    """The same, which says that it looks at no more of links than it does."""
+
+    may_combine_links = True
+
+
+CHAINS = (
+    "opic",
+    "depth,domain-budget",
+    "tests.phases.test_updatedb_by_rules:Odd",
+    "opic,orphan,tests.phases.test_updatedb_by_rules:OddOfScores",
+)
 URLS = st.integers(0, 25).map(lambda n: f"http://h{n % 5}.org/p{n}")
 SIGNATURES = st.none() | st.sampled_from([b"1", b"2"])
 
@@ -135,7 +147,7 @@ def _url_update(fetch: CrawlDatum, parsed: list[CrawlDatum]) -> UrlUpdate:
     scoring=st.sampled_from(CHAINS),
     additions=st.booleans(),
     shape=st.tuples(st.integers(1, 6), st.integers(1, 9), st.integers(1, 6)),
-    gathers=st.booleans(),
+    rows_at_once=st.sampled_from([1, 10, 1000]),
 )
 def test_it_does_what_the_rules_say(
     tmp_path_factory: pytest.TempPathFactory,
@@ -144,7 +156,7 @@ def test_it_does_what_the_rules_say(
     scoring: str,
     additions: bool,
     shape: tuple[int, int, int],
-    gathers: bool,
+    rows_at_once: int,
 ) -> None:
     buckets, group_rows, written_for = shape
     folder = str(tmp_path_factory.mktemp("updatedb") / "c")
@@ -154,8 +166,7 @@ def test_it_does_what_the_rules_say(
         make_segment(directory, name, fetch, parse, buckets=written_for, files=1)
     config = Config.of({"scoring.filter.order": scoring, "crawldb.row.group.size": group_rows})
     with pytest.MonkeyPatch.context() as patch:
-        if gathers:
-            patch.setattr(updatedb, "_FEW_OPENINGS", -1)
+        patch.setattr(delta, "_ROWS_AT_ONCE", rows_at_once)
         done = updatedb.run(
             InProcess(),
             directory,

@@ -7,6 +7,7 @@ hash of their site, and the driver deals slots.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,18 +78,57 @@ class DealTask:
 
 def count_chains(job: ChainsJob, shard: int, received: Received) -> ChainShard:
     """How long the chains are that meet in a shard."""
-    selected = received.rows(SELECTED)
-    segments, chain = selected["segment"].to_numpy(), selected["chain"].to_numpy()
-    order = np.lexsort((chain, segments))
-    segments, chain = segments[order], chain[order]
-    is_first = (segments[1:] != segments[:-1]) | (chain[1:] != chain[:-1])
-    starts = np.flatnonzero(np.append(True, is_first)) if len(order) else order
-    urls = np.diff(np.append(starts, len(order))).astype(np.int64)
-    delays = _delays(selected, job.delay_s)[order]
-    mean_delay = np.add.reduceat(delays, starts) / urls if len(starts) else delays
-    seconds = chain_seconds(urls, mean_delay, job.latency_s)
-    site = selected["site"].to_numpy()[order][starts]
-    return shorten(job, segments[starts], chain[starts], site, urls, seconds)
+    counted = _Counted.of(SELECTED.schema.empty_table(), job.delay_s)
+    waiting: list[_Counted] = []
+    for selected in received.batches(SELECTED):
+        waiting.append(_Counted.of(selected, job.delay_s))
+        # not each time: where chains are short, they are nearly as many as the records
+        if sum(len(each.chain) for each in waiting) > len(counted.chain):
+            counted = _Counted.together([counted, *waiting])
+            waiting.clear()
+    counted = _Counted.together([counted, *waiting])
+    mean_delay = counted.delays_s / counted.urls
+    seconds = chain_seconds(counted.urls, mean_delay, job.latency_s)
+    return shorten(job, counted.segment, counted.chain, counted.site, counted.urls, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Chains by segment and number."""
+
+    segment: npt.NDArray[np.int16]
+    chain: npt.NDArray[np.uint64]
+    site: npt.NDArray[np.uint64]
+    urls: npt.NDArray[np.int64]
+    delays_s: npt.NDArray[np.float64]
+    """Of all its URLs together."""
+
+    @classmethod
+    def of(cls, selected: pa.Table, delay_s: float) -> _Counted:
+        one_by_one = cls(
+            selected["segment"].to_numpy(),
+            selected["chain"].to_numpy(),
+            selected["site"].to_numpy(),
+            np.ones(selected.num_rows, dtype=np.int64),
+            _delays(selected, delay_s),
+        )
+        return cls.together([one_by_one])
+
+    @classmethod
+    def together(cls, some: Sequence[_Counted]) -> _Counted:
+        """Those of one number as one chain."""
+        segment = np.concatenate([each.segment for each in some])
+        chain = np.concatenate([each.chain for each in some])
+        order = np.lexsort((chain, segment))
+        segment, chain = segment[order], chain[order]
+        is_first = (segment[1:] != segment[:-1]) | (chain[1:] != chain[:-1])
+        starts = np.flatnonzero(np.append(True, is_first)) if len(order) else order
+        site = np.concatenate([each.site for each in some])[order]
+        urls = np.concatenate([each.urls for each in some])[order]
+        delays = np.concatenate([each.delays_s for each in some])[order]
+        if len(starts):
+            urls, delays = np.add.reduceat(urls, starts), np.add.reduceat(delays, starts)
+        return cls(segment[starts], chain[starts], site[starts], urls, delays)
 
 
 def shorten(
@@ -140,7 +180,11 @@ def _slots(job: ChainsJob, site: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32
 
 def deal_shard(job: ChainsJob, task: DealTask, received: Received, outbox: Outbox) -> None:
     """Sends every record of the shard to its part."""
-    selected = received.rows(SELECTED)
+    for selected in received.batches(SELECTED):
+        _deal(job, task, selected, outbox)
+
+
+def _deal(job: ChainsJob, task: DealTask, selected: pa.Table, outbox: Outbox) -> None:
     segments, chain = selected["segment"].to_numpy(), selected["chain"].to_numpy()
     slot = _slots(job, selected["site"].to_numpy())
     destinations = np.empty(selected.num_rows, dtype=np.int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,19 @@ from crawl.buckets.bucket_files import BucketTarget, stored_groups, write_bucket
 from crawl.buckets.exchange import Received
 from crawl.buckets.generate.assigned import assigned_rows, with_generate_time
 from crawl.buckets.generate.chains import LISTS
+from crawl.buckets.rows_aside import RowsAside
 from crawl.buckets.slices import Slice
+from crawl.buckets.spill import Spill
 from crawl.model.tables import CRAWL_GENERATE, CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import PartFile
+
+_MOST_BYTES = 128 << 20
+"""Of rows of a list that are shuffled at once, as they are in memory."""
+_HEAPS = 128
+"""That rows are thrown on at once: of each some wait to be put aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +39,41 @@ class ListTask:
 
 def write_list(group_rows: int, task: ListTask, received: Received) -> PartFile:
     """Writes the part's file, shuffled so that hosts take turns."""
-    rows = received.rows(LISTS).combine_chunks()
-    order = np.random.default_rng(task.destination).permutation(rows.num_rows)
     name = attempt_name(f"part-{task.part:05d}")
+    chance = np.random.default_rng(task.destination)
     with open_writer(task.folder, name, CRAWL_GENERATE.schema, group_rows) as writer:
-        writer.write(rows.take(order))
-    return PartFile(task.part, name, rows.num_rows, task.folder.size(name) or 0)
+        for rows in _shuffled(lambda: received.tables(LISTS), chance):
+            writer.write(rows)
+    return PartFile(task.part, name, writer.rows, task.folder.size(name) or 0)
+
+
+def _shuffled(
+    tables: Callable[[], Iterator[pa.Table]], chance: np.random.Generator
+) -> Iterator[pa.Table]:
+    """The rows in an order by chance. More than memory should hold are thrown on heaps on the
+    local disk by chance, and one heap after the other is shuffled: any order is as likely."""
+    gathered, size = [LISTS.schema.empty_table()], 0
+    for table in tables():
+        size += table.nbytes
+        if size <= _MOST_BYTES:
+            gathered.append(table)
+        else:
+            gathered.clear()
+    if size <= _MOST_BYTES:
+        rows = pa.concat_tables(gathered).combine_chunks()
+        yield rows.take(chance.permutation(rows.num_rows))
+        return
+    spill = Spill()
+    count = min(_HEAPS, 1 + 2 * size // _MOST_BYTES)
+    heaps = [RowsAside(LISTS.schema, spill) for _ in range(count)]
+    for table in tables():
+        thrown = chance.integers(0, len(heaps), table.num_rows)
+        for number in np.unique(thrown).tolist():
+            heaps[number].add(table.filter(pa.array(thrown == number)))
+    for heap in heaps:
+        heap.put_aside()
+    for heap in heaps:
+        yield from _shuffled(heap.tables, chance)
 
 
 @dataclass(frozen=True, slots=True)

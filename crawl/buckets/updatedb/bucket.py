@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any, cast
 
 import numpy as np
@@ -23,18 +23,14 @@ import pyarrow.compute as pc
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.buckets.exchange import Outbox, Received
 from crawl.buckets.merge import overlaps
-from crawl.buckets.ranges import KeyRange, StoredGroups
+from crawl.buckets.ranges import KeyRange, NewRows, StoredGroups
 from crawl.buckets.renormalize import MOVED, StoredRecords, stored_rows
 from crawl.buckets.slices import Slice
-from crawl.buckets.updatedb.delta import UPDATES, SegmentDelta
+from crawl.buckets.updatedb.delta import UPDATES
 from crawl.buckets.updatedb.hosts import TROUBLES, HostNews, HostUpdateJob, NewPages, update_hosts
+from crawl.buckets.updatedb.links import Rows, without_weak_links
 from crawl.buckets.updatedb.reservations import has_reserved, lift_reservations
-from crawl.buckets.updatedb.url_updates import (
-    Rows,
-    UrlUpdates,
-    arrange_updates,
-    without_weak_links,
-)
+from crawl.buckets.updatedb.url_updates import UrlUpdates, arrange_updates
 from crawl.counters import Counters
 from crawl.model.arrow import fill_null, first_chunk, strings
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
@@ -62,8 +58,6 @@ class UpdateDbJob:
     marks: frozenset[str] = frozenset()
     """The marks of reservations that are over (see `reservations`)."""
     hosts: HostUpdateJob | None = None
-    delta: SegmentDelta = field(default_factory=SegmentDelta)
-    """Where rows for the slices are besides those that they are sent."""
 
     @property
     def asks_every_record(self) -> bool:
@@ -130,18 +124,13 @@ def _update(
 ) -> tuple[BucketFile, ...]:
     base, crawldb = task.base, job.stored.crawldb
     thin = partial(without_weak_links, most=job.max_inlinks, counters=counters)
-    ranges = job.delta.rows_of(base, job.stored.router.buckets, received, thin).ranges()
-    first = next(ranges)
-    new_rows = first.rows.num_rows if first.end is None else received.row_count(UPDATES)
-    is_silent = first.end is None and new_rows == 0 and not received.has(MOVED)
-    if is_silent and not job.asks_every_record:
+    if not received.has(UPDATES) and not received.has(MOVED) and not job.asks_every_record:
         paths = [file.path for file in base.files] if job.marks else []
         if not any(has_reserved(crawldb, path, job.marks) for path in paths):
             return base.files
-    rest = chain([first], ranges)
-    del first  # or it stays in memory to the end
-    rows = _updated(job, base, rest, received, news, counters)
-    expected = base.rows + new_rows + received.row_count(MOVED)
+    ranges = NewRows.received(received, UPDATES, CRAWLDB.key[0], thin).ranges()
+    rows = _updated(job, base, ranges, received, news, counters)
+    expected = base.rows + received.row_count(UPDATES) + received.row_count(MOVED)
     return write_bucket(job.target, base.bucket, rows, expected)
 
 

@@ -13,17 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.buckets.updatedb.links import Rows, link_rows, ranges, sorted_links
 from crawl.counters import Counters
 from crawl.interfaces.scoring import Links
 from crawl.model.arrow import first_chunk
-from crawl.model.metadata import has_any
+from crawl.model.datum import CrawlDatum
 from crawl.model.records import dicts, to_records
 from crawl.model.status import Status
 from crawl.rules.updatedb import UrlUpdate
 from crawl.storage.layout import encoded
-
-Rows = npt.NDArray[np.int64]
-"""Numbers of rows; -1 for none."""
 
 _FETCHES = [int(status) for status in Status if status.is_fetch]
 _TELLING = [*_FETCHES, int(Status.SIGNATURE), int(Status.LINKED), int(Status.PARSE_METADATA)]
@@ -41,7 +39,9 @@ class UrlUpdates:
     failed: npt.NDArray[np.bool_]
     """Whether the parse of the fetch failed."""
     link_rows: Rows
-    """The rows of links, those to one URL together, best score first."""
+    """The rows of links, those to one URL together, best score first; a row that stands for
+    several comes several times."""
+    link_scores: npt.NDArray[np.float32]
     first_link: Rows
     """Where the links to a URL begin among them; one more at the end."""
 
@@ -53,8 +53,7 @@ class UrlUpdates:
         """The links to these URLs, the owners numbered in their order."""
         counts = self.link_counts(urls)
         owner = np.repeat(np.arange(len(urls)), counts)
-        rows = self.link_rows[_ranges(self.first_link[urls], counts)]
-        return Links(owner, self.rows["score"].chunk(0).to_numpy()[rows])
+        return Links(owner, self.link_scores[ranges(self.first_link[urls], counts)])
 
     def best_links(self, urls: Rows) -> pa.Table:
         """The row of the best link to each of these URLs."""
@@ -76,8 +75,7 @@ class UrlUpdates:
         fetch = self.fetch[urls]
         fetches = to_records(self.rows.take(fetch[fetch >= 0]))
         counts = self.link_counts(urls)
-        rows = self.link_rows[_ranges(self.first_link[urls], counts)]
-        links = [datum for _, datum in to_records(self.rows.take(rows))]
+        links = self._links(ranges(self.first_link[urls], counts))
         begin = 0
         for is_fetch, signature, metadata, failed, count in zip(
             (fetch >= 0).tolist(),
@@ -95,6 +93,14 @@ class UrlUpdates:
                 links[begin : begin + count],
             )
             begin += count
+
+    def _links(self, links: Rows) -> list[CrawlDatum]:
+        """The records of these links."""
+        rows = self.rows.take(self.link_rows[links])
+        place = rows.schema.get_field_index("score")
+        scores = pa.array(self.link_scores[links])
+        rows = rows.set_column(place, rows.schema.field(place), scores)
+        return [datum for _, datum in to_records(rows)]
 
     def _taken(self, column: str, rows: Rows) -> pa.Array[Any]:
         """The values at these rows; null for row -1."""
@@ -139,7 +145,9 @@ def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> Url
 
     failure = of_parse(is_failure)
     said = of_parse(status == Status.PARSE_METADATA)
-    link_rows, link_counts = _links(rows, owner, status, max_inlinks, len(urls), counters)
+    found = link_rows(rows)
+    links = sorted_links(rows, found, owner[found], max_inlinks, counters)
+    link_counts = links.counts(len(urls))
     updates = UrlUpdates(
         rows,
         urls,
@@ -147,7 +155,8 @@ def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> Url
         of_parse(status == Status.SIGNATURE),
         np.where(failure >= 0, failure, said),
         failure >= 0,
-        link_rows,
+        links.rows,
+        links.scores,
         np.concatenate([[0], np.cumsum(link_counts)]),
     )
     return _without_lone(updates, link_counts, counters)
@@ -171,38 +180,6 @@ def _of_fetch(
     return is_of_fetch
 
 
-def _links(
-    rows: pa.Table,
-    owner: Rows,
-    status: npt.NDArray[np.int8],
-    most: int,
-    urls: int,
-    counters: Counters,
-) -> tuple[Rows, Rows]:
-    """The rows of links by URL, best score first, and how many each URL has."""
-    found = np.flatnonzero(status == Status.LINKED)
-    scores = rows["score"].chunk(0).to_numpy()
-    # of equal scores by content: files come in another order if partitions are others
-    contents = _ranks_of(cast("pa.MapArray[Any, Any]", first_chunk(rows["metadata"]).take(found)))
-    found = found[np.lexsort((contents, -scores[found], owner[found]))]
-    counts = np.bincount(owner[found], minlength=urls)
-    if len(found) and counts.max() > most:
-        place = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
-        counters["inlinks_over_limit"] += int(np.count_nonzero(place >= most))
-        found, counts = found[place < most], np.minimum(counts, most)
-    return found, counts
-
-
-def without_weak_links(rows: pa.Table, most: int, counters: Counters) -> pa.Table:
-    """Rows of one URL, in their order, without the links that are not among the best."""
-    rows = rows.combine_chunks()
-    status = rows["status"].chunk(0).to_numpy()
-    owner = np.zeros(rows.num_rows, dtype=np.int64)
-    links, _ = _links(rows, owner, status, most, 1, counters)
-    others = np.flatnonzero(status != Status.LINKED)
-    return rows.take(np.sort(np.concatenate([links, others])))
-
-
 def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) -> UrlUpdates:
     """Leaves out URLs that only a parse speaks of: it says nothing without its fetch."""
     is_kept = (updates.fetch >= 0) | (link_counts > 0)
@@ -218,6 +195,7 @@ def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) ->
         updates.metadata[is_kept],
         updates.failed[is_kept],
         updates.link_rows,
+        updates.link_scores,
         np.concatenate([[0], np.cumsum(link_counts[is_kept])]),
     )
 
@@ -228,26 +206,6 @@ def _last(rows: Rows, ranks: tuple[npt.NDArray[np.integer], ...], owner: Rows, u
     found = np.full(urls, -1, dtype=np.int64)
     found[owner[ordered]] = ordered  # of several the last stays
     return found
-
-
-def _ranks_of(metadata: pa.MapArray[Any, Any]) -> Rows:
-    """Numbers that order rows by their metadata, whatever that order may mean."""
-    if not has_any(metadata):
-        return np.zeros(len(metadata), dtype=np.int64)
-    entries: Any = pc.binary_join_element_wise(metadata.keys, metadata.items, "\0")  # type: ignore[call-overload]  # the separator may be a str
-    texts: Any = pc.binary_join(pa.ListArray.from_arrays(metadata.offsets, entries), "\0")
-    codes = encoded(texts)
-    ranks = np.empty(len(codes.dictionary), dtype=np.int64)
-    ranks[pc.sort_indices(codes.dictionary).to_numpy()] = np.arange(len(ranks))
-    found: Rows = ranks[codes.indices.to_numpy()]
-    return found
-
-
-def _ranges(starts: Rows, counts: Rows) -> Rows:
-    """starts[0], starts[0]+1 … counts[0] of them, then starts[1] …"""
-    before = np.cumsum(counts) - counts
-    ranges: Rows = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
-    return ranges
 
 
 def _one_empty_chunk(rows: pa.Table) -> pa.Table:

@@ -48,6 +48,7 @@ OVERRIDE_MAX = integer(
 class DepthScoring(ScoringFilter):
     """Goes well after another filter: it multiplies the rank and keeps no score."""
 
+    may_combine_links: ClassVar[bool] = True
     properties: ClassVar[tuple[Property[Any], ...]] = (MAX, OVERRIDE_PATTERN, OVERRIDE_MAX)
 
     def __init__(self, config: Config) -> None:

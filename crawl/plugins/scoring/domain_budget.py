@@ -69,6 +69,7 @@ SKETCH = integer(
 class DomainBudgetScoring(ScoreRankedFilter):
     """The score is a number of pages."""
 
+    may_combine_links: ClassVar[bool] = True
     properties: ClassVar[tuple[Property[Any], ...]] = (BASE, EACH, MOST, SKETCH)
 
     def __init__(self, config: Config) -> None:

@@ -31,6 +31,7 @@ from crawl.plugins.scoring.score_ranked import ScoreRankedFilter
 class LinkSharesFilter(ScoreRankedFilter):
     """What a page is worth, and what a URL starts with, is the filter's own."""
 
+    may_combine_links: ClassVar[bool] = True
     properties: ClassVar[tuple[Property[Any], ...]] = (LINK_ANALYZE_DAMPING_FACTOR,)
 
     def __init__(self, config: Config) -> None:

@@ -54,6 +54,7 @@ POWER = number(
 class OpicScoring(ScoreRankedFilter):
     """All moments but the orphaned one."""
 
+    may_combine_links: ClassVar[bool] = True
     properties: ClassVar[tuple[Property[Any], ...]] = (
         DB_SCORE_INJECTED,
         INTERNAL,

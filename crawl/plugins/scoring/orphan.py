@@ -43,6 +43,7 @@ ORPHAN_AFTER = duration(
 class OrphanScoring(ScoringFilter):
     """Scores nothing: it changes the status of what was forgotten."""
 
+    may_combine_links: ClassVar[bool] = True
     properties: ClassVar[tuple[Property[Any], ...]] = (GONE_AFTER, ORPHAN_AFTER)
 
     def __init__(self, config: Config) -> None:

@@ -52,6 +52,7 @@ _WORD = re.compile(r"[^\W_]{2,50}")
 class SimilarityScoring(ScoringFilter):
     """The score of a URL is how well the pages that link to it fit the goal."""
 
+    may_combine_links: ClassVar[bool] = True
     properties: ClassVar[tuple[Property[Any], ...]] = (GOAL, STOPWORDS, MOST_WORDS)
 
     def __init__(self, config: Config) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.updatedb.delta import DELTA
+from crawl.buckets.updatedb.links import DELTA, single_rows
 from crawl.buckets.updatedb.url_updates import UrlUpdates, arrange_updates
 from crawl.counters import Counters
 from crawl.model.arrow import strings
@@ -18,11 +18,9 @@ Row = tuple[str, int, CrawlDatum]
 
 
 def delta(*rows: Row) -> pa.Table:
-    """A delta of (url, origin, record), in two chunks."""
-    table = to_table((url, "a.org", datum) for url, _, datum in rows)
-    origins = pa.array([origin for _, origin, _ in rows], pa.int32())
-    whole = table.append_column(DELTA.field("origin"), origins)
-    return pa.concat_tables([whole.slice(0, 1), whole.slice(1)])
+    """A delta of (url, origin, record), in a chunk each."""
+    single = [single_rows(to_table([(url, "a.org", datum)]), origin) for url, origin, datum in rows]
+    return pa.concat_tables([DELTA.empty_table(), *single])
 
 
 def row(url: str, origin: int, status: Status, **fields: Any) -> Row:
