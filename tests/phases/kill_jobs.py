@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crawl.buckets.runner import InProcess
+from crawl.buckets.webgraph.dump import NodeGroup, NodeValue
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import (
@@ -13,6 +14,7 @@ from crawl.phases import (
     hostgraph,
     inject,
     linkrank,
+    nodedumper,
     rebucket,
     scoreupdater,
     sitemap,
@@ -24,6 +26,7 @@ from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.hostgraph import HostGraphOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.linkrank import LinkRankOptions
+from crawl.phases.nodedumper import NodeDumperOptions
 from crawl.phases.scoreupdater import ScoreUpdaterOptions
 from crawl.phases.sitemap import SitemapOptions
 from crawl.phases.updatedb import UpdateDbOptions
@@ -100,6 +103,12 @@ def rank_trusted(address: str) -> None:
 
 def rank_hosts(address: str) -> None:
     hostgraph.run(InProcess(), CrawlDir(address), Config(), HostGraphOptions(), SystemClock())
+
+
+def dump_hosts(address: str) -> None:
+    """Into a folder beside the crawl."""
+    options = NodeDumperOptions(NodeValue.SCORES, group=NodeGroup.HOST, output=f"{address}.list")
+    nodedumper.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())
 
 
 def update_scores(address: str) -> None:
