@@ -59,7 +59,7 @@ class CrawlDir:
         return Dataset(self.folder.child(table.name), table)
 
     def datasets(self) -> list[Dataset]:
-        """The CrawlDb, and every other dataset that has ever been published here."""
+        """The CrawlDb, and every other dataset that a job has ever begun to write here."""
         known = {CRAWLDB.name, self.segments.folder.address.rpartition("/")[2]}
         names = (name for name in self.folder.names() if name not in known)
         others = (Dataset(self.folder.child(name)) for name in names)

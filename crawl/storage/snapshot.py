@@ -121,8 +121,9 @@ class Dataset:
         return sorted(int(name) for name in names if name.isdecimal())
 
     def is_begun(self) -> bool:
-        """Whether there is anything of a dataset in the folder."""
-        names = (self.pointer.name, self.pointer.copy, SNAPSHOTS)
+        """Whether there is anything of a dataset in the folder, be it what the first job left
+        that was to publish it and was killed."""
+        names = (self.pointer.name, self.pointer.copy, SNAPSHOTS, SCRATCH)
         return not set(names).isdisjoint(self.folder.names())
 
     def is_whole(self, number: int) -> bool:

@@ -59,7 +59,7 @@ class CountingRunner:
         sources: Sequence[BlockSource] = (),
     ) -> Exchange[Result]:
         sent = InProcess().exchange(function, tasks, destinations, step, sources)
-        self.add(step, EngineCosts(task_bytes=_pickled_bytes(function, *tasks)))
+        self.add(step, EngineCosts(task_bytes=pickled_bytes(function, *tasks)))
         return _Counted(self, sent, len(tasks), step)
 
     def add(self, step: str, costs: EngineCosts) -> None:
@@ -85,7 +85,7 @@ class _Counted(Generic[Result]):
         found = self._sent.results()
         if not self._is_heard:
             self._is_heard = True
-            returned = _pickled_bytes(*found, self._sent.row_counts())
+            returned = pickled_bytes(*found, self._sent.row_counts())
             self._runner.add(
                 self._step, EngineCosts(jobs=1, tasks=self._senders, result_bytes=returned)
             )
@@ -108,8 +108,8 @@ class _Counted(Generic[Result]):
             EngineCosts(
                 jobs=1,
                 tasks=len(tasks),
-                task_bytes=_pickled_bytes(function, *tasks),
-                result_bytes=_pickled_bytes(*found),
+                task_bytes=pickled_bytes(function, *tasks),
+                result_bytes=pickled_bytes(*found),
             ),
         )
         return found
@@ -121,10 +121,11 @@ class _Counted(Generic[Result]):
         destinations: int,
         step: str,
     ) -> Exchange[Any]:
-        self._runner.add(step, EngineCosts(task_bytes=_pickled_bytes(function, *tasks)))
+        self._runner.add(step, EngineCosts(task_bytes=pickled_bytes(function, *tasks)))
         sent = self._sent.send(function, tasks, destinations, step)
         return _Counted(self._runner, sent, len(tasks), step)
 
 
-def _pickled_bytes(*values: Any) -> int:
+def pickled_bytes(*values: Any) -> int:
+    """Of all of them, each by itself."""
     return sum(len(pickle.dumps(value)) for value in values)

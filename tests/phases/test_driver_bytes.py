@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,16 @@ from crawl.model.status import Status
 from crawl.phases import generate, updatedb
 from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.updatedb import UpdateDbOptions
+from crawl.planning import capacity
+from crawl.planning.capacity import Demand
 from crawl.testing.clock import ManualClock
 from tests.phases.counting_runner import CountingRunner
 from tests.phases.made import NOW, datum, make_crawldb, make_segment
+from tests.planning.figures import COSTS
 
 HOSTS = 3_000
+SELECTED = 1_000
+PARTS = 20
 A_TASK = 3_000
 """Bytes to a task and back."""
 
@@ -36,10 +42,28 @@ def driver_bytes(
     make_segment(directory, "20260101000000", [], links, buckets=buckets, files=files)
     updating, generating, clock = CountingRunner(), CountingRunner(), ManualClock(NOW)
     updatedb.run(updating, directory, Config(), UpdateDbOptions(), clock)
-    options = GenerateOptions(top_n=1000, num_fetchers=20)
+    options = GenerateOptions(top_n=SELECTED, num_fetchers=PARTS)
     done = generate.run(generating, directory, Config(), options, clock, resolver=_nowhere)
-    assert done.report.counters["urls_generated"] == 1000
+    assert done.report.counters["urls_generated"] == SELECTED
     return updating.driver_bytes, generating.driver_bytes
+
+
+def planned_bytes(buckets: int, files: int) -> tuple[float, float]:
+    """What the plan says of the same."""
+    demand = Demand(
+        urls=HOSTS,
+        hosts=HOSTS,
+        pages_per_day=SELECTED,
+        rounds_per_day=1,
+        page_bytes=1,
+        buckets=buckets,
+        parts=PARTS,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capacity, "PAGES_A_CHUNK", 2 * SELECTED / files)
+        updated = capacity.updatedb(demand, COSTS).driver_bytes
+    # the links have become URLs by then
+    return updated, capacity.generate(replace(demand, urls=2 * HOSTS), COSTS).driver_bytes
 
 
 @pytest.mark.slow(seconds=60)
@@ -51,3 +75,6 @@ def test_what_passes_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert large[0] - small[0] < (1_800 + 960) * A_TASK
     # of generate five steps are a bucket's
     assert large[1] - small[1] < 5 * 960 * A_TASK
+    for counted, planned in ((small, planned_bytes(64, 200)), (large, planned_bytes(1_024, 2_000))):
+        for passed, said in zip(counted, planned, strict=True):
+            assert passed <= said <= 1.5 * passed, (counted, planned)
