@@ -82,6 +82,11 @@ class Model:
             self.records[url] = replace(known, score=known.score + received)
         return answers
 
+    def run_rounds(self, now: int, visit: Visit) -> None:
+        """Rounds of one moment, until one brings nothing."""
+        while self.run_round(now, visit):
+            pass
+
     def _visited(self, old: Record, answer: Answer, now: int) -> Record:
         code = answer.code
         if code == 304:

@@ -25,7 +25,7 @@ def test_the_first_signal_asks_and_the_second_ends(
         assert not interrupted()
         signal.raise_signal(number)
         assert interrupted()
-        assert asked.wait(10)
+        assert asked.wait(60)
         signal.raise_signal(number)
     assert times == [1]
     message = "fetch: stopping gracefully; interrupt again to stop at once\n"
@@ -42,7 +42,7 @@ def test_the_holder_of_a_lock_that_asking_needs_may_be_interrupted() -> None:
     with stop_on_signal(ask, "fetch", remark):
         with held:
             signal.raise_signal(signal.SIGTERM)
-        assert asked.wait(10)
+        assert asked.wait(60)
 
 
 def test_a_request_to_stop_that_fails_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,10 +54,10 @@ def test_a_request_to_stop_that_fails_is_reported(capsys: pytest.CaptureFixture[
 
     with stop_on_signal(ask, "fetch", remark):
         signal.raise_signal(signal.SIGINT)
-        assert tried.wait(10)
+        assert tried.wait(60)
         for thread in threading.enumerate():
             if thread.name == "interrupt":
-                thread.join(10)
+                thread.join(60)
     assert "fetch: cannot be stopped gracefully: disk full" in capsys.readouterr().err
 
 

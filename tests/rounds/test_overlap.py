@@ -25,6 +25,8 @@ from crawl.rounds.state import segment_states
 from crawl.rules.tail import RoundCosts
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import (
+    LogEntry,
+    RobotsKind,
     Settings,
     Web,
     WebServer,
@@ -114,12 +116,21 @@ class Crawl:
             for url, record in records_of(self.directory).items()
         }
 
+    @property
+    def requests(self) -> list[LogEntry]:
+        """Those of this crawl, as the server logged them."""
+        return self.server.requests()[self._seen :]
+
     def assert_polite_and_once(self) -> None:
-        log = self.server.requests()[self._seen :]
+        """Every page, and every robots.txt: what one round learns of it the next ones know."""
+        log = self.requests
         assert before_robots(log) == []
         assert max(concurrency(log).values()) == 1
-        assert gaps(log)[0].seconds >= DELAY
-        assert duplicates([entry for entry in log if "robots" not in entry.path]) == {}
+        assert [gap for gap in gaps(log) if gap.seconds < DELAY] == []
+        assert duplicates(log, robots_too=True) == {}
+        assert {entry.host for entry in log if entry.path == "/robots.txt"} == set(
+            self.server.web.hosts()
+        )
         names = [segment.name for segment in self.directory.segments.generated()]
         assert set(Counter(urls_of(self.directory, names)).values()) == {1}, "on one list each"
 
@@ -131,7 +142,7 @@ def small_lists(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Timeline:
-    """When each phase ran."""
+    """How many steps ran beside a fetch; there is never a second fetch."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at_once = 0
@@ -143,7 +154,9 @@ class Timeline:
     def _watched(self, run: Any, is_fetch: bool) -> Any:
         def watched(*arguments: Any, **more: Any) -> Any:
             with self._lock:
-                self.at_once += not is_fetch and self.fetching
+                # by the thread that is there for as long as a fetch is: which of the two begins
+                # its step first hangs on the machine
+                self.at_once += threading.current_thread().name == _BESIDE
                 self.fetching += is_fetch
                 assert self.fetching <= 1
             try:
@@ -181,6 +194,34 @@ def test_it_comes_to_the_same(
     assert sum(each.records for each in result.rounds) == 100
     for each in result.rounds:
         assert {"fetch", "parse", "updatedb"} <= each.seconds.keys()
+
+
+@pytest.mark.slow(seconds=30)
+def test_many_rounds_ask_once_for_robots_txt_and_keep_every_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every list has one page of a host, so that every pause is one between two fetches, of which
+    the later begins when the earlier ends; the smallest host asks for far longer ones."""
+    delay = 2.5
+    kinds = (RobotsKind.OPEN, RobotsKind.OPEN, RobotsKind.DELAY)
+    shape = Settings.plain(
+        3, 20, skew=1.2, size=400, fanout=4, robots=kinds, crawl_delay=delay, addresses=3, port=0
+    )
+    with running(Web(shape)) as server:
+        sizes = dict(zip(server.web.hosts(), server.web.plan.sizes, strict=True))
+        crawl = Crawl(tmp_path / "c", server, generate__max__count=1)
+        timeline = Timeline(monkeypatch)
+        result = crawl.run()
+        assert result.ending is StopReason.NOTHING_DUE
+        crawl.assert_polite_and_once()
+        log = crawl.requests
+        (slow,) = [host for host in sizes if server.web.robots(host) is RobotsKind.DELAY]
+    assert len(result.rounds) >= max(sizes.values()) >= 10
+    assert timeline.at_once >= 10
+    assert len(crawl.outcome) == sum(sizes.values())
+    pauses = gaps([entry for entry in log if entry.host == slow])
+    assert len(pauses) == sizes[slow] >= 3
+    assert [pause for pause in pauses if pause.seconds < delay] == []
 
 
 class _Dies(Exception):
@@ -303,16 +344,19 @@ def test_an_interruption_cancels_what_is_done_beside_the_fetch(
         if threading.current_thread() is not main:
             parsing.set()
             if is_fetched:
-                assert fetched.wait(60)
+                assert fetched.wait(_PATIENCE_S)
                 time.sleep(1)  # the main thread waits for this one by now
                 _thread.interrupt_main()
-            assert cancelled.wait(60)
+            assert cancelled.wait(_PATIENCE_S)
             raise StorageError("cancelled")
         return run_parse(*arguments)
 
     def interrupted(*arguments: Any) -> Any:
+        # beside the first fetch there is nothing to parse
+        is_beside = any(state.stage is Stage.FETCHED for state in segment_states(crawl.directory))
         done = run_fetch(*arguments)
-        if parsing.wait(3):  # the first fetch has none beside it
+        if is_beside:
+            assert parsing.wait(_PATIENCE_S)
             fetched.set()
             if not is_fetched:
                 raise KeyboardInterrupt
