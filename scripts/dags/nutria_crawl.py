@@ -19,6 +19,9 @@ Where Airflow parses it, the environment says how the tasks run:
 
 A task that was done already does nothing when it is repeated, and one that was interrupted
 goes on: so retries and cleared tasks are safe.
+
+Rounds do not overlap here, as those of `crawl run --until-empty --overlap` do: they are counted,
+and a task that is repeated must find its round, of which there is one at a time.
 """
 
 from __future__ import annotations

@@ -111,6 +111,29 @@ def test_jobs_get_the_same_arguments_but_the_master(monkeypatch: pytest.MonkeyPa
         assert found.rendered(task.name, asked()) == arguments[1:]
 
 
+@pytest.mark.parametrize("flavour", ["command", "spark-submit"])
+def test_a_fetch_is_told_of_further_rounds(monkeypatch: pytest.MonkeyPatch, flavour: str) -> None:
+    """But for the last that was asked for, however many the graph has; nothing else is."""
+    found = parsed(monkeypatch, NUTRIA_FLAVOUR=flavour, NUTRIA_MAX_ROUNDS="4")
+
+    def tasks_told(rounds: int) -> set[str]:
+        lines = {name: found.rendered(name, asked(rounds=rounds)) for name in found.operators}
+        words = {
+            name: line if isinstance(line, list) else shlex.split(line)
+            for name, line in lines.items()
+        }
+        return {name for name in found.order if "--more-rounds" in words[name]}
+
+    assert tasks_told(3) == {"round_1.fetch", "round_2.fetch"}
+    assert tasks_told(1) == set()
+    (option,) = [
+        each
+        for each in importlib.import_module("crawl.cli.fetch").command.params
+        if "--more-rounds" in each.opts
+    ]
+    assert option.is_flag
+
+
 def test_what_nobody_asked_for_is_skipped_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     found = parsed(monkeypatch)
 
