@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +81,14 @@ class Airflow:
         return states
 
 
-def doubtful(folder: Path) -> str:
-    """A program that runs `crawl`, but ends each phase's first run with a failure."""
+def doubtful(folder: Path, program: Sequence[str]) -> str:
+    """A program that runs another, which is `crawl`, but ends each phase's first run with a
+    failure."""
     script = folder / "doubtful"
     marker = shlex.quote(f"{folder}/failed-")
     script.write_text(
         "#!/bin/sh\n"
-        f'{shlex.join([sys.executable, "-m", "crawl"])} "$@"\n'
+        f'{shlex.join(program)} "$@"\n'
         "code=$?\n"
         f'[ -e {marker}"$1" ] && exit $code\n'
         f': >{marker}"$1"\n'

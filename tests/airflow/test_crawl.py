@@ -15,6 +15,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.airflow.pretended import DAG_FILE
 from tests.airflow.scheduler import AIRFLOW_PYTHON, RUN_S, Airflow, doubtful, run
+from tests.airflow.warm_command import warm_command
 from tests.phases.fetch_commands import pages_asked, write_conf
 from tests.phases.made import records_of
 
@@ -60,12 +61,13 @@ def test_rounds_by_airflow_are_those_of_crawl_run(
 
     # two rounds, the second of them not of all that is due; every phase is tried again
     # though it was done
-    states = airflow.crawls(
-        {**params, "seeds": [str(seeds)], "rounds": 2, "top_n": 10, "master": "local[1]"},
-        NUTRIA_COMMAND=doubtful(tmp_path),
-        NUTRIA_RETRIES="1",
-        NUTRIA_RETRY_DELAY="1",
-    )
+    with warm_command(airflow.environment) as program:
+        states = airflow.crawls(
+            {**params, "seeds": [str(seeds)], "rounds": 2, "top_n": 10, "master": "local[1]"},
+            NUTRIA_COMMAND=doubtful(tmp_path, program),
+            NUTRIA_RETRIES="1",
+            NUTRIA_RETRY_DELAY="0.1",
+        )
     assert {path.name for path in tmp_path.glob("failed-*")} == {
         "failed-inject",
         *(f"failed-{phase}" for phase in ROUND_TASKS),
