@@ -44,15 +44,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class _ByServer(LoadFileScheduling):  # type: ignore[misc]
-    """What a file has set up is shared by its tests, and a store by all tests that need it."""
+    """What a file has set up is shared by its tests, and a store or cluster by all that need it."""
 
     def _split_scope(self, nodeid: str) -> str:
-        for store, words in {
+        for server, words in {
             "hdfs": ("hdfs", "test_yarn"),
             "s3": ("[s3", "test_s3", "object_store"),
+            "standalone": ("test_spark_submit", "test_lost_blocks"),
         }.items():
             if any(word in nodeid for word in words):
-                return store
+                return server
         return str(super()._split_scope(nodeid))
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from crawl.clock import SystemClock
 from crawl.model.datum import CrawlDatum
@@ -24,11 +27,12 @@ from tests.cluster.standalone import (
 )
 from tests.cluster.third_party import NOTE, Gate, third_party_zip
 from tests.phases.made import DAY, records_of
-from tests.phases.test_rounds import parses_of
+from tests.phases.test_rounds import assert_as_predicted, parses_of, predicted
 from tests.phases.webs import AGENT
 from tests.quick_jvm import quick_jvm
 
 ROOT = Path(__file__).parents[2]
+State = tuple[dict[str, CrawlDatum], dict[str, dict[str, Any]]]
 HELD_MS = 3_600_000
 """Longer than any of these crawls, and shorter than any interval."""
 
@@ -114,6 +118,8 @@ class Site:
             "spark.driver.memory": "512m",
             "spark.driver.extraJavaOptions": quick_jvm(),
             "spark.executor.extraJavaOptions": quick_jvm(),
+            # a web server that nobody asks
+            "spark.ui.enabled": "false",
             "spark.eventLog.enabled": "true",
             "spark.eventLog.rolling.enabled": "false",
             "spark.eventLog.compress": "false",
@@ -127,6 +133,30 @@ class Site:
 
         `packed`: the executors' Python comes as an archive, too.
         """
+        words = [self.crawl, *arguments, "--conf", "conf"]
+        return self._submit_program(
+            cluster, [str(ROOT / "jobs" / f"{job}.py"), *words], conf, packed=packed
+        )
+
+    def submit_in_turn(self, cluster: Cluster, *jobs: Sequence[str], **conf: object) -> Submitted:
+        """These jobs in one application; `said` tells what each came to."""
+        return self._submit_program(cluster, self.in_turn(jobs), conf)
+
+    def in_turn(self, jobs: Sequence[Sequence[str]]) -> list[str]:
+        """The program that runs jobs in turn, and what it is given."""
+        lines = self.folder / f"in-turn-{len(list(self.folder.glob('in-turn-*')))}.json"
+        lines.write_text(json.dumps([[*job, "--conf", "conf"] for job in jobs]))
+        program = ROOT / "tests" / "cluster" / "jobs_in_turn.py"
+        return [str(path) for path in (program, ROOT / "jobs", lines)]
+
+    def _submit_program(
+        self,
+        cluster: Cluster,
+        program: Sequence[str],
+        conf: Mapping[str, object],
+        *,
+        packed: bool = False,
+    ) -> Submitted:
         settings = {
             "spark.pyspark.python": str(self.package.python),
             "spark.pyspark.driver.python": str(self.package.python),
@@ -142,10 +172,7 @@ class Site:
             [
                 *(SPARK / "bin" / "spark-submit", "--master", cluster.master),
                 *("--py-files", f"{self.package.code},{self.plugins}", *archives, *options),
-                ROOT / "jobs" / f"{job}.py",
-                self.crawl,
-                *arguments,
-                *("--conf", "conf"),
+                *program,
             ],
             self.folder,
             bare_environment(self.folder),
@@ -163,7 +190,7 @@ class Site:
             },
         )
 
-    def state(self) -> tuple[dict[str, CrawlDatum], dict[str, dict[str, Any]]]:
+    def state(self) -> State:
         """All records, with their times as days from the beginning; and all parses."""
         records = {url: self._timeless(datum) for url, datum in records_of(self.directory).items()}
         parses = parses_of(self.directory)
@@ -182,14 +209,12 @@ class Site:
         )
 
     def spark_events(self) -> Iterator[dict[str, Any]]:
-        for path in sorted(self.events.iterdir()):
-            for line in path.read_text().splitlines():
-                yield json.loads(line)
+        return read_events(self.events)
 
     def job_names(self) -> set[str]:
         """Phase and step of all jobs, as Spark's own pages show them."""
         return {
-            _phase_and_step(event)
+            phase_and_step(event)
             for event in self.spark_events()
             if event["Event"] == "SparkListenerJobStart"
         }
@@ -200,14 +225,46 @@ class Site:
         lost: set[str] = set()
         for event in self.spark_events():
             if event["Event"] == "SparkListenerJobStart":
-                name = _phase_and_step(event)
+                name = phase_and_step(event)
                 job_of.update(dict.fromkeys(event["Stage IDs"], name))
             elif event.get("Task End Reason", {}).get("Reason") == "ExecutorLostFailure":
                 lost.add(job_of[event["Stage ID"]])
         return lost
 
 
-def _phase_and_step(event: dict[str, Any]) -> str:
+def finished(job: Submitted) -> str:
+    """What it printed, once it has ended well."""
+    assert job.finish() == 0, job.output[-4000:]
+    return job.out.read_text()
+
+
+def assert_as_model_has_it(state: State, web: Web, rounds: int = 2) -> None:
+    """The records of so many rounds of one day, worked out a second time. Times are days since
+    the beginning, as in `Site.state`."""
+    now = 1
+    expected = predicted(web, [now] * rounds).records
+    records, _ = state
+    days = {url: replace(each, fetch_time=each.fetch_time // DAY) for url, each in expected.items()}
+    assert_as_predicted(records, days)
+    for url, datum in records.items():
+        assert datum.score == pytest.approx(expected[url].score, rel=1e-5), url
+
+
+def said(output: str) -> dict[str, tuple[int, str]]:
+    """The code and the output of each job of a program that ran them in turn."""
+    pieces = re.split(r"^== (\S+)\n", output, flags=re.MULTILINE)[1:]
+    names, outputs, codes = pieces[::4], pieces[1::4], pieces[2::4]
+    return {name: (int(code), text) for name, text, code in zip(names, outputs, codes, strict=True)}
+
+
+def read_events(folder: Path) -> Iterator[dict[str, Any]]:
+    """What Spark's own logs in a folder tell of jobs, stages and tasks."""
+    for path in sorted(folder.glob("app-*")) + sorted(folder.glob("application_*")):
+        for line in path.read_text().splitlines():
+            yield json.loads(line)
+
+
+def phase_and_step(event: dict[str, Any]) -> str:
     """Of a job's description, which goes on with the crawl and its segments."""
     description: str = event["Properties"].get("spark.job.description", "")
     return description.partition(" · ")[0]

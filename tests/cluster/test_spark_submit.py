@@ -5,26 +5,28 @@ The code is in the archive of scripts/package and nowhere else on the cluster's 
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
-from tests.cluster.standalone import (
-    Cluster,
-    Submitted,
-    bare_environment,
-    running_cluster,
+from tests.cluster.later_jobs import LaterJobs
+from tests.cluster.standalone import Cluster, Submitted, bare_environment
+from tests.cluster.submitting import (
+    ROOT,
+    Package,
+    Site,
+    State,
+    assert_as_model_has_it,
+    finished,
+    packaged,
+    said,
 )
-from tests.cluster.submitting import ROOT, Package, Site, packaged
 from tests.cluster.third_party import NOTE
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=500), pytest.mark.timeout(1800)]
@@ -42,7 +44,6 @@ SHAPE = Settings(
     # see tests/phases/test_rounds.py
     robots=tuple(kind for kind in RobotsKind if kind is not RobotsKind.AWAY),
 )
-State = tuple[dict[str, CrawlDatum], dict[str, dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +55,6 @@ def server() -> Iterator[WebServer]:
 @pytest.fixture(scope="module")
 def package() -> Package:
     return packaged()
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with running_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
-        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -82,29 +77,23 @@ class Rounds:
     codes: dict[str, int] = field(default_factory=dict)
 
 
-def finished(job: Submitted) -> str:
-    assert job.finish() == 0, job.output[-4000:]
-    return job.out.read_text()
-
-
 @pytest.fixture(scope="module")
 def rounds(
     tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package, cluster: Cluster
 ) -> Rounds:
-    """The first round in one job, whose Python is sent, too. The second in a job a step: a
-    worker dies in the middle of its fetch and one in the middle of its updatedb, which is
-    submitted thrice."""
+    """The first round in one job, whose Python is sent, too. The second in a job a step, fetch and
+    parse in one application: a worker dies in the middle of its fetch and one in the middle of
+    its updatedb, which is submitted thrice."""
     site = Site(tmp_path_factory.mktemp("submitted") / "c", server.web, package)
     outputs: dict[str, str] = {}
     codes: dict[str, int] = {}
-    finished(site.submit(cluster, "inject", "seeds.txt", spark__cores__max=1))
-    finished(site.submit(cluster, "run", "--rounds", "1", "--num-fetchers", "2", packed=True))
+    a_round = ("--seeds", "seeds.txt", "--rounds", "1", "--num-fetchers", "2")
+    finished(site.submit(cluster, "run", *a_round, packed=True))
     finished(site.submit(cluster, "generate", "--num-fetchers", "2", spark__cores__max=1))
-    with held(site, cluster, "fetch") as fetch:
+    with held(site, cluster, "fetch", "parse") as fetch:
         cluster.lose(cluster.worker_of(site.gate.first_waiting("fetch")))
-    finished(fetch)
+    assert [code for code, _ in said(finished(fetch)).values()] == [0, 0]
     cluster.add_worker()
-    finished(site.submit(cluster, "parse"))
     with held(site, cluster, "updatedb") as first:
         dying = cluster.worker_of(site.gate.first_waiting("updatedb"))
         second = site.submit(cluster, "updatedb")
@@ -118,10 +107,11 @@ def rounds(
 
 
 @contextmanager
-def held(site: Site, cluster: Cluster, job: str) -> Iterator[Submitted]:
-    """The job, which is kept in its middle for as long as this lasts."""
+def held(site: Site, cluster: Cluster, job: str, *then: str) -> Iterator[Submitted]:
+    """The job, which is kept in its middle for as long as this lasts; and others after it."""
     site.gate.shut(job)
-    submitted = site.submit(cluster, job)
+    jobs = [(name, site.crawl) for name in (job, *then)]
+    submitted = site.submit_in_turn(cluster, *jobs) if then else site.submit(cluster, job)
     try:
         yield submitted
     except BaseException:
@@ -145,6 +135,10 @@ def test_two_rounds_are_those_of_local_mode(rounds: Rounds, local: State) -> Non
     """Though a worker died in the middle of a fetch, and one in that of an updatedb."""
     assert rounds.site.lost_in() == {"fetch: fetch", "updatedb: merge"}
     assert rounds.state == local
+
+
+def test_two_rounds_are_those_of_the_independent_model(rounds: Rounds, server: WebServer) -> None:
+    assert_as_model_has_it(rounds.state, server.web)
 
 
 def test_the_web_was_worth_it(local: State) -> None:
@@ -205,56 +199,22 @@ def test_spark_s_pages_name_phase_and_step(rounds: Rounds) -> None:
     )
 
 
-def test_the_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
-    """readdb reads beside rebucket, which changes nothing that can be read."""
+def test_all_other_jobs_run_too(rounds: Rounds, cluster: Cluster) -> None:
+    """Links and their graph are made, and all is read, beside a rebucket, which changes nothing
+    that can be read; then what changes records, hosts and index."""
     site, (known, _) = rounds.site, rounds.state
-    rebucket = site.submit(cluster, "rebucket", "--buckets", "8", spark__cores__max=1)
-    readdb = site.submit(cluster, "readdb", "--stats", spark__cores__max=1)
-    output = finished(readdb)
-    assert "TOTAL urls" in output and str(len(known)) in output
-    finished(rebucket)
+    jobs = LaterJobs(site)
+    beside = [
+        site.submit_in_turn(cluster, *lines, spark__cores__max=1)
+        for lines in (jobs.on_records(), jobs.on_links())
+    ]
+    for job in beside:
+        jobs.take(job)
     assert site.state() == rounds.state
-    output = finished(site.submit(cluster, "sitemap", "--json"))
-    # Spark writes what a job says to standard error to standard output, too
-    counters = json.loads(output[output.index("{\n") :])["report"]["counters"]
-    records, _ = site.state()
-    listed = {url for url, record in records.items() if "sitemap.lastmod" in record.metadata}
-    assert records.keys() == known.keys() and listed
-    assert 0 < counters["urls_updated"] <= counters["urls_known"]
-    assert not {url for url, record in known.items() if "sitemap.lastmod" in record.metadata}
-
-
-def test_jobs_make_links_graph_hosts_and_index_of_a_crawl(rounds: Rounds, cluster: Cluster) -> None:
-    """Two at a time, of which neither waits for a lock of the other's."""
-    site = rounds.site
-
-    def both(*jobs: tuple[str, ...]) -> list[str]:
-        submitted = [site.submit(cluster, *job, spark__cores__max=1) for job in jobs]
-        return [finished(job) for job in submitted]
-
-    both(("invertlinks", "-D", "linkdb.ignore.internal.links=false"), ("dedup",))
-    both(("webgraph", "-D", "link.ignore.internal.host=false"), ("updatehostdb",))
-    both(("linkrank",), ("index", "-D", "index.writers=jsonl"))
-    both(("scoreupdater",), ("clean", "-D", "index.writers=jsonl"))
-    hosts, nodes = both(("readhostdb", "--top", "3"), ("nodedumper", "--scores", "--top", "3"))
-    known, _ = site.state()
-    assert any(url in nodes for url in known) and "response_ms_p95" in hosts
-    made = {each.name: each.current() for each in site.directory.datasets()}
-    for name in ("linkdb", "webgraph", "hostdb", "index"):
-        snapshot = made[name]
-        assert snapshot is not None and snapshot.rows, name
-    submitted = {
-        *("inject", "run", "generate", "fetch", "parse", "updatedb", "rebucket", "readdb"),
-        *("sitemap", "invertlinks", "dedup", "webgraph", "updatehostdb", "linkrank", "index"),
-        *("scoreupdater", "clean", "readhostdb", "nodedumper"),
-    }
-    alike = {
-        *("mergelinkdb", "readlinkdb", "dust", "mirrors", "domainstats", "crawlcomplete"),
-        *("protocolstats", "linkstats", "hostgraph", "export"),
-    }
-    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == submitted | alike, (
-        "every job is submitted here, or is like one that is (tests/test_jobs.py)"
-    )
+    jobs.take(site.submit_in_turn(cluster, *jobs.that_change_records()))
+    jobs.assert_done(known)
+    submitted = {"run", "generate", "fetch", "parse", "updatedb"}
+    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == submitted | jobs.said.keys()
 
 
 def test_two_crawls_at_once_do_not_disturb_each_other(

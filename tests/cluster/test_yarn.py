@@ -6,24 +6,32 @@ The code is in the archives that travel, and nowhere else on the cluster's nodes
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from crawl.synthetic.web import Web, WebServer, running
-from tests.cluster.standalone import Submitted
-from tests.cluster.submitting import Package, Site, packaged
-from tests.cluster.test_spark_submit import SHAPE, State, finished
+from tests.cluster.later_jobs import LaterJobs
+from tests.cluster.submitting import (
+    ROOT,
+    Package,
+    Site,
+    State,
+    assert_as_model_has_it,
+    finished,
+    packaged,
+    said,
+)
+from tests.cluster.test_spark_submit import SHAPE
 from tests.cluster.third_party import NOTE
 from tests.cluster.yarn import YarnCluster, running_yarn
 from tests.cluster.yarn_submitting import YarnSite, stored_environment
 from tests.storage.hdfs_cluster import HdfsCluster, unfinished
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=240), pytest.mark.timeout(1800)]
+
+KILLED = ("fetch", "updatedb")
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +80,8 @@ def rounds(
     hdfs: HdfsCluster,
 ) -> Rounds:
     """The first round in one job, whose driver is in a container, too. The second in a job a
-    step, whose drivers are here: a container is killed in the middle of its fetch and one in
-    the middle of its updatedb."""
+    step, whose drivers are here, all but the first of them in one application: a container is
+    killed in the middle of its fetch and one in the middle of its updatedb."""
     place = hdfs.new_folder()
     environment = stored_environment(package, f"{place}/packages")
     folder = tmp_path_factory.mktemp("yarn") / "c"
@@ -83,34 +91,27 @@ def rounds(
     )
     finished(first)
     finished(site.submit_client(yarn, "generate", "--num-fetchers", "2", executors=1))
-    with held(site, yarn, "fetch") as fetch:
-        yarn.kill_executor_of(site.gate.first_waiting("fetch"))
-    finished(fetch)
-    finished(site.submit_client(yarn, "parse", executors=1))
-    with held(site, yarn, "updatedb") as updatedb:
-        yarn.kill_executor_of(site.gate.first_waiting("updatedb"))
-    finished(updatedb)
+    for job in KILLED:
+        site.gate.shut(job)
+    second = site.submit_jobs(yarn, *((job, site.crawl) for job in ("fetch", "parse", "updatedb")))
+    try:
+        for job in KILLED:
+            yarn.kill_executor_of(site.gate.first_waiting(job))
+            site.gate.open(job)
+        done = said(finished(second))
+    finally:
+        second.kill()
+    assert [code for code, _ in done.values()] == [0, 0, 0], done
     return Rounds(site, site.state(), first.output)
 
 
-@contextmanager
-def held(site: YarnSite, yarn: YarnCluster, job: str) -> Iterator[Submitted]:
-    """The job, which is kept in its middle for as long as this lasts."""
-    site.gate.shut(job)
-    submitted = site.submit_client(yarn, job)
-    try:
-        yield submitted
-    except BaseException:
-        submitted.kill()
-        raise
-    finally:
-        site.gate.open(job)
-
-
-def test_two_rounds_are_those_of_local_mode(rounds: Rounds, local: State) -> None:
+def test_two_rounds_are_those_of_local_mode_and_of_the_model(
+    rounds: Rounds, local: State, server: WebServer
+) -> None:
     """Though a container was killed in the middle of a fetch, and one in that of an updatedb."""
     assert rounds.site.lost_in() == {"fetch: fetch", "updatedb: merge"}
     assert rounds.state == local
+    assert_as_model_has_it(rounds.state, server.web)
     assert unfinished(rounds.site.directory.folder) == []
 
 
@@ -121,7 +122,7 @@ def test_the_driver_of_the_first_round_was_in_a_container(rounds: Rounds) -> Non
         for event in rounds.site.spark_events()
         if event["Event"] == "SparkListenerEnvironmentUpdate"
     ]
-    assert modes.count("cluster") == 1 and modes.count("client") >= 4
+    assert modes.count("cluster") == 1 and modes.count("client") >= 2
 
 
 def test_code_configuration_and_rule_files_travel(rounds: Rounds, package: Package) -> None:
@@ -136,21 +137,12 @@ def test_code_configuration_and_rule_files_travel(rounds: Rounds, package: Packa
     assert {dict(parse["metadata"])["witness"] for parse in parses.values()} == {NOTE.strip()}
 
 
-def test_the_other_jobs_run_too(rounds: Rounds, yarn: YarnCluster, tmp_path: Path) -> None:
-    """readdb reads beside rebucket, which changes nothing that can be read; inject brings one
-    URL more."""
-    site, (known, _) = rounds.site, rounds.state
-    rebucket = site.submit_client(yarn, "rebucket", "--buckets", "8", executors=1)
-    readdb = site.submit_client(yarn, "readdb", "--stats", executors=1)
-    output = finished(readdb)
-    assert "TOTAL urls" in output and str(len(known)) in output
-    finished(rebucket)
-    assert site.state() == rounds.state
-    output = finished(site.submit_client(yarn, "sitemap", "--json", executors=1))
-    counters = json.loads(output[output.index("{\n") :])["report"]["counters"]
-    assert 0 < counters["urls_updated"] <= counters["urls_known"]
-    more = tmp_path / "more.txt"
-    more.write_text("http://one.more.example.org/\n")
-    finished(site.submit_client(yarn, "inject", str(more), executors=1))
-    records, _ = site.state()
-    assert records.keys() - known.keys() == {"http://one.more.example.org/"}
+def test_all_other_jobs_run_too(rounds: Rounds, yarn: YarnCluster) -> None:
+    """In one application."""
+    jobs = LaterJobs(rounds.site)
+    lines = [*jobs.on_records(), *jobs.on_links(), *jobs.that_change_records()]
+    jobs.take(rounds.site.submit_jobs(yarn, *lines, executors=1))
+    known, _ = rounds.state
+    jobs.assert_done(known)
+    in_rounds = {"run", "generate", "fetch", "parse", "updatedb"}
+    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == in_rounds | jobs.said.keys()

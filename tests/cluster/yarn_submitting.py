@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from crawl.storage.folder import Folder
@@ -34,6 +35,15 @@ class YarnSite(Site):
         self, yarn: YarnCluster, job: str, *arguments: str, executors: int = 2
     ) -> Submitted:
         """The driver runs here, and reads its configuration and seeds here."""
+        job_file = str(ROOT / "jobs" / f"{job}.py")
+        program = [job_file, self.crawl, *arguments, "--conf", "conf"]
+        return self._submit_here(yarn, program, executors)
+
+    def submit_jobs(self, yarn: YarnCluster, *jobs: Sequence[str], executors: int = 2) -> Submitted:
+        """These jobs in one application, whose driver is here."""
+        return self._submit_here(yarn, self.in_turn(jobs), executors)
+
+    def _submit_here(self, yarn: YarnCluster, program: Sequence[str], executors: int) -> Submitted:
         return self._submit(
             yarn,
             *("--deploy-mode", "client", "--archives", self.environment),
@@ -41,7 +51,7 @@ class YarnSite(Site):
             "--conf=spark.yarn.am.memory=512m",
             f"--conf=spark.yarn.am.extraJavaOptions={quick_jvm()}",
             f"--conf=spark.executor.instances={executors}",
-            *(str(ROOT / "jobs" / f"{job}.py"), self.crawl, *arguments, "--conf", "conf"),
+            *program,
         )
 
     def submit_cluster(self, yarn: YarnCluster, job: str, *arguments: str) -> Submitted:
