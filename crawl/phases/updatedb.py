@@ -267,7 +267,7 @@ def _merge(
     renormalization = job.stored.renormalization
     if base is not None and renormalization is not None and renormalization.normalizers is not None:
         senders += largest_first(base.files)
-    sending = SendDeltaJob(job.stored, job.max_inlinks, job.rules.scoring.may_combine_links)
+    sending = SendDeltaJob(job.stored, job.rules.scoring.may_combine_links)
     sent = runner.exchange(partial(send_delta, sending), senders, len(slices), "updatedb: send")
     parted = [each.bucket for each in slices.all if each.place == 0 and not each.is_whole]
     hosts_at = {bucket: number for number, bucket in enumerate(parted)}

@@ -46,7 +46,6 @@ class SendDeltaJob:
     """What every sending task needs to know."""
 
     stored: StoredRecords
-    max_inlinks: int
     combines_links: bool = False
     """Whether scoring lets links to one URL travel as one row."""
 
@@ -98,7 +97,7 @@ def _send_files(
             tables += _groups(job.stored, file, source, counters)
     rows = pa.concat_tables(tables)
     if job.combines_links:
-        rows = combined_links(rows, job.max_inlinks, counters)
+        rows = combined_links(rows, counters)
     outbox.send(UPDATES, rows, job.stored.router.slices_of(rows["host"], rows["url"]))
 
 

@@ -35,8 +35,7 @@ DELTA = CRAWLDB.schema.append(pa.field("origin", pa.int32(), False)).append(
 further ones that it stands for, none of them above its own."""
 
 _WORTHWHILE = 0.1
-"""The share of rows to be saved above which links are combined: to see how often URLs come takes
-less than a third of the time."""
+"""The share of rows to be saved above which links are combined."""
 
 
 def single_rows(rows: pa.Table, origin: int) -> pa.Table:
@@ -82,7 +81,7 @@ def sorted_links(
     `most` of each URL."""
     scores = rows["score"].chunk(0).to_numpy()[found]
     # of equal scores by content: files come in another order if partitions are others
-    contents = _ranks_of(cast("pa.MapArray[Any, Any]", first_chunk(rows["metadata"]).take(found)))
+    contents = _contents(rows, found)
     lists = cast("pa.ListArray[Any]", first_chunk(rows["more"]))
     more = lists.flatten().to_numpy()
     if len(more):
@@ -100,38 +99,37 @@ def sorted_links(
     return links
 
 
-def combined_links(rows: pa.Table, most: int, counters: Counters) -> pa.Table:
-    """The rows with one for all links to a URL that have the same metadata: where the best of
-    them was. And with no more than the best `most` to each URL."""
-    if rows.num_rows == 0:
+def combined_links(rows: pa.Table, counters: Counters) -> pa.Table:
+    """The rows with one for all neighbours that are links to one URL with the same metadata: where
+    the best of them was. In the files of a parse the links to a URL are neighbours, so that
+    nothing has to be sorted; those of other files meet where all go."""
+    count = rows.num_rows
+    if count < 2:
         return rows
     rows = rows.combine_chunks()
-    found = link_rows(rows)
-    owners = _numbers_of(first_chunk(rows["url"]).take(found))
-    counts = np.bincount(owners)
-    if len(found) - len(counts) <= _WORTHWHILE * rows.num_rows:
+    urls = first_chunk(rows["url"])
+    is_link = rows["status"].chunk(0).to_numpy() == Status.LINKED
+    is_alike = as_mask(pc.equal(urls.slice(1), urls.slice(0, count - 1)))
+    is_alike &= is_link[1:] & is_link[:-1]
+    if np.count_nonzero(is_alike) > _WORTHWHILE * count:
+        links = np.flatnonzero(is_link)
+        contents = np.zeros(count, dtype=np.int64)
+        contents[links] = _contents(rows, links)
+        is_alike &= contents[1:] == contents[:-1]
+    saved = int(np.count_nonzero(is_alike))
+    if saved <= _WORTHWHILE * count:
         return rows
-    is_repeated = counts[owners] > 1
-    found, owners = found[is_repeated], owners[is_repeated]
-    links = sorted_links(rows, found, owners, most, counters)
-    if links.contents.any():
-        links = links[np.lexsort((links.contents, links.owners))]
-    is_next = (np.diff(links.owners) != 0) | (np.diff(links.contents) != 0)
-    starts = np.flatnonzero(np.append(True, is_next))
-    counters["links_combined"] += len(links.rows) - len(starts)
-    others = np.ones(rows.num_rows, dtype=np.bool_)
-    others[found] = False
-    return _regrouped(rows, np.flatnonzero(others), links, starts)
-
-
-def _numbers_of(urls: pa.Array[Any]) -> Rows:
-    """Equal numbers for equal URLs, from 0 on. In a file they stand together: of neighbours that
-    are equal only the first need be looked up."""
-    is_other = pc.not_equal(urls.slice(1), urls.slice(0, max(0, len(urls) - 1)))
-    is_first = np.append(True, as_mask(is_other))[: len(urls)]
-    codes = encoded(urls.filter(pa.array(is_first))).indices.to_numpy().astype(np.int64)
-    numbers: Rows = codes[np.cumsum(is_first) - 1]
-    return numbers
+    counters["links_combined"] += saved
+    starts = np.flatnonzero(np.append(True, ~is_alike))
+    lengths = np.diff(np.append(starts, count))
+    scores = rows["score"].chunk(0).to_numpy()
+    groups = np.repeat(np.arange(len(starts)), lengths)
+    best = np.flatnonzero(scores == np.fmax.reduceat(scores, starts)[groups])[::-1]
+    heads = starts.copy()  # where all scores are NaN
+    heads[groups[best]] = best  # of equal ones the first, which is written last
+    is_other = np.ones(count, dtype=np.bool_)
+    is_other[heads] = False
+    return _with_more(rows.take(heads), lengths - 1, scores[is_other])
 
 
 def without_weak_links(rows: pa.Table, most: int, counters: Counters) -> pa.Table:
@@ -141,23 +139,20 @@ def without_weak_links(rows: pa.Table, most: int, counters: Counters) -> pa.Tabl
     links = sorted_links(rows, found, np.zeros(len(found), dtype=np.int64), most, counters)
     links = links[np.argsort(links.rows, kind="stable")]
     starts = np.flatnonzero(np.diff(links.rows, prepend=-1))
-    others = np.ones(rows.num_rows, dtype=np.bool_)
-    others[found] = False
-    return _regrouped(rows, np.flatnonzero(others), links, starts)
-
-
-def _regrouped(rows: pa.Table, others: Rows, links: SortedLinks, starts: Rows) -> pa.Table:
-    """The other rows, and one for each group of links, all in the order in which they were. A
-    group, the best link first, begins at each of `starts`."""
     heads = links.rows[starts]
-    more = np.diff(np.append(starts, len(links.rows))) - 1
-    order = np.argsort(heads)
     lengths = np.zeros(rows.num_rows, dtype=np.int64)
-    lengths[heads] = more
-    kept = np.sort(np.concatenate([others, heads]))
-    lists = _lists(lengths[kept], links.scores[ranges(starts[order] + 1, more[order])])
+    lengths[heads] = np.diff(np.append(starts, len(links.rows))) - 1
+    is_kept = np.ones(rows.num_rows, dtype=np.bool_)
+    is_kept[found] = False
+    is_kept[heads] = True
+    kept = np.flatnonzero(is_kept)
+    return _with_more(rows.take(kept), lengths[kept], np.delete(links.scores, starts))
+
+
+def _with_more(rows: pa.Table, lengths: Rows, scores: npt.NDArray[np.float32]) -> pa.Table:
+    """The rows, each of which stands for so many further links, with these scores."""
     place = DELTA.get_field_index("more")
-    return rows.drop_columns(["more"]).take(kept).add_column(place, DELTA.field("more"), lists)
+    return rows.set_column(place, DELTA.field("more"), _lists(lengths, scores))
 
 
 def _lists(lengths: Rows, values: npt.NDArray[np.float32]) -> pa.Array[Any]:
@@ -168,8 +163,9 @@ def _lists(lengths: Rows, values: npt.NDArray[np.float32]) -> pa.Array[Any]:
     return lists
 
 
-def _ranks_of(metadata: pa.MapArray[Any, Any]) -> Rows:
-    """Numbers that order rows by their metadata, whatever that order may mean."""
+def _contents(rows: pa.Table, found: Rows) -> Rows:
+    """Numbers that order the rows `found` by their metadata, whatever that order may mean."""
+    metadata = cast("pa.MapArray[Any, Any]", first_chunk(rows["metadata"]).take(found))
     if not has_any(metadata):
         return np.zeros(len(metadata), dtype=np.int64)
     # other entries have another text, whatever is in them
@@ -181,8 +177,8 @@ def _ranks_of(metadata: pa.MapArray[Any, Any]) -> Rows:
     codes = encoded(texts)
     ranks = np.empty(len(codes.dictionary), dtype=np.int64)
     ranks[pc.sort_indices(codes.dictionary).to_numpy()] = np.arange(len(ranks))
-    found: Rows = ranks[codes.indices.to_numpy()]
-    return found
+    numbers: Rows = ranks[codes.indices.to_numpy()]
+    return numbers
 
 
 def ranges(starts: Rows, counts: Rows) -> Rows:
