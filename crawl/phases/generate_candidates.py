@@ -7,18 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from crawl.buckets.exchange import BlockSource, Exchange, Outbox
-from crawl.buckets.generate.cutoff import (
-    TAKE_ALL,
-    KeySummary,
-    bracket,
-    settle_cuts,
-    whole_summaries,
-)
+from crawl.buckets.generate.cutoff import TAKE_ALL, Bracket, next_step, settle_cuts
 from crawl.buckets.generate.host_bounds import HostsFile, send_automatic
 from crawl.buckets.generate.ranking import Cut
 from crawl.buckets.generate.scan import ScanJob, ScanTask, ScanTaskResult, scan_alone, scan_slice
 from crawl.buckets.generate.selection import is_automatic, most_per_host
-from crawl.buckets.generate.shards import RankJob, Shard, look_inside_shard, summarize_shard
+from crawl.buckets.generate.shards import RankJob, Shard, summarize_shard
 from crawl.buckets.generate.unfinished import (
     ListFile,
     list_files,
@@ -34,7 +28,7 @@ from crawl.phases.timing import timed
 from crawl.storage.manifest import Snapshot
 
 _SUMMARY_KEYS = 1_000_000
-"""How many keys all shards together send to the driver to find a cut."""
+"""How many keys all shards together send to the driver at a time to find a cut."""
 
 Matching = Callable[[Snapshot, Slices], BlockSource]
 """Evaluates `--expr` over a snapshot: brings the rows that it holds for to their slices."""
@@ -118,14 +112,9 @@ def settle_segment_cuts(
     step = max(1, base.rows // _SUMMARY_KEYS)
     with timed(work.report, "cut", work.clock):
         for _ in range(wanted):
-            summaries = candidates.run(
-                partial(summarize_shard, ranking(work.config), step),
-                by_number(shards),
-                "generate: rank",
-            )
-            if not any(summary.count for summary in summaries):
+            cuts = _cuts(work, candidates, shards, step)
+            if not cuts:
                 break
-            cuts = _cuts(work, candidates, shards, summaries, step)
             shards = [
                 replace(shard, cuts=[*shard.cuts, cut])
                 for shard, cut in zip(shards, cuts, strict=True)
@@ -134,21 +123,22 @@ def settle_segment_cuts(
 
 
 def _cuts(
-    work: GenerateRun,
-    candidates: Exchange[ScanTaskResult],
-    shards: list[Shard],
-    summaries: list[KeySummary],
-    step: int,
+    work: GenerateRun, candidates: Exchange[ScanTaskResult], shards: list[Shard], step: int
 ) -> list[Cut]:
-    """The cuts of the next segment, one for each shard."""
-    top_n = work.options.top_n
-    limits = None if top_n is None else bracket(summaries, step, top_n)
-    if limits is None or top_n is None:
+    """The cuts of the next segment, one for each shard; none where no candidate is left."""
+    job, limits = ranking(work.config), Bracket()
+    look = partial(summarize_shard, job, limits, step)
+    summaries = candidates.run(look, by_number(shards), "generate: rank")
+    total, top_n = sum(summary.count for summary in summaries), work.options.top_n
+    if total == 0:
+        return []
+    if top_n is None or total <= top_n:
         return [TAKE_ALL] * len(shards)
-    if step == 1:
-        return settle_cuts(whole_summaries(summaries), top_n)
-    look = partial(look_inside_shard, ranking(work.config), limits)
-    return settle_cuts(candidates.run(look, by_number(shards), "generate: cut"), top_n)
+    while isinstance(settled := settle_cuts(summaries, limits, step, top_n), Bracket):
+        limits, step = settled, next_step(len(shards), step, _SUMMARY_KEYS)
+        look = partial(summarize_shard, job, limits, step)
+        summaries = candidates.run(look, by_number(shards), "generate: cut")
+    return settled
 
 
 def ranking(config: Config) -> RankJob:

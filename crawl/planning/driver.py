@@ -23,8 +23,8 @@ CHAINS_TOLD = 200_000
 SLOTS_A_PART = 64
 KEY_BYTES = 8
 KEYS_TOLD = 1_000_000
-"""Keys of URLs that the driver is told at the most to find the cut roughly; then, to find it
-exactly, as many for each task as one of these stands for."""
+"""Keys of URLs that the driver is told at a time, at the most, to find the cut: roughly, and then
+among those for which one of these stands in each task."""
 PIECE_BYTES = 170
 """A file that a task of fetch or parse has read or written: 160 were counted."""
 MEMORY_A_BYTE = 5
@@ -38,14 +38,22 @@ def inject_bytes(files: float) -> float:
 
 def generate_bytes(urls: float, files: float, pages: float, hosts: float, parts: float) -> float:
     """Where so many pages of so many hosts are selected."""
-    keys = min(urls, KEYS_TOLD)
-    if urls > KEYS_TOLD:
-        keys += min(pages, files * urls / KEYS_TOLD)
     chains = min(hosts, CHAINS_TOLD)
     if hosts > CHAINS_TOLD:
         chains += SLOTS_A_PART * parts
-    told = keys * KEY_BYTES + chains * CHAIN_BYTES + parts * LIST_BYTES
+    told = _keys_told(urls, files, pages) * KEY_BYTES + chains * CHAIN_BYTES + parts * LIST_BYTES
     return JOB_BYTES + files * GENERATE_FILE_BYTES + told
+
+
+def _keys_told(urls: float, files: float, pages: float) -> float:
+    """In all looks for the cut, each of which leaves few keys to the next."""
+    step = max(1.0, urls // KEYS_TOLD)
+    told = urls / step
+    while step > 1:
+        inside = min(pages, files * step)
+        step = max(1.0, 2 * files * step // KEYS_TOLD)
+        told += inside / step
+    return told
 
 
 def updatedb_bytes(sent_files: float, files: float) -> float:

@@ -128,8 +128,10 @@ def test_a_top_n_takes_three_jobs_and_marks_one_more(tmp_path: Path, cap: int) -
     assert jobs_of(tmp_path / "b", {**capped, **MARK}, top_n=20) == [*usual, "generate: mark"]
 
 
-def test_a_large_crawldb_takes_a_second_look(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("keys_told", "looks"), [(20, 1), (10, 2)])
+def test_a_large_crawldb_takes_a_further_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys_told: int, looks: int
 ) -> None:
-    monkeypatch.setattr(generate_candidates, "_SUMMARY_KEYS", 10)
-    assert jobs_of(tmp_path / "a", top_n=20) == [RANK, "generate: cut", COLLECT, LIST]
+    monkeypatch.setattr(generate_candidates, "_SUMMARY_KEYS", keys_told)
+    further = ["generate: cut"] * looks
+    assert jobs_of(tmp_path / "a", top_n=20) == [RANK, *further, COLLECT, LIST]

@@ -9,13 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.buckets.exchange import Outbox, Received, RowKind
-from crawl.buckets.generate.cutoff import (
-    Bracket,
-    BracketKeys,
-    KeySummary,
-    keys_in_bracket,
-    summarize,
-)
+from crawl.buckets.generate.cutoff import Bracket, KeySummary, summarize
 from crawl.buckets.generate.host_bounds import forward_delays, received_caps
 from crawl.buckets.generate.ranking import NOT_TAKEN, Cut, Keys, assign, eligible_keys, within_cap
 from crawl.buckets.generate.scan import (
@@ -51,14 +45,10 @@ class RankJob:
     """Most URLs of a group in one segment; 0 or less: no bound."""
 
 
-def summarize_shard(job: RankJob, step: int, shard: Shard, received: Received) -> KeySummary:
-    return summarize(_eligible(job, shard, received), step)
-
-
-def look_inside_shard(
-    job: RankJob, limits: Bracket, shard: Shard, received: Received
-) -> BracketKeys:
-    return keys_in_bracket(_eligible(job, shard, received), limits)
+def summarize_shard(
+    job: RankJob, limits: Bracket, step: int, shard: Shard, received: Received
+) -> KeySummary:
+    return summarize(_eligible(job, shard, received), limits, step)
 
 
 def assign_shard(job: RankJob, shard: Shard, received: Received, outbox: Outbox) -> Counters:

@@ -95,7 +95,8 @@ def _send_files(
     for file in files:
         with open_whole_table(file.folder, file.path) as source:
             tables += _groups(job.stored, file, source, counters)
-    rows = pa.concat_tables(tables)
+    rows = pa.concat_tables(tables).combine_chunks()
+    tables.clear()  # two copies at a time are enough
     if job.combines_links:
         rows = combined_links(rows, counters)
     outbox.send(UPDATES, rows, job.stored.router.slices_of(rows["host"], rows["url"]))

@@ -54,7 +54,7 @@ def always_worthwhile() -> Iterator[None]:
 
 def as_delta(rows: list[tuple[str, CrawlDatum]]) -> pa.Table:
     table = to_table((url, url.split("/")[2], each) for url, each in rows)
-    return pa.concat_tables([DELTA.empty_table(), single_rows(table, 1)])
+    return pa.concat_tables([DELTA.empty_table(), single_rows(table, 1)]).combine_chunks()
 
 
 def said(updates: UrlUpdates) -> list[Any]:
