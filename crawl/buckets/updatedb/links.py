@@ -101,8 +101,8 @@ def sorted_links(
 
 def combined_links(rows: pa.Table, counters: Counters) -> pa.Table:
     """The rows, all in one chunk, with one for all neighbours that are links to one URL with the
-    same metadata: where the best of them was. In the files of a parse the links to a URL are neighbours, so that
-    nothing has to be sorted; those of other files meet where all go."""
+    same metadata: where the best of them was. In the files of a parse the links to a URL are
+    neighbours, so that nothing has to be sorted; those of other files meet where all go."""
     count = rows.num_rows
     if count < 2:
         return rows
