@@ -105,6 +105,8 @@ def _look_at(directory: CrawlDir) -> None:
         ("readdb", f"{where} --url {best.url}", "all that is known of the best URL"),
         ("explain", f"{where} {best.url}", "why it is what it is, and when it is due again"),
         ("readdb", f"{where} --dump out --format csv", "everything, for a spreadsheet"),
+        ("index", where, "a full-text index of the pages"),
+        ("search", f"{where} page", "what it finds"),
         ("status", where, "how far the segments are"),
         ("snapshots", where, "the states of the CrawlDb that are kept"),
         ("run", "mycrawl --seeds SEEDS --rounds 3 -D http.agent.name=NAME", "the real web"),
