@@ -166,6 +166,18 @@ def test_a_wrong_expression_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_wrong_expression_leaves_the_dump_that_it_was_to_replace(
+    crawl: Caller, made: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert crawl("readdb", made, "--dump", out).code == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert crawl("readdb", made, "--dump", out, "--force", "--expr", "scroe > 1").code == 2
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
 def test_an_older_snapshot_can_be_read(crawl: Caller, made: str) -> None:
     number = CrawlDir(made).require_crawldb().number
     assert crawl("readdb", made, "--stats", "--json", "--snapshot", number).json["urls"] == 10
