@@ -94,19 +94,18 @@ def _send_files(
     tables = [DELTA.empty_table()]
     for file in files:
         with open_whole_table(file.folder, file.path) as source:
-            tables += _groups(job.stored, file, source, counters)
-    rows = pa.concat_tables(tables).combine_chunks()
-    tables.clear()  # two copies at a time are enough
-    if job.combines_links:
-        rows = combined_links(rows, counters)
+            tables += _groups(job, file, source, counters)
+    rows = pa.concat_tables(tables)
     outbox.send(UPDATES, rows, job.stored.router.slices_of(rows["host"], rows["url"]))
 
 
 def _groups(
-    stored: StoredRecords, file: DeltaFile, source: StoredTable, counters: Counters
+    job: SendDeltaJob, file: DeltaFile, source: StoredTable, counters: Counters
 ) -> Iterator[pa.Table]:
+    """The rows of each row group; links to one URL are seldom in two of them."""
     for group in each_group(source):
-        yield _renormalized(stored.renormalization, single_rows(group, file.origin), counters)
+        rows = _renormalized(job.stored.renormalization, single_rows(group, file.origin), counters)
+        yield combined_links(rows, counters) if job.combines_links else rows
 
 
 def _renormalized(

@@ -100,12 +100,13 @@ def sorted_links(
 
 
 def combined_links(rows: pa.Table, counters: Counters) -> pa.Table:
-    """The rows, all in one chunk, with one for all neighbours that are links to one URL with the
-    same metadata: where the best of them was. In the files of a parse the links to a URL are
-    neighbours, so that nothing has to be sorted; those of other files meet where all go."""
+    """The rows with one for all neighbours that are links to one URL with the same metadata: where
+    the best of them was. In the files of a parse the links to a URL are neighbours, so that
+    nothing has to be sorted; those of other files meet where all go."""
     count = rows.num_rows
     if count < 2:
         return rows
+    rows = rows.combine_chunks()
     urls = first_chunk(rows["url"])
     is_link = rows["status"].chunk(0).to_numpy() == Status.LINKED
     is_alike = as_mask(pc.equal(urls.slice(1), urls.slice(0, count - 1)))
