@@ -40,7 +40,7 @@ class Indexing(Handle):
         """
         from crawl.model.derived_tables import INDEX
         from crawl.phases import index
-        from crawl.phases.index import IndexOptions
+        from crawl.phases.index_choice import IndexOptions, choose
 
         with self._working():
             check_whole_number("since", since, least=0)
@@ -62,7 +62,7 @@ class Indexing(Handle):
             if crawldb:
                 self._directory.require_crawldb()
             require_segments(self._directory, options.segments)
-            index.choose(self._directory, options, specs)
+            choose(self._directory, options, specs)
             self._directory.require_writable()
             folder = self._directory.dataset(INDEX).folder
             require_unlocked(folder, self._config, force=force)

@@ -20,7 +20,8 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases import clean, index, parse, updatedb
 from crawl.phases.clean import CleanOptions, CleanResult
-from crawl.phases.index import IndexOptions, IndexResult
+from crawl.phases.index import IndexResult
+from crawl.phases.index_choice import IndexOptions
 from crawl.phases.parse import ParseOptions
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir

@@ -12,7 +12,7 @@ from crawl.indexing.sent_notes import note_names
 from crawl.model.status import Status
 from crawl.phases import clean, index
 from crawl.phases.clean import CleanOptions
-from crawl.phases.index import IndexOptions
+from crawl.phases.index_choice import IndexOptions
 from crawl.spark.tasks import SparkRunner
 from crawl.storage.folder import Folder
 from crawl.testing.clock import ManualClock

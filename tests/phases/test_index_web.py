@@ -16,7 +16,7 @@ from crawl.model.status import Status
 from crawl.phases import clean, dedup, index
 from crawl.phases.clean import CleanOptions
 from crawl.phases.dedup import DedupOptions
-from crawl.phases.index import IndexOptions
+from crawl.phases.index_choice import IndexOptions
 from crawl.rounds import LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web
