@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 # how long an example takes says more about the machine than about the code
 settings.register_profile("quick", deadline=None, max_examples=20)
-# CI's: not an option of pytest, which an inner pytest with other profiles would be given too
-settings.register_profile("thorough", deadline=None, max_examples=100)
+# CI's: not an option of pytest, which an inner pytest with other profiles would be given too.
+# The same examples for the same tests: what CI says of a commit, it says again.
+settings.register_profile("thorough", deadline=None, max_examples=100, derandomize=True)
+# by hand, after a change to what property tests watch: other examples each time, and many
+settings.register_profile("hunt", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("PROPERTY_TESTS", "quick"))
 
 # a runner that starts us in the background has us ignore Ctrl-C, which is tested too

@@ -115,17 +115,21 @@ def test_nothing_is_negative(demand: Demand) -> None:
 
 @given(demands(), st.floats(1, 100))
 def test_more_urls_are_never_less_work(demand: Demand, times: float) -> None:
-    """With as many pages and hosts: but politeness, to which they are more choice, and PUTs where
-    there are more buckets: of two small files each is one, a large one is begun, sent and ended.
-    And the robots.txt of more hosts can be kept with more buckets."""
+    """With as many pages and hosts: but politeness, to which they are more choice, and requests
+    to the store where there are more buckets: what is kept of as many hosts lies in smaller files
+    then, which are read and written by one request each. The robots.txt of more hosts can be kept
+    with more buckets. And the driver is told every second key where it is too much to be told all:
+    half as much at the least."""
     demand = replace(demand, hosts=demand.robots_kept)
     more = replace(demand, urls=demand.urls * times)
     for small, large in zip(round_of(demand, COSTS), round_of(more, COSTS), strict=True):
-        for name in set(NUMBERS) - {"least_s", "task_bytes", "puts"}:
+        for name in set(NUMBERS) - {"least_s", "task_bytes", "puts", "gets", "driver_bytes"}:
             assert getattr(large, name) >= getattr(small, name) * (1 - 1e-9)
+        assert large.driver_bytes >= small.driver_bytes / 2
     same = [replace(each, buckets=demand.bucket_count) for each in (demand, more)]
     for small, large in zip(*(round_of(each, COSTS) for each in same), strict=True):
         assert large.puts >= small.puts
+        assert large.gets >= small.gets
     assert more.polite_s <= demand.polite_s * (1 + 1e-6) + 2 * (
         demand.pace.delay_s + demand.pace.latency_s
     )
