@@ -89,6 +89,8 @@ def sorted_links(
         each = np.concatenate([np.arange(len(found)), np.repeat(np.arange(len(found)), lengths)])
         found, owners, contents = found[each], owners[each], contents[each]
         scores = np.concatenate([scores, more])
+    # -0.0 as 0.0: the two are equal, so that which of them is kept would hang on the files' order
+    scores = scores + np.float32(0)
     links = SortedLinks(found, scores, contents, owners)
     links = links[np.lexsort((contents, -scores, owners))]
     counts = links.counts(0)
