@@ -134,7 +134,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         deadline=_deadline(spec.deadline_ms, clock),
     )
     if spec.cross_part is not None:
-        states = read_server_states(spec.segment, spec.cross_part.servers, clock.now_ms())
+        left = spec.segment.child(SERVERS_LEFT)
+        states = read_server_states(left, spec.cross_part.servers, clock.now_ms())
         engine.queues.keep_pauses(states, clock.monotonic())
     engine.queues.keep_pauses(paused, clock.monotonic())
     lists = [each.path for each in spec.lists_of(file)]
