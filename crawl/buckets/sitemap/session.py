@@ -243,7 +243,10 @@ class SitemapSession(NullOutput):
         if known is not None:
             self._link(parent, url)
             self.counters["sitemaps_repeated"] += 1
-            self._sources[url] = replace(known, scopes=known.scopes | source.scopes)
+            # a host's own sitemap is read on its behalf, whoever else names it first
+            is_own = source.site == host_of(url) and url not in self._done
+            site = source.site if is_own else known.site
+            self._sources[url] = replace(known, site=site, scopes=known.scopes | source.scopes)
             return
         if reason := self._why_not(source):
             self.counters[f"sitemaps_dropped.{reason}"] += 1
