@@ -29,7 +29,7 @@ def find_rows(table: Table, folder: Folder, snapshot: Snapshot, value: str) -> p
         return None
     is_unique = len(table.key) == 1
     found: list[pa.Table] = []
-    with open_table(folder, file.path) as source:
+    with open_table(folder, file.path, size=file.bytes) as source:
         leaves = source.metadata.schema
         position = next(at for at in range(len(leaves)) if leaves.column(at).path == column)
         for group in range(source.num_row_groups):

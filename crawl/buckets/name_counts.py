@@ -108,7 +108,7 @@ def send_counts(job: NameJob, file: BucketFile, outbox: Outbox) -> None:
     codes_of = np.full(256, -1)
     for place, status in enumerate(DB_STATUSES):
         codes_of[int(status)] = place
-    with open_table(job.crawldb, file.path, host_codes=True) as source:
+    with open_table(job.crawldb, file.path, host_codes=True, size=file.bytes) as source:
         for rows in each_group(source, ["host", "status"]):
             hosts = encoded(rows["host"])
             names = [str(name) for name in hosts.dictionary.to_pylist()]
@@ -167,7 +167,7 @@ UNFETCHED = "UNFETCHED"
 def count_codes(crawldb: Folder, file: BucketFile) -> Counter[tuple[str, int]]:
     """The URLs of a file by the code of their last answer, and by status."""
     found: Counter[tuple[str, int]] = Counter()
-    with open_table(crawldb, file.path) as source:
+    with open_table(crawldb, file.path, size=file.bytes) as source:
         for rows in each_group(source, ["status", "metadata"]):
             metadata = as_array(rows["metadata"])
             keys, items = metadata.keys, metadata.items  # type: ignore[attr-defined]

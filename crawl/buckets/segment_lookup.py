@@ -69,7 +69,7 @@ def find_inlinks(segment: Segment, url: str, most: int) -> list[Inlink]:
     manifest = segment.manifest(PARSE_DATA)
     found: list[Inlink] = []
     for file in manifest.files if manifest else ():
-        with open_table(segment.part_folder(PARSE_DATA), file.path) as source:
+        with open_table(segment.part_folder(PARSE_DATA), file.path, size=file.bytes) as source:
             for group in range(source.num_row_groups):
                 if len(found) >= most:
                     return found[:most]

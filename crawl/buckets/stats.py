@@ -93,7 +93,7 @@ def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> CrawlDbSta
     stats = CrawlDbStats()
     scores: list[npt.NDArray[np.float32]] = []
     columns = ["status", "retries", "score", "fetch_time", "fetch_interval"]
-    with open_table(crawldb, file.path, host_codes=True) as source:
+    with open_table(crawldb, file.path, host_codes=True, size=file.bytes) as source:
         for rows in each_group(source, ["host", *columns] if by_host else columns):
             status = rows["status"].to_numpy()
             stats.urls += rows.num_rows
@@ -115,7 +115,7 @@ def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> CrawlDbSta
 def count_statuses(crawldb: Folder, file: BucketFile) -> Counters:
     """One bucket's records by status, of which nothing else is read."""
     found = Counters()
-    with open_table(crawldb, file.path) as source:
+    with open_table(crawldb, file.path, size=file.bytes) as source:
         for rows in each_group(source, ["status"]):
             for code, count in _counted(rows["status"].to_numpy()).items():
                 found[status_label(code)] += count

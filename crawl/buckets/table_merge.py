@@ -30,6 +30,9 @@ class MergeJob:
     tidy: Callable[[Iterable[pa.Table]], Iterable[pa.Table]] | None = None
     """Called with all rows of a slice that is written, in their order: what it leaves out is
     forgotten."""
+    join: Callable[[pa.Table], pa.Table] | None = None
+    """Makes one row of the new ones of a key, which are given in the order of the key, before
+    they meet the stored one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +68,5 @@ def _merged(job: MergeJob, base: Slice, received: Received) -> Iterator[pa.Table
     stored = StoredGroups(stored_groups(job.target.folder, base.files), table.key[0])
     for new in NewRows.received(received, delta_of(table), table.key[0]).ranges():
         rows = sort_by_key(new.rows, table.key)
+        rows = rows if job.join is None else job.join(rows)
         yield from merge_sorted(stored.below(new.end), rows, job.combine, table.key)

@@ -21,7 +21,7 @@ class ScoredUrl:
 def top_of_bucket(crawldb: Folder, most: int, least: float, file: BucketFile) -> list[ScoredUrl]:
     """The bucket's `most` best URLs with a score of at least `least`, best first."""
     found: list[ScoredUrl] = []
-    with open_table(crawldb, file.path) as source:
+    with open_table(crawldb, file.path, size=file.bytes) as source:
         for rows in each_group(source, ["url", "score"]):
             score = rows["score"].to_numpy()
             best = np.flatnonzero(score >= least)

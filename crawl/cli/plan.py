@@ -244,8 +244,8 @@ def _show(demand: Demand, node: Node, found: Plan, prices: Prices) -> None:
                 format_bytes(work.read_bytes),
                 format_bytes(work.written_bytes),
                 format_bytes(work.exchanged_bytes),
-                format_count(work.puts),
-                format_count(work.gets),
+                format_count(phase.requests.puts),
+                format_count(phase.requests.gets),
                 format_count(work.http),
                 *([f"{phase.cost:,.2f}"] if priced else []),
             ]

@@ -58,7 +58,7 @@ def _pages(segment: Segment, wanted: set[str]) -> Iterator[pa.Table]:
     text_columns = [name for name in PARSE_TEXT_TABLE.names if name in wanted - {"url"}]
     texts = {file.part: file for file in text_manifest.files}
     for file in data_manifest.files:
-        with open_table(segment.part_folder(PARSE_DATA), file.path) as source:
+        with open_table(segment.part_folder(PARSE_DATA), file.path, size=file.bytes) as source:
             data = source.read(data_columns, use_threads=False)
         if text_columns:
             with open_table(segment.part_folder(PARSE_TEXT), texts[file.part].path) as source:

@@ -17,7 +17,7 @@ from crawl.errors import StorageError
 from crawl.fetcher.frontier.queues import ServerState
 from crawl.fetcher.values.known_server import KnownServer
 from crawl.robots.stored import StoredAnswer, seconds_left
-from crawl.storage.chunks import ROBOTS_LEARNT, SERVERS_LEFT, Chunk, Piece
+from crawl.storage.chunks import ROBOTS_LEARNT, Chunk, Piece
 from crawl.storage.folder import Folder
 from crawl.storage.keyed_rows import KeyedRows
 from crawl.storage.robots_store import read_pieces, to_answers
@@ -171,12 +171,12 @@ def write_server_states(
 
 
 def read_server_states(
-    segment: Folder, pieces: Iterable[Piece], now_ms: int
+    folder: Folder, pieces: Iterable[Piece], now_ms: int
 ) -> Iterable[ServerState]:
-    """What other tasks of the same fetch have left, as of a moment."""
+    """What other tasks of the same job have left in a folder, as of a moment."""
     for piece in pieces:
         try:
-            for rows in read_pause_rows(segment.child(SERVERS_LEFT), piece):
+            for rows in read_pause_rows(folder, piece):
                 for pause in to_pauses(rows):
                     yield ServerState(
                         pause.server,

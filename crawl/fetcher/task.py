@@ -134,7 +134,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         deadline=_deadline(spec.deadline_ms, clock),
     )
     if spec.cross_part is not None:
-        states = read_server_states(spec.segment, spec.cross_part.servers, clock.now_ms())
+        left = spec.segment.child(SERVERS_LEFT)
+        states = read_server_states(left, spec.cross_part.servers, clock.now_ms())
         engine.queues.keep_pauses(states, clock.monotonic())
     engine.queues.keep_pauses(paused, clock.monotonic())
     lists = [each.path for each in spec.lists_of(file)]
@@ -245,8 +246,8 @@ def _total(chunks: list[Chunk]) -> Counters:
 def _fetched_urls(segment: Folder, chunks: list[Chunk]) -> set[str]:
     """The URLs that have a record already, beside targets left for a later round."""
     found: set[str] = set()
-    for path in [chunk.pieces[FETCH].path for chunk in chunks if FETCH in chunk.pieces]:
-        with open_table(segment.child(FETCH), path) as source:
+    for piece in [chunk.pieces[FETCH] for chunk in chunks if FETCH in chunk.pieces]:
+        with open_table(segment.child(FETCH), piece.path, size=piece.bytes) as source:
             for rows in each_group(source, ["url", "status"]):
                 found |= pages_of(rows)
     return found
@@ -258,7 +259,7 @@ def _listed(
     """The URLs of the task's lists that have no record yet, read as they are used."""
     cross_part = spec.cross_part
     for each in spec.lists_of(file):
-        with open_table(spec.segment.child(GENERATE), each.path) as source:
+        with open_table(spec.segment.child(GENERATE), each.path, size=each.bytes) as source:
             for rows in each_group(source):
                 for url, datum in to_records(rows):
                     if url in fetched:
@@ -273,7 +274,7 @@ def _followed_before(spec: FetchTaskSpec, file: PartFile, fetched: set[str]) -> 
         return 0
     listed = 0
     for each in spec.lists_of(file):
-        with open_table(spec.segment.child(GENERATE), each.path) as source:
+        with open_table(spec.segment.child(GENERATE), each.path, size=each.bytes) as source:
             for rows in each_group(source, ["url"]):
                 listed += sum(url in fetched for url in rows["url"].to_pylist())
     return len(fetched) - listed

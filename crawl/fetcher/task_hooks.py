@@ -122,7 +122,9 @@ def _server_keys(spec: FetchTaskSpec, file: PartFile, partitioner: Partitioner) 
 def listed_hosts(spec: FetchTaskSpec, file: PartFile) -> set[str]:
     """The hosts of a part's fetch list."""
     hosts: set[str] = set()
-    with open_table(spec.segment.child(GENERATE), file.path, host_codes=True) as source:
+    with open_table(
+        spec.segment.child(GENERATE), file.path, host_codes=True, size=file.bytes
+    ) as source:
         for rows in each_group(source, ["host"]):
             for chunk in rows["host"].chunks:
                 codes = cast("pa.DictionaryArray[Any, Any]", chunk)

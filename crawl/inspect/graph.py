@@ -81,7 +81,7 @@ def _find(folder: Folder, snapshot: Snapshot, url: str, links: int) -> NodeView 
 def _row_of(folder: Folder, file: BucketFile, url: str) -> tuple[int, pa.Table] | None:
     """The place of a URL in a file of nodes, and its row."""
     before = 0
-    with open_table(folder, file.path) as source:
+    with open_table(folder, file.path, size=file.bytes) as source:
         for group in range(source.num_row_groups):
             about = source.metadata.row_group(group)
             if may_hold(about.column(0), url):

@@ -183,7 +183,7 @@ def _hosts_of(segment: Segment) -> pa.Array[Any]:
     found: pa.Array[Any] = pa.array([], pa.string())
     folder = segment.part_folder(GENERATE)
     for file in segment.require(GENERATE).files:
-        with open_table(folder, file.path) as source:
+        with open_table(folder, file.path, size=file.bytes) as source:
             for rows in each_group(source, ["host"]):
                 more: Any = pc.unique(rows["host"].cast(pa.string()))
                 found = pc.unique(pa.concat_arrays([found, more]))

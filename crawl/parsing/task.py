@@ -80,15 +80,14 @@ def run_parse_task(
         )
     }
     for table, writer in ((PARSE_DATA, data), (PARSE_TEXT, text)):
-        size = task.segment.child(table).size(names[table]) or 0
-        pieces[table] = Piece(names[table], writer.rows, size)
+        pieces[table] = Piece(names[table], writer.rows, writer.bytes)
     return ParseTaskResult(part, pieces, counters)
 
 
 def _pages(segment: Folder, files: tuple[PartFile, ...], counters: Counters) -> Iterator[pa.Table]:
     """The pages to parse, a row group at a time."""
     for file in files:
-        with open_table(segment.child(CONTENT), file.path) as source:
+        with open_table(segment.child(CONTENT), file.path, size=file.bytes) as source:
             for rows in each_group(source):
                 good = rows.filter(pc.equal(rows["status"], _SUCCESS))
                 skipped = rows.num_rows - good.num_rows

@@ -302,7 +302,7 @@ def _publish_hosts(
     folder, name = segment.part_folder(FETCH_HOSTS), attempt_name("part-00000")
     with open_writer(folder, name, tables.FETCH_HOSTS.schema) as writer:
         writer.write(troubles_table(troubles))
-    file = PartFile(0, name, writer.rows, folder.size(name) or 0)
+    file = PartFile(0, name, writer.rows, writer.bytes)
     manifest = PartManifest((file,), clock.now_ms(), complete)
     segment.publish(FETCH_HOSTS, manifest)
     segment.sweep(FETCH_HOSTS, manifest)

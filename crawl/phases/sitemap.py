@@ -3,27 +3,30 @@
 Steps: hosts (a task a bucket) → waves of reading (a task a share of the servers) → merge (a task
 a touched slice) → publish → what became of each host's sitemaps (`sitemap_states.py`). A task
 asks none but its own servers; sitemaps that it finds named on others are read by the next wave.
+Hosts, sources and states go from task to task: the driver hears of counts and files.
 All waves together are one transaction: a job that dies leaves the CrawlDb as it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from crawl.buckets.bucket_files import crawldb_target, largest_first
-from crawl.buckets.hosts import waiting_hosts
 from crawl.buckets.renormalize import StoredRecords
 from crawl.buckets.runner import Runner
-from crawl.buckets.sitemap.hosts import FindSitesJob, find_sites, most_urls
+from crawl.buckets.sitemap.deal import DealTask, GivenSources
+from crawl.buckets.sitemap.hosts import FindSitesJob, FindSitesTask
 from crawl.buckets.sitemap.merge import (
     SitemapMergeJob,
     merge_listed,
     send_listed,
 )
+from crawl.buckets.sitemap.sources import site_source
 from crawl.buckets.sitemap.values import (
     SitemapJob,
     SitemapSource,
@@ -51,9 +54,8 @@ from crawl.model.report import Report
 from crawl.phases.hand_over import handed_over, publish_handed_over
 from crawl.phases.observed import observed
 from crawl.phases.sitemap_states import SiteStates
-from crawl.phases.sitemap_waves import SitemapWaves, site_source
+from crawl.phases.sitemap_waves import SitemapWaves
 from crawl.phases.timing import timed
-from crawl.rules.host_wait import waits_until
 from crawl.rules.inject import parse_line
 from crawl.rules.sitemap import REASONS
 from crawl.storage.crawl_dir import CrawlDir
@@ -151,12 +153,15 @@ def run(
     with (
         crawl_dir.writing_crawldb("sitemap", config, clock, force=options.force) as transaction,
         crawl_dir.fetching("sitemap", config, clock, force=options.force) as fetching,
+        ExitStack() as held,
     ):
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
+        first: list[DealTask] = [GivenSources(tuple(given))] if given else []
+        find = None
         if options.hosts and base is not None:
-            with timed(report, "hosts", clock):
-                given += _known_sites(runner, transaction, base, config, options, report)
+            find = _find_job(transaction, config, options, report)
+            first += _find_tasks(base)
         job = SitemapJob(
             config=config,
             protocols=resolved_protocols(config),
@@ -171,59 +176,46 @@ def run(
         )
         waves = SitemapWaves(runner, job, options.num_tasks, report)
         with timed(report, "read", clock):
-            waves.read(given)
+            waves.read(first, find)
             waves.prove()
         with timed(report, "hand_over", clock):
-            left = [waves.handed_over_task()]
+            left = waves.handed_over_tasks()
             publish_handed_over(
                 runner, crawl_dir, config, clock, left, report, buckets, force=options.force
             )
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         stored = StoredRecords(transaction.folder, slices.router)
         target = crawldb_target(transaction.folder, transaction.place, config)
-        merge = SitemapMergeJob(config, stored, target, report.started_ms, waves.scopes())
+        merge = SitemapMergeJob(config, stored, target, report.started_ms)
         with timed(report, "merge", clock):
-            files = _merge(runner, transaction, slices, merge, waves.files, report)
+            files = _merge(runner, transaction, slices, merge, waves.files(), report)
         states = SiteStates(runner, crawl_dir, config, clock, report, buckets, force=options.force)
+        publish_states = states.merge(transaction.scratch, waves.state_files(), held)
         if not report.counters["urls_new"] and not report.counters["urls_known"]:
-            states.publish(waves.states)
+            publish_states()
             raise NothingToDo(_nothing(report))
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
         )
-        states.publish(waves.states)
+        publish_states()
         took_over = transaction.lock.took_over or fetching.took_over
         return SitemapResult(snapshot, report, took_over)
 
 
-def _known_sites(
-    runner: Runner,
-    transaction: Transaction,
-    base: Snapshot,
-    config: Config,
-    options: SitemapOptions,
-    report: Report,
-) -> list[SitemapSource]:
-    """The hosts of the CrawlDb that are asked; the others are counted."""
+def _find_job(
+    transaction: Transaction, config: Config, options: SitemapOptions, report: Report
+) -> FindSitesJob:
     most = config[SITEMAP_MAX_HOSTS] if options.max_hosts is None else options.max_hosts
     longest_ms = round(config[DB_HOST_WAIT_MAX] * 1000)
-    now_ms = report.started_ms
-    waiting = frozenset(
-        state.host
-        for state in waiting_hosts(transaction.folder, base, now_ms, longest_ms)
-        if waits_until(state, longest_ms) > now_ms
-    )
-    found = runner.run(
-        partial(find_sites, FindSitesJob(transaction.folder, waiting, most)),
-        largest_first(Slices.of(base, base.buckets, base.rows).stored()),
-        "sitemap: find hosts",
-    )
-    sites = most_urls((site for bucket in found for site in bucket.sites), most)
-    report.counters["hosts_chosen"] = len(sites)
-    report.counters["hosts_left_out.too_many"] = sum(each.found for each in found) - len(sites)
-    report.counters["hosts_left_out.waiting"] = sum(each.waiting for each in found)
-    return [site_source(site.origin, site.host) for site in sites]
+    return FindSitesJob(transaction.folder, report.started_ms, longest_ms, most)
+
+
+def _find_tasks(base: Snapshot) -> list[FindSitesTask]:
+    """A task for each bucket of the CrawlDb, whose hosts may be asked."""
+    hosts = {file.bucket: file for file in base.hosts}
+    buckets = largest_first(Slices.of(base, base.buckets, base.rows).stored())
+    return [FindSitesTask(bucket, hosts.get(bucket.bucket)) for bucket in buckets]
 
 
 def _merge(
@@ -246,7 +238,6 @@ def _merge(
     )
     for result in done:
         report.counters += result.counters
-        report.add_samples(result.samples, job.config[REPORT_SAMPLES])
     return slices.files_after(
         {task.number: result.files for task, result in zip(tasks, done, strict=True)}
     )

@@ -2,25 +2,24 @@
 tells of them.
 
 It is published once the CrawlDb has their URLs: a job that dies in between has told nothing, and
-the next one tells anew. No crawl fails for it, as for the caches of `hand_over.py`.
+the next one tells anew. Its files are written before, as what the tasks left between their steps
+is gone then. No crawl fails for it, as for the caches of `hand_over.py`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-import pyarrow as pa
-
 from crawl.buckets.bucket_files import BucketTarget
-from crawl.buckets.exchange import Outbox
 from crawl.buckets.hand_over import newest_answer
 from crawl.buckets.runner import Runner
-from crawl.buckets.sitemap.values import SiteState
-from crawl.buckets.slices import Router, Slices
-from crawl.buckets.table_merge import MergeJob, send_delta
+from crawl.buckets.sitemap.states import joined_states, send_states
+from crawl.buckets.slices import Slices
+from crawl.buckets.table_merge import MergeJob
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.errors import Locked, StorageError
@@ -29,6 +28,9 @@ from crawl.model.tables import SITEMAPS
 from crawl.phases.hand_over import KEEP, begin_anew
 from crawl.phases.table_merge import merge_table
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
+from crawl.storage.snapshot import Transaction
 
 _log = logging.getLogger(__name__)
 
@@ -46,63 +48,63 @@ class SiteStates:
     """For a dataset that is new."""
     force: bool = False
 
-    def publish(self, states: Mapping[str, SiteState]) -> bool:
-        """Makes them the last that is known of these sites; whether it could be done."""
-        if not states:
-            return True
-        rows = _rows(states, self.report.started_ms)
+    def merge(self, scratch: Folder, files: Sequence[str], held: ExitStack) -> Callable[[], object]:
+        """Merges what the tasks have written into what is known of these sites; what it returns
+        makes that known. The dataset's lock is `held` until then."""
+        if not files:
+            return _publish_nothing
         try:
-            self._publish(rows)
+            return self._merge(scratch, files, held)
         except Locked as error:
             _log.warning("%s; what became of sitemaps is not kept", error)
-            return False
         except StorageError as error:
             _log.warning("%s; what is known of sitemaps is begun anew", error)
             try:
                 dataset = self.crawl_dir.dataset(SITEMAPS)
                 begin_anew(dataset, self.report.phase, self.config, self.clock, force=self.force)
-                self._publish(rows)
+                return self._merge(scratch, files, held)
             except StorageError as again:
                 _log.warning("%s; what became of sitemaps is not kept", again)
-                return False
-        return True
+        return _publish_nothing
 
-    def _publish(self, rows: pa.Table) -> None:
+    def _merge(
+        self, scratch: Folder, files: Sequence[str], held: ExitStack
+    ) -> Callable[[], object]:
         dataset, phase = self.crawl_dir.dataset(SITEMAPS), self.report.phase
-        with self.crawl_dir.writing(
-            dataset, phase, self.config, self.clock, force=self.force
-        ) as transaction:
+        with ExitStack() as locked:
+            transaction = locked.enter_context(
+                self.crawl_dir.writing(dataset, phase, self.config, self.clock, force=self.force)
+            )
             buckets = transaction.base.buckets if transaction.base else self.buckets
             slices = Slices.of(transaction.base, buckets)
             step = f"{phase}: states"
             sent = self.runner.exchange(
-                partial(_send_states, slices.router), [rows], len(slices), step
+                partial(send_states, scratch, slices.router), files, len(slices), step
             )
             target = BucketTarget(SITEMAPS, transaction.folder, transaction.place)
-            files = merge_table(sent, MergeJob(target, newest_answer), slices, step)
-            report = Report(
-                phase, self.report.started_ms, self.report.settings_digest, {"step": "states"}
-            )
-            report.counters["new"] = rows.num_rows
-            report.counters["rows"] = sum(file.rows for file in files)
-            report.finished_ms = self.clock.now_ms()
+            job = MergeJob(target, newest_answer, join=joined_states)
+            written = merge_table(sent, job, slices, step)
+            held.enter_context(locked.pop_all())
+        told = int(sent.row_counts().sum())
+        return partial(self._publish, transaction, written, buckets, told)
+
+    def _publish(
+        self, transaction: Transaction, files: Sequence[BucketFile], buckets: int, told: int
+    ) -> None:
+        report = Report(
+            self.report.phase,
+            self.report.started_ms,
+            self.report.settings_digest,
+            {"step": "states"},
+        )
+        report.counters["new"] = told
+        report.counters["rows"] = sum(file.rows for file in files)
+        report.finished_ms = self.clock.now_ms()
+        try:
             transaction.publish(files, report, buckets=buckets, keep=KEEP)
+        except StorageError as error:
+            _log.warning("%s; what became of sitemaps is not kept", error)
 
 
-def _send_states(router: Router, rows: pa.Table, outbox: Outbox) -> None:
-    send_delta(SITEMAPS, rows, router, outbox)
-
-
-def _rows(states: Mapping[str, SiteState], asked_ms: int) -> pa.Table:
-    found = [
-        {
-            "host": host,
-            "asked_at": asked_ms,
-            "read": state.read,
-            "failed": state.failed,
-            "urls": state.urls,
-            "trouble": state.trouble,
-        }
-        for host, state in states.items()
-    ]
-    return pa.Table.from_pylist(found, SITEMAPS.schema)
+def _publish_nothing() -> None:
+    """Nothing was found, or it could not be kept."""

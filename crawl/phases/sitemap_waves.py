@@ -1,43 +1,54 @@
 """Waves of reading sitemaps: a task asks none but its own servers, and what it finds named on
-others is read by the next wave."""
+others is read by the next wave.
+
+Sources go from task to task (crawl/buckets/sitemap/deal.py); here are names of files and counts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import nlargest
 
+import numpy as np
+
+from crawl.buckets.bucket_files import largest_first
 from crawl.buckets.runner import Runner
+from crawl.buckets.sitemap.deal import (
+    DealJob,
+    DealTask,
+    EarlierTask,
+    GivenSources,
+    ListJob,
+    deal,
+    write_list,
+)
+from crawl.buckets.sitemap.hosts import FindSitesJob, HostCut, SitesTally, cut_of
+from crawl.buckets.sitemap.proof import (
+    ProofJob,
+    permit_rows,
+    send_scopes,
+    send_unproved,
+    send_unproved_hosts,
+    spread_scopes,
+    unproved_hosts,
+    write_scopes,
+)
+from crawl.buckets.sitemap.sources import site_source
 from crawl.buckets.sitemap.task import read_sitemaps
 from crawl.buckets.sitemap.values import (
     SitemapJob,
-    SitemapSource,
-    SitemapTask,
     SitemapTaskResult,
-    SiteState,
-    SiteUsage,
     SourceKind,
 )
 from crawl.config.properties import (
     REPORT_SAMPLES,
     SITEMAP_MAX_CROSS_HOSTS,
 )
-from crawl.fetcher.frontier.pauses import strictest
-from crawl.fetcher.frontier.queues import ServerState
-from crawl.fetcher.hand_over import write_server_states
 from crawl.fetcher.values.politeness import Politeness
-from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE
 from crawl.model.report import Report
-from crawl.net.dns import HostResolver
 from crawl.phases.hand_over import HandOverTask
-from crawl.rules.sitemap import joined_scopes
-from crawl.storage.chunks import Piece
-from crawl.urls.parse import host_of
-from crawl.urls.partition import Partitioner, PartitionMode
-
-
-def site_source(origin: str, host: str, kind: SourceKind = SourceKind.SITE) -> SitemapSource:
-    """The sitemaps that a site says it has."""
-    return SitemapSource(f"{origin}/robots.txt", host, kind)
 
 
 @dataclass(slots=True)
@@ -48,126 +59,133 @@ class SitemapWaves:
     job: SitemapJob
     num_tasks: int
     report: Report
-    files: list[str] = field(default_factory=list)
-    states: dict[str, SiteState] = field(default_factory=dict)
-    """By site, what became of its sitemaps."""
-    _asked: set[str] = field(default_factory=set)
-    _usage: dict[str, SiteUsage] = field(default_factory=dict)
-    _servers: dict[str, ServerState] = field(default_factory=dict)
-    _scopes: dict[str, frozenset[str]] = field(default_factory=dict)
-    _links: set[tuple[str, str]] = field(default_factory=set)
-    _named: dict[str, set[str]] = field(default_factory=dict)
-    _robots_read: set[str] = field(default_factory=set)
-    _unproved: dict[str, tuple[str, int]] = field(default_factory=dict)
-    _robots: list[Piece] = field(default_factory=list)
+    _done: list[SitemapTaskResult] = field(default_factory=list)
 
-    def handed_over_task(self) -> HandOverTask:
+    def handed_over_tasks(self) -> list[HandOverTask]:
         """What was learnt of servers, for later fetches."""
         scratch = self.job.scratch
-        servers = write_server_states(scratch, 0, self._servers.values(), self.job.clock)
-        return HandOverTask(0, scratch, tuple(self._robots), scratch, servers)
+        return [
+            HandOverTask(number, scratch, each.robots, scratch, each.servers)
+            for number, each in enumerate(self._done)
+        ]
 
-    def read(self, sources: list[SitemapSource]) -> None:
-        """Reads the sources and all that they lead to: no more waves than there may be indexes
-        below each other, and one for robots.txt files that are on servers of other tasks."""
-        is_alone = False
-        while wanted := self._not_asked(sources):
-            elsewhere, alone = self._wave(wanted, is_alone=is_alone)
-            sources, is_alone = elsewhere + alone, bool(alone)
+    def state_files(self) -> list[str]:
+        """What became of the sitemaps of sites, in the order in which it was found."""
+        return [each.states for each in self._done if each.states is not None]
+
+    def read(self, first: Sequence[DealTask], find: FindSitesJob | None = None) -> None:
+        """Reads what the tasks deal and all that it leads to: no more waves than there may be
+        indexes below each other, and one for robots.txt files that are on servers of other
+        tasks."""
+        tasks, is_alone = [*first, *self._earlier()], False
+        while tasks:
+            wave = self._wave(tasks, find, is_alone=is_alone)
+            self._done += wave
+            find, is_alone = None, any(each.has_cross_part for each in wave)
+            onward = [each for each in wave if each.sources is not None]
+            tasks = self._earlier(onward) if onward else []
 
     def prove(self) -> None:
         """Asks hosts for their robots.txt whose URLs are listed by sitemaps elsewhere."""
-        unproved = sorted(
-            (-count, host, origin)
-            for host, (origin, count) in self._unproved.items()
-            if host not in self._robots_read
+        if not any(each.unproved_hosts for each in self._done):
+            return
+        job, most = self._proof(), self.job.config[SITEMAP_MAX_CROSS_HOSTS]
+        step = "sitemap: hosts to prove"
+        sent = self.runner.exchange(
+            partial(send_unproved_hosts, job), self._notes(), job.destinations, step
         )
-        most = self.job.config[SITEMAP_MAX_CROSS_HOSTS]
-        self.report.counters["hosts_left_out.cross"] += len(unproved[most:])
-        self.read(
-            [site_source(origin, host, SourceKind.ROBOTS) for _, host, origin in unproved[:most]]
+        results = sent.run(partial(unproved_hosts, most), _each(job.destinations), step)
+        chosen = nlargest(most, (host for each in results for host in each.hosts))
+        left_out = sum(each.found for each in results) - len(chosen)
+        self.report.counters["hosts_left_out.cross"] += left_out
+        if chosen:
+            sources = [site_source(origin, host, SourceKind.ROBOTS) for _, host, origin in chosen]
+            self.read([GivenSources(tuple(sources))])
+
+    def files(self) -> list[str]:
+        """The files of rows for the CrawlDb; what no sitemap may list is counted and not there."""
+        proved = [name for each in self._done for name in each.files]
+        unproved = [name for each in self._done for name in each.unproved_files]
+        if not unproved:
+            return proved
+        job, step = self._proof(), "sitemap: prove"
+        everywhere = _each(job.destinations)
+        spread = self.runner.exchange(
+            partial(send_scopes, job), self._notes(), job.destinations, "sitemap: scopes"
+        ).send(partial(spread_scopes, job), everywhere, job.destinations, "sitemap: scopes")
+        while any(spread.results()):
+            spread = spread.send(
+                partial(spread_scopes, job), everywhere, job.destinations, "sitemap: scopes"
+            )
+        scopes = spread.run(partial(write_scopes, job), everywhere, "sitemap: scopes")
+        sent = self.runner.exchange(partial(send_unproved, job), unproved, job.destinations, step)
+        wanted = np.flatnonzero(sent.row_counts()).tolist()
+        results = sent.run(
+            partial(permit_rows, job), [(number, scopes[number]) for number in wanted], step
         )
+        for result in results:
+            self.report.counters += result.counters
+            self.report.add_samples(result.samples, job.samples)
+        return proved + [name for result in results for name in result.files]
 
-    def scopes(self) -> dict[str, frozenset[str]]:
-        """The scopes of every sitemap that was read, by all that is known now."""
-        own = {url: scopes | self._named.get(url, set()) for url, scopes in self._scopes.items()}
-        return joined_scopes(own, self._links)
+    def _proof(self) -> ProofJob:
+        samples = self.job.config[REPORT_SAMPLES]
+        return ProofJob(self.job.scratch, max(1, self.num_tasks), samples)
 
-    def _not_asked(self, sources: list[SitemapSource]) -> list[SitemapSource]:
-        wanted: dict[str, SitemapSource] = {}
-        for source in sources:
-            if source.url in self._asked or source.url in wanted:
-                self.report.counters["sitemaps_repeated"] += 1
-            else:
-                wanted[source.url] = source
-        return list(wanted.values())
+    def _notes(self) -> list[str]:
+        return [each.notes for each in self._done if each.notes is not None]
+
+    def _earlier(self, onward: Sequence[SitemapTaskResult] = ()) -> list[DealTask]:
+        """All that was done, and what of it is to be read."""
+        unread = {id(each) for each in onward}
+        return [
+            EarlierTask(each.notes, each.servers, each.sources if id(each) in unread else None)
+            for each in self._done
+        ]
 
     def _wave(
-        self, sources: list[SitemapSource], *, is_alone: bool
-    ) -> tuple[list[SitemapSource], list[SitemapSource]]:
-        """Reads the sources; the sitemaps that they name elsewhere, and the sources that must be
-        asked while no other task runs."""
-        tasks = self._tasks(sources, 1 if is_alone else self.num_tasks)
-        keys = frozenset(key for task in tasks for key in task.server_keys)
-        job = replace(self.job, servers=tuple(self._servers.values()), server_keys=keys)
-        results = self.runner.run(partial(read_sitemaps, job), tasks, "sitemap: read")
-        self._servers = strictest(server for result in results for server in result.servers)
-        elsewhere: list[SitemapSource] = []
-        alone: list[SitemapSource] = []
+        self, tasks: Sequence[DealTask], find: FindSitesJob | None, *, is_alone: bool
+    ) -> list[SitemapTaskResult]:
+        """Deals the sources and reads them; in one task where no other may run."""
+        config, scratch = self.job.config, self.job.scratch
+        # with a pause for each address, no task knows what another asks of it
+        is_alone = is_alone or Politeness.of(config).ip_delay_s > 0
+        count = 1 if is_alone else max(1, self.num_tasks)
+        dealing = DealJob(config, scratch, count, find)
+        sent = self.runner.exchange(partial(deal, dealing), tasks, count, "sitemap: deal")
+        tallies = [each for each in sent.results() if each is not None]
+        cut = HostCut() if find is None else self._cut(tallies, find.most)
+        numbers = np.flatnonzero(sent.row_counts()).tolist()
+        lists = sent.run(
+            partial(write_list, ListJob(scratch, cut)),
+            [(number, number) for number in numbers],
+            "sitemap: lists",
+        )
+        self.report.counters["sitemaps_repeated"] += sum(each.repeated for each in lists)
+        pauses = {each.number: each.servers for each in lists}
+        job = replace(
+            self.job,
+            lists=tuple(each for each in lists if each.rows),
+            pauses=tuple(pauses.get(number) for number in range(count)),
+        )
+        results = self.runner.run(
+            partial(read_sitemaps, job), largest_first(job.lists), "sitemap: read"
+        )
         for result in results:
-            self._take(result)
-            elsewhere += result.elsewhere
-            alone += result.cross_part
-        again = {source.url for source in alone}
-        self._asked.update(source.url for source in sources if source.url not in again)
-        return elsewhere, alone
+            self.report.counters += result.counters
+            self.report.add_samples(result.samples, config[REPORT_SAMPLES])
+        return results
 
-    def _take(self, result: SitemapTaskResult) -> None:
-        self.report.counters += result.counters
-        self.report.add_samples(result.samples, self.job.config[REPORT_SAMPLES])
-        self.files += result.files
-        self._robots += result.robots
-        self._asked.update(result.scopes)
-        self._usage.update(result.usage)
-        for site, state in result.states.items():
-            self.states[site] = self.states.get(site, SiteState()) + state
-        for url, scopes in result.scopes.items():
-            self._scopes[url] = self._scopes.get(url, frozenset()) | scopes
-        self._links |= result.links
-        for host, sitemap in result.named:
-            self._named.setdefault(sitemap, set()).add(host)
-        self._robots_read |= result.robots_read
-        for host, (origin, count) in result.unproved.items():
-            self._unproved[host] = origin, count + self._unproved.get(host, ("", 0))[1]
+    def _cut(self, tallies: Sequence[SitesTally], most: int) -> HostCut:
+        """Which hosts of the CrawlDb are asked; the others are counted."""
+        cut, chosen = cut_of(tallies, most)
+        found = sum(each.found for each in tallies)
+        self.report.counters["hosts_chosen"] = chosen
+        self.report.counters["hosts_left_out.too_many"] = found - chosen
+        self.report.counters["hosts_left_out.waiting"] = sum(each.waiting for each in tallies)
+        return cut
 
-    def _tasks(self, sources: list[SitemapSource], most: int) -> list[SitemapTask]:
-        """The sources by server, shared out among tasks."""
-        config = self.job.config
-        if Politeness.of(config).ip_delay_s > 0:
-            most = 1  # no task knows what another asks of an address
-        if most == 1:
-            return [SitemapTask(tuple(sources), frozenset(), True, self._usage)]
-        resolver = HostResolver(config)
 
-        def address_of(host: str) -> str | None:
-            found = resolver.locate(host).addresses
-            return found[0] if found else None
-
-        partitioner = Partitioner(PartitionMode(config[FETCHER_QUEUE_MODE]), address_of)
-        by_server: dict[str, list[SitemapSource]] = {}
-        for source in sources:
-            key = partitioner.key_of_host(host_of(source.url) or "").key
-            by_server.setdefault(key, []).append(source)
-        if len(by_server) == 1:
-            return self._tasks(sources, 1)
-        tasks = []
-        for number in range(min(most, len(by_server))):
-            keys = sorted(by_server)[number::most]
-            mine = tuple(source for key in keys for source in by_server[key])
-            usage = {
-                source.site: self._usage[source.site]
-                for source in mine
-                if source.site in self._usage
-            }
-            tasks.append(SitemapTask(mine, frozenset(keys), False, usage))
-        return tasks
+def _each(destinations: int) -> list[tuple[int, int]]:
+    """A task for every destination, which is told its number."""
+    return [(number, number) for number in range(destinations)]

@@ -16,10 +16,19 @@ from crawl.planning.driver import (
 )
 from crawl.planning.host_sizes import HostPace, HostSizes
 from crawl.planning.store_requests import (
+    CHUNK,
+    FETCH,
+    FETCH_PART,
+    FETCH_PART_SECOND,
     NO_REQUESTS,
+    PARSE,
+    PARSE_TASK,
     PUBLICATION,
+    ROBOTS_ANSWERS,
     SEGMENT_CHOICE,
     StoreRequests,
+    deleting_folder,
+    forgetting,
     publishing,
     reading,
     reading_whole,
@@ -33,14 +42,16 @@ RECORDS_A_FILE = 4_000_000
 CANDIDATE_BYTES = 150
 """Memory of a record that generate may select, of which those of a whole bucket meet in one task.
 Measured: 147 with 4 million."""
-PAGES_A_CHUNK = 5_000
-BYTES_A_CHUNK = 64 << 20
-"""A fetch commits a chunk when it has so many pages or bytes (fetcher.checkpoint.*)."""
+PAGES_A_CHUNK = 10_000
+BYTES_A_CHUNK = 128 << 20
+"""A part of a fetch commits a chunk when it has so many pages or bytes, and when it ends
+(fetcher.checkpoint.*); those that it commits because they are old are few."""
+PARSE_TASK_BYTES = 8 << 20
+"""Of stored pages: a task parses several files where they are not more together."""
 ROWS_A_BUNDLE = 400_000
 """Rows that one task of updatedb reads and sends to their buckets."""
-CHUNK = StoreRequests(put=4, get=1, head=4, delete=1)
-"""Of a chunk that a fetch commits, besides the files of pages and of records: the answers for
-robots.txt, a note of what is under way, the mark and its copy; from the code, not counted."""
+LIST_READS = 3
+"""How often a part of a fetch list is read: for its hosts, its servers and its URLs."""
 ROBOTS_BYTES = 2_000
 ROBOTS_ROWS_A_BUCKET = 300_000
 """Answers for robots.txt that are kept in a bucket at the most (crawl/buckets/hand_over.py)."""
@@ -158,6 +169,8 @@ class PhaseWork:
     exchanged_bytes: float = 0.0
     """Between tasks, by way of the nodes' own disks: no store sees them."""
     requests: StoreRequests = NO_REQUESTS
+    requests_a_second: StoreRequests = NO_REQUESTS
+    """Further ones of every second that a task runs."""
     driver_bytes: float = 0.0
     """Sent by the driver and returned to it."""
     http: float = 0.0
@@ -169,12 +182,12 @@ class PhaseWork:
 
     @property
     def puts(self) -> float:
-        """Requests to the store that cost what a PUT costs."""
+        """Requests to the store that cost what a PUT costs, however long it lasts."""
         return self.requests.puts
 
     @property
     def gets(self) -> float:
-        """Requests to the store that cost what a GET costs."""
+        """Requests to the store that cost what a GET costs, however long it lasts."""
         return self.requests.gets
 
     @property
@@ -233,9 +246,9 @@ def generate(demand: Demand, costs: Costs) -> PhaseWork:
         read_bytes=2 * read,  # to choose, and to take what was chosen
         written_bytes=written,
         exchanged_bytes=sent * costs.exchange_row_bytes,
-        requests=reading(2 * files, 2 * read)
+        requests=reading(2 * files, 2 * read, are_looked_at=False)
         + reading_whole(files)  # of hosts
-        + writing(parts, written)
+        + writing(parts, written, are_looked_at=False)
         + PUBLICATION,
         driver_bytes=generate_bytes(demand.urls, files, pages, demand.hosts_in_round, parts),
     )
@@ -248,23 +261,35 @@ def fetch(demand: Demand, costs: Costs) -> PhaseWork:
     kilobytes = pages * demand.page_bytes / 1000
     cpu_us = (pages + robots) * (costs.fetch_page_us + costs.fetch_connection_us)
     cpu_us += kilobytes * costs.fetch_kilobyte_us
-    read = pages * costs.disk_listed
+    parts, buckets, listed = demand.part_count, demand.bucket_count, pages * costs.disk_listed
     written = pages * costs.disk_fetched + kilobytes * costs.disk_content_kilobyte
     robots_bytes = _robots_bytes(demand, costs)
+    # a part looks into every bucket in which one of its hosts may be
+    looked_into = min(parts * buckets, demand.hosts_in_round)
+    # new hosts are asked for their robots.txt when a part begins, in turns with known ones' pages
+    learnt = min(chunks, parts + chunks * 2 * robots / (pages + robots))
     return PhaseWork(
         "fetch",
         cpu_us / 1e6,
         start_s=costs.fetch_start_us / 1e6,
         task_bytes=costs.memory_fetch_task,
         web_bytes=pages * demand.page_bytes + robots * ROBOTS_BYTES,
-        read_bytes=read + robots_bytes,
+        read_bytes=LIST_READS * listed + robots_bytes,
         written_bytes=written + robots_bytes,
-        requests=reading(demand.part_count, read)
-        + reading(2 * demand.bucket_count, robots_bytes)  # and the pauses of servers
-        + writing(2 * demand.bucket_count, robots_bytes, are_looked_at=False)
-        + writing(chunks, kilobytes * costs.disk_content_kilobyte)
-        + writing(chunks, pages * costs.disk_fetched)
-        + CHUNK.times(chunks),
+        requests=FETCH
+        + FETCH_PART.times(parts)
+        + reading(LIST_READS * parts, LIST_READS * listed, are_looked_at=False)
+        + reading_whole(2 * looked_into)  # of robots.txt and of servers' pauses
+        + reading(2 * buckets, robots_bytes, are_looked_at=False)
+        + writing(2 * buckets, robots_bytes, are_looked_at=False)
+        + forgetting(2 * buckets, ROBOTS_SNAPSHOTS)
+        + writing(chunks, kilobytes * costs.disk_content_kilobyte, are_looked_at=False)
+        + writing(chunks, pages * costs.disk_fetched, are_looked_at=False)
+        + CHUNK.times(chunks)
+        + ROBOTS_ANSWERS.times(learnt)
+        + deleting_folder(learnt)
+        + deleting_folder(parts),  # of pauses
+        requests_a_second=FETCH_PART_SECOND,
         driver_bytes=segment_bytes(2 * chunks),
         http=pages + robots,
         least_s=demand.polite_s,
@@ -280,16 +305,22 @@ def parse(demand: Demand, costs: Costs) -> PhaseWork:
     read = kilobytes * costs.disk_content_kilobyte
     parsed, text = _parsed_bytes(demand, costs), kilobytes * costs.disk_text_kilobyte
     written = parsed + text
+    tasks = max(1.0, chunks / max(1, PARSE_TASK_BYTES // max(1.0, read / chunks)))
     return PhaseWork(
         "parse",
         cpu_us / 1e6,
         start_s=costs.parse_start_us / 1e6,
-        tasks=max(1.0, chunks),
+        tasks=tasks,
         task_bytes=costs.memory_parse_task,
         read_bytes=read,
         written_bytes=written,
-        requests=reading(chunks, read) + writing(2 * chunks, parsed) + writing(chunks, text),
-        driver_bytes=segment_bytes(4 * chunks),  # one is told, three are written
+        requests=PARSE
+        + PARSE_TASK.times(tasks)
+        + reading(chunks, read, are_looked_at=False)
+        + writing(2 * tasks, parsed, are_looked_at=False)
+        + writing(tasks, text, are_looked_at=False)
+        + deleting_folder(tasks),  # of marks
+        driver_bytes=segment_bytes(chunks + 3 * tasks),  # some are told, the others written
     )
 
 
@@ -377,4 +408,5 @@ def _parsed_bytes(demand: Demand, costs: Costs) -> float:
 
 def _chunks(demand: Demand) -> float:
     pages = demand.pages_per_round
-    return max(pages / PAGES_A_CHUNK, pages * demand.page_bytes / BYTES_A_CHUNK)
+    full = max(pages / PAGES_A_CHUNK, pages * demand.page_bytes / BYTES_A_CHUNK)
+    return max(full, demand.part_count)

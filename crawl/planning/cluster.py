@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from crawl.planning.capacity import Demand, PhaseWork, Storage, inject, round_of, storage
 from crawl.planning.costs import Costs
+from crawl.planning.store_requests import StoreRequests
 
 MOST_NODES = 1_000_000
 HOURS_A_DAY = 24.0
@@ -89,6 +90,8 @@ class PhasePlan:
     runs_per_day: float
     """0: it is run once, before."""
     time: PhaseTime
+    requests: StoreRequests
+    """To the store, in all of that time."""
     cost: float
     """The cost of a day; of the one run where it is run once."""
 
@@ -212,5 +215,7 @@ def _enough(works: Sequence[PhaseWork], node: Node) -> int:
 def _phase(work: PhaseWork, node: Node, nodes: int, runs: float, prices: Prices) -> PhasePlan:
     found = phase_time(work, node, nodes)
     run = found.seconds / 3600 * nodes * prices.node_hour
-    run += work.puts / 1e6 * prices.million_puts + work.gets / 1e6 * prices.million_gets
-    return PhasePlan(work, runs, found, run * (runs or 1.0))
+    running = min(nodes * node.slots(work), work.tasks)
+    requests = work.requests + work.requests_a_second.times(found.seconds * running)
+    run += requests.puts / 1e6 * prices.million_puts + requests.gets / 1e6 * prices.million_gets
+    return PhasePlan(work, runs, found, requests, run * (runs or 1.0))

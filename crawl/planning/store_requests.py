@@ -18,6 +18,8 @@ END_BYTES = 1 << 16
 """Of a file, which are read first: a smaller one is known with them."""
 FILES_A_LIST = 1000
 """That one request lists, or deletes."""
+FEW_FILES = 8
+"""Of a folder, which are deleted one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,21 @@ PUBLICATION = StoreRequests(put=6, get=26, head=5, list=7, delete=2)
 """Lock, pointer, manifests and report of a phase that publishes, whatever the size."""
 SEGMENT_CHOICE = StoreRequests(get=16, list=1)
 """What updatedb reads of a segment before its files."""
+FETCH = StoreRequests(put=22, get=83, head=15, list=30, delete=4)
+"""Locks, manifests and reports of a fetch: of the segment, of robots.txt and of pauses."""
+FETCH_PART = StoreRequests(put=5, get=14, head=1, list=5)
+"""A part's claim, marks, first and last report and end, and the file of its servers' pauses."""
+FETCH_PART_SECOND = StoreRequests(put=1.5, get=1, head=1, delete=1)
+"""What it has fetched is noted every second and the note deleted with the next chunk; every other
+second it tells how far it is, and looks whether it is to end."""
+CHUNK = StoreRequests(put=2, get=2)
+"""Of a chunk that a fetch commits, besides its files: the mark and its copy."""
+ROBOTS_ANSWERS = StoreRequests(put=1, get=1)
+"""A file of answers for robots.txt that goes with a chunk, and is read at the end."""
+PARSE = StoreRequests(put=4, get=26, head=3, list=7, delete=1)
+"""Lock, manifests and report of a parse."""
+PARSE_TASK = StoreRequests(put=1)
+"""The mark of a task that is done."""
 
 
 def reading(files: float, size: float, *, are_looked_at: bool = True) -> StoreRequests:
@@ -95,5 +112,18 @@ def writing(files: float, size: float, *, are_looked_at: bool = True) -> StoreRe
 def publishing(files: float, snapshots: int, replaced: float = 0.0) -> StoreRequests:
     """A snapshot that names so many files, where so many snapshots are kept, and which has the
     files deleted that only the oldest of them names: twice all files are listed."""
+    return PUBLICATION + forgetting(files, snapshots, replaced)
+
+
+def deleting_folder(files: float) -> StoreRequests:
+    """A folder of so many files: a few are deleted one by one."""
+    if files <= FEW_FILES:
+        return StoreRequests(delete=files)
+    return StoreRequests(put=math.ceil(files / FILES_A_LIST), get=1, head=1, list=3)
+
+
+def forgetting(files: float, snapshots: int, replaced: float | None = None) -> StoreRequests:
+    """What of a publication grows with its files, of which so many, or all, are replaced."""
     pages = 2 * math.floor(files * snapshots / FILES_A_LIST)
-    return PUBLICATION + StoreRequests(put=math.ceil(replaced / FILES_A_LIST), list=pages)
+    gone = files if replaced is None else replaced
+    return StoreRequests(put=math.ceil(gone / FILES_A_LIST), list=pages)

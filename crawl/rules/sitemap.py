@@ -15,7 +15,7 @@ is his own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -71,26 +71,6 @@ def folder_of(sitemap_url: str) -> str:
 def is_within(scopes: Iterable[str], url: str, host: str) -> bool:
     """Whether a URL lies in one of the scopes."""
     return any(url.startswith(scope) if scope.endswith("/") else host == scope for scope in scopes)
-
-
-def joined_scopes(
-    own: Mapping[str, frozenset[str]], links: Iterable[tuple[str, str]]
-) -> dict[str, frozenset[str]]:
-    """The scopes of each sitemap when all who name it are known: its `own`, and those of each
-    source of a link (source, sitemap) to it, however many links away."""
-    scopes = dict(own)
-    targets: dict[str, list[str]] = {}
-    for source, target in links:
-        targets.setdefault(source, []).append(target)
-    waiting = [source for source in targets if source in scopes]
-    while waiting:
-        source = waiting.pop()
-        for target in targets.get(source, ()):
-            known = scopes.get(target)
-            if known is not None and not scopes[source] <= known:
-                scopes[target] = known | scopes[source]
-                waiting.append(target)
-    return scopes
 
 
 def lastmod_ms(text: str, now_ms: int) -> int | None:

@@ -66,7 +66,7 @@ def write_bucketed(
                 writer.end_group()
                 done, waiting = done + waiting, 0
         writer.write(ordered.slice(done))
-    return Piece(name, writer.rows, folder.size(name) or 0)
+    return Piece(name, writer.rows, writer.bytes)
 
 
 def _column(numbers: npt.NDArray[np.int32]) -> pa.Array[Any]:

@@ -104,7 +104,7 @@ def load_host_ranks(address: str, most: int) -> HostRanks:
 
 def _graph_rows(folder: Folder, snapshot: Snapshot) -> Iterator[Rows]:
     for file in snapshot.files:
-        with open_table(folder, file.path) as source:
+        with open_table(folder, file.path, size=file.bytes) as source:
             if not {"host", "harmonic"} <= set(source.schema_arrow.names):
                 raise StorageError(f"{folder.address} is no graph of hosts")
             for rows in each_group(source, ["host", "harmonic"]):

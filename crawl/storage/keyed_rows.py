@@ -73,7 +73,8 @@ class KeyedRows:
             return None
         try:
             condition = (self.table.key[0], "=", key)
-            for rows in scan_file(self.folder, file.path, self.table.names, [condition]):
+            names = self.table.names
+            for rows in scan_file(self.folder, file.path, names, [condition], size=file.bytes):
                 return rows.slice(0, 1)
         except StorageError as error:
             _log.warning("%s; nothing is known of what it held", error)
@@ -86,7 +87,7 @@ class KeyedRows:
         column = self.table.bucket_by
         found = []
         try:
-            with open_table(self.folder, file.path) as source:
+            with open_table(self.folder, file.path, size=file.bytes) as source:
                 for group in range(source.num_row_groups):
                     if places is None:
                         found.append(read_groups(source, [group], self.table.names))

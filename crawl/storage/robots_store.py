@@ -70,14 +70,14 @@ def write_answers(folder: Folder, part: int, answers: Sequence[StoredAnswer]) ->
     name = attempt_name(f"part-{part:05d}")
     with open_writer(folder, name, ROBOTS.schema, GROUP_ROWS) as writer:
         writer.write(answers_table(answers))
-    return Piece(name, len(answers), folder.size(name) or 0)
+    return Piece(name, len(answers), writer.bytes)
 
 
 def read_pieces(folder: Folder, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
     """The rows of such files. One that is damaged or gone costs a request more, no page."""
     for piece in pieces:
         try:
-            with open_table(folder, piece.path) as source:
+            with open_table(folder, piece.path, size=piece.bytes) as source:
                 yield from each_group(source)
         except StorageError as error:
             _log.warning("%s; what it held is not known", error)

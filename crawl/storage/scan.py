@@ -68,10 +68,11 @@ def scan_file(
     columns: Sequence[str],
     conditions: Sequence[Condition],
     first_row: int = 0,
+    size: int | None = None,
 ) -> Iterator[pa.Table]:
     """These columns of the file's rows for which all conditions hold, a row group at a time;
-    `first_row` is the number of its first one."""
-    with open_table(folder, path) as source:
+    `first_row` is the number of its first one, and `size` that of the file where it is known."""
+    with open_table(folder, path, size=size) as source:
         for group in range(source.num_row_groups):
             metadata = source.metadata.row_group(group)
             if _may_match(metadata, source.schema_arrow, conditions):

@@ -10,7 +10,7 @@ Moments are those of the wall clock: whoever asks next may be another machine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +21,8 @@ from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import each_group, open_table, open_writer
 
 _CLOSED = pa.field("closed", pa.string(), nullable=False)
-_TASK_SCHEMA = SERVERS.schema.append(_CLOSED)
+TASK_PAUSES = SERVERS.schema.append(_CLOSED)
+"""The rows of a task's file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +54,17 @@ class ServerPause:
 def pauses_table(pauses: Iterable[ServerPause]) -> pa.Table:
     """The pauses as a task's file has them; the dataset's rows lack the last column."""
     rows = [astuple(pause) for pause in pauses]
-    columns = list(zip(*rows, strict=True)) or [()] * len(_TASK_SCHEMA)
+    columns = list(zip(*rows, strict=True)) or [()] * len(TASK_PAUSES)
     arrays: list[pa.Array[Any]] = [
-        pa.array(column, field.type) for column, field in zip(columns, _TASK_SCHEMA, strict=True)
+        pa.array(column, field.type) for column, field in zip(columns, TASK_PAUSES, strict=True)
     ]
-    return pa.table(arrays, schema=_TASK_SCHEMA)
+    return pa.table(arrays, schema=TASK_PAUSES)
 
 
 def to_pauses(table: pa.Table) -> Iterator[ServerPause]:
     """The pauses that rows hold, of the dataset or of a task."""
     columns: list[list[Any]] = []
-    for field in _TASK_SCHEMA if _CLOSED.name in table.column_names else SERVERS.schema:
+    for field in TASK_PAUSES if _CLOSED.name in table.column_names else SERVERS.schema:
         column = table[field.name]
         is_time = pa.types.is_timestamp(column.type)
         columns.append((column.cast(pa.int64()) if is_time else column).to_pylist())
@@ -71,15 +72,28 @@ def to_pauses(table: pa.Table) -> Iterator[ServerPause]:
         yield ServerPause(*row)
 
 
+def last_pauses(pauses: Iterable[ServerPause]) -> list[ServerPause]:
+    """One for each server that several tasks tell of: what was told last, but the longest of the
+    pauses; and what one of them has given up is given up."""
+    found: dict[str, ServerPause] = {}
+    for pause in pauses:
+        known = found.get(pause.server, pause)
+        last = pause if pause.told_ms >= known.told_ms else known
+        ready_ms = max(pause.ready_ms, known.ready_ms)
+        closed = pause.closed or known.closed
+        found[pause.server] = replace(last, ready_ms=ready_ms, closed=closed)
+    return list(found.values())
+
+
 def write_pauses(folder: Folder, part: int, pauses: Sequence[ServerPause]) -> Piece:
     """Writes the file of a task."""
     name = attempt_name(f"part-{part:05d}")
-    with open_writer(folder, name, _TASK_SCHEMA) as writer:
+    with open_writer(folder, name, TASK_PAUSES) as writer:
         writer.write(pauses_table(pauses))
-    return Piece(name, len(pauses), folder.size(name) or 0)
+    return Piece(name, len(pauses), writer.bytes)
 
 
 def read_pause_rows(folder: Folder, piece: Piece) -> Iterator[pa.Table]:
     """The rows of a task's file."""
-    with open_table(folder, piece.path) as source:
+    with open_table(folder, piece.path, size=piece.bytes) as source:
         yield from each_group(source)

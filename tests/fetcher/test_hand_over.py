@@ -115,13 +115,13 @@ def test_what_a_task_leaves_is_what_the_next_one_keeps(tmp_path: Path) -> None:
     piece = write_server_states(folder, 4, left, clock)
     assert piece is not None
     assert write_server_states(folder, 4, [], clock) is None
-    assert list(read_server_states(segment, [piece], clock.now_ms())) == left
+    assert list(read_server_states(folder, [piece], clock.now_ms())) == left
     clock.advance(10)
-    first, second = read_server_states(segment, [piece], clock.now_ms())
+    first, second = read_server_states(folder, [piece], clock.now_ms())
     assert (first.pause_s, first.counts_s, second.pause_s) == (20.0, 80.0, 0.0)
     path = Path(folder.path(piece.path))
     path.write_bytes(b"garbage")
-    assert list(read_server_states(segment, [piece], clock.now_ms())) == []
+    assert list(read_server_states(folder, [piece], clock.now_ms())) == []
 
 
 def test_addresses_keep_their_distance(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def count_phases(
     for name, job in _jobs(directory, place).items():
         before = len(proxy.requests)
         report = job().report
-        counted = Counter(map(_method, proxy.requests[before:]))
+        counted = Counter(map(method_of, proxy.requests[before:]))
         found[name] = CountedPhase(counted, _planned(name, buckets, files), report)
     assert len(records_of(directory)) == 4 * len(_URLS)
     snapshot = directory.require_crawldb()
@@ -100,7 +100,7 @@ def _jobs(
     }
 
 
-def _method(request: ProxiedRequest) -> str:
+def method_of(request: ProxiedRequest) -> str:
     """As the plan has it, which counts as a PUT what is billed as one."""
     if request.method == "GET" and "list-type=" in request.path:
         return "list"

@@ -108,6 +108,21 @@ def test_a_host_that_nobody_asked_has_no_state_and_the_last_word_counts(
     assert {row["sitemaps_read"] for row in hosts_of(directory).values()} == {None}
 
 
+def test_a_sitemap_that_another_host_names_first_is_told_of_its_own(
+    tmp_path: Path, web: SitemapWeb, name: str
+) -> None:
+    """Also where its own robots.txt, which comes later, does not name it."""
+    web.pages = {
+        f"{A}/robots.txt": robots(f"{B}/sitemap.xml"),
+        f"{B}/sitemap.xml": urlset(f"{B}/1"),
+    }
+    directory = known(tmp_path, f"{A}/", f"{B}/")
+    config = config_of(name, fetcher__threads__fetch=1)
+    read(directory, config, f"{A}/", f"{B}/", tasks=1)
+    assert web.asked[:2] == [f"{A}/robots.txt", f"{B}/robots.txt"]
+    assert states(directory) == {"a": (0, 0, 0, ""), "b": (1, 0, 1, "")}
+
+
 def test_a_damaged_dataset_is_begun_anew_and_a_taken_one_left(
     tmp_path: Path, web: SitemapWeb, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from crawl.testing.servers.faulty_proxy import (
     ProxiedRequest,
     SeededFaults,
 )
+from tests.phases.counted_fetch import count_fetch
 from tests.phases.counted_store import METHODS, CountedPhase, count_phases
 from tests.phases.remote_crawls import RemoteCrawlsContract
 from tests.storage import s3_server
@@ -111,8 +113,22 @@ def test_updatedb_asks_for_a_file_once_and_for_a_bucket_four_times(counted: Size
 
 @pytest.mark.parametrize("phase", ["generate", "inject", "updatedb"])
 def test_the_plan_knows_how_often_the_store_is_asked(counted: Sized, phase: str) -> None:
+    assert_planned(counted[2][phase])
+
+
+@pytest.mark.parametrize(("buckets", "parts", "chunks"), [(8, 3, 9), (16, 9, 18)])
+def test_the_plan_knows_how_often_a_fetch_and_its_parse_ask(
+    s3: S3Server, tmp_path: Path, buckets: int, parts: int, chunks: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, proxied(s3, patch) as proxy:
+        found = count_fetch(s3, proxy, tmp_path, buckets, parts, chunks)
+    assert len(found) == 2
+    for phase in found.values():
+        assert_planned(phase)
+
+
+def assert_planned(found: CountedPhase) -> None:
     """By every method at least as often as it was, and by none much more often."""
-    found = counted[2][phase]
     for method in METHODS:
         asked, planned = found.counted[method], getattr(found.planned, method)
         assert asked <= planned <= 1.15 * asked + 5, (method, asked, planned)

@@ -18,7 +18,7 @@ from crawl.planning.cluster import (
     plan,
 )
 from crawl.planning.host_sizes import HostPace
-from crawl.planning.store_requests import StoreRequests
+from crawl.planning.store_requests import FETCH_PART_SECOND, StoreRequests
 from tests.planning.figures import COSTS, demands
 
 NODE = Node(cores=10, memory_bytes=100e9, bits_per_s=8e9, threads=20, use=0.5)
@@ -99,7 +99,7 @@ def test_a_billion_pages_a_day() -> None:
     assert found.max_count >= BILLION.cap
     # nobody pays for more than all nodes all day, and for requests
     requests = sum(
-        (phase.work.puts * 5 + phase.work.gets * 0.4) / 1e6 * phase.runs_per_day
+        (phase.requests.puts * 5 + phase.requests.gets * 0.4) / 1e6 * phase.runs_per_day
         for phase in found.phases
     )
     assert found.cost_per_day == pytest.approx(found.nodes * found.hours_per_day + requests)
@@ -126,3 +126,12 @@ def test_given_nodes_are_taken() -> None:
     found = plan(BILLION, COSTS, Node(), nodes=1)
     assert found.nodes == 1
     assert not found.fits
+
+
+@pytest.mark.parametrize("nodes", [10, 20])
+def test_a_fetch_asks_the_store_for_as_long_as_its_tasks_run(nodes: int) -> None:
+    (fetching,) = (
+        phase for phase in plan(BILLION, COSTS, NODE, nodes).phases if phase.work.phase == "fetch"
+    )
+    seconds = fetching.time.seconds * nodes * NODE.slots(fetching.work)
+    assert fetching.requests == fetching.work.requests + FETCH_PART_SECOND.times(seconds)

@@ -6,11 +6,13 @@ import pytest
 
 from crawl.planning.store_requests import (
     END_BYTES,
+    FEW_FILES,
     NO_REQUESTS,
     PUBLICATION,
     READ_BLOCK,
     WRITE_BLOCK,
     StoreRequests,
+    deleting_folder,
     publishing,
     reading,
     reading_whole,
@@ -26,6 +28,7 @@ def test_the_blocks_are_those_of_the_store() -> None:
     assert READ_BLOCK == object_store.READ_BLOCK
     assert WRITE_BLOCK == object_store.WRITE_BLOCK
     assert END_BYTES == footer._FIRST_READ
+    assert FEW_FILES == object_store._FEW
 
 
 @pytest.mark.parametrize(
@@ -46,6 +49,11 @@ def test_a_large_file_is_begun_sent_in_parts_and_ended(size: float, puts: int) -
 def test_a_publication_lists_files_and_deletes_them_by_the_thousand() -> None:
     assert publishing(100, 3) == PUBLICATION
     assert publishing(4000, 3, 4000) == PUBLICATION + StoreRequests(put=4, list=2 * 12)
+
+
+def test_a_folder_of_a_few_files_is_deleted_one_by_one() -> None:
+    assert deleting_folder(8) == StoreRequests(delete=8)
+    assert deleting_folder(2_001) == StoreRequests(put=3, get=1, head=1, list=3)
 
 
 def test_none_of_nothing() -> None:

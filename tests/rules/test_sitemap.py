@@ -18,7 +18,6 @@ from crawl.rules.sitemap import (
     folder_of,
     interval_of,
     is_within,
-    joined_scopes,
     lastmod_ms,
     priority_of,
     update_known,
@@ -52,16 +51,6 @@ def test_a_scope_is_a_folder_or_a_host() -> None:
     assert is_within(["a.test"], "https://a.test:8443/", "a.test")
     assert not is_within(["a.test"], "http://www.a.test/", "www.a.test")
     assert not is_within([], "http://a.test/", "a.test")
-
-
-def test_scopes_go_down_the_indexes_also_where_these_lead_in_a_circle() -> None:
-    own = {name: frozenset((name.upper(),)) for name in "abcd"}
-    links = [("a", "b"), ("b", "c"), ("c", "b"), ("x", "d"), ("c", "unread")]
-    found = joined_scopes(own, links)
-    assert found["a"] == {"A"}
-    assert found["b"] == found["c"] == {"A", "B", "C"}
-    assert found["d"] == {"D"}
-    assert "unread" not in found
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def comparable_groups(
     numbers in the slice. `columns` must have status and signature."""
     first = 0
     for file in base.files:
-        with open_table(job.crawldb, file.path, host_codes=True) as source:
+        with open_table(job.crawldb, file.path, host_codes=True, size=file.bytes) as source:
             for group in each_group(source, columns):
                 status = group["status"].to_numpy()
                 pages = np.isin(status, COMPARABLE)

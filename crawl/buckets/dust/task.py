@@ -58,7 +58,7 @@ def each_page(crawldb: Folder, slice_: Slice) -> Iterator[pa.Table]:
     """The url, host and signature of a slice's pages whose content is known, some at a time."""
     statuses = pa.array([int(status) for status in FETCHED], pa.int8())
     for file in slice_.files:
-        with open_table(crawldb, file.path, host_codes=True) as source:
+        with open_table(crawldb, file.path, host_codes=True, size=file.bytes) as source:
             for rows in each_group(source, ["url", "host", "status", "signature"]):
                 is_page = pc.and_(
                     pc.is_in(rows["status"], value_set=statuses), pc.is_valid(rows["signature"])

@@ -101,7 +101,7 @@ def _records(job: CollectJob, base: Slice, rows: npt.NDArray[np.int64]) -> Itera
     tables: list[pa.Table] = []
     waiting = start = 0
     for file in base.files:
-        with open_table(job.crawldb, file.path) as source:
+        with open_table(job.crawldb, file.path, size=file.bytes) as source:
             for group in range(source.num_row_groups):
                 size = source.metadata.row_group(group).num_rows
                 first, last = np.searchsorted(rows, [start, start + size])

@@ -258,7 +258,7 @@ def _groups_with(
     """The rows of a host, group by group, with the bucket and their numbers in it."""
     start = 0
     for file in bucket:
-        with open_table(crawldb, file.path) as source:
+        with open_table(crawldb, file.path, size=file.bytes) as source:
             for group in range(source.num_row_groups):
                 about = source.metadata.row_group(group)
                 place = np.arange(start, start + about.num_rows, dtype=np.int64)

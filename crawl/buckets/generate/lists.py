@@ -44,7 +44,7 @@ def write_list(group_rows: int, task: ListTask, received: Received) -> PartFile:
     with open_writer(task.folder, name, CRAWL_GENERATE.schema, group_rows) as writer:
         for rows in _shuffled(lambda: received.tables(LISTS), chance):
             writer.write(rows)
-    return PartFile(task.part, name, writer.rows, task.folder.size(name) or 0)
+    return PartFile(task.part, name, writer.rows, writer.bytes)
 
 
 def _shuffled(

@@ -125,8 +125,8 @@ def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox)
     caps = own_caps(received) if selection.bounds_hosts else None
     scanned = _Scanned(job, task.base, gate, _Groups(selection, job.router, counters), caps)
     start = 0
-    for path in (file.path for file in task.base.files):
-        with open_table(job.crawldb, path, host_codes=True) as source:
+    for file in task.base.files:
+        with open_table(job.crawldb, file.path, host_codes=True, size=file.bytes) as source:
             for rows in each_group(source, columns):
                 place = np.arange(start, start + rows.num_rows, dtype=np.int64)
                 start += rows.num_rows

@@ -66,7 +66,7 @@ def _rows(
 
 def first_hosts(folder: Folder, count: int, file: BucketFile) -> pa.Table:
     """The hosts of a file that are among the first by harmonic centrality."""
-    with open_table(folder, file.path) as source:
+    with open_table(folder, file.path, size=file.bytes) as source:
         found = [
             rows.filter(pc.less_equal(rows["harmonic_pos"], pa.scalar(count)))
             for rows in each_group(source)

@@ -142,4 +142,4 @@ def write_linked(
             columns = [*rows.columns, inlinks[place:end], outlinks[place:end]]
             writer.write(pa.table(columns, schema=LINKED))
             place = end
-    return BucketFile(task.part, path, place, folder.size(path) or 0)
+    return BucketFile(task.part, path, place, writer.bytes)

@@ -135,7 +135,7 @@ def send_stored_links(
     """Sends the rows of a file of a LinkDb, that of the crawl of this name, to the slices of
     another one."""
     sending = _Sending(router, outbox)
-    with open_table(folder, file.path) as source:
+    with open_table(folder, file.path, size=file.bytes) as source:
         for rows in each_group(source):
             sending.counters["links"] += rows.num_rows
             origin = as_merged(rows["segment"], crawl)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.merge import KeyGroups, merge_sorted, sorted_unique
 from crawl.buckets.ranges import NewRows, StoredGroups
 from crawl.buckets.renormalize import StoredRecords, stored_rows
-from crawl.buckets.samples import Samples
 from crawl.buckets.sitemap.values import LISTED
 from crawl.buckets.slices import Router, Slice
 from crawl.config import Config
 from crawl.config.properties import (
-    REPORT_SAMPLES,
     SITEMAP_INTERVAL_MIN,
     SITEMAP_REFETCH_MODIFIED,
     SITEMAP_URL_OVERWRITE_EXISTING,
@@ -27,11 +23,10 @@ from crawl.config.properties import (
 from crawl.counters import Counters
 from crawl.model.arrow import strings
 from crawl.model.records import to_records, to_table
-from crawl.rules.sitemap import is_within, update_known
+from crawl.rules.sitemap import update_known
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.row_files import read_rows
-from crawl.urls.parse import host_of
 
 LISTED_ROWS = RowKind("listed", LISTED)
 
@@ -50,8 +45,6 @@ class SitemapMergeJob:
     stored: StoredRecords
     target: BucketTarget
     now_ms: int
-    scopes: Mapping[str, frozenset[str]]
-    """Of the sitemaps that list URLs for which their tasks could not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +53,19 @@ class SitemapMergeTaskResult:
 
     files: tuple[BucketFile, ...]
     counters: Counters
-    samples: dict[str, list[str]]
 
 
 def merge_listed(job: SitemapMergeJob, base: Slice, received: Received) -> SitemapMergeTaskResult:
-    """Writes the slice anew, with the URLs that sitemaps may list."""
-    counters, samples = Counters(), Samples(job.config[REPORT_SAMPLES])
+    """Writes the slice anew, with the URLs that sitemaps list."""
+    counters = Counters()
     expected = base.rows + received.row_count(LISTED_ROWS)
-    rows = _merged(job, base, received, counters, samples)
+    rows = _merged(job, base, received, counters)
     files = write_bucket(job.target, base.bucket, rows, expected)
-    return SitemapMergeTaskResult(files, counters, samples.by_reason)
+    return SitemapMergeTaskResult(files, counters)
 
 
 def _merged(
-    job: SitemapMergeJob, base: Slice, received: Received, counters: Counters, samples: Samples
+    job: SitemapMergeJob, base: Slice, received: Received, counters: Counters
 ) -> Iterator[pa.Table]:
     key = job.target.table.key
 
@@ -84,31 +76,11 @@ def _merged(
 
     stored = StoredGroups(stored_rows(job.stored, base, received, counters), "url")
     for found in NewRows.received(received, LISTED_ROWS, "url").ranges():
-        listed = _permitted(job, found.rows, counters, samples).drop_columns(["sitemap"])
-        listed, repeated = sorted_unique(listed, key, rank="rank")
+        listed, repeated = sorted_unique(found.rows, key, rank="rank")
         counters["urls_repeated"] += repeated
         counters["urls_new"] += listed.num_rows
         listed = listed.drop_columns(["rank"])
         yield from merge_sorted(stored.below(found.end), listed, combine, key)
-
-
-def _permitted(
-    job: SitemapMergeJob, listed: pa.Table, counters: Counters, samples: Samples
-) -> pa.Table:
-    """The rows without those that their sitemaps may not list."""
-    kept = pc.is_null(listed["sitemap"]).to_numpy().copy()
-    columns = strings(listed["url"]), strings(listed["host"]), listed["sitemap"].to_pylist()
-    rows = zip(*columns, strict=True)
-    for row, (url, host, sitemap) in enumerate(rows):
-        if sitemap is None:
-            continue
-        if is_within(job.scopes.get(sitemap, ()), url, host):
-            kept[row] = True
-            continue
-        reason = "outside_folder" if host_of(sitemap) == host else "other_host"
-        counters[f"urls_dropped.{reason}"] += 1
-        samples.add(f"urls_dropped.{reason}", f"{url} of {sitemap}")
-    return listed if np.all(kept) else listed.filter(pa.array(kept))
 
 
 def _updated(job: SitemapMergeJob, groups: KeyGroups, counters: Counters) -> pa.Table:

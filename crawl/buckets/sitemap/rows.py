@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.buckets.samples import Samples
-from crawl.buckets.sitemap.values import LISTED, SitemapJob, SitemapSource
+from crawl.buckets.sitemap.values import LISTED, UNPROVED, SitemapJob, SitemapSource
 from crawl.config.properties import (
     DB_FETCH_INTERVAL_DEFAULT,
     DB_FETCH_INTERVAL_MAX,
@@ -63,6 +63,7 @@ class ListedRows:
         self._tables: list[pa.Table] = []
         self._rows = 0
         self.files: list[str] = []
+        self.unproved_files: list[str] = []
         self.unproved: dict[str, tuple[str, int]] = {}
 
     def add(self, source: SitemapSource, entries: Iterable[SitemapEntry]) -> None:
@@ -76,8 +77,14 @@ class ListedRows:
     def flush(self) -> None:
         """Writes what waits in memory."""
         if self._rows:
-            table = pa.concat_tables(self._tables)
-            self.files.append(write_rows(self._job.scratch, "sitemap", table))
+            table, scratch = pa.concat_tables(self._tables), self._job.scratch
+            is_proved = pc.is_null(table["sitemap"])
+            proved, unproved = table.filter(is_proved), table.filter(pc.invert(is_proved))
+            if proved.num_rows:
+                self.files.append(write_rows(scratch, "sitemap", proved.select(LISTED.names)))
+            if unproved.num_rows:
+                name = write_rows(scratch, "unproved", unproved.cast(UNPROVED))
+                self.unproved_files.append(name)
         self._tables, self._rows = [], 0
 
     def _with_alternates(
@@ -123,7 +130,7 @@ class ListedRows:
         ranks = pa.array([rank for _, _, _, rank, _ in rows], pa.int64())
         sitemaps = pa.array([sitemap for *_, sitemap in rows], pa.string())
         table = table.append_column(LISTED.field("rank"), ranks)
-        self._tables.append(table.append_column(LISTED.field("sitemap"), sitemaps))
+        self._tables.append(table.append_column("sitemap", sitemaps))
         self._rows += table.num_rows
 
     def _accepted(

@@ -13,10 +13,10 @@ from dataclasses import replace
 from crawl.buckets.samples import Samples
 from crawl.buckets.sitemap.rows import ListedRows
 from crawl.buckets.sitemap.values import (
+    SitemapFindings,
     SitemapJob,
     SitemapSource,
     SitemapTask,
-    SitemapTaskResult,
     SiteState,
     SiteUsage,
     SourceKind,
@@ -75,7 +75,8 @@ class SitemapSession(NullOutput):
         self._robots: list[StoredAnswer] = []
         self._robots_bytes = 0
         self.rows = ListedRows(job, self.counters, samples)
-        self.result = SitemapTaskResult(self.counters, samples.by_reason)
+        self.samples = samples.by_reason
+        self.found = SitemapFindings()
 
     def listed(self) -> Iterator[tuple[str, CrawlDatum]]:
         """What the task is given to ask for, as the engine's list."""
@@ -97,8 +98,8 @@ class SitemapSession(NullOutput):
         self._done.add(url)
         self.counters["hosts_asked"] += 1
         host = host_of(url) or ""
-        self.result.robots_read.add(host)
-        self.result.named += [(host, sitemap) for sitemap in rules.sitemaps]
+        self.found.robots_read.add(host)
+        self.found.named += [(host, sitemap) for sitemap in rules.sitemaps]
         if source.kind is SourceKind.SITE:
             self._tell(source, SiteState())
             for sitemap in rules.sitemaps:
@@ -145,7 +146,7 @@ class SitemapSession(NullOutput):
 
     def _write_robots(self) -> None:
         if self._robots:
-            self.result.robots.append(write_answers(self._job.scratch, 0, self._robots))
+            self.found.robots.append(write_answers(self._job.scratch, 0, self._robots))
         self._robots, self._robots_bytes = [], 0
 
     def found_links(self) -> Iterable[FoundLinks]:
@@ -157,7 +158,7 @@ class SitemapSession(NullOutput):
 
     # the end
 
-    def finish(self, cross_part_authorities: Iterable[str]) -> SitemapTaskResult:
+    def finish(self, cross_part_authorities: Iterable[str]) -> SitemapFindings:
         """What was found. Authorities whose robots.txt is on a server of another task are asked
         when no other task runs."""
         self.rows.flush()
@@ -170,20 +171,19 @@ class SitemapSession(NullOutput):
             is_settled = source.url in self._done or authority_of(source.url) in authorities
             if not is_settled and source.kind is not SourceKind.ROBOTS:
                 self._tell(source, SiteState(trouble="not_asked"))
-        result = self.result
-        result.cross_part = [
+        found = self.found
+        found.cross_part = [
             source
             for source in self._sources.values()
             if source.url not in self._done and authority_of(source.url) in authorities
         ]
-        result.files, result.unproved = self.rows.files, self.rows.unproved
-        result.usage = self._usage
-        result.scopes = {
+        found.unproved, found.usage = self.rows.unproved, self._usage
+        found.scopes = {
             url: source.all_scopes
             for url, source in self._sources.items()
             if source.kind is SourceKind.SITEMAP and url in self._done
         }
-        return result
+        return found
 
     def _read(self, source: SitemapSource, content: Content) -> None:
         used = self._usage.get(source.site, SiteUsage())
@@ -243,7 +243,10 @@ class SitemapSession(NullOutput):
         if known is not None:
             self._link(parent, url)
             self.counters["sitemaps_repeated"] += 1
-            self._sources[url] = replace(known, scopes=known.scopes | source.scopes)
+            # a host's own sitemap is read on its behalf, whoever else names it first
+            is_own = source.site == host_of(url) and url not in self._done
+            site = source.site if is_own else known.site
+            self._sources[url] = replace(known, site=site, scopes=known.scopes | source.scopes)
             return
         if reason := self._why_not(source):
             self.counters[f"sitemaps_dropped.{reason}"] += 1
@@ -256,11 +259,11 @@ class SitemapSession(NullOutput):
             self._sources[url] = source
             self._found.append(source)
         else:
-            self.result.elsewhere.append(source)
+            self.found.elsewhere.append(source)
 
     def _link(self, source: SitemapSource | None, url: str) -> None:
         if source is not None:
-            self.result.links.add((source.url, url))
+            self.found.links.add((source.url, url))
 
     def _why_not(self, source: SitemapSource) -> str:
         host = host_of(source.url)
@@ -305,7 +308,7 @@ class SitemapSession(NullOutput):
 
     def _tell(self, source: SitemapSource, state: SiteState) -> None:
         """Adds to what is known of the site on whose behalf a source was asked for."""
-        states = self.result.states
+        states = self.found.states
         states[source.site] = states.get(source.site, SiteState()) + state
 
     def _datum(self) -> CrawlDatum:

@@ -10,7 +10,6 @@ import pyarrow as pa
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.fetcher.frontier.queues import ServerState
 from crawl.fetcher.hand_over import HandedOver
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.registry import ResolvedPlugin
@@ -20,11 +19,10 @@ from crawl.rules.sitemap import folder_of
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
 
-LISTED = CRAWLDB.schema.append(pa.field("rank", pa.int64(), False)).append(
-    pa.field("sitemap", pa.string(), True)
-)
-"""CrawlDb rows of listed URLs. Of several for one URL the one with the highest rank counts;
-`sitemap` is the sitemap of a URL that lies outside its scopes as far as the task knows them."""
+LISTED = CRAWLDB.schema.append(pa.field("rank", pa.int64(), False))
+"""CrawlDb rows of listed URLs. Of several for one URL the one with the highest rank counts."""
+UNPROVED = LISTED.append(pa.field("sitemap", pa.string(), False))
+"""Those that lie outside the scopes of their sitemap as far as the task knows them."""
 
 
 class SourceKind(Enum):
@@ -94,18 +92,32 @@ class SitemapJob:
     now_ms: int
     scratch: Folder
     deadline_ms: int | None = None
-    servers: tuple[ServerState, ...] = ()
-    """The pauses and failures of servers that earlier waves asked."""
-    server_keys: frozenset[str] = frozenset()
-    """The servers of all tasks of the wave."""
+    lists: tuple[SitemapList, ...] = ()
+    """Those of all tasks of the wave: their servers are not another's to ask."""
+    pauses: tuple[Piece | None, ...] = ()
+    """The pauses and failures of servers that earlier waves asked, in as many files as servers
+    are dealt to."""
     clock: Clock = field(default_factory=SystemClock)
     handed_over: HandedOver = field(default_factory=HandedOver)
     """What fetches, and sitemaps before these, have left."""
 
 
 @dataclass(frozen=True, slots=True)
+class SitemapList:
+    """What one task of a wave asks for, as a file: all sources of some servers."""
+
+    number: int
+    name: str
+    rows: int
+    servers: Piece | None
+    """The pauses that these, and others of their destination, are owed."""
+    repeated: int
+    """Sources that were left out because they are asked for already."""
+
+
+@dataclass(frozen=True, slots=True)
 class SitemapTask:
-    """What one task asks for: all sources of some servers."""
+    """The same, as it was read."""
 
     sources: tuple[SitemapSource, ...]
     server_keys: frozenset[str]
@@ -116,13 +128,9 @@ class SitemapTask:
 
 
 @dataclass(slots=True)
-class SitemapTaskResult:
-    """What one task found."""
+class SitemapFindings:
+    """What one task found, by name: it goes into files."""
 
-    counters: Counters
-    samples: dict[str, list[str]]
-    files: list[str] = field(default_factory=list)
-    """The names of the files with the rows that it found (crawl/storage/row_files.py)."""
     elsewhere: list[SitemapSource] = field(default_factory=list)
     """Sitemaps on servers that are not this task's to ask."""
     cross_part: list[SitemapSource] = field(default_factory=list)
@@ -140,6 +148,30 @@ class SitemapTaskResult:
     usage: dict[str, SiteUsage] = field(default_factory=dict)
     states: dict[str, SiteState] = field(default_factory=dict)
     """By site, what this task has read."""
-    servers: list[ServerState] = field(default_factory=list)
     robots: list[Piece] = field(default_factory=list)
-    """Files with the answers for robots.txt that it got, in the job's scratch folder."""
+    """Files with the answers for robots.txt that it got."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapTaskResult:
+    """What the driver hears of a task: counts, and names of files in the job's scratch folder."""
+
+    counters: Counters
+    samples: dict[str, list[str]]
+    files: tuple[str, ...] = ()
+    """Rows for the CrawlDb (crawl/storage/row_files.py)."""
+    unproved_files: tuple[str, ...] = ()
+    """Rows that their sitemaps may not list, as far as the task knows."""
+    sources: str | None = None
+    """What others have to ask for (`sources.py`)."""
+    has_cross_part: bool = False
+    """Whether there are sources among them that must be asked while no other task runs."""
+    notes: str | None = None
+    """What the later steps have to know by name (`notes.py`)."""
+    unproved_hosts: int = 0
+    states: str | None = None
+    """What became of the sitemaps of sites (`states.py`)."""
+    robots: tuple[Piece, ...] = ()
+    """The answers for robots.txt that it got."""
+    servers: Piece | None = None
+    """The pauses of its servers at the end."""

@@ -46,7 +46,7 @@ def finished_marks(segments: Iterable[Segment]) -> frozenset[str]:
 def _mark_of(segment: Segment) -> set[str]:
     """The generate time of the segment's list, read from its first record: all have the same."""
     for file in segment.require(GENERATE).files:
-        with open_table(segment.part_folder(GENERATE), file.path) as source:
+        with open_table(segment.part_folder(GENERATE), file.path, size=file.bytes) as source:
             for rows in source.iter_batches(1, columns=["metadata"]):
                 return set(strings(lookup(rows.column(0), GENERATE_TIME_KEY).drop_null()))
     return set()

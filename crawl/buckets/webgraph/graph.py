@@ -75,7 +75,7 @@ class StoredGraph:
             return
         columns = ["destination", "source"] + ([] if self.counts_limited else ["limited"])
         first, end = self.range_of(bucket)
-        with open_table(self.folder, file.path) as source:
+        with open_table(self.folder, file.path, size=file.bytes) as source:
             for rows in each_group(source, columns):
                 block = EdgeBlock(rows["source"].to_numpy(), rows["destination"].to_numpy())
                 self._check(block, first, end, file)

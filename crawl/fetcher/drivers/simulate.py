@@ -175,7 +175,7 @@ def makespan(seconds: Sequence[float], at_once: int | None = None) -> float:
 
 def listed_urls(segment: Folder, file: PartFile) -> ListedUrls:
     """A part of a generated fetch list, read as it is used."""
-    with open_table(segment.child(GENERATE), file.path) as source:
+    with open_table(segment.child(GENERATE), file.path, size=file.bytes) as source:
         for rows in each_group(source, ["url", "metadata"]):
             urls = cast(list[str], rows["url"].to_pylist())
             for url, metadata in zip(urls, rows["metadata"].to_pylist(), strict=True):

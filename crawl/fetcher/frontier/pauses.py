@@ -4,7 +4,6 @@ its death must not shorten them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 from crawl.fetcher.frontier.queues import HostQueues, ServerState
 
@@ -36,21 +35,3 @@ def read_pauses(raw: bytes | None, now_ms: int) -> list[ServerState]:
         ]
     except (ValueError, TypeError, KeyError):
         return []
-
-
-def strictest(states: Iterable[ServerState]) -> dict[str, ServerState]:
-    """One state for each server that several engines know of: the longest pause and the most
-    failures. An engine that has not asked a server hands on what it was told of it."""
-    found: dict[str, ServerState] = {}
-    for state in states:
-        known = found.get(state.key, state)
-        found[state.key] = ServerState(
-            state.key,
-            max(known.pause_s, state.pause_s),
-            max(known.exceptions, state.exceptions),
-            known.closed_reason or state.closed_reason,
-            max(known.counts_s, state.counts_s),
-            max(known.min_delay_s, state.min_delay_s),
-            known.wait_reason or state.wait_reason,
-        )
-    return found

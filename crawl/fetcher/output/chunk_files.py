@@ -60,6 +60,5 @@ class ChunkFiles:
             pieces[part] = write_bucketed(folder, attempt_name(self._stem), rows, self._buckets)
         self._stack.close()
         for part, (name, writer) in self._open.items():
-            size = self._segment.child(part).size(name) or 0
-            pieces[part] = Piece(name, writer.rows, size)
+            pieces[part] = Piece(name, writer.rows, writer.bytes)
         return pieces

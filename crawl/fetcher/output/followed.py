@@ -49,7 +49,7 @@ def write_followed(segment: Folder, part: int, followed: Sequence[FollowedUrl]) 
         rows = rows.append_column(column, pa.array(values, column.type))
     with open_writer(folder, name, _SCHEMA) as writer:
         writer.write(rows.cast(_SCHEMA))
-    return Piece(name, len(followed), folder.size(name) or 0)
+    return Piece(name, len(followed), writer.bytes)
 
 
 def unfetched_followed(
@@ -102,7 +102,7 @@ def _rows_with(
 def _read(segment: Folder, piece: Piece | None) -> Iterator[FollowedUrl]:
     if piece is None:
         return
-    with open_table(segment.child(FOLLOWED), piece.path) as source:
+    with open_table(segment.child(FOLLOWED), piece.path, size=piece.bytes) as source:
         for rows in each_group(source):
             others = zip(*(rows[column.name].to_pylist() for column in _COLUMNS), strict=True)
             for (url, datum), host, (came_by, shown, depth) in zip(
