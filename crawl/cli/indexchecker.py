@@ -9,19 +9,22 @@ import click
 
 from crawl.cli.common.checker_options import checker_options
 from crawl.cli.common.line_server import Listen, incoming_urls
-from crawl.cli.common.output import echo
+from crawl.cli.common.output import echo, remark
 from crawl.cli.common.polite_requests import polite_requests
 from crawl.cli.common.url_lines import print_json_line
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.drivers.single import PageVisit, fetch_each
+from crawl.indexing.writers import writer_faults
 from crawl.inspect.checked_documents import CheckedIndexDocument, DocumentChecker
+from crawl.masking import masked_urls
 from crawl.model.content import Content
 from crawl.model.status import Status
-from crawl.printable import printable
+from crawl.printable import one_line, printable
 
 NOT_INDEXED = 1
+WRONG_WRITER = 2
 _LONGEST = 300
 """Characters of a value that are shown to people."""
 
@@ -29,11 +32,17 @@ _LONGEST = 300
 @click.command("indexchecker")
 @click.option("--file", "path", metavar="PATH", help="Take this file; nothing is sent.")
 @click.option("--url", "file_url", metavar="URL", help="With --file: where it were found.")
+@click.option(
+    "--connect",
+    is_flag=True,
+    help="Ask the index writers' servers too whether they are there; nothing is made.",
+)
 @checker_options
 def command(
     urls: tuple[str, ...],
     path: str | None,
     file_url: str | None,
+    connect: bool,
     from_stdin: bool,
     listen: Listen | None,
     as_json: bool,
@@ -42,16 +51,28 @@ def command(
     """Fetch and parse pages, and show the documents that they would give: for each index writer
     the fields that it would be sent, under its names. Nothing is indexed.
 
+    First the index writers' parameters are checked as `crawl index` does: what is wrong is said
+    in one line for each writer, and nothing is fetched. --connect alone checks only the writers.
+
     Pages are fetched as `crawl parsechecker` does: robots.txt and every pause are kept. Exit code
-    1: a page could not be fetched, or would not be indexed.
+    1: a page could not be fetched, or would not be indexed; 2: an index writer would not begin.
 
     \b
     Examples:
       crawl indexchecker https://example.org/ -D http.agent.name=mybot
       crawl indexchecker --file page.html --url https://example.org/ -D index.writers=jsonl --json
+      crawl indexchecker --connect -D index.writers=opensearch
     """
     if path is not None and (urls or from_stdin or listen is not None):
         raise UsageError("--file goes without URLs, --stdin and --listen")
+    faults = writer_faults(config, connect=connect)
+    for line in faults.values():
+        remark(f"crawl: {one_line(masked_urls(line))}")
+    if faults:
+        return WRONG_WRITER
+    if connect and path is None and not (urls or from_stdin or listen is not None):
+        remark("indexchecker: every index writer could begin")
+        return 0
     with closing(DocumentChecker(config)) as checker:
         shown = _Shown(checker, as_json=as_json)
         if path is not None:

@@ -15,7 +15,7 @@ from crawl.did_you_mean import did_you_mean
 from crawl.errors import ConfigError, CrawlError, PluginError
 from crawl.indexing.expression import Expression
 from crawl.indexing.settings import INDEX_WRITERS, INDEX_WRITERS_FILE
-from crawl.interfaces.indexwriter import IndexWriter
+from crawl.interfaces.indexwriter import IndexWriter, ProbingIndexWriter
 from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.model.documents import FieldValue, IndexDocument
 
@@ -81,19 +81,43 @@ class WriterSpec:
 def active_writers(config: Config, overrides: Mapping[str, str] | None = None) -> list[WriterSpec]:
     """The writers that `index.writers` names, in its order; `overrides` are parameters of all
     of them. Raises ConfigError or PluginError for what cannot be meant."""
+    return [_with_parameters(spec, overrides or {}) for spec in _active(config)]
+
+
+def writer_faults(config: Config, *, connect: bool = False) -> dict[str, str]:
+    """What is wrong with each active writer, in one line by its id: what `crawl index` would end
+    with before it begins. `connect`: servers are asked too, and nothing is made there."""
+    faults: dict[str, str] = {}
+    for spec in _active(config):
+        try:
+            writer = _with_parameters(spec, {}).build(config)
+            if connect:
+                probe = writer.probe if isinstance(writer, ProbingIndexWriter) else writer.check
+                probe()
+        except CrawlError as error:
+            lead = f"index writer {spec.id}"
+            line = str(error)
+            faults[spec.id] = line if line.startswith(lead) else f"{lead}: {line}"
+    return faults
+
+
+def _active(config: Config) -> list[WriterSpec]:
+    """The writers that `index.writers` names, with parameters as they stand in the file."""
     listed = {spec.id: spec for spec in _listed(config)}
     active: list[WriterSpec] = []
     for name in config[INDEX_WRITERS]:
         if name in {spec.id for spec in active}:
             raise ConfigError(f"{INDEX_WRITERS.name}: {name!r} is named twice")
         spec = listed.get(name)
-        if spec is None:
-            spec = _by_plugin(name, listed)
-        parameters = {**spec.parameters, **(overrides or {})}
-        active.append(replace(spec, parameters=_resolved(parameters, f"index writer {spec.id}")))
+        active.append(_by_plugin(name, listed) if spec is None else spec)
     if not active:
         raise ConfigError(f"{INDEX_WRITERS.name} names no index writer")
     return active
+
+
+def _with_parameters(spec: WriterSpec, overrides: Mapping[str, str]) -> WriterSpec:
+    parameters = {**spec.parameters, **overrides}
+    return replace(spec, parameters=_resolved(parameters, f"index writer {spec.id}"))
 
 
 @dataclass(frozen=True, slots=True)
