@@ -81,7 +81,7 @@ def command(
       crawl search mycrawl 'budget -draft title:annual lang:en since:30d' --facets 5
       crawl search mycrawl 'site:example.org type:application/pdf' --per-host 0 --json
       crawl search mycrawl '東京 天気' --explain -D search.weight.link=0
-      crawl search mycrawl budget --writer german -D index.writers.file=writers.toml
+      crawl search mycrawl budget --writer german
     """
     answer = CrawlSearch(CrawlDir(crawl_dir), config).search(
         decoded_argument(" ".join(query)),

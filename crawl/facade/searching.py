@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawl.clock import SystemClock
+from crawl.errors import UsageError
 from crawl.facade.arguments import check_text, check_whole_number
 from crawl.facade.base import Handle
 
@@ -44,7 +45,10 @@ class Searching(Handle):
         from crawl.inspect.search import CrawlSearch
 
         with self._working():
-            check_text("query", query or "")
+            check_text("query", query)
+            for name, value in (("query", query), ("limit", limit), ("offset", offset)):
+                if value is None:
+                    raise UsageError(f"{name}: it is needed, and is None")
             check_whole_number("limit", limit)
             check_whole_number("offset", offset, least=0)
             check_whole_number("per_host", per_host, least=0)

@@ -73,9 +73,9 @@ def index_pages(
     for page in pages:
         host = host_of(str(page["url"])) or ""
         writers[bucket_of(host, shards)].add(page)
-    for writer in writers:
-        writer.commit()
-        writer.close()
+    for each in writers:
+        each.commit()
+        each.close()
     folders.publish(names)
 
 
