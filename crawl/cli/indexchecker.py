@@ -16,8 +16,9 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.drivers.single import PageVisit, fetch_each
+from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
 from crawl.indexing.writers import writer_faults
-from crawl.inspect.checked_documents import CheckedIndexDocument, DocumentChecker
+from crawl.inspect.checked_documents import CheckedIndexDocument, DocumentChecker, not_fetched
 from crawl.masking import masked_urls
 from crawl.model.content import Content
 from crawl.model.status import Status
@@ -25,11 +26,18 @@ from crawl.printable import one_line, printable
 
 NOT_INDEXED = 1
 WRONG_WRITER = 2
+REDIRECTS = 5
+"""That are followed where the configuration leaves them to a later round."""
 _LONGEST = 300
 """Characters of a value that are shown to people."""
 
 
 @click.command("indexchecker")
+@click.option(
+    "--follow-redirects",
+    is_flag=True,
+    help=f"Follow redirects: as many as http.redirect.max allows, or {REDIRECTS}.",
+)
 @click.option("--file", "path", metavar="PATH", help="Take this file; nothing is sent.")
 @click.option("--url", "file_url", metavar="URL", help="With --file: where it were found.")
 @click.option(
@@ -40,6 +48,7 @@ _LONGEST = 300
 @checker_options
 def command(
     urls: tuple[str, ...],
+    follow_redirects: bool,
     path: str | None,
     file_url: str | None,
     connect: bool,
@@ -65,6 +74,10 @@ def command(
     """
     if path is not None and (urls or from_stdin or listen is not None):
         raise UsageError("--file goes without URLs, --stdin and --listen")
+    if path is None and file_url is not None:
+        raise UsageError("--url goes with --file")
+    if urls and not any(map(str.strip, urls)):
+        raise UsageError("the URL is empty")
     faults = writer_faults(config, connect=connect)
     for line in faults.values():
         remark(f"crawl: {one_line(masked_urls(line))}")
@@ -82,7 +95,8 @@ def command(
             incoming_urls(urls, from_stdin=from_stdin, listen=listen) as lines,
             polite_requests("indexchecker", config) as means,
         ):
-            fetch_each(filter(str.strip, lines), config, means, shown.visit, redirects=0)
+            redirects = (config[HTTP_REDIRECT_MAX] or REDIRECTS) if follow_redirects else 0
+            fetch_each(filter(str.strip, lines), config, means, shown.visit, redirects=redirects)
     return shown.code
 
 
@@ -106,8 +120,7 @@ class _Shown:
         pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
         content = pages[-1].content if pages else None
         if content is None or content.status != int(Status.FETCH_SUCCESS):
-            reason = pages[-1].datum.status.label if pages else ", ".join(visit.reasons)
-            self._tell(CheckedIndexDocument(visit.url, reason or "not fetched", {}))
+            self._tell(not_fetched(visit))
             return
         self.show(content)
 
@@ -124,13 +137,15 @@ class _Shown:
                     "url": document.url,
                     "indexed": not document.reason,
                     "reason": document.reason or None,
+                    "detail": document.detail or None,
                     "writers": dict(document.writers),
                 }
             )
             return
         echo(printable(document.url))
         if document.reason:
-            echo(f"  not indexed: {printable(document.reason)}")
+            detail = f", {document.detail}" if document.detail else ""
+            echo(f"  not indexed: {printable(document.reason + detail)}")
         for writer, fields in document.writers.items():
             echo(f"  {writer}{'' if fields is not None else ': not routed here'}")
             for name, value in (fields or {}).items():

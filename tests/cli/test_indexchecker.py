@@ -4,7 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web, running
 from tests.cli.calling import Caller
+from tests.phases.fetch_commands import write_conf
 from tests.plugins.indexwriter.fake_servers import FakeBulkServer
 
 
@@ -83,3 +87,35 @@ def closing_server(server: FakeBulkServer) -> Iterator[FakeBulkServer]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.mark.slow
+def test_why_a_page_was_not_fetched(tmp_path: Path, crawl: Caller) -> None:
+    kinds = (PageKind.MOVED, PageKind.ERROR)
+    settings = Settings(
+        1, 60, port=0, size=1500, odd=0.5, kinds=kinds, private=0.2, robots=(RobotsKind.PRIVATE,)
+    )
+    with running(Web(settings)) as server:
+        conf = write_conf(tmp_path / "conf", server)
+        pages = {url: server.web.expected(url) for url in server.web.urls()}
+        moved, target = next(
+            (url, page.target)
+            for url, page in pages.items()
+            if page.kind is PageKind.MOVED and pages[page.target].kind is PageKind.PAGE
+        )
+        private = next(url for url, page in pages.items() if page.kind is PageKind.PRIVATE)
+        shown = crawl("indexchecker", moved, private, "http://127.0.0.1:1/", "--conf", conf)
+        followed = crawl("indexchecker", moved, "--follow-redirects", "--conf", conf, "--json")
+    assert shown.code == 1
+    reasons = [line for line in shown.out.splitlines() if "not indexed" in line]
+    assert f", to {target}" in reasons[0] and "moved(http_30" in reasons[0]
+    assert reasons[1].endswith("fetch_gone, robots_denied()")
+    assert "robots_deferred, robots_unreachable " in reasons[2]
+    assert followed.json["indexed"] and followed.json["url"] == target
+
+
+def test_what_cannot_be_asked_for_is_one_line(crawl: Caller) -> None:
+    for arguments, line in ((["  "], "the URL is empty"), (["--url", "x"], "goes with --file")):
+        wrong = crawl("indexchecker", *arguments)
+        assert (wrong.code, wrong.err.count("\n"), wrong.out) == (2, 1, "")
+        assert line in wrong.err
