@@ -47,7 +47,7 @@ _MOST_MARKS = 8
 def inline(text: str) -> str:
     """A block's text; its lines end where the page breaks them."""
     spelled, spans = _spelled(text)
-    defines = "]:" in spelled
+    defines = any("]:" in each for each in (spelled, *spans))
     lines = [line for line in spelled.split("\n") if line]
     guarded = [
         _guarded(line, is_first=not place, defines=defines) for place, line in enumerate(lines)
@@ -102,7 +102,7 @@ def _spelled(text: str) -> tuple[str, list[str]]:
         text = _with_places(text, spans)
     if BOLD in text or ITALIC in text:
         text = _DOUBLED.sub("", text)  # one ends where the next begins: they are one
-    return _emphasized(_escaped(text, has_spans=bool(spans))), spans
+    return _emphasized(_escaped(text, spans)), spans
 
 
 def _finished(text: str, spans: list[str]) -> str:
@@ -221,20 +221,21 @@ def _last_character(pieces: list[str], end: int) -> str:
 
 
 # --- what the page says and Markdown would not -----------------------------------------
-def _escaped(text: str, *, has_spans: bool) -> str:
+def _escaped(text: str, spans: Sequence[str]) -> str:
     """The text with backslashes before what would be read as emphasis, code, a link, markup or an
     entity."""
     if not _PAGES_OWN.search(text):
         return text
     emphasis = BOLD in text or ITALIC in text
     runs = {
-        "`": "`" in text and (has_spans or len(_TICKS.findall(text)) > 1),
+        "`": "`" in text and (bool(spans) or len(_TICKS.findall(text)) > 1),
         "*": "*" in text and (emphasis or _may_pair(text, "*")),
         "_": "_" in text and _may_pair(text, "_"),
         "~": "~" in text and _may_pair(text, "~"),
     }
-    has_tags = ">" in text
-    has_addresses = "@" in text
+    # what begins before code may end in it
+    has_tags = any(">" in each for each in (text, *spans))
+    has_addresses = any("@" in each for each in (text, *spans))
     has_brackets = "[" in text
 
     def replacement(found: re.Match[str]) -> str:

@@ -52,12 +52,11 @@ def _rendered(blocks: Sequence[Block], speller: _PlainSpeller) -> Rendered:
     length = 0
     before: Block | None = None
     for block in blocks:
-        is_tight = before is not None and speller.is_tight(before, block)
+        gap = "" if before is None else speller.gap(before, block)
         text = speller.spelled(block)
         if not text:
             continue
-        if before is not None:
-            gap = "\n" if is_tight else "\n\n"
+        if gap:
             pieces.append(gap)
             length += len(gap)
         if block.level:
@@ -86,9 +85,11 @@ class _PlainSpeller:
             return block.text
         return plain(block.text)
 
-    def is_tight(self, before: Block, block: Block) -> bool:
-        """Whether a block, which is to be spelled next, follows without a blank line."""
-        return block.kind is Kind.ITEM and bool(block.marker) and bool(before.depth)
+    def gap(self, before: Block, block: Block) -> str:
+        """What stands between two blocks, of which the other is to be spelled next: nothing but
+        the end of a line before the items of a list."""
+        is_tight = block.kind is Kind.ITEM and block.marker and before.depth
+        return "\n" if is_tight else "\n\n"
 
 
 def _plain_cell(blocks: list[Block]) -> str:
@@ -100,37 +101,44 @@ class _MarkdownSpeller(_PlainSpeller):
     own text does, behind markers of any length."""
 
     def __init__(self) -> None:
-        self._markers: list[int] = []
-        """How long the markers are of the items that are open, outermost first; 0 for those that
-        nobody sees, such as the ones outside of a quotation or before a heading."""
+        self._markers: list[str] = []
+        """The markers of the items that are open, outermost first; none for those that nobody
+        sees, such as the ones outside of a quotation or before a heading."""
         self._quotes = 0
-        self._is_listed = False
-        """Whether the block before lies in an item that is seen."""
 
-    def is_tight(self, before: Block, block: Block) -> bool:
-        # a numbered item does not end a paragraph
-        return (
-            super().is_tight(before, block)
-            and before.quotes == block.quotes
-            and (self._is_listed or bool(before.level))
-        )
+    def gap(self, before: Block, block: Block) -> str:
+        gap = super().gap(before, block)
+        if before.quotes != block.quotes or block.level:
+            return "\n\n"
+        if gap == "\n" and (self._may_follow(block) or before.level):
+            return gap
+        if block.quotes and block.depth and any(self._markers):
+            # a blank line would end the quotation, and the item in it
+            return f"\n{'> ' * block.quotes}".rstrip() + "\n"
+        return "\n\n"
+
+    def _may_follow(self, item: Block) -> bool:
+        """Whether an item is seen as one behind a line of text: the first of a numbered list only
+        if it is number 1."""
+        if not any(self._markers):
+            return False
+        beside = self._markers[item.depth - 1 : item.depth]
+        return item.marker in ("-", "1.") or any(each[:1].isdigit() for each in beside)
 
     def spelled(self, block: Block) -> str:
         depth = block.depth
         if block.quotes != self._quotes or block.level:
-            self._markers = [0] * len(self._markers)
+            self._markers = [""] * len(self._markers)
         self._quotes = block.quotes
         if not depth:
             self._markers.clear()
-            self._is_listed = False
             return _markdown_block(block, "")
         outside = depth - 1 if block.marker else depth
         del self._markers[depth:]
-        self._markers += [0] * (depth - len(self._markers))
-        indent = " " * sum(self._markers[:outside])
+        self._markers += [""] * (depth - len(self._markers))
+        indent = " " * sum(len(marker) + 1 for marker in self._markers[:outside] if marker)
         if block.marker and not block.level:
-            self._markers[outside:] = [len(block.marker) + 1]
-        self._is_listed = any(self._markers)
+            self._markers[outside:] = [block.marker]
         return _markdown_block(block, indent)
 
 

@@ -99,6 +99,8 @@ def test_a_backslash_stands_where_it_is_needed_only(text: str, spelled: str) -> 
         ("<b>a</b><i>b</i>", "**a**b"),
         ("<b># a</b>", "**# a**"),
         ("<b> <code>x</code></b>y", "`x`y"),
+        ("[a <code>b]: c</code>", "\\[a `b]: c`"),
+        ("&lt;a:<code>b&gt;</code>", "\\<a:`b>`"),
     ],
 )
 def test_what_the_page_emphasizes(page: str, spelled: str) -> None:
@@ -163,6 +165,16 @@ def test_blocks_inside_of_others_are_no_code() -> None:
     assert [words(each.text()) for each in found.css("blockquote")] == ["said *he*"]
 
 
+def test_items_of_quotations_and_numbers_that_begin_late() -> None:
+    page = f"""<article><p>{WORDS}</p><blockquote><ul><li><p>a</p><p>*b*</p></li></ul></blockquote>
+    <ul><li>c<ol start=7><li>d</li><li>e</li></ol></li></ul></article>"""
+    found = markdown(page)
+    assert found.removeprefix(f"{WORDS}\n\n") == ("> - a\n>\n>   \\*b\\*\n\n- c\n\n  7. d\n  8. e")
+    read = read_back(found)
+    assert [words(each.text()) for each in read.css("blockquote li p")] == ["a", "*b*"]
+    assert [each.text() for each in read.css("ol > li")] == ["d", "e"]
+
+
 _PIECES = st.one_of(
     st.text("ab1.)*_`~#<>[](){}&;!\\|:-+=/\"'@ \u20ac\u201c\u6f22\u00e9", max_size=8),
     st.sampled_from(["1. ", "- ", "# ", "> ", "``` ", "---", "===", "<b>", "&amp;", "](", "]:"]),
@@ -214,3 +226,41 @@ def test_text_in_any_block_is_text_rendered(kind: str, fragment: str) -> None:
     place = {"h2": 0, "li": 1, "blockquote": 0, "td": 0}[kind]
     assert words(blocks[place].text()) == said, found
     assert not re.search("<(?:pre|hr|img|a|s)[ >]", read.html or ""), found
+
+
+_PARAGRAPHS = st.lists(
+    st.sampled_from(["*a*", "_b", "1. c", "- d", "# e", "> f", "`g", "[h]: i", "<br>", "<b>j</b>"]),
+    min_size=1,
+    max_size=4,
+).map(lambda pieces: " ".join(["x", *pieces]).replace("> f", "&gt; f"))
+_BLOCKS = st.recursive(
+    st.one_of(
+        _PARAGRAPHS.map("<p>{}</p>".format),
+        _PARAGRAPHS,
+        _PARAGRAPHS.map("<h3>{}</h3>".format),
+        _PARAGRAPHS.map(lambda text: "<pre>  " + text.replace("<br>", "\n\n    ") + "</pre>"),
+        _PARAGRAPHS.map(lambda text: f"<table><tr><th>k<th>v<tr><td>{text}<td>w</table>"),
+    ),
+    lambda inside: st.one_of(
+        st.lists(inside, min_size=1, max_size=3).map(
+            lambda items: "<ul>" + "".join(map("<li>{}</li>".format, items)) + "</ul>"
+        ),
+        st.tuples(st.integers(0, 12), st.lists(inside, min_size=1, max_size=3)).map(
+            lambda pair: f"<ol start={pair[0]}>" + "".join(map("<li>{}".format, pair[1])) + "</ol>"
+        ),
+        st.lists(inside, min_size=1, max_size=2).map(
+            lambda items: f"<blockquote>{''.join(items)}</blockquote>"
+        ),
+        st.lists(inside, min_size=1, max_size=3).map("".join),
+    ),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=scaled(500), deadline=None)
+@given(_BLOCKS)
+def test_blocks_inside_of_blocks_say_the_same(page: str) -> None:
+    plain = extract(f"<article>{page}</article>".encode(), markdown=False).text
+    found = markdown(f"<article>{page}</article>")
+    read = read_back(found).text() or ""
+    assert "".join(read.split()) == "".join(plain.replace(" | ", "").split()), found
