@@ -25,6 +25,7 @@ from crawl.config import Config
 from crawl.declared import load_declared, properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
+from crawl.facade.command_names import no_such_method
 from crawl.facade.duplicates import Duplicates
 from crawl.facade.exporting import Exporting
 from crawl.facade.graph import Graph
@@ -81,6 +82,11 @@ class Crawl(
     Tables,
 ):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
+
+    if not TYPE_CHECKING:  # to a type checker an unknown name is a fault as before
+
+        def __getattr__(self, name: str) -> object:
+            raise AttributeError(no_such_method(name), name=name, obj=self)
 
 
 def open(

@@ -33,8 +33,8 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "linkrank": ("linkrank",),
     "hostgraph": ("hostgraph", "host_ranks"),
     "scoreupdater": ("scoreupdater",),
-    "nodedumper": ("top_nodes", "dump_nodes", "dump_hostgraph"),
-    "nodereader": ("node",),
+    "nodedumper": ("nodedumper", "dump_hostgraph"),
+    "nodereader": ("nodereader",),
     "dedup": ("dedup",),
     "updatehostdb": ("updatehostdb",),
     "readhostdb": ("host", "top_hosts", "dump_hosts", "hostdb"),
@@ -96,7 +96,7 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
         *("check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
-        *("domainstats", "dump_hostgraph", "dump_hosts", "dump_nodes", "dust", "explain", "export"),
+        *("domainstats", "dump_hostgraph", "dump_hosts", "dust", "explain", "export"),
         *(
             "fetch",
             "gc",
@@ -108,10 +108,11 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
             "hosts_left_alone",
         ),
         *("index", "inject", "inlinks", "invertlinks"),
-        *("linkdb", "linkrank", "linkstats", "lookup", "mergelinkdb", "mirrors", "node", "pages"),
+        *("linkdb", "linkrank", "linkstats", "lookup", "mergelinkdb", "mirrors"),
+        *("nodedumper", "nodereader", "pages"),
         *("parse", "phase_costs", "protocolstats", "rebucket", "repair", "rollback", "run"),
         *("scoreupdater", "search", "segment", "segments", "simulate", "sitemap", "snapshots"),
-        *("stats", "status", "top", "top_hosts", "top_nodes", "updatedb", "updatehostdb"),
+        *("stats", "status", "top", "top_hosts", "updatedb", "updatehostdb"),
         "webgraph",
     ]
     for name, method in public.items():
@@ -119,6 +120,19 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
         assert method.__doc__, name
         if name not in ("close", "segments"):
             assert ">>> " in method.__doc__ and "web." in method.__doc__, name
+
+
+def test_a_command_is_its_method_or_the_fault_names_them(tmp_path: Path) -> None:
+    web = crawl.open(tmp_path)
+    others = {name for name in METHODS_OF if METHODS_OF[name] and not hasattr(Crawl, name)}
+    others = {name for name in others if "crawl." not in METHODS_OF[name][0]}
+    assert others == {"readdb", "readhostdb", "readlinkdb"}
+    for name in others:
+        with pytest.raises(AttributeError) as fault:
+            getattr(web, name)
+        assert str(fault.value).endswith(f": the command's are {', '.join(METHODS_OF[name])}")
+    with pytest.raises(AttributeError, match="a crawl has no method 'nothing'"):
+        getattr(web, "nothing")  # noqa: B009
 
 
 def test_every_command_has_its_method() -> None:

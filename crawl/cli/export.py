@@ -14,7 +14,7 @@ from crawl.cli.common.options import (
 )
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
-from crawl.exporting.values import ChunkUnit, ExportFormat, TextKind
+from crawl.exporting.values import SHORTEST_CHUNK, ChunkUnit, ExportFormat, TextKind
 from crawl.facade.results import ExportedDataset
 from crawl.spark.runners import SparkOptions
 
@@ -44,7 +44,7 @@ from crawl.spark.runners import SparkOptions
 )
 @click.option(
     "--chunk",
-    type=click.IntRange(min=16),
+    type=click.IntRange(min=SHORTEST_CHUNK),
     metavar="N",
     help="A record a chunk of at most N characters, cut at headings, then at paragraphs.",
 )

@@ -34,7 +34,7 @@ def command(crawl_dir: str, url: str, links: int, as_json: bool, config: Config)
       crawl nodereader mycrawl https://example.org/ --links 10 --json
     """
     with open_crawl(crawl_dir, config, command="nodereader") as web:
-        node = web.node(url, links=links)
+        node = web.nodereader(url, links=links)
     if as_json:
         print_json(node)
     if node is None:

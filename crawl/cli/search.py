@@ -46,6 +46,11 @@ NOT_FOUND = 1
     metavar="N",
     help="Count the pages of the N commonest hosts and languages.",
 )
+@click.option(
+    "--writer",
+    metavar="ID",
+    help="The index writer whose index is searched, where there are several.",
+)
 @click.option("--explain", is_flag=True, help="Show why each page ranks where it does.")
 @json_option
 @with_config
@@ -58,11 +63,13 @@ def command(
     duplicates: bool,
     exact: bool,
     facets: int | None,
+    writer: str | None,
     explain: bool,
     as_json: bool,
     config: Config,
 ) -> int:
-    """Search the pages of CRAWL_DIR that `crawl index` put into the embedded index.
+    """Search the pages of CRAWL_DIR that `crawl index` put into the embedded index, which is that
+    of the active index writer of the plugin tantivy, whatever its id.
 
     Words must all be on the page; in quotes beside each other; with - before them nowhere.
     Fields: title: anchor: text: url: host: site: lang: type: since: until:, and field.NAME: for
@@ -74,6 +81,7 @@ def command(
       crawl search mycrawl 'budget -draft title:annual lang:en since:30d' --facets 5
       crawl search mycrawl 'site:example.org type:application/pdf' --per-host 0 --json
       crawl search mycrawl '東京 天気' --explain -D search.weight.link=0
+      crawl search mycrawl budget --writer german
     """
     answer = CrawlSearch(CrawlDir(crawl_dir), config).search(
         decoded_argument(" ".join(query)),
@@ -87,6 +95,7 @@ def command(
             explain=explain,
         ),
         per_host,
+        writer,
     )
     if as_json:
         print_json(answer.values())

@@ -70,7 +70,9 @@ class Resources:
         if _is_file(default):
             return default
         searched = ", ".join([*map(str, self.folders), "the packaged defaults"])
-        raise ConfigError(f"{asked_by}: no file {name!r} in {searched}")
+        here = Path(name).absolute()
+        hint = f"; a file elsewhere is named by its whole path: {here}" if _is_file(here) else ""
+        raise ConfigError(f"{asked_by}: no file {name!r} in {searched}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         left = self.left_behind.union(_names(self.folders)) - self.read.keys()

@@ -30,6 +30,8 @@ _VERSION = 1
 def require_room(output: Folder, *, overwrite: bool) -> None:
     """Raises UsageError where the folder holds anything that may not be replaced: an export
     that was interrupted may, a whole one if that is asked for, and nobody's other files ever."""
+    if output.size("") is not None:
+        raise UsageError(f"{output.address} is a file: an export is a folder")
     names = set(output.names()) - _LOCKS
     if not names:
         return

@@ -27,6 +27,10 @@ class TextKind(StrEnum):
     """All text of the page, as it was parsed."""
 
 
+SHORTEST_CHUNK = 16
+"""Characters or words that a chunk may be bounded to: pages of single letters are no dataset."""
+
+
 class ChunkUnit(StrEnum):
     """What the length of a chunk is counted in."""
 

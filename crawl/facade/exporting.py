@@ -41,14 +41,14 @@ class Exporting(Handle):
 
             >>> web.export("dataset", format="parquet", text="markdown", overwrite=True).records
         """
-        from crawl.exporting.values import ChunkUnit, ExportFormat, TextKind
+        from crawl.exporting.values import SHORTEST_CHUNK, ChunkUnit, ExportFormat, TextKind
         from crawl.phases import export
         from crawl.phases.export import ExportOptions
         from crawl.storage.folder import Folder, absolute
 
         with self._working():
             check_whole_number("since", since, least=0)
-            check_whole_number("chunk", chunk)
+            check_whole_number("chunk", chunk, least=SHORTEST_CHUNK)
             if not isinstance(output, str | Path) or not str(output):
                 raise UsageError(f"output: expected a path or an address, got {output!r}")
             options = ExportOptions(

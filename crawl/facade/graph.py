@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from crawl.clock import SystemClock
+from crawl.errors import UsageError
 from crawl.facade.arguments import (
     check_number,
     check_text,
@@ -129,11 +130,11 @@ class Graph(Handle):
             remarks=(done.took_over,),
         )
 
-    def node(self, url: str, *, links: int = 0) -> dict[str, Any] | None:
+    def nodereader(self, url: str, *, links: int = 0) -> dict[str, Any] | None:
         """What the link graph knows of a page; None where it does not know it. `links`: how many
         of the pages that link to it, and that it links to, are named.
 
-            >>> web.node("https://example.org/", links=5)
+            >>> web.nodereader("https://example.org/", links=5)
         """
         from dataclasses import asdict
 
@@ -145,18 +146,13 @@ class Graph(Handle):
             found = find_node(self._directory, url, links)
         return None if found is None else asdict(found)
 
-    def top_nodes(
-        self, count: int, *, by: str = "scores", group: str | None = None, combine: str = "sum"
-    ) -> list[tuple[str, float]]:
-        """The pages with the highest scores, or the most `inlinks` or `outlinks`, of the whole
-        graph, with these; or their hosts or domains, by the `sum` or the `max` of their pages.
+    @overload
+    def nodedumper(
+        self, *, by: str = "scores", top: int, group: str | None = None, combine: str = "sum"
+    ) -> list[tuple[str, float]]: ...
 
-            >>> web.top_nodes(10, by="inlinks", group="domain")
-        """
-        check_whole_number("count", count)
-        return list(self._list_nodes(by, top=count, group=group, combine=combine)[1])
-
-    def dump_nodes(
+    @overload
+    def nodedumper(
         self,
         output: str | Path,
         *,
@@ -166,23 +162,41 @@ class Graph(Handle):
         combine: str = "sum",
         format: str = "parquet",
         force: bool = False,
-    ) -> int:
-        """Writes what `top_nodes` lists, of any length, to files of a new folder, which one behind
-        the other are in order; returns how many there are. `format`: parquet, json or text.
+    ) -> int: ...
 
-            >>> web.dump_nodes("ranks", by="scores")
+    def nodedumper(
+        self,
+        output: str | Path | None = None,
+        *,
+        by: str = "scores",
+        top: int | None = None,
+        group: str | None = None,
+        combine: str = "sum",
+        format: str | None = None,
+        force: bool = False,
+    ) -> list[tuple[str, float]] | int:
+        """The `top` pages with the highest scores, or the most `inlinks` or `outlinks`, of the
+        whole graph, with these; or their hosts or domains (`group`), by the `sum` or the `max` of
+        their pages. With an `output` the list may be of any length and is written to files of a
+        new folder, which one behind the other are in order; their lines are counted. `format`:
+        parquet, json or text.
+
+            >>> web.nodedumper(top=10, by="inlinks", group="domain")
+            >>> web.nodedumper("ranks", by="scores")
         """
         check_whole_number("top", top)
-        rows, _ = self._list_nodes(
+        if output is None and (format is not None or force):
+            raise UsageError("format and force go with an output")
+        rows, listed = self._list_nodes(
             by,
             top=top,
             group=group,
             combine=combine,
-            output=str(output),
-            format=format,
+            output=None if output is None else str(output),
+            format="parquet" if format is None else format,
             force=force,
         )
-        return rows
+        return list(listed) if output is None else rows
 
     def _list_nodes(
         self,

@@ -15,7 +15,7 @@ from crawl.did_you_mean import did_you_mean
 from crawl.errors import ConfigError, CrawlError, PluginError
 from crawl.indexing.expression import Expression
 from crawl.indexing.settings import INDEX_WRITERS, INDEX_WRITERS_FILE
-from crawl.interfaces.indexwriter import IndexWriter
+from crawl.interfaces.indexwriter import IndexWriter, ProbingIndexWriter
 from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.model.documents import FieldValue, IndexDocument
 
@@ -81,19 +81,81 @@ class WriterSpec:
 def active_writers(config: Config, overrides: Mapping[str, str] | None = None) -> list[WriterSpec]:
     """The writers that `index.writers` names, in its order; `overrides` are parameters of all
     of them. Raises ConfigError or PluginError for what cannot be meant."""
+    return [_with_parameters(spec, overrides or {}) for spec in _active(config)]
+
+
+def writer_faults(config: Config, *, connect: bool = False) -> dict[str, str]:
+    """What is wrong with each active writer, in one line by its id: what `crawl index` would end
+    with before it begins. `connect`: servers are asked too, and nothing is made there."""
+    faults: dict[str, str] = {}
+    for spec in _active(config):
+        try:
+            writer = _with_parameters(spec, {}).build(config)
+            if connect:
+                probe = writer.probe if isinstance(writer, ProbingIndexWriter) else writer.check
+                probe()
+        except CrawlError as error:
+            lead = f"index writer {spec.id}"
+            line = str(error)
+            faults[spec.id] = line if line.startswith(lead) else f"{lead}: {line}"
+    return faults
+
+
+def _active(config: Config) -> list[WriterSpec]:
+    """The writers that `index.writers` names, with parameters as they stand in the file."""
     listed = {spec.id: spec for spec in _listed(config)}
     active: list[WriterSpec] = []
     for name in config[INDEX_WRITERS]:
         if name in {spec.id for spec in active}:
             raise ConfigError(f"{INDEX_WRITERS.name}: {name!r} is named twice")
         spec = listed.get(name)
-        if spec is None:
-            spec = _by_plugin(name, listed)
-        parameters = {**spec.parameters, **(overrides or {})}
-        active.append(replace(spec, parameters=_resolved(parameters, f"index writer {spec.id}")))
+        active.append(_by_plugin(name, listed) if spec is None else spec)
     if not active:
         raise ConfigError(f"{INDEX_WRITERS.name} names no index writer")
     return active
+
+
+def _with_parameters(spec: WriterSpec, overrides: Mapping[str, str]) -> WriterSpec:
+    parameters = {**spec.parameters, **overrides}
+    return replace(spec, parameters=_resolved(parameters, f"index writer {spec.id}"))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWriter:
+    """A writer as the configuration names it: nothing of it is loaded, so that whoever only reads
+    what it wrote needs neither its code nor its passwords."""
+
+    id: str
+    plugin: str
+    is_active: bool
+    path: object = None
+    """Its parameter, if it has one."""
+
+
+def named_writers(config: Config) -> list[NamedWriter]:
+    """The active writers in their order, then the others of `index.writers.file`."""
+    listed: dict[str, tuple[str, object]] = {}
+    for table, where in _tables(config):
+        plugin, identifier = _names(table, where)
+        parameters = table.get("parameters")
+        path = parameters.get("path") if isinstance(parameters, dict) else None
+        listed[identifier] = (plugin, path)
+    active = [
+        (name, *listed[name])
+        if name in listed
+        else (_safe_id(name, INDEX_WRITERS.name), name, None)
+        for name in config[INDEX_WRITERS]
+    ]
+    found = {each[0]: NamedWriter(each[0], each[1], True, each[2]) for each in active}
+    for identifier, (plugin, path) in listed.items():
+        found.setdefault(identifier, NamedWriter(identifier, plugin, False, path))
+    return list(found.values())
+
+
+def resolved_path(writer: NamedWriter) -> str:
+    """Where the configuration says that a writer's files are; empty: nowhere."""
+    resolved = _resolved({"path": writer.path or ""}, f"index writer {writer.id}")
+    return str(resolved["path"])
 
 
 def _resolved(parameters: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -128,6 +190,16 @@ def _by_plugin(name: str, listed: Iterable[str]) -> WriterSpec:
 
 
 def _listed(config: Config) -> list[WriterSpec]:
+    specs = [_spec(table, where) for table, where in _tables(config)]
+    ids = [spec.id for spec in specs]
+    twice = next((each for each in ids if ids.count(each) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{config[INDEX_WRITERS_FILE]}: two writers are called {twice!r}")
+    return specs
+
+
+def _tables(config: Config) -> list[tuple[Mapping[str, Any], str]]:
+    """The writers of `index.writers.file` as they stand there, each with its place for messages."""
     text = config.read(INDEX_WRITERS_FILE)
     origin = config[INDEX_WRITERS_FILE]
     try:
@@ -141,22 +213,25 @@ def _listed(config: Config) -> list[WriterSpec]:
     if unknown or not isinstance(writers, list):
         what = unknown[0] if unknown else "writer"
         raise ConfigError(f"{origin}: {what!r} is unknown: expected tables [[writer]]")
-    specs = [_spec(table, f"{origin}, writer {place}") for place, table in enumerate(writers, 1)]
-    ids = [spec.id for spec in specs]
-    twice = next((each for each in ids if ids.count(each) > 1), None)
-    if twice is not None:
-        raise ConfigError(f"{origin}: two writers are called {twice!r}")
-    return specs
+    tables: list[tuple[Mapping[str, Any], str]] = []
+    for place, table in enumerate(writers, 1):
+        if not isinstance(table, dict):
+            raise ConfigError(f"{origin}, writer {place}: expected a table")
+        tables.append((table, f"{origin}, writer {place}"))
+    return tables
 
 
-def _spec(table: object, where: str) -> WriterSpec:
-    if not isinstance(table, dict):
-        raise ConfigError(f"{where}: expected a table")
-    _check_keys(table, _KEYS, where)
+def _names(table: Mapping[str, Any], where: str) -> tuple[str, str]:
+    """The plugin and the id of a writer."""
     name = table.get("plugin", table.get("id"))
     if not isinstance(name, str):
         raise ConfigError(f"{where}: it has no plugin")
-    identifier = _safe_id(table.get("id", name), where)
+    return name, _safe_id(table.get("id", name), where)
+
+
+def _spec(table: Mapping[str, Any], where: str) -> WriterSpec:
+    _check_keys(table, _KEYS, where)
+    name, identifier = _names(table, where)
     where = f"{where} ({identifier})"
     parameters = table.get("parameters", {})
     if not isinstance(parameters, dict):

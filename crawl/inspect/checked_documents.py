@@ -8,14 +8,17 @@ from typing import Any
 
 from crawl.config import Config
 from crawl.counters import Counters
+from crawl.fetcher.drivers.single import PageVisit
 from crawl.indexing.filter_chain import DocumentMaker
 from crawl.indexing.writers import WriterSpec, active_writers
 from crawl.interfaces.indexingfilter import IndexablePage
+from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.model.status import Status
 from crawl.parsing.check import CheckedDocument, ParseChecker
+from crawl.robots.answer import Deferred
 from crawl.urls.parse import host_of
 
 
@@ -28,6 +31,24 @@ class CheckedIndexDocument:
     """Why it would not be indexed: `noindex`, `parse_failed`, `filtered`; empty where it would."""
     writers: Mapping[str, Mapping[str, Any] | None]
     """The fields that each writer would be given; None where it is not routed there."""
+    detail: str = ""
+    """More of the reason: what the server or its robots.txt said, where a redirect leads."""
+
+
+def not_fetched(visit: PageVisit) -> CheckedIndexDocument:
+    """What is told of a page that was not fetched."""
+    pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
+    targets = [record.url for record in visit.records if record.datum.status is Status.LINKED]
+    details = [record.datum.metadata.get(PROTOCOL_STATUS_KEY, "") for record in pages[-1:]]
+    details += [f"to {url}" for url in targets]
+    if not pages and isinstance(visit.rules, Deferred):
+        details.append(f"{visit.rules.reason} {visit.rules.detail}".strip())
+    if pages:
+        details += visit.reasons
+    reason = pages[-1].datum.status.label if pages else ", ".join(visit.reasons)
+    return CheckedIndexDocument(
+        visit.url, reason or "not fetched", {}, ", ".join(filter(None, details))
+    )
 
 
 class DocumentChecker:

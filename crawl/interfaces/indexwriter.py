@@ -118,3 +118,12 @@ class IndexWriter(Protocol):
         """Called once when all shards are written: makes them visible to searches. File
         writers have nothing to do here."""
         ...
+
+
+@runtime_checkable
+class ProbingIndexWriter(IndexWriter, Protocol):
+    """A writer whose `check` may make an index: it can be asked without that."""
+
+    def probe(self) -> None:
+        """As `check`, for whoever does not mean to write: nothing is made."""
+        ...

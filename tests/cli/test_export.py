@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from crawl import api
+from crawl.errors import UsageError
 from tests.cli.calling import Caller
 from tests.phases.exported import ExportedCrawl, records_in
 from tests.phases.indexed import GONE, Page
@@ -58,5 +60,13 @@ def test_what_cannot_be_meant_is_one_line(
     (out / "mine.txt").write_text("mine")
     refused = crawl("export", made.address, out, "--overwrite")
     assert refused.code == 2 and "holds other files" in refused.err
+    (tmp_path / "file").write_text("x")
+    file = crawl("export", made.address, tmp_path / "file", "--overwrite")
+    assert file.code == 2 and "is a file: an export is a folder" in file.err
+    with (
+        api.open(made.address) as web,
+        pytest.raises(UsageError, match="chunk: .* at least 16, got 1"),
+    ):
+        web.export(tmp_path / "new", chunk=1)
     nowhere = crawl("export", tmp_path / "nowhere", tmp_path / "new")
     assert nowhere.code == 2 and "has no CrawlDb yet" in nowhere.err

@@ -45,8 +45,9 @@ def test_results_for_programs(crawl_dir: str, crawl: Caller) -> None:
     assert found["results"][0]["url"] == "http://tenki.example/tokyo"
     with api.open(crawl_dir) as web:
         assert web.search("東京")["results"] == found["results"]
-        with pytest.raises(UsageError):
-            web.search("東京", limit=0)
+        for wrong in ({"limit": 0}, {"limit": None}, {"offset": None}, {"query": None}):
+            with pytest.raises(UsageError):
+                web.search(**{"query": "東京", **wrong})  # type: ignore[arg-type]
 
 
 def test_nothing_is_obeyed(crawl_dir: str, crawl: Caller) -> None:

@@ -39,6 +39,15 @@ def test_read_once(tmp_path: Path) -> None:
     assert config.read(RULES) == "first"
 
 
+def test_a_file_of_the_working_folder_is_named_by_its_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test-rules.txt").write_text("here")
+    with pytest.raises(ConfigError, match=f"by its whole path: {tmp_path}/test-rules.txt"):
+        load(conf=None).read(RULES)
+
+
 def test_missing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(conf=tmp_path).read(RULES)

@@ -119,13 +119,12 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "dataframe": (None,),
     "dump_hostgraph": ("hosts",),
     "dump_hosts": ("hosts",),
-    "dump_nodes": ("nodes",),
     "host": ("a.test",),
     "inlinks": (URL,),
     "mergelinkdb": (["other"],),
-    "node": (URL,),
+    "nodedumper": ("nodes",),
+    "nodereader": (URL,),
     "search": ("words",),
-    "top_nodes": (1,),
 }
 
 

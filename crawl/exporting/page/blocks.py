@@ -58,8 +58,8 @@ class Block:
         """How many quotations it is in."""
         self.language = ""
         """Of code."""
-        self.rows: list[list[str]] = []
-        """Of a table."""
+        self.rows: list[list[list[Block]]] = []
+        """Of a table: the blocks of each cell."""
 
 
 class Container:

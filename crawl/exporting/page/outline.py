@@ -128,7 +128,7 @@ class OutlineReader:
         elif tag == "blockquote":
             self._quotes += 1
         elif tag == "table":
-            self._tables.append(OpenTable(len(self.outline.blocks)))
+            self._tables.append(OpenTable(len(self.outline.blocks), self._items))
         elif self._tables:
             self._tables[-1].start(tag, len(self.outline.blocks))
         return around
@@ -241,11 +241,13 @@ class OutlineReader:
             return
         inside = blocks[table.first :]
         del blocks[table.first :]
-        text = " ".join(cell for row in rows for cell in row if cell)
+        text = " ".join(each.text for each in inside)
         block = Block(Kind.TABLE, text, self._container, sum(each.link_length for each in inside))
         block.rows = rows
         block.quotes = inside[0].quotes
-        block.depth = inside[0].depth
+        block.depth = min(table.depth, MOST_DEPTH)
+        if inside[0].marker and inside[0].depth <= block.depth:
+            block.marker, inside[0].marker = inside[0].marker, ""  # of the item that it is in
         blocks.append(block)
 
 

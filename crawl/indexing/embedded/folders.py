@@ -3,6 +3,7 @@
     CRAWL_DIR/index/tantivy/FOLDERS        {"folders": ["shard-0-1f2e", "shard-1-3d4c"]}
     CRAWL_DIR/index/tantivy/shard-0-1f2e/  what an EmbeddedIndexWriter wrote
 
+`tantivy` is the writer's id there, which index-writers.toml may have given another name.
 A folder is never changed after it was published: the next state is another folder. So a search
 that has opened them goes on undisturbed, and whoever has a copy need not ask whether it is old.
 """
@@ -24,6 +25,7 @@ from crawl.storage.sealed_file import SealedFile
 
 INDEX = "index"
 EMBEDDED = "tantivy"
+"""The plugin that writes such an index, and its writer's id unless it is given another."""
 MANIFEST = "FOLDERS"
 _PARTIAL = "copying-"
 
@@ -36,9 +38,9 @@ class EmbeddedFolders:
         self._manifest = SealedFile(folder, MANIFEST, unsealed=False)
 
     @classmethod
-    def of_crawl(cls, crawl_dir: str) -> EmbeddedFolders:
-        """Those of a crawl's folder."""
-        return cls(Folder(absolute(crawl_dir)).child(INDEX).child(EMBEDDED))
+    def of_crawl(cls, crawl_dir: str, writer: str = EMBEDDED) -> EmbeddedFolders:
+        """Those that a writer has in a crawl's folder."""
+        return cls(Folder(absolute(crawl_dir)).child(INDEX).child(writer))
 
     def names(self) -> list[str] | None:
         """The names of the folders; None where no index was ever published."""
@@ -72,6 +74,10 @@ class EmbeddedFolders:
                     shutil.rmtree(self.folder.path(name), ignore_errors=True)
                 swept += 1
         return swept
+
+    def is_begun(self) -> bool:
+        """Whether anything of an index is here."""
+        return bool(self.folder.names())
 
     def _has_shards(self) -> bool:
         """Whether somebody wrote folders here."""

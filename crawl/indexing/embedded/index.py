@@ -111,7 +111,7 @@ class EmbeddedIndex:
             parsed, self._searchers, self._present, self._weights, typos=options.typos
         )
         wanted = [word for word in plan.words if not word.is_excluded]
-        if parsed.words and not wanted and not parsed.restricts:
+        if parsed.words and not plan.words and not parsed.restricts:
             return SearchAnswer(query, 0, (), perf_counter() - begun)
         least = None
         found = self._choose(plan, options, now_ms, None)

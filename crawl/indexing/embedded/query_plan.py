@@ -17,6 +17,7 @@ from crawl.indexing.embedded import schema as fields_of
 from crawl.indexing.embedded.languages import GROUPS, group_of
 from crawl.indexing.embedded.query_text import EXTRA_PREFIX, FilterClause, ParsedQuery, WordClause
 from crawl.indexing.embedded.ranking import Weights, idf
+from crawl.indexing.embedded.record import url_words
 from crawl.indexing.embedded.schema import TEXT_KINDS, URL_WORDS, analyzer, field_of, schema
 from crawl.indexing.embedded.words import UNSPACED_RUN, spaced
 
@@ -229,7 +230,8 @@ def _word(
             if name in present and (not clause.kinds or kind in clause.kinds):
                 fields.append(FieldTokens(name, tokens, weight))
     if not clause.kinds or "url" in clause.kinds:
-        tokens = _cut(cut, "plain")
+        # a whole address too, as it is copied from a browser
+        tokens = _cut(url_words(text) if is_phrase else cut, "plain")
         if tokens:
             fields.append(FieldTokens(URL_WORDS, tokens, weights.url))
     return Word(text, fields, clause.is_excluded, is_prefix)

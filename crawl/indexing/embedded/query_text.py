@@ -106,7 +106,10 @@ def parse_query(text: str, now_ms: int) -> ParsedQuery:
         value = match["phrase"] if is_phrase else match["word"]
         excluded = match["minus"] is not None
         if not value.strip():
+            _require_value(field)
             continue
+        if not field and not is_phrase and value.endswith(":"):
+            _require_value(value[:-1].lower())
         if field in ("", *WORD_FIELDS):
             words.append(WordClause(value, is_phrase, excluded, WORD_FIELDS.get(field, ())))
         elif field in ("since", "until"):
@@ -133,6 +136,13 @@ def parse_query(text: str, now_ms: int) -> ParsedQuery:
     if not words and not parsed.restricts:
         raise UsageError("the query is empty")
     return parsed
+
+
+def _require_value(field: str) -> None:
+    """Raises UsageError for a field that nothing follows: the word that was meant for it
+    would be looked for everywhere."""
+    if field in (*WORD_FIELDS, *FILTER_FIELDS) or field.startswith(EXTRA_PREFIX):
+        raise UsageError(f"{field}: has nothing behind it; a value follows at once: {field}:VALUE")
 
 
 def _moment(value: str, now_ms: int) -> int:

@@ -127,6 +127,9 @@ class KafkaIndexWriter(IndexWriter):
     def check(self) -> None:
         _Client(self).partitions()
 
+    def probe(self) -> None:
+        _Client(self).require_topic()
+
     def open(self, shard: Shard) -> ShardWriter:
         client = _Client(self)
         return _KafkaShard(client, client.partitions() if self.by_host else 0, self.largest)
@@ -222,6 +225,20 @@ class _Client:
         self._lost += 1
         self._fault = self._fault or error.str()
 
+    def require_topic(self) -> None:
+        """Raises one line where there is none; brokers that make a topic when they are asked for
+        it are not asked."""
+        try:
+            found = self._producer.list_topics(timeout=self._connect_timeout_s).topics
+        except self._library.KafkaException as error:
+            raise self._not_reached(error) from error
+        if self._topic not in found:
+            raise StorageError(f"{self._where} has no topic {self._topic!r} yet")
+
+    def _not_reached(self, error: Exception) -> StorageError:
+        self._producer.poll(0)  # has what is wrong told
+        return StorageError(f"{self._where} cannot be reached: {self._trouble or _line(error)}")
+
     def partitions(self) -> int:
         """How many the topic has; raises one line where it cannot be written to."""
         deadline = time.monotonic() + self._connect_timeout_s
@@ -231,10 +248,7 @@ class _Client:
             try:
                 found = self._producer.list_topics(self._topic, left).topics[self._topic]
             except self._library.KafkaException as error:
-                self._producer.poll(0)  # has what is wrong told
-                raise StorageError(
-                    f"{self._where} cannot be reached: {self._trouble or _line(error)}"
-                ) from error
+                raise self._not_reached(error) from error
             if found.error is not None:
                 reason = found.error.str()
             elif found.partitions:

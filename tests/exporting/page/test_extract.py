@@ -128,6 +128,11 @@ def test_a_page_of_links_or_of_little_text_keeps_what_it_has() -> None:
         "<p>" + "<b>a</b><i>b</i>" * 5_000,
         "<!--" * 100_000 + LONG,
         "<h1>" * 20_000 + LONG,
+        "<p>" + "*a _b `c ~d \\ " * 20_000,
+        "<p>" + "&lt;a@ &gt;" * 20_000,
+        "<p>" + "[a]: b<br>" * 20_000,
+        "<p>" + "&amp;a" * 50_000 + "*" * 50_000,
+        "<p>" + "<b>a</b><code>b</code><i>c</i>" * 10_000,
     ],
 )
 def test_hostile_pages_end_in_bounded_time(page: str) -> None:

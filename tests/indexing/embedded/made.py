@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from crawl.indexing.embedded.folders import EmbeddedFolders
+from crawl.indexing.embedded.folders import EMBEDDED, EmbeddedFolders
 from crawl.indexing.embedded.index import EmbeddedIndex
 from crawl.indexing.embedded.writer import EmbeddedIndexWriter
 from crawl.storage.layout import bucket_of
@@ -60,17 +60,22 @@ PAGES: tuple[dict[str, object], ...] = (
 )
 
 
-def index_pages(crawl_dir: Path, pages: Iterable[Mapping[str, object]], shards: int = 2) -> None:
+def index_pages(
+    crawl_dir: Path,
+    pages: Iterable[Mapping[str, object]],
+    shards: int = 2,
+    writer: str = EMBEDDED,
+) -> None:
     """Publishes an index of the pages, by host in so many folders."""
-    folders = EmbeddedFolders.of_crawl(str(crawl_dir))
+    folders = EmbeddedFolders.of_crawl(str(crawl_dir), writer)
     names = [f"shard-{number}" for number in range(shards)]
     writers = [EmbeddedIndexWriter(folders.folder.path(name)) for name in names]
     for page in pages:
         host = host_of(str(page["url"])) or ""
         writers[bucket_of(host, shards)].add(page)
-    for writer in writers:
-        writer.commit()
-        writer.close()
+    for each in writers:
+        each.commit()
+        each.close()
     folders.publish(names)
 
 

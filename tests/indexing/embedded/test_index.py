@@ -55,6 +55,8 @@ def urls(answer: SearchAnswer) -> list[str]:
         ("title:fruit", ["http://fruit.example/a"]),
         ("title:marathon", []),
         ("url:koeln", ["http://haus.example/koeln"]),
+        ("url:http://haus.example/koeln", ["http://haus.example/koeln"]),
+        ("https://www.haus.example/koeln", ["http://haus.example/koeln"]),
         ("host:run.example", ["http://run.example/shoes"]),
         ("site:run.example lang:en", ["http://run.example/shoes"]),
         ("marathon -host:run.example", ["http://fruit.example/a"]),
@@ -285,6 +287,10 @@ def test_any_text_is_a_query(index: EmbeddedIndex, query: str) -> None:
     [
         ("", "the query is empty"),
         ("  ", "the query is empty"),
+        ("title: fruit", "title: has nothing behind it"),
+        ("fruit SITE:", "site: has nothing behind it"),
+        ('-title:""', "title: has nothing behind it"),
+        ("field.author:", "field.author: has nothing behind it"),
         ("x" * 1001, "1,001 characters"),
         ("titel:x", "did you mean 'title'"),
         ("since:tomorrow x", "is no date"),
@@ -318,6 +324,13 @@ def test_a_folder_that_is_none_or_damaged_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as raised:
         EmbeddedIndex([str(folder)])
     assert "\n" not in str(raised.value)
+
+
+def test_a_query_that_only_leaves_out_finds_all_others(index: EmbeddedIndex) -> None:
+    others = {str(page["url"]) for page in PAGES} - {"http://fruit.example/a"}
+    found = index.search("-apples", NOW_MS, SearchOptions(limit=20))
+    assert (set(urls(found)), found.total) == (others, len(others))
+    assert not index.search("-:", NOW_MS).total
 
 
 def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:

@@ -76,10 +76,18 @@ class BulkIndexWriter(IndexWriter):
         self.is_new = False
 
     def check(self) -> None:
+        self._ask_for_index(may_make=True)
+
+    def probe(self) -> None:
+        self._ask_for_index(may_make=False)
+
+    def _ask_for_index(self, *, may_make: bool) -> None:
         server = HttpServer(self._settings, Patience(self._settings.check_seconds))
         try:
             answer = server.ask("HEAD", f"/{self._index}")
             if answer.status == 404 and self._create:
+                if not may_make:
+                    return
                 answer = server.ask("PUT", f"/{self._index}", self._body)
                 if answer.status == 400 and b"resource_already_exists" in answer.body:
                     return  # somebody was quicker

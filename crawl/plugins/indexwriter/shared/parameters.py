@@ -41,7 +41,7 @@ class Parameters:
 
     def whole(self, name: str, default: int, *, least: int = 0) -> int:
         found = self.number(name, default, least=least)
-        if found != int(found):
+        if not found.is_integer():
             raise ConfigError(f"{name}: expected a whole number, got {found!r}")
         return int(found)
 
