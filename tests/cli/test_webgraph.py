@@ -93,7 +93,12 @@ def test_what_cannot_be_done_is_told_in_a_line(crawl: Caller, tmp_path: Path) ->
     where = tmp_path / "c"
     directory = make_crawldb(str(where), {url: datum() for url in URLS})
     for command in (
-        *("linkrank", "linkrank --pagerank", "scoreupdater", "hostgraph --group domain"),
+        *(
+            "linkrank",
+            "linkrank --pagerank --by-domain",
+            "scoreupdater",
+            "hostgraph --group domain",
+        ),
         *("nodedumper --scores --top 3", "nodedumper --group host --format cc --output x"),
         "nodereader x",
     ):
