@@ -44,7 +44,7 @@ LINK_ANALYZE_DAMPING_FACTOR: Property[float] = number(
 )
 LINK_ANALYZE_DOMAIN_DAMPING: Property[float] = number(
     "link.analyze.domain.damping.factor",
-    0.6,
+    0.7,
     "linkrank --by-domain: the share of a page's score that comes from the pages that link to it;"
     " less leaves less to spam that is linked to by mistake, and somewhat less to good pages far"
     " away.",

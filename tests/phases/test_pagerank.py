@@ -176,7 +176,7 @@ def test_by_domain_as_by_the_kernel(
         ),
         np.array([domains.index(name) for name in names], np.int64),
         len(domains),
-        RankOptions(damping=0.6, tolerance=1e-13, max_iterations=2000),
+        RankOptions(damping=0.7, tolerance=1e-13, max_iterations=2000),
         teleport=None
         if seeds is None
         else np.array([url in seeds for url in urls], dtype=np.float64),
