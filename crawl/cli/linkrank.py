@@ -40,6 +40,13 @@ from crawl.spark.runners import SparkOptions
     help="With --pagerank: converged when the ranks change by less in all.  [default: 1e-06]",
 )
 @click.option(
+    "--by-domain",
+    is_flag=True,
+    help="With --pagerank: ranks for the order of a crawl. The surfer begins anew where the pages"
+    " of a domain rank high, so that spam which links to itself gains little; the damping is"
+    " link.analyze.domain.damping.factor.",
+)
+@click.option(
     "--seeds",
     metavar="FILE",
     help="With --pagerank: personalised; the surfer begins anew at the pages of these URLs, hosts"
@@ -61,6 +68,7 @@ def command(
     iterations: int | None,
     pagerank: bool,
     tolerance: float | None,
+    by_domain: bool,
     seeds: str | None,
     deny: str | None,
     force: bool,
@@ -76,6 +84,7 @@ def command(
       crawl linkrank mycrawl
       crawl linkrank mycrawl --iterations 20 -D link.analyze.damping.factor=0.9
       crawl linkrank mycrawl --pagerank --tolerance 1e-8
+      crawl linkrank mycrawl --pagerank --by-domain
       crawl linkrank mycrawl --pagerank --seeds trusted.txt --deny spam.txt
     """
     with open_crawl(crawl_dir, config, spark, command="linkrank") as web:
@@ -83,6 +92,7 @@ def command(
             iterations=iterations,
             pagerank=pagerank,
             tolerance=tolerance,
+            by_domain=by_domain,
             seeds=seeds,
             deny=deny,
             force=force,

@@ -66,12 +66,14 @@ class Graph(Handle):
         iterations: int | None = None,
         pagerank: bool = False,
         tolerance: float | None = None,
+        by_domain: bool = False,
         seeds: str | Path | None = None,
         deny: str | Path | None = None,
         force: bool = False,
     ) -> PhaseResult:
         """Ranks the pages of the link graph by the links to them: by LinkRank, or by `pagerank`,
-        until the ranks change by less than `tolerance` in all. `seeds` and `deny` are files of
+        until the ranks change by less than `tolerance` in all. `by_domain`: ranks for the order of
+        a crawl, to which spam that links to itself means little. `seeds` and `deny` are files of
         URLs, hosts or domains: where the surfer begins anew, and what hands no rank on.
 
             >>> web.linkrank(iterations=20)
@@ -88,6 +90,7 @@ class Graph(Handle):
                 iterations=iterations,
                 pagerank=pagerank,
                 tolerance=tolerance,
+                by_domain=by_domain,
                 seeds=None if seeds is None else str(seeds),
                 deny=None if deny is None else str(deny),
                 force=force,

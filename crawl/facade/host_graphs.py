@@ -30,7 +30,6 @@ class HostGraphs(Handle):
         """
         from crawl.buckets.hostgraph.centrality import Centrality
         from crawl.buckets.webgraph.dump import NodeGroup
-        from crawl.model.derived_tables import WEBGRAPH
         from crawl.phases import hostgraph
         from crawl.phases.hostgraph import HostGraphOptions
         from crawl.phases.linkrank import require_graph
@@ -46,9 +45,8 @@ class HostGraphs(Handle):
             hostgraph.check(options)
             pages = require_graph(self._directory)
             self._directory.require_writable()
-            for table in (WEBGRAPH, hostgraph.table_of(options.group)):
-                folder = self._directory.dataset(table).folder
-                require_unlocked(folder, self._config, force=force)
+            folder = self._directory.dataset(hostgraph.table_of(options.group)).folder
+            require_unlocked(folder, self._config, force=force)
             with self._runner(rows=pages.rows) as runner:
                 done = hostgraph.run(runner, self._directory, self._config, options, SystemClock())
         return HostGraphResult(

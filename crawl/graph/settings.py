@@ -42,6 +42,15 @@ LINK_ANALYZE_DAMPING_FACTOR: Property[float] = number(
     minimum=0,
     maximum=1,
 )
+LINK_ANALYZE_DOMAIN_DAMPING: Property[float] = number(
+    "link.analyze.domain.damping.factor",
+    0.7,
+    "linkrank --by-domain: the share of a page's score that comes from the pages that link to it;"
+    " less leaves less to spam that is linked to by mistake, and somewhat less to good pages far"
+    " away.",
+    minimum=0,
+    maximum=1,
+)
 LINK_SCORE_UPDATER_CLEAR_SCORE: Property[float] = number(
     "link.score.updater.clear.score",
     0.0,
@@ -66,6 +75,7 @@ PROPERTIES: tuple[Property[Any], ...] = (
     LINK_ANALYZE_NUM_ITERATIONS,
     LINK_ANALYZE_INITIAL_SCORE,
     LINK_ANALYZE_DAMPING_FACTOR,
+    LINK_ANALYZE_DOMAIN_DAMPING,
     LINK_SCORE_UPDATER_CLEAR_SCORE,
     HOSTGRAPH_HYPERBALL_PRECISION,
 )

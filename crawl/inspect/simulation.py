@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.hostdb.latencies import MeasuredLatencies, measured_latencies
+from crawl.buckets.hostdb.latencies import measured_latencies
 from crawl.config import Config
-from crawl.errors import StorageError
 from crawl.fetcher.drivers.simulate import (
     Latencies,
     Latency,
@@ -28,8 +27,10 @@ from crawl.fetcher.drivers.simulate import (
 from crawl.model.derived_tables import HOSTDB
 from crawl.phases.fetch import choose
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, Segment, segment_name
+from crawl.storage.snapshot import read_while_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,20 +163,16 @@ def _measured(
     dataset = directory.dataset(HOSTDB)
     hosts = _hosts_of(segment)
 
-    def read(number: int) -> MeasuredLatencies:
-        return measured_latencies(dataset.folder, dataset.snapshot(number), hosts, latency)
+    def read(state: Snapshot | None) -> tuple[Latencies, LatencySources]:
+        if state is None:
+            return latency, LatencySources(len(hosts))
+        found = measured_latencies(dataset.folder, state, hosts, latency)
+        return found, LatencySources(len(hosts), found.hosts, state.number)
 
-    state = dataset.current()
-    if state is None:
-        return latency, LatencySources(len(hosts))
-    try:
-        found = read(state.number)
-    except StorageError:
-        if state.number in dataset.timeline().numbers:
-            raise
-        state = dataset.require_current()  # the one before was forgotten meanwhile
-        found = read(state.number)
-    return found, LatencySources(len(hosts), found.hosts, state.number)
+    def is_kept(state: Snapshot | None) -> bool:
+        return state is None or dataset.is_kept(state)
+
+    return read_while_kept(dataset.current, is_kept, read)
 
 
 def _hosts_of(segment: Segment) -> pa.Array[Any]:

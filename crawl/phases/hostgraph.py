@@ -134,15 +134,17 @@ def run(
     check(options)
     require_graph(crawl_dir)
     pages, dataset = crawl_dir.dataset(WEBGRAPH), crawl_dir.dataset(table_of(options.group))
-    # both locks: a graph that is replaced meanwhile would take its files with it
-    with (
-        crawl_dir.writing(pages, "hostgraph", config, clock, force=options.force) as reading,
-        crawl_dir.writing(dataset, "hostgraph", config, clock, force=options.force) as transaction,
-    ):
-        assert reading.base is not None
-        build = _Build(runner, transaction, StoredGraph.of(pages.folder, reading.base), report)
+    with crawl_dir.writing(dataset, "hostgraph", config, clock, force=options.force) as transaction:
+        build = _Build(runner, transaction, report)
+
+        def built_from(snapshot: Snapshot) -> tuple[Snapshot, StoredGraph]:
+            report.counters.clear()
+            stored = StoredGraph.of(pages.folder, snapshot)
+            return snapshot, build.graph(stored, options.group)
+
         with timed(report, "graph", clock):
-            graph = build.graph(options.group)
+            # nobody locks the link graph: anew where it is replaced and deleted meanwhile
+            webgraph, graph = pages.reading(partial(require_graph, crawl_dir), built_from)
         kernel = PageRank(_MOST_ITERATIONS, config[LINK_ANALYZE_DAMPING_FACTOR], _TOLERANCE)
         precision = CentralityOptions(precision=config[HOSTGRAPH_HYPERBALL_PRECISION])
         counter = counter_of(graph.node_count, options.centrality, precision)
@@ -153,14 +155,14 @@ def run(
             top = _first(runner, transaction, files, options.top)
         report.counters["edges"] = graph.edge_count
         report.counters[f"{options.group.value}s"] = graph.node_count
-        report.details["webgraph_snapshot"] = reading.base.number
+        report.details["webgraph_snapshot"] = webgraph.number
         report.finished_ms = clock.now_ms()
         published = transaction.publish(
             files,
             report,
             buckets=max(1, len(files)),
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            notes={"webgraph_snapshot": reading.base.number},
+            notes={"webgraph_snapshot": webgraph.number},
             attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
         )
         return HostGraphResult(published, report, top, transaction.lock.took_over)
@@ -184,15 +186,14 @@ class _Build:
 
     runner: Runner
     transaction: Transaction
-    pages: StoredGraph
     report: Report
 
-    def graph(self, group: NodeGroup) -> StoredGraph:
+    def graph(self, pages: StoredGraph, group: NodeGroup) -> StoredGraph:
         """Hosts with the numbers of their links, in files of the job's, and their links in those
         that are published."""
-        parts = list(range(len(self.pages.nodes)))
+        parts = list(range(len(pages.nodes)))
         scratch = self.transaction.scratch
-        job = NamesJob(self.pages, group)
+        job = NamesJob(pages, group)
         sampled = self.runner.run(partial(sample_names, job), parts, "hostgraph: sample names")
         job = replace(job, bounds=bounds_of(sampled))
         sent = self.runner.exchange(
@@ -209,7 +210,7 @@ class _Build:
         names = told.results()
         bounds = np.cumsum([0, *(each.rows for each in names)], dtype=np.int64)
         groups = told.run(
-            partial(number_pages, NumberJob(self.pages, scratch, bounds)),
+            partial(number_pages, NumberJob(pages, scratch, bounds)),
             [(part, part) for part in parts],
             "hostgraph: number pages",
         )
@@ -223,13 +224,13 @@ class _Build:
             for part, each in enumerate(names)
             if each.rows
         ]
-        return self._linked(SendLinksJob(self.pages, scratch, tuple(groups), bounds), tasks)
+        return self._linked(SendLinksJob(pages, scratch, tuple(groups), bounds), tasks)
 
     def _linked(self, job: SendLinksJob, tasks: list[LinkedTask]) -> StoredGraph:
         folder, place = self.transaction.folder, self.transaction.place
         if not tasks:
             return StoredGraph(folder, ())
-        parts = list(range(len(self.pages.nodes)))
+        parts = list(range(len(job.graph.nodes)))
         sent = self.runner.exchange(
             partial(send_links, job), parts, len(tasks), "hostgraph: send links"
         )

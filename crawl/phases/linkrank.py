@@ -22,6 +22,7 @@ from crawl.graph.kernels.link_rank import LinkRank
 from crawl.graph.kernels.surfer import PageRank
 from crawl.graph.settings import (
     LINK_ANALYZE_DAMPING_FACTOR,
+    LINK_ANALYZE_DOMAIN_DAMPING,
     LINK_ANALYZE_INITIAL_SCORE,
     LINK_ANALYZE_NUM_ITERATIONS,
 )
@@ -48,6 +49,8 @@ class LinkRankOptions:
     pagerank: bool = False
     """PageRank, until it changes by less than `tolerance` in all, instead of LinkRank."""
     tolerance: float | None = None
+    by_domain: bool = False
+    """PageRank whose surfer begins anew where the pages of a domain rank high."""
     seeds: str | None = None
     """A file that names the pages, hosts or domains at which the surfer begins anew."""
     deny: str | None = None
@@ -91,7 +94,8 @@ def require_scores(crawl_dir: CrawlDir) -> Snapshot:
 
 def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
     """What is to be computed; raises what is wrong with the options."""
-    damping = config[LINK_ANALYZE_DAMPING_FACTOR]
+    by_domain = options.by_domain
+    damping = config[LINK_ANALYZE_DOMAIN_DAMPING if by_domain else LINK_ANALYZE_DAMPING_FACTOR]
     iterations = options.iterations
     if options.pagerank:
         usual = PageRank()
@@ -101,8 +105,8 @@ def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
         return PageRank(
             usual.most_iterations if iterations is None else iterations, damping, tolerance
         )
-    if options.tolerance is not None or options.seeds or options.deny:
-        raise UsageError("--seeds, --deny and --tolerance go with --pagerank")
+    if options.tolerance is not None or options.seeds or options.deny or by_domain:
+        raise UsageError("--seeds, --deny, --tolerance and --by-domain go with --pagerank")
     return LinkRank(
         config[LINK_ANALYZE_NUM_ITERATIONS] if iterations is None else iterations,
         damping,
@@ -134,7 +138,9 @@ def run(
         job = RankJob(graph, kernel, transaction.scratch)
         with timed(report, "iterations", clock):
             if isinstance(kernel, PageRank):
-                surfer = PageRankRun(runner, transaction, graph, base.buckets, kernel, report)
+                surfer = PageRankRun(
+                    runner, transaction, graph, base.buckets, kernel, report, options.by_domain
+                )
                 ranked = surfer.ranked(names)
             else:
                 ranked = iterate(runner, job, rank_tasks(graph))

@@ -1,7 +1,8 @@
 """PageRank for linkrank: where the surfer begins, whom nobody is to trust, and the iterations.
 
 Steps: mark (with lists: a task some files of nodes) → with denied nodes: turn (an exchange that
-turns the edges round, once), distrust (iterations over these), trust → PageRank (iterations).
+turns the edges round, once), distrust (iterations over these), trust → PageRank (iterations) → by
+domain: sums, means and beginnings (a task some files of nodes) → PageRank once more.
 """
 
 from __future__ import annotations
@@ -10,6 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from crawl.buckets.bucket_files import BucketTarget
+from crawl.buckets.hostgraph.domain_means import (
+    DomainMeansJob,
+    send_means,
+    send_sums,
+    write_beginnings,
+)
 from crawl.buckets.runner import Runner
 from crawl.buckets.webgraph.edges import (
     EDGE_GROUP_ROWS,
@@ -47,6 +54,8 @@ class PageRankRun:
     buckets: int
     kernel: PageRank
     report: Report
+    by_domain: bool = False
+    """Whether the surfer begins anew by domains (crawl/graph/kernels/domain_rank.py)."""
 
     def ranked(self, names: NameLists) -> Ranked:
         """The ranks of all nodes."""
@@ -63,7 +72,35 @@ class PageRankRun:
                 )
             kernel = replace(kernel, teleport_total=total)
         job = RankJob(self.graph, kernel, self.transaction.scratch)
+        ranked = iterate(self.runner, job, tasks)
+        if not self.by_domain or not tasks:
+            return ranked
+        self.report.counters["plain_iterations"] = ranked.iterations
+        tasks, total = self._begun_by_domain(ranked.tasks)
+        job = replace(job, kernel=replace(kernel, teleport_total=total))
         return iterate(self.runner, job, tasks)
+
+    def _begun_by_domain(self, tasks: list[RankTask]) -> tuple[list[RankTask], float]:
+        """Tasks that know where the surfer begins by the ranks that they have, and the sum of
+        the beginnings."""
+        job = DomainMeansJob(self.graph, self.transaction.scratch, len(tasks))
+        numbers = range(len(tasks))
+        sent = self.runner.exchange(
+            partial(send_sums, job), list(enumerate(tasks)), len(tasks), "linkrank: sums of domains"
+        )
+        told = sent.send(
+            send_means,
+            [(number, number) for number in numbers],
+            len(tasks),
+            "linkrank: means of domains",
+        )
+        begun = told.run(
+            partial(write_beginnings, job), list(enumerate(tasks)), "linkrank: begin by domain"
+        )
+        return [
+            replace(task, scores=None, teleport=each.teleport)
+            for task, each in zip(tasks, begun, strict=True)
+        ], sum(each.total for each in begun)
 
     def _marked(self, tasks: list[RankTask], names: NameLists) -> tuple[list[RankTask], float]:
         """Tasks that know which of their nodes are named, and how many seeds there are."""

@@ -17,6 +17,7 @@ from crawl.buckets.webgraph.scores import (
     NodesTask,
     SendScoresJob,
     UpdateScoresJob,
+    UpdateScoresTaskResult,
     send_scores,
     update_scores,
 )
@@ -58,38 +59,39 @@ def run(
     crawl_dir.require_crawldb()
     require_scores(crawl_dir)
     dataset = crawl_dir.dataset(WEBGRAPH)
-    # both locks: a graph that is replaced meanwhile would take its files with it
-    with (
-        crawl_dir.writing(dataset, "scoreupdater", config, clock, force=options.force) as reading,
-        crawl_dir.writing_crawldb(
-            "scoreupdater", config, clock, force=options.force
-        ) as transaction,
-    ):
+    with crawl_dir.writing_crawldb(
+        "scoreupdater", config, clock, force=options.force
+    ) as transaction:
         base = transaction.base
-        assert base is not None and reading.base is not None
-        graph = StoredGraph.of(dataset.folder, reading.base)
+        assert base is not None
         slices = Slices.to_write(base, base.buckets, config[CRAWLDB_FILE_ROWS])
+        tasks = largest_first(slices.stored())
         target = crawldb_target(transaction.folder, transaction.place, config)
-        senders = largest_first(NodesTask(part, file.rows) for part, file in enumerate(graph.nodes))
-        with timed(report, "update", clock):
+        job = UpdateScoresJob(target, config[LINK_SCORE_UPDATER_CLEAR_SCORE])
+
+        def updated_from(snapshot: Snapshot) -> tuple[Snapshot, list[UpdateScoresTaskResult]]:
+            graph = StoredGraph.of(dataset.folder, snapshot)
             sent = runner.exchange(
-                partial(send_scores, SendScoresJob(graph, slices.router, scale_of(reading.base))),
-                senders,
+                partial(send_scores, SendScoresJob(graph, slices.router, scale_of(snapshot))),
+                largest_first(NodesTask(part, file.rows) for part, file in enumerate(graph.nodes)),
                 len(slices),
                 "scoreupdater: send",
             )
-            tasks = largest_first(slices.stored())
-            job = UpdateScoresJob(target, config[LINK_SCORE_UPDATER_CLEAR_SCORE])
             done = sent.run(
                 partial(update_scores, job),
                 [(task.number, task) for task in tasks],
                 "scoreupdater: update",
             )
+            return snapshot, done
+
+        with timed(report, "update", clock):
+            # nobody locks the link graph: anew where it is replaced and deleted meanwhile
+            webgraph, done = dataset.reading(partial(require_scores, crawl_dir), updated_from)
         for result in done:
             report.counters += result.counters
         # those of slices without a record reached nobody
-        report.counters["nodes_unknown"] = graph.node_count - report.counters["urls_scored"]
-        report.details["graph"] = reading.base.number
+        report.counters["nodes_unknown"] = webgraph.rows - report.counters["urls_scored"]
+        report.details["graph"] = webgraph.number
         report.finished_ms = clock.now_ms()
         written = {task.number: each.files for task, each in zip(tasks, done, strict=True)}
         snapshot = transaction.publish(

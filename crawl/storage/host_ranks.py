@@ -13,6 +13,7 @@ kept; two hosts of one hash are as rare as one in trillions, and would share the
 
 from __future__ import annotations
 
+import logging
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +28,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crawl.errors import StorageError
+from crawl.errors import NoSnapshot, StorageError
 from crawl.model.arrow import strings
 from crawl.model.derived_tables import DOMAINGRAPH
 from crawl.storage.folder import Folder, absolute, split_address
@@ -43,6 +44,8 @@ _LONGEST_LINE = 4_096
 _RANK_COLUMNS = ("rank", "score", "harmonicc_val")
 
 Rows = tuple[Sequence[str], Sequence[float]]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +96,34 @@ def pinned_address(address: str) -> str:
 @lru_cache(maxsize=2)
 def load_host_ranks(address: str, most: int) -> HostRanks:
     """The table of a `pinned_address`, read once a process; StorageError says what is wrong with
-    it."""
+    it. Where a graph's state was forgotten since it was pinned, that of the current one: ranks of
+    other hosts are no reason to end a phase that may have run for days."""
     above, place, number = address.rpartition(f"/{SNAPSHOTS}/")
     if not place or not number.isdecimal():
         return _of_file(address, most)
     dataset = Dataset(Folder(above))
-    found = _gathered(_graph_rows(dataset.folder, dataset.snapshot(int(number))), most)
+    found = dataset.reading(
+        lambda: _pinned_or_current(dataset, int(number)),
+        lambda snapshot: _gathered(_graph_rows(dataset.folder, snapshot), most),
+    )
     return replace(found, are_domains=dataset.name == DOMAINGRAPH.name)
+
+
+def _pinned_or_current(dataset: Dataset, number: int) -> Snapshot:
+    if number in dataset.timeline().numbers:
+        try:
+            return dataset.snapshot(number)
+        except NoSnapshot:
+            if number in dataset.timeline().numbers:
+                raise
+    found = dataset.require_current()
+    _log.warning(
+        "%s: snapshot %d is forgotten; the ranks of snapshot %d are used",
+        dataset.folder.address,
+        number,
+        found.number,
+    )
+    return found
 
 
 def _graph_rows(folder: Folder, snapshot: Snapshot) -> Iterator[Rows]:

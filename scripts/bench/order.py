@@ -2,7 +2,7 @@
 web whose whole graph is known, with a spam farm in it.
 
     .venv/bin/python scripts/bench/order.py [--pages N] [--orders NAME,…] [--hijacked SHARE]
-        [--seeds N]
+        [--pages-a-spam-host N] [--seeds N]
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
 from order_crawl import Crawl, Order, run_crawl
-from order_web import Nodes, Web, make_web
+from order_web import PAGES_A_SPAM_HOST, Nodes, Web, make_web
 
 MARKS = (0.1, 0.2, 0.4)
 GOAL_MASS = 0.9
@@ -37,9 +37,10 @@ ORDERS = {
         Order("domain-budget", "domain-budget"),
         Order("host-harmonic", "host-centrality", host_ranks="harmonic", every=4),
         Order("host-centrality", "host-centrality", host_ranks="mean-rank", every=4),
-        Order("linkrank-5", "linkrank", updates_scores=True, every=5),
-        Order("linkrank-2", "linkrank", updates_scores=True, every=2),
-        Order("linkrank", "linkrank", updates_scores=True),
+        Order("pagerank", "linkrank", updates_scores=True),
+        Order("linkrank-5", "linkrank", updates_scores=True, by_domain=True, every=5),
+        Order("linkrank-2", "linkrank", updates_scores=True, by_domain=True, every=2),
+        Order("linkrank", "linkrank", updates_scores=True, by_domain=True),
     )
 }
 
@@ -113,6 +114,9 @@ def main() -> int:
     parser.add_argument(
         "--hijacked", type=float, default=0.01, help="share of links between honest hosts"
     )
+    parser.add_argument(
+        "--pages-a-spam-host", type=int, default=PAGES_A_SPAM_HOST, help="each host is a domain"
+    )
     parser.add_argument("--rounds", type=int, default=20, help="that 40%% of the pages take")
     parser.add_argument("--orders", default=",".join(ORDERS))
     parser.add_argument("--seed", type=int, default=1, help="of the web, and of equal scores")
@@ -140,7 +144,7 @@ def main() -> int:
 
 def on_web(options: argparse.Namespace, seed: int) -> list[Result]:
     """All orders on the web of a seed."""
-    web = make_web(options.pages, options.spam, options.hijacked, seed)
+    web = make_web(options.pages, options.spam, options.hijacked, seed, options.pages_a_spam_host)
     best = ", ".join(f"{_best(web.truth, int(web.pages * mark)):.1%}" for mark in MARKS)
     print(
         f"seed {seed}: {web.pages:,} pages, {len(web.sources):,} links,"

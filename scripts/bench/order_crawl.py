@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.graph.aggregate import aggregate
 from crawl.graph.array_edges import ArrayEdges
+from crawl.graph.kernels.domain_rank import domain_rank
 from crawl.graph.kernels.harmonic import harmonic_centrality
 from crawl.graph.kernels.page_rank import RankOptions, page_rank
+from crawl.graph.settings import LINK_ANALYZE_DOMAIN_DAMPING
 from crawl.interfaces.scoring import Links
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.content import Content
@@ -41,6 +43,8 @@ class Order:
     plugins: str
     updates_scores: bool = False
     """`webgraph`, `linkrank --pagerank` and `scoreupdater`."""
+    by_domain: bool = False
+    """`linkrank --pagerank --by-domain`; a host of the web is a domain."""
     host_ranks: str = ""
     """What the table of host ranks has: `mean-rank` or `harmonic`."""
     every: int = 1
@@ -182,7 +186,7 @@ class Crawl:
         graph = self.known_graph()
         if order.host_ranks != "harmonic":
             known = self.is_known.astype(np.float64)
-            ranks = page_rank(graph, ITERATIONS, teleport=known).ranks * known.sum()
+            ranks = self._ranks(graph, known) * known.sum()
         if order.updates_scores:
             self.scores[self.is_known] = ranks[self.is_known]
         if order.host_ranks:
@@ -194,6 +198,16 @@ class Crawl:
                 sums = np.bincount(hosts, weights=ranks, minlength=count)
                 by_host = sums / np.maximum(known_pages, 1)
             self._publish(by_host, known_pages > 0, round_number)
+
+    def _ranks(self, graph: ArrayEdges, known: Floats) -> Floats:
+        if not self.order.by_domain:
+            return page_rank(graph, ITERATIONS, teleport=known).ranks
+        hosts = self.web.host_count
+        # pages that are not known are none of any domain
+        domain_of = np.where(self.is_known, self.web.host_of, hosts)
+        damping = Config()[LINK_ANALYZE_DOMAIN_DAMPING]
+        options = replace(ITERATIONS, damping=damping)
+        return domain_rank(graph, domain_of, hosts + 1, options, teleport=known).ranks
 
     def known_graph(self) -> ArrayEdges:
         sources, destinations = np.concatenate(self.sources), np.concatenate(self.destinations)

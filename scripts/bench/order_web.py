@@ -54,14 +54,20 @@ class Web:
         return self.sources[places], self.destinations[places]
 
 
-def make_web(pages: int, spam: float, hijacked: float, seed: int) -> Web:
+def make_web(
+    pages: int,
+    spam: float,
+    hijacked: float,
+    seed: int,
+    pages_a_spam_host: int = PAGES_A_SPAM_HOST,
+) -> Web:
     """A web of so many pages, of which a share is spam; `hijacked` of the links between honest
     hosts lead into the farm instead."""
     random = np.random.default_rng(seed)
     spam_pages = int(pages * spam)
     honest = pages - spam_pages
     hosts = max(honest // PAGES_A_HOST, 20)
-    spam_hosts = max(spam_pages // PAGES_A_SPAM_HOST, FARMS) if spam_pages else 0
+    spam_hosts = max(spam_pages // pages_a_spam_host, FARMS) if spam_pages else 0
     sizes = np.concatenate([_power_law(honest, hosts), _even(spam_pages, spam_hosts)])
     home = np.cumsum(sizes) - sizes
     host_of = np.repeat(np.arange(len(sizes)), sizes)

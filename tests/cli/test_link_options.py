@@ -150,6 +150,7 @@ def test_a_page_that_is_not_there_is_null(crawl: Caller, linked: Path) -> None:
         ("readlinkdb {} --url http://a.org/ --dump x", "give one of --url and --dump"),
         ("linkrank {} --tolerance 1", "go with --pagerank"),
         ("linkrank {} --seeds x", "go with --pagerank"),
+        ("linkrank {} --by-domain", "go with --pagerank"),
     ],
 )
 def test_what_would_be_ignored_is_refused(

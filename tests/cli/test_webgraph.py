@@ -70,6 +70,12 @@ def test_pageranks_and_hosts(crawl: Caller, tmp_path: Path) -> None:
     top = crawl("nodedumper", where, "--scores", "--top", 6, "--json", "-q").json
     assert sum(each["value"] for each in top) == pytest.approx(1.0, abs=1e-5)
     assert top[0]["name"] in (URLS[0], URLS[3])
+    by_domain = crawl("linkrank", where, "--pagerank", "--by-domain", "--json", "-q")
+    assert by_domain.code == 0, by_domain.err
+    assert by_domain.json["report"]["counters"]["plain_iterations"] > 1
+    top = crawl("nodedumper", where, "--scores", "--top", 6, "--json", "-q").json
+    assert sum(each["value"] for each in top) == pytest.approx(1.0, abs=1e-5)
+    assert top[0]["name"] == URLS[0]
     missing = crawl("nodedumper", where, "--group", "host", "--format", "cc", "--output", "out")
     assert missing.code == 2 and "crawl hostgraph" in missing.err
     hosts = crawl("hostgraph", where, "--top", 2, "-q")
@@ -93,7 +99,12 @@ def test_what_cannot_be_done_is_told_in_a_line(crawl: Caller, tmp_path: Path) ->
     where = tmp_path / "c"
     directory = make_crawldb(str(where), {url: datum() for url in URLS})
     for command in (
-        *("linkrank", "linkrank --pagerank", "scoreupdater", "hostgraph --group domain"),
+        *(
+            "linkrank",
+            "linkrank --pagerank --by-domain",
+            "scoreupdater",
+            "hostgraph --group domain",
+        ),
         *("nodedumper --scores --top 3", "nodedumper --group host --format cc --output x"),
         "nodereader x",
     ):

@@ -99,6 +99,11 @@ def rank_trusted(address: str) -> None:
     linkrank.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())
 
 
+def rank_by_domain(address: str) -> None:
+    options = LinkRankOptions(iterations=2, pagerank=True, by_domain=True)
+    linkrank.run(InProcess(), CrawlDir(address), Config(), options, SystemClock())
+
+
 def rank_hosts(address: str) -> None:
     hostgraph.run(InProcess(), CrawlDir(address), Config(), HostGraphOptions(), SystemClock())
 

@@ -37,13 +37,16 @@ from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.host_ranks import HostRanks, load_host_ranks, pinned_address
+from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import open_table
+from crawl.storage.snapshot import Dataset
 from crawl.urls.backwards import backwards
 from crawl.urls.domains import registered_domain
 from tests.examples import scaled
 from tests.phases import generating
 from tests.phases.linked_pages import ALL_LINKS, add_parse, build
 from tests.phases.made import datum, urls_of
+from tests.phases.replacing import publish_again
 from tests.phases.updating import S2, A, Crawl, fetched, link
 
 SEGMENT = "20260101000000"
@@ -302,6 +305,48 @@ def test_tasks_have_the_ranks_of_the_driver(
     make(directory)
     score = pickle.loads(chain).initial_score("http://b.org/", datum(), Counters()).score
     assert score == pytest.approx(0.15 * 2 / 1.5)
+
+
+def test_ranks_of_a_graph_that_was_forgotten_are_those_of_the_current_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The tasks of a long phase begin when the graph that it began with is gone, or go as they
+    read it."""
+    directory = made(tmp_path, [("http://a.org/", "http://b.org/")])
+    make(directory)
+    dataset = directory.dataset(hostgraph.table_of(NodeGroup.HOST))
+    before = pinned_address(dataset.folder.address)
+    publish_again(dataset)
+    load_host_ranks.cache_clear()
+    assert ranks_of(before).of_host("b.org", 0.0) == pytest.approx(2 / 1.5)
+    assert "snapshot 1 is forgotten; the ranks of snapshot 2 are used" in caplog.text
+    pinned = pinned_address(dataset.folder.address)
+    for path in (tmp_path / "crawl/hostgraph/snapshots/000002").glob("hosts-*"):
+        path.unlink()
+    load_host_ranks.cache_clear()
+    with pytest.raises(StorageError, match="hosts-"):
+        ranks_of(pinned)
+
+
+def test_ranks_of_a_graph_that_is_replaced_as_it_is_read(tmp_path: Path) -> None:
+    directory = made(tmp_path, [("http://a.org/", "http://b.org/")])
+    make(directory)
+    dataset = directory.dataset(hostgraph.table_of(NodeGroup.HOST))
+    address = pinned_address(dataset.folder.address)
+    load_host_ranks.cache_clear()
+    snapshot = Dataset.snapshot
+
+    def found_and_gone(self: Dataset, number: int) -> Snapshot:
+        found = snapshot(self, number)
+        if number == 1 and self.folder == dataset.folder:
+            patch.undo()
+            publish_again(dataset)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Dataset, "snapshot", found_and_gone)
+        assert ranks_of(address).of_host("b.org", 0.0) == pytest.approx(2 / 1.5)
+    assert dataset.timeline().numbers == (2,)
 
 
 def test_a_crawl_is_ordered_by_the_graph_of_its_hosts(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,6 +59,7 @@ def crawl(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 
 _NEED_NO_LOCK = ("readlinkdb", "nodereader", "nodedumper", "readhostdb", "dust", "mirrors")
+RANKERS = [each for each in WRITERS if each[0] in ("hostgraph", "scoreupdater")]
 LOCKLESS = [each for each in READERS if each[0] in _NEED_NO_LOCK]
 
 
@@ -81,6 +84,66 @@ def test_a_writer_that_finds_the_lock_taken(
             assert crawl(*words(each, root, whole, tmp_path / "out")).code in may_be, each
             shutil.rmtree(tmp_path / "out", ignore_errors=True)
     assert crawl(*line).code == 0
+
+
+@pytest.mark.parametrize("command", WRITERS, ids=key_of)
+def test_a_writer_takes_no_lock_but_that_of_what_it_writes(
+    crawl: Caller, whole: Path, tmp_path: Path, command: list[str]
+) -> None:
+    root = tmp_path / "crawl"
+    shutil.copytree(whole, root)
+    directory = CrawlDir(str(root))
+    with ExitStack() as held:
+        for table in (CRAWLDB, LINKDB, WEBGRAPH, HOSTGRAPH, DOMAINGRAPH, HOSTDB):
+            if table is not LOCKS[key_of(command)]:
+                folder = directory.dataset(table).folder
+                held.enter_context(locked(folder, "another", Config(), SystemClock()))
+        answer = crawl(*words(command, root, whole, tmp_path / "out"))
+    assert answer.code == 0, answer
+    assert not check(directory, deep=True).faults
+
+
+@pytest.mark.parametrize("command", RANKERS, ids=key_of)
+def test_the_link_graph_is_taken_further_while_it_is_read(
+    crawl: Caller, whole: Path, tmp_path: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A webgraph and a linkrank that begin when the other is at work are not refused; they keep
+    one snapshot, so that what the other has begun to read is deleted."""
+    root = tmp_path / "crawl"
+    shutil.copytree(whole, root)
+    directory = CrawlDir(str(root))
+    dataset = directory.dataset(WEBGRAPH)
+    run, exchange = InProcess.run, InProcess.exchange
+    codes: list[int] = []
+
+    def take_further() -> None:
+        if codes:
+            return
+        for name in ("webgraph", "linkrank"):
+            codes.append(0)  # what follows runs tasks of its own
+            line = words([name, "{}", "-D", "crawldb.snapshots.keep=1"], root, whole, tmp_path)
+            codes[-1] = crawl(*line).code
+
+    def meanwhile_run(self: InProcess, *given: Any) -> Any:
+        take_further()
+        return run(self, *given)
+
+    def meanwhile_exchange(self: InProcess, *given: Any) -> Any:
+        take_further()
+        return exchange(self, *given)
+
+    monkeypatch.setattr(InProcess, "run", meanwhile_run)
+    monkeypatch.setattr(InProcess, "exchange", meanwhile_exchange)
+    answer = crawl(*words([*command, "--json"], root, whole, tmp_path / "out"))
+    assert codes == [0, 0]
+    assert answer.code == 0, answer
+    newest = dataset.require_current()
+    assert dataset.timeline().numbers == (newest.number,)
+    details = answer.json["report"]["details"]
+    assert details.get("webgraph_snapshot", details.get("graph")) == newest.number
+    counted = answer.json["report"]["counters"]
+    assert counted.get("pages", counted.get("urls_scored")) == newest.rows
+    assert not check(directory, deep=True).faults
 
 
 @pytest.mark.parametrize("name", ["invertlinks", "webgraph", "updatehostdb"])

@@ -18,6 +18,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
 from crawl.graph.array_edges import ArrayEdges
+from crawl.graph.kernels.domain_rank import domain_rank
 from crawl.graph.kernels.page_rank import RankOptions
 from crawl.graph.kernels.trust_rank import trust_rank
 from crawl.model.derived_tables import WEBGRAPH
@@ -26,6 +27,7 @@ from crawl.phases.linkrank import LinkRankOptions, LinkRankResult
 from crawl.phases.scoreupdater import ScoreUpdaterOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.urls.domains import registered_domain
 from tests.examples import scaled
 from tests.phases.linked_pages import ALL_LINKS, add_parse, build, graph_of, links_of, nodes_of
 from tests.phases.made import datum, make_crawldb, records_of
@@ -140,6 +142,68 @@ def test_denied_pages_have_no_say(
     np.testing.assert_allclose([found[url] for url in urls], expected, atol=1e-6)
 
 
+@SETTINGS
+@given(
+    links=LINKS,
+    buckets=st.sampled_from([1, 2, 4]),
+    file_rows=st.sampled_from([2, 1000]),
+    data=st.data(),
+)
+def test_by_domain_as_by_the_kernel(
+    tmp_path_factory: pytest.TempPathFactory,
+    links: list[tuple[str, str]],
+    buckets: int,
+    file_rows: int,
+    data: st.DataObject,
+) -> None:
+    """Hosts of one domain in several buckets, and files of few pages."""
+    folder = tmp_path_factory.mktemp("crawl")
+    urls = sorted({url for link in links for url in link})
+    seeds = data.draw(st.none() | st.sets(st.sampled_from(urls), min_size=1)) if urls else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "_EDGES_A_TASK", data.draw(st.sampled_from([1, 100])))
+        directory = made(folder, links, buckets, file_rows)
+        listed = None if seeds is None else list_file(folder, *seeds)
+        done = rank(directory, by_domain=True, seeds=listed, **EXACTLY)
+    assert not done.remarks
+    assert not check(directory, deep=True).faults
+    numbers = {url: number for number, url in enumerate(urls)}
+    names = [registered_domain(url.split("/")[2]) for url in urls]
+    domains = sorted(set(names))
+    expected = domain_rank(
+        ArrayEdges.of(
+            [numbers[of] for of, _ in links], [numbers[to] for _, to in links], len(urls)
+        ),
+        np.array([domains.index(name) for name in names], np.int64),
+        len(domains),
+        RankOptions(damping=0.7, tolerance=1e-13, max_iterations=2000),
+        teleport=None
+        if seeds is None
+        else np.array([url in seeds for url in urls], dtype=np.float64),
+    ).ranks
+    found = scores_of(directory)
+    np.testing.assert_allclose([found[url] for url in urls], expected, atol=1e-6)
+
+
+def test_by_domain_a_page_without_a_host_has_only_itself(tmp_path: Path) -> None:
+    links = [("http://a.org/", "http:///x"), ("http://a.org/", "http://b.org/")]
+    directory = made(tmp_path, links)
+    done = rank(directory, by_domain=True, **EXACTLY)
+    assert done.sums["score"] == pytest.approx(1.0)
+    assert done.report.counters["plain_iterations"] > 1
+    scores = scores_of(directory)
+    assert scores["http://b.org/"] == pytest.approx(scores["http:///x"])
+
+
+def test_by_domain_denied_pages_have_no_say_either(tmp_path: Path) -> None:
+    links = [("http://spam.net/", "http://a.org/"), ("http://b.org/", "http://c.net/")]
+    directory = made(tmp_path, links)
+    rank(directory, by_domain=True, deny=list_file(tmp_path, "spam.net"))
+    scores = scores_of(directory)
+    assert scores["http://spam.net/"] == 0.0
+    assert scores["http://a.org/"] < scores["http://c.net/"]
+
+
 def test_a_farm_that_is_denied_lifts_nobody(tmp_path: Path) -> None:
     farm = [f"http://f{n}.spam.net/" for n in range(30)]
     links = [(url, "http://target.org/") for url in farm]
@@ -195,6 +259,8 @@ def test_wrong_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             rank(directory, tolerance=tolerance)
     with pytest.raises(UsageError, match="go with --pagerank"):
         linkrank.kernel_of(Config(), LinkRankOptions(seeds="x"))
+    with pytest.raises(UsageError, match="go with --pagerank"):
+        linkrank.kernel_of(Config(), LinkRankOptions(by_domain=True))
     monkeypatch.setattr(name_lists, "MOST_NAMES", 1)
     with pytest.raises(UsageError, match="more than 1 names"):
         rank(directory, deny=list_file(tmp_path, "a.org", "b.org"))

@@ -15,13 +15,14 @@ from crawl.api import open as open_crawl
 from crawl.buckets.runner import InProcess
 from crawl.buckets.webgraph.dump import NodeGroup, NodeValue
 from crawl.errors import StorageError
-from crawl.model.derived_tables import DOMAINGRAPH, HOSTGRAPH, LINKDB, WEBGRAPH
+from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.table import Table
 from crawl.phases import nodedumper
 from crawl.phases.nodedumper import NodeDumperOptions
 from crawl.storage.crawl_dir import CrawlDir
 from tests.cli.calling import Answer, Caller
 from tests.phases.linked_crawl import (
+    LISTED,
     READERS,
     TARGET,
     in_this_process,
@@ -37,6 +38,7 @@ TABLES: dict[str, Table] = {
     "nodedumper": WEBGRAPH,
     "nodedumper cc": HOSTGRAPH,
     "nodedumper cc domain": DOMAINGRAPH,
+    "readhostdb": HOSTDB,
 }
 COMMANDS = [each for each in READERS if key_of(each) in TABLES]
 
@@ -119,6 +121,20 @@ def test_a_linkdb_that_is_merged_and_replaced(crawl: Caller, root: Path, tmp_pat
     links = again.json["report"]["details"]["merged"][0]["links"]
     assert again.json["report"]["counters"]["links"] == links, "what failed is not counted"
     found = call(crawl, ["readlinkdb", str(tmp_path / "all"), "--dump", "{out}"], root)
+    assert found == expected
+
+
+def test_a_simulation_whose_hostdb_is_replaced(crawl: Caller, root: Path) -> None:
+    command = ["simulate", str(root), LISTED, "--json"]
+    expected = crawl(*command).json
+    assert expected["latencies"].pop("hostdb") == 1
+    assert expected["latencies"]["measured"] == 1
+    with replaced(CrawlDir(str(root)).dataset(HOSTDB), times=3) as state:
+        answer = crawl(*command)
+    assert answer.code == 0, answer
+    assert not state.left
+    found = answer.json
+    assert found["latencies"].pop("hostdb") == 4
     assert found == expected
 
 

@@ -17,6 +17,7 @@ from crawl.storage.snapshot import SCRATCH
 from tests.phases.kill_jobs import (
     build_webgraph,
     mark_duplicates,
+    rank_by_domain,
     rank_hosts,
     rank_links,
     rank_trusted,
@@ -44,9 +45,10 @@ def scratch_files(directory: CrawlDir) -> list[str]:
         (partial(mark_duplicates, near="jaccard"), []),
         (rank_links, [build_webgraph]),
         (rank_trusted, [build_webgraph]),
+        (rank_by_domain, [build_webgraph]),
         (rank_hosts, [build_webgraph]),
     ],
-    ids=["dedup", "linkrank", "pagerank", "hostgraph"],
+    ids=["dedup", "linkrank", "pagerank", "by domain", "hostgraph"],
 )
 def test_nothing_stays_of_a_job_that_was_killed(
     tmp_path: Path, job: Job, before: list[Job]

@@ -16,6 +16,7 @@ from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.kill_jobs import (
     build_webgraph,
+    rank_by_domain,
     rank_domains,
     rank_hosts,
     rank_links,
@@ -69,6 +70,7 @@ def prepared(address: str, jobs: list[Callable[[str], None]]) -> CrawlDir:
         (build_webgraph, []),
         (rank_links, [build_webgraph]),
         (rank_trusted, [build_webgraph]),
+        (rank_by_domain, [build_webgraph]),
         (rank_hosts, [rank_hosts, build_webgraph]),
         (rank_domains, [rank_domains, build_webgraph]),
         (update_scores, [build_webgraph, rank_links]),

@@ -2,8 +2,8 @@
 
 `linkrank` and `scoreupdater` give every URL of the CrawlDb its rank, those included that nobody has
 fetched yet; between two of them a URL that is new, or is newly linked, gets its referrers' shares
-by the same formula. The more often ranks are computed, the better the order (`crawl
-linkrank --pagerank` after every other round is enough, see scripts/bench/README.md); unlike
+by the same formula. The more often ranks are computed, the better the order (`crawl linkrank
+--pagerank --by-domain` after every other round is enough, see scripts/bench/README.md); unlike
 `link`, which only uses them, a crawl goes on sensibly in between.
 
 The graph has to have the links within hosts: `link.ignore.internal.host`,
