@@ -66,8 +66,10 @@ class _HeldRunner:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Any]:
-        sent = self._runner.exchange(function, tasks, destinations, step, sources)
+        sent = self._runner.exchange(function, tasks, destinations, step, sources, rows=rows)
         if step in HELD:
             sent.results()
             signal(self._folder, step, "sent").touch()

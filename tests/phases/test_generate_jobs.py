@@ -43,6 +43,8 @@ class JobCountingRunner:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Result]:
         sent = InProcess().exchange(function, tasks, destinations, step, sources)
         return _Counted(self.jobs, sent, step)
