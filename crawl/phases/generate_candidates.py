@@ -108,7 +108,8 @@ def settle_segment_cuts(
     """Every shard with its cuts, one for each segment that gets anything."""
     top_n = work.options.top_n
     wanted = _segments_wanted(work)
-    if top_n is None and wanted == 1:
+    takes_all = top_n is None or base.rows <= top_n
+    if takes_all and wanted == 1:
         return [Shard(number, [TAKE_ALL]) for number in range(len(slices))]
     shards = [Shard(number, []) for number in range(len(slices))]
     step = max(1, base.rows // _SUMMARY_KEYS)

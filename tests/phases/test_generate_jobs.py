@@ -122,6 +122,11 @@ def test_all_that_is_due_takes_two_jobs(tmp_path: Path) -> None:
     assert jobs_of(tmp_path / "b", MARK) == [COLLECT, LIST, "generate: mark"]
 
 
+def test_a_top_n_that_is_more_than_all_urls_is_none(tmp_path: Path) -> None:
+    assert jobs_of(tmp_path / "a", top_n=60) == [COLLECT, LIST]
+    assert jobs_of(tmp_path / "b", top_n=59) == [RANK, COLLECT, LIST]
+
+
 @pytest.mark.parametrize("cap", [-1, 5])
 def test_a_top_n_takes_three_jobs_and_marks_one_more(tmp_path: Path, cap: int) -> None:
     capped: dict[str, object] = {"generate.max.count": cap}
