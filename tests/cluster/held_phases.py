@@ -69,7 +69,8 @@ class _HeldRunner:
         *,
         rows: int | None = None,
     ) -> Exchange[Any]:
-        sent = self._runner.exchange(function, tasks, destinations, step, sources, rows=rows)
+        # as if there were many rows, so that there are tasks for all executors
+        sent = self._runner.exchange(function, tasks, destinations, step, sources)
         if step in HELD:
             sent.results()
             signal(self._folder, step, "sent").touch()
