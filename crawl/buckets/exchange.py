@@ -121,11 +121,23 @@ class Received:
         self._blocks: dict[str, list[_ReceivedBlock]] = {}
         kept = _Blocks()
         for block in blocks:
-            length, sender, number, rows = _HEAD.unpack_from(block)
-            start = _HEAD.size + length
-            name = block[_HEAD.size : start].decode()
-            body = kept.keep(memoryview(block)[start:])
-            self._blocks.setdefault(name, []).append(_ReceivedBlock(sender, number, rows, body))
+            self._add(block, kept)
+
+    @classmethod
+    def by_destination(cls, blocks: Iterable[Block]) -> dict[int, Received]:
+        """What each of several destinations received. They share what one may have in memory."""
+        found: dict[int, Received] = {}
+        kept = _Blocks()
+        for destination, block in blocks:
+            found.setdefault(destination, cls())._add(block, kept)
+        return found
+
+    def _add(self, block: bytes, kept: _Blocks) -> None:
+        length, sender, number, rows = _HEAD.unpack_from(block)
+        start = _HEAD.size + length
+        name = block[_HEAD.size : start].decode()
+        body = kept.keep(memoryview(block)[start:])
+        self._blocks.setdefault(name, []).append(_ReceivedBlock(sender, number, rows, body))
 
     def has(self, kind: RowKind) -> bool:
         """Whether there is any row of the kind."""

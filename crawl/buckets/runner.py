@@ -53,11 +53,15 @@ class Runner(Protocol):
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Result]:
         """Has the tasks send rows to numbered destinations (crawl/buckets/exchange.py).
 
         Nothing is called before somebody wants to have the rows or the results. What holds
-        for `function` in `run` holds here. `sources` bring further blocks.
+        for `function` in `run` holds here. `sources` bring further blocks. `rows`: as many, about,
+        as the exchange and those that follow from it work on in all; where they are few, the
+        runner may have several tasks, or destinations, worked on one after the other.
         """
         ...
 
@@ -89,6 +93,8 @@ class InProcess:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Result]:
         given = [(task, Outbox(number)) for number, task in enumerate(tasks)]
         blocks: list[Block] = []

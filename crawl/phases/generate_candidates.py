@@ -62,7 +62,8 @@ def find_candidates(
     if not lists and matching is None and bounds is None:
         scan = partial(scan_alone, job)
         alone = [task for _, task in tasks]
-        return work.runner.exchange(scan, alone, len(slices), "generate: scan")
+        step = "generate: scan"
+        return work.runner.exchange(scan, alone, len(slices), step, rows=base.rows)
     sources = [] if matching is None else [matching(base, slices)]
     if bounds is not None and bounds.bounding is not None:
         sources.append(bounds.bounding(bounds.hostdb, router))
@@ -72,6 +73,7 @@ def find_candidates(
         len(slices),
         "generate: lists of unfinished segments",
         sources,
+        rows=base.rows + (0 if bounds is None else bounds.hostdb.rows),
     )
     return known.send(partial(scan_slice, job), tasks, len(slices), "generate: scan")
 
@@ -106,7 +108,8 @@ def settle_segment_cuts(
     """Every shard with its cuts, one for each segment that gets anything."""
     top_n = work.options.top_n
     wanted = _segments_wanted(work)
-    if top_n is None and wanted == 1:
+    takes_all = top_n is None or base.rows <= top_n
+    if takes_all and wanted == 1:
         return [Shard(number, [TAKE_ALL]) for number in range(len(slices))]
     shards = [Shard(number, []) for number in range(len(slices))]
     step = max(1, base.rows // _SUMMARY_KEYS)

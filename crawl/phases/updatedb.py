@@ -268,7 +268,9 @@ def _merge(
     if base is not None and renormalization is not None and renormalization.normalizers is not None:
         senders += largest_first(base.files)
     sending = SendDeltaJob(job.stored, job.rules.scoring.may_combine_links)
-    sent = runner.exchange(partial(send_delta, sending), senders, len(slices), "updatedb: send")
+    rows = (base.rows if base else 0) + sum(file.rows for file in files)
+    send = partial(send_delta, sending)
+    sent = runner.exchange(send, senders, len(slices), "updatedb: send", rows=rows)
     parted = [each.bucket for each in slices.all if each.place == 0 and not each.is_whole]
     hosts_at = {bucket: number for number, bucket in enumerate(parted)}
     tasks = largest_first(

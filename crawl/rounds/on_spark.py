@@ -136,8 +136,10 @@ class _ProgressRunner:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Result]:
-        return self._shown.exchange(function, tasks, destinations, step, sources)
+        return self._shown.exchange(function, tasks, destinations, step, sources, rows=rows)
 
 
 class _SignalHandler:

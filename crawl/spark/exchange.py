@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crawl.buckets.exchange import (
+    NOTHING,
     Addressed,
     Block,
     BlockSource,
@@ -29,7 +30,7 @@ from crawl.buckets.exchange import (
 )
 from crawl.errors import CrawlError
 from crawl.spark.costs import pickled_tasks
-from crawl.spark.faults import Fault, freeze_modules, reported_faults, without_faults
+from crawl.spark.faults import Fault, prepare_worker, reported_faults, without_faults
 from crawl.spark.progress import progress
 from crawl.telemetry.task import ObservedTasks, observe_tasks
 
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+_ROWS_A_TASK = 50_000
+"""Where rows are fewer, a task of Spark works for several destinations: it takes some ten
+milliseconds of itself, in which one reads and writes as many rows as this."""
 
 
 @dataclass(frozen=True)
@@ -58,21 +63,23 @@ def exchange_on_spark(
     step: str,
     sources: Sequence[BlockSource] = (),
     *,
+    rows: int | None = None,
     quiet: bool = False,
 ) -> Exchange[Result]:
     """The exchange of `Runner.exchange`."""
     context = spark.sparkContext
     work = observe_tasks(OfTuple(function), step, away=True)
+    most = None if rows is None else max(context.defaultParallelism, -(-rows // _ROWS_A_TASK))
     numbered = list(enumerate(pickled_tasks(tasks)))
-    sent = context.parallelize(numbered, max(1, len(numbered))).mapPartitions(
-        _Sender(work.function, destinations)
-    )
+    count = max(1, _bounded(len(numbered), most))
+    dealt = [numbered[place::count] for place in range(count)]
+    sent = context.parallelize(dealt, count).mapPartitions(_Sender(work.function, destinations))
     explain = []
     for source in sources:
         assert isinstance(source, RddSource)
         sent = context.union([sent, source.blocks])
         explain.append(source.explain)
-    engine = _Engine(spark, quiet, tuple(explain))
+    engine = _Engine(spark, quiet, tuple(explain), most)
     return SparkExchange(engine, sent, destinations, step, work)
 
 
@@ -86,6 +93,27 @@ class _Outcome:
     rows: npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class _Partitions:
+    """Which partition of the shuffle a destination has: one of its own, or one for several where
+    rows are few. What becomes of the senders goes behind the last destination, and has the last
+    partition."""
+
+    destinations: int
+    last: int
+    """Its number, and how many there are for the destinations."""
+
+    @classmethod
+    def of(cls, destinations: int, most: int | None) -> _Partitions:
+        return cls(destinations, _bounded(destinations, most))
+
+    def __call__(self, destination: int) -> int:
+        return self.last if destination == self.destinations else destination % self.last
+
+    def destinations_of(self, partition: int) -> range:
+        return range(partition, self.destinations, self.last)
+
+
 class _Sender:
     """Runs in the worker: the tasks of a partition, with what they send."""
 
@@ -93,10 +121,11 @@ class _Sender:
         self._function = function
         self._destinations = destinations
 
-    def __call__(self, tasks: Iterable[tuple[int, bytes]]) -> Iterator[Block]:
-        freeze_modules()
-        for number, task in tasks:
-            yield from self.send(number, task)
+    def __call__(self, dealt: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:
+        prepare_worker()
+        for tasks in dealt:
+            for number, task in tasks:
+                yield from self.send(number, task)
 
     def send(self, number: int, task: bytes, *received: Received) -> Iterator[Block]:
         """The blocks of a task, and its outcome behind the last destination."""
@@ -142,49 +171,64 @@ class _Arrived:
 
 
 class _Receiver:
-    """Runs in the worker: the task of a destination, or what became of the senders."""
+    """Runs in the worker: the tasks of a partition's destinations, each result with its
+    destination; or what became of the senders."""
 
     def __init__(
-        self, function: Callable[[Any], Any], tasks: Mapping[int, bytes], destinations: int
+        self,
+        function: Callable[[Any], Any],
+        tasks: Mapping[int, bytes],
+        partitions: _Partitions,
     ) -> None:
         self._function = function
         self._tasks = tasks
-        self._destinations = destinations
+        self._partitions = partitions
 
-    def __call__(self, destination: int, blocks: Iterable[Block]) -> Iterator[Any]:
-        freeze_modules()
-        if destination == self._destinations:
-            yield _Arrived.of(blocks, destination)
+    def __call__(self, partition: int, blocks: Iterable[Block]) -> Iterator[Any]:
+        prepare_worker()
+        if partition == self._partitions.last:
+            yield _Arrived.of(blocks, self._partitions.destinations)
             return
         # To the end, needed or not: a worker that leaves something unread is thrown away.
-        received = Received(body for _, body in blocks)
+        received = Received.by_destination(blocks)
+        for destination in self._partitions.destinations_of(partition):
+            if destination in self._tasks:
+                given = received.pop(destination, NOTHING)
+                yield destination, self._one(self._tasks[destination], given)
+
+    def _one(self, task: bytes, received: Received) -> Any:
         try:
-            yield self._function((pickle.loads(self._tasks[destination]), received))
+            return self._function((pickle.loads(task), received))
         except CrawlError as error:
-            yield Fault.of(error)
+            return Fault.of(error)
 
 
 class _Forwarder:
-    """Runs in the worker: the task of a destination sends on. What became of the senders before
-    goes to where the driver looks for what became of these."""
+    """Runs in the worker: the tasks of a partition's destinations send on. What became of the
+    senders before goes to where the driver looks for what became of these."""
 
     def __init__(
-        self, sender: _Sender, tasks: Mapping[int, tuple[int, bytes]], before: int, after: int
+        self,
+        sender: _Sender,
+        tasks: Mapping[int, tuple[int, bytes]],
+        before: _Partitions,
+        after: int,
     ) -> None:
         self._sender = sender
         self._tasks = tasks
         self._before = before
         self._after = after
 
-    def __call__(self, destination: int, blocks: Iterable[Block]) -> Iterator[Block]:
-        freeze_modules()
-        if destination == self._before:
-            yield self._after, pickle.dumps(_Arrived.of(blocks, destination))
+    def __call__(self, partition: int, blocks: Iterable[Block]) -> Iterator[Block]:
+        prepare_worker()
+        if partition == self._before.last:
+            yield self._after, pickle.dumps(_Arrived.of(blocks, self._before.destinations))
             return
-        received = Received(body for _, body in blocks)
-        if destination in self._tasks:
-            number, task = self._tasks[destination]
-            yield from self._sender.send(number, task, received)
+        received = Received.by_destination(blocks)
+        for destination in self._before.destinations_of(partition):
+            if destination in self._tasks:
+                number, task = self._tasks[destination]
+                yield from self._sender.send(number, task, received.pop(destination, NOTHING))
 
 
 @dataclass(frozen=True)
@@ -194,6 +238,8 @@ class _Engine:
     spark: SparkSession
     quiet: bool
     explain: tuple[Callable[[str], CrawlError | None], ...]
+    most_partitions: int | None
+    """For the destinations of one exchange; None: each has its own."""
 
     def run(self, rows: RDD[Any], partitions: list[int], tasks: int, step: str) -> list[Any]:
         """What these partitions hold, in this order, which is also the order of start."""
@@ -218,17 +264,17 @@ class SparkExchange(Generic[Result]):
     ) -> None:
         self._engine = engine
         self._senders = sent.getNumPartitions()
-        self._destinations = destinations
+        self._partitions = _Partitions.of(destinations, engine.most_partitions)
         self._step = step
         self._work = work
         self._before = before
-        self._shuffled = sent.partitionBy(destinations + 1, _same)
+        self._shuffled = sent.partitionBy(self._partitions.last + 1, self._partitions)
         self._arrived: _Arrived | None = None
         self._results: list[Result] = []
 
     def results(self) -> list[Result]:
         if self._arrived is None:
-            self._run(_Receiver(_nobody, {}, self._destinations), [], self._step)
+            self._run(_Receiver(_nobody, {}, self._partitions), [], self._step)
         return self._results
 
     def row_counts(self) -> npt.NDArray[np.int64]:
@@ -245,11 +291,13 @@ class SparkExchange(Generic[Result]):
         if not tasks and self._arrived is not None:
             return []
         work = observe_tasks(OfTuple(function), step, away=True)
-        # Pickled one by one: each worker gets them all, and needs one.
+        # Pickled one by one: each worker gets them all, and needs few.
         pickled = dict(zip(_destinations(tasks), _pickled(tasks), strict=True))
         assert len(pickled) == len(tasks)  # a destination is worked on once
-        receiver = _Receiver(work.function, pickled, self._destinations)
-        return work.results(without_faults(self._run(receiver, list(pickled), step)))
+        receiver = _Receiver(work.function, pickled, self._partitions)
+        partitions = list(dict.fromkeys(map(self._partitions, pickled)))
+        found = dict(self._run(receiver, partitions, step))
+        return work.results(without_faults(found[destination] for destination in pickled))
 
     def send(
         self,
@@ -263,18 +311,19 @@ class SparkExchange(Generic[Result]):
         pickled = dict(zip(_destinations(tasks), numbered, strict=True))
         assert len(pickled) == len(tasks)
         sender = _Sender(work.function, destinations)
-        forwarder = _Forwarder(sender, pickled, self._destinations, destinations)
+        forwarder = _Forwarder(sender, pickled, self._partitions, destinations)
         sent = self._shuffled.mapPartitionsWithIndex(forwarder)
         return SparkExchange(self._engine, sent, destinations, step, work, self)
 
     def _run(self, receiver: _Receiver, partitions: list[int], step: str) -> list[Any]:
-        """What the receiver makes of these destinations; what became of the senders is heard in
+        """What the receiver makes of these partitions; what became of the senders is heard in
         the same job, where it is not known yet."""
         received = self._shuffled.mapPartitionsWithIndex(receiver)
         if self._arrived is not None:
             return self._engine.run(received, partitions, len(partitions), step)
         tasks = len(partitions) + 1 + self._all_senders()
-        *found, arrived = self._engine.run(received, [*partitions, self._destinations], tasks, step)
+        last = self._partitions.last
+        *found, arrived = self._engine.run(received, [*partitions, last], tasks, step)
         self._hear(arrived)
         return found
 
@@ -301,8 +350,8 @@ def _pickled(tasks: Sequence[Addressed[Any]]) -> list[bytes]:
     return pickled_tasks([task for _, task in tasks])
 
 
-def _same(destination: int) -> int:
-    return destination
+def _bounded(count: int, most: int | None) -> int:
+    return count if most is None else min(count, most)
 
 
 def _nobody(given: Any) -> None:

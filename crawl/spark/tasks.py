@@ -67,7 +67,9 @@ class SparkRunner:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Result]:
         return exchange_on_spark(
-            self._spark, function, tasks, destinations, step, sources, quiet=self._quiet
+            self._spark, function, tasks, destinations, step, sources, rows=rows, quiet=self._quiet
         )

@@ -110,6 +110,10 @@ def test_every_row_arrives_once_where_it_belongs(
         wanted = [value for to, value in rows if to == destination]
         assert Received(arrived).rows(NUMBERS)["n"].to_pylist() == wanted
         assert counted.get(destination, 0) == len(wanted)
+    together = Received.by_destination(reversed(blocks))
+    assert {to: each.rows(NUMBERS)["n"].to_pylist() for to, each in together.items()} == {
+        to: [value for each, value in rows if each == to] for to in {to for to, _ in rows}
+    }
 
 
 def test_records_of_the_crawldb_travel_as_they_are() -> None:

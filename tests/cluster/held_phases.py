@@ -66,7 +66,10 @@ class _HeldRunner:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Any]:
+        # as if there were many rows, so that there are tasks for all executors
         sent = self._runner.exchange(function, tasks, destinations, step, sources)
         if step in HELD:
             sent.results()

@@ -57,6 +57,8 @@ class CountingRunner:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Result]:
         sent = InProcess().exchange(function, tasks, destinations, step, sources)
         self.add(step, EngineCosts(task_bytes=pickled_bytes(function, *tasks)))

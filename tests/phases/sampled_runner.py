@@ -73,6 +73,8 @@ class SampledRunner:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Result]:
         samples = self.sampling.samples(tasks)
         chosen = [tasks[number] for number in samples]

@@ -43,6 +43,8 @@ class JobCountingRunner:
         destinations: int,
         step: str,
         sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
     ) -> Exchange[Result]:
         sent = InProcess().exchange(function, tasks, destinations, step, sources)
         return _Counted(self.jobs, sent, step)
@@ -118,6 +120,11 @@ MARK: dict[str, object] = {"generate.update.crawldb": True}
 def test_all_that_is_due_takes_two_jobs(tmp_path: Path) -> None:
     assert jobs_of(tmp_path / "a") == [COLLECT, LIST]
     assert jobs_of(tmp_path / "b", MARK) == [COLLECT, LIST, "generate: mark"]
+
+
+def test_a_top_n_that_is_more_than_all_urls_is_none(tmp_path: Path) -> None:
+    assert jobs_of(tmp_path / "a", top_n=60) == [COLLECT, LIST]
+    assert jobs_of(tmp_path / "b", top_n=59) == [RANK, COLLECT, LIST]
 
 
 @pytest.mark.parametrize("cap", [-1, 5])

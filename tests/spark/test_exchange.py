@@ -7,13 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from crawl.buckets.exchange import Block, Outbox, Received
 from crawl.buckets.runner import InProcess, Runner
 from crawl.errors import CrawlError, StorageError, UsageError
+from crawl.model.costs import EngineCosts
 from crawl.spark.exchange import RddSource
 from crawl.spark.tasks import SparkRunner, TaskError
+from crawl.telemetry.costs import cost_account
 from tests.buckets.exchanging import (
     NUMBERS,
     note_call,
@@ -38,9 +41,9 @@ def runner(spark: SparkSession) -> SparkRunner:
     return SparkRunner(spark, quiet=True)
 
 
-def everything(runner: Runner) -> list[Any]:
+def everything(runner: Runner, rows: int | None = None) -> list[Any]:
     """All that an exchange can be asked for."""
-    first = runner.exchange(send_numbers, TASKS, 3, "t: send")
+    first = runner.exchange(send_numbers, TASKS, 3, "t: send", rows=rows)
     read = first.run(read_all, [(2, "two"), (0, "none")], "t: read")
     again = first.run(read_all, [(1, "one")], "t: read")
     second = first.send(send_on, [(1, "one"), (0, "none")], 2, "t: send on")
@@ -57,6 +60,58 @@ def everything(runner: Runner) -> list[Any]:
 
 def test_as_in_memory(runner: SparkRunner) -> None:
     assert everything(runner) == everything(InProcess())
+
+
+@pytest.mark.parametrize("rows", [0, 100, 10**9])
+def test_as_in_memory_however_many_rows_there_are(runner: SparkRunner, rows: int) -> None:
+    assert everything(runner, rows) == everything(InProcess())
+
+
+def send_far(values: list[int], outbox: Outbox) -> int:
+    outbox.send(NUMBERS, numbers(values), np.array(values, dtype=np.int64) % 40)
+    return len(values)
+
+
+def send_further(name: str, received: Received, outbox: Outbox) -> str:
+    rows = received.rows(NUMBERS)
+    outbox.send(NUMBERS, rows, rows["n"].to_numpy() % 30)
+    return name
+
+
+def far(runner: Runner, rows: int | None) -> tuple[list[Any], EngineCosts]:
+    """From 12 tasks to 40 destinations and on to 30, and what it costs."""
+    with cost_account() as account:
+        first = runner.exchange(send_far, TASKS, 40, "t: send", rows=rows)
+        second = first.send(
+            send_further, [(n, f"from {n}") for n in range(39, -1, -1)], 30, "t: on"
+        )
+        read = second.run(read_all, [(n, f"at {n}") for n in (17, 2, *range(18, 30), 5)], "t: read")
+        found = [read, second.results(), first.results(), second.row_counts().tolist()]
+    return found, account.total
+
+
+def test_few_rows_are_few_tasks(spark: SparkSession, runner: SparkRunner) -> None:
+    cores = spark.sparkContext.defaultParallelism
+    expected, _ = far(InProcess(), None)
+    each_alone = 12 + (40 + 1) + (15 + 1)
+    for rows, tasks in (
+        (None, each_alone),
+        (100, cores + (cores + 1) + (cores + 1)),
+        (5 * 50_000, 5 + (5 + 1) + (5 + 1)),
+        (10**9, each_alone),
+    ):
+        found, costs = far(runner, rows)
+        assert found == expected
+        assert (costs.jobs, costs.tasks) == (1, tasks)
+
+
+def test_of_few_rows_the_first_fault_is_raised(runner: SparkRunner) -> None:
+    sent = runner.exchange(refuse_seven, TASKS, 3, "t: send", rows=1)
+    with pytest.raises(StorageError, match=r"^seven is damaged$"):
+        sent.run(read_all, [(0, "x")], "t: read")
+    sent = runner.exchange(send_numbers, TASKS, 3, "t: send", rows=1)
+    with pytest.raises(StorageError, match=r"^second refuses$"):
+        sent.run(refuse_to_read, [(2, "second"), (0, "first")], "t: read")
 
 
 def jobs_of(spark: SparkSession) -> int:
