@@ -26,7 +26,6 @@ from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError
 from crawl.hints import program
 from crawl.masking import masked_urls
-from crawl.model.pandas_import import leave_pandas_out
 from crawl.printable import one_line
 from crawl.telemetry import logs
 
@@ -104,7 +103,6 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
-        leave_pandas_out()
         return command
 
     def resolve_command(

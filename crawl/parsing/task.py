@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import equals
 from crawl.model.status import Status
 from crawl.model.tables import CRAWL_PARSE
 from crawl.model.tables import PARSE_DATA as DATA_TABLE
@@ -22,6 +22,7 @@ from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT, PartFile
 
+_SUCCESS = pa.scalar(int(Status.FETCH_SUCCESS), pa.int8())
 _GROUP_ROWS = 512
 """Pages in one row group: a reader that wants one page decompresses no more than these."""
 
@@ -88,7 +89,7 @@ def _pages(segment: Folder, files: tuple[PartFile, ...], counters: Counters) -> 
     for file in files:
         with open_table(segment.child(CONTENT), file.path, size=file.bytes) as source:
             for rows in each_group(source):
-                good = rows.filter(equals(rows["status"], int(Status.FETCH_SUCCESS)))
+                good = rows.filter(pc.equal(rows["status"], _SUCCESS))
                 skipped = rows.num_rows - good.num_rows
                 if skipped:
                     counters["pages"] += skipped

@@ -30,7 +30,7 @@ from crawl.buckets.exchange import (
 )
 from crawl.errors import CrawlError
 from crawl.spark.costs import pickled_tasks
-from crawl.spark.faults import Fault, prepare_worker, reported_faults, without_faults
+from crawl.spark.faults import Fault, freeze_modules, reported_faults, without_faults
 from crawl.spark.progress import progress
 from crawl.telemetry.task import ObservedTasks, observe_tasks
 
@@ -122,7 +122,7 @@ class _Sender:
         self._destinations = destinations
 
     def __call__(self, dealt: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:
-        prepare_worker()
+        freeze_modules()
         for tasks in dealt:
             for number, task in tasks:
                 yield from self.send(number, task)
@@ -185,7 +185,7 @@ class _Receiver:
         self._partitions = partitions
 
     def __call__(self, partition: int, blocks: Iterable[Block]) -> Iterator[Any]:
-        prepare_worker()
+        freeze_modules()
         if partition == self._partitions.last:
             yield _Arrived.of(blocks, self._partitions.destinations)
             return
@@ -220,7 +220,7 @@ class _Forwarder:
         self._after = after
 
     def __call__(self, partition: int, blocks: Iterable[Block]) -> Iterator[Block]:
-        prepare_worker()
+        freeze_modules()
         if partition == self._before.last:
             yield self._after, pickle.dumps(_Arrived.of(blocks, self._before.destinations))
             return

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from crawl.errors import CrawlError
-from crawl.model.pandas_import import leave_pandas_out
 from crawl.spark.session import log_file_of
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class Attempt(Generic[Task, Result]):
         self._function = function
 
     def __call__(self, tasks: Iterable[bytes]) -> list[Result | Fault]:
-        prepare_worker()
+        freeze_modules()
         return [self._one(pickle.loads(task)) for task in tasks]
 
     def _one(self, task: Task) -> Result | Fault:
@@ -77,11 +76,10 @@ class Attempt(Generic[Task, Result]):
             return Fault.of(error)
 
 
-def prepare_worker() -> None:
-    """To be called by every task. Leaves what a worker has loaded out of its collections of
-    garbage: Spark's worker makes one after every task, and looking through all modules each time
-    cost 15 ms a task, five times what a small task takes itself."""
-    leave_pandas_out()
+def freeze_modules() -> None:
+    """Leaves what a worker has loaded out of its collections of garbage: Spark's worker makes one
+    after every task, and looking through all modules each time cost 15 ms a task, five times
+    what a small task takes itself."""
     gc.freeze()
 
 

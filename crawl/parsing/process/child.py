@@ -22,7 +22,6 @@ from typing import IO, Any
 
 from crawl.clock import SystemClock
 from crawl.model.contents import contents_of
-from crawl.model.pandas_import import leave_pandas_out
 from crawl.model.parse import ParseStatus
 from crawl.parsing.document import PageFailure
 from crawl.parsing.pipeline import Pipeline
@@ -55,11 +54,9 @@ def main(progress: int) -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     try:
-        leave_pandas_out()
         (plan,) = receive(requests)
         parsing: ParsePlan = pickle.loads(plan)
         pipeline = Pipeline(parsing)
-        leave_pandas_out()  # unless a plugin has loaded it
         memory = _limit_memory(parsing.config[PARSER_MEMORY_LIMIT])
         on_page = _progress_reporter(progress, parsing.config[PARSER_TIMEOUT])
         gc.freeze()

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from crawl.urls.re2 import ColumnSearch
 
-_ASK_THE_ROW = pa.nulls(1, pa.bool_())[0]
+_ASK_THE_ROW = pa.scalar(None, pa.bool_())
 
 
 @dataclass(frozen=True, slots=True)
