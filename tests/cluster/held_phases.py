@@ -9,6 +9,7 @@ file `STEP.go`.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -80,13 +81,22 @@ class _HeldRunner:
 
 
 def _wait_for_executors(spark: SparkSession, folder: Path) -> None:
-    """Until all workers have one again: then each of them gets something to do."""
+    """Until all workers have one again, and it works: one that Spark only knows of gets no task."""
     lost = {path.read_text() for path in folder.glob("*.go")}
     while True:
         found = set(spark.sparkContext._jsc.sc().getExecutorIds().mkString(" ").split())
         if len(found - lost) == WORKERS == len(found):
-            return
+            break
         time.sleep(0.05)
+    tasks = spark.sparkContext.parallelize(range(WORKERS), WORKERS).map(_executors_daemon)
+    while len(set(tasks.collect())) < WORKERS:
+        pass
+
+
+def _executors_daemon(_: int) -> int:
+    """Runs in the worker: the process that an executor starts its workers from."""
+    time.sleep(0.3)  # so that an executor which is free takes the other task
+    return os.getppid()
 
 
 def main(master: str, crawl: str, folder: Path) -> None:
