@@ -24,7 +24,6 @@ from crawl.cli.common.options import Command, json_option
 from crawl.cli.common.output import print_json, print_table, remark
 from crawl.errors import UsageError
 from crawl.inspect.capacity import plan_values
-from crawl.planning.capacity import Demand
 from crawl.planning.cluster import (
     EXAMPLE_PRICES,
     HOURS_A_DAY,
@@ -35,6 +34,7 @@ from crawl.planning.cluster import (
     plan,
 )
 from crawl.planning.costs import FILE, Costs, read_costs
+from crawl.planning.demand import Demand
 from crawl.planning.executors import (
     ExecutorPlan,
     NoRoom,

@@ -13,9 +13,9 @@ from crawl.errors import UsageError
 from crawl.inspect.capacity import plan_values
 from crawl.interfaces.chain_steps import filter_steps, normal_form, normalizer_steps
 from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, NormalizerChain
-from crawl.planning.capacity import Demand
 from crawl.planning.cluster import EXAMPLE_PRICES, Node, most_pages_per_day, plan
 from crawl.planning.costs import FILE, read_costs
+from crawl.planning.demand import Demand
 from crawl.planning.executors import filling_threads, plan_executors
 from crawl.robots.read import read_rules
 

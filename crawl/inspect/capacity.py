@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.planning.capacity import Demand, Storage
+from crawl.planning.capacity import Storage
 from crawl.planning.cluster import Node, Plan
+from crawl.planning.demand import Demand
 from crawl.planning.executors import ExecutorPlan, NoRoom, spark_settings
 
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from crawl.planning.capacity import Demand, PhaseWork, Storage, inject, round_of, storage
+from crawl.planning.capacity import PhaseWork, Storage, inject, round_of, storage
 from crawl.planning.costs import Costs
+from crawl.planning.demand import Demand
 from crawl.planning.store_requests import StoreRequests
 
 MOST_NODES = 1_000_000

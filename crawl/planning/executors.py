@@ -13,9 +13,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crawl.planning.capacity import Demand, PhaseWork, inject, round_of
+from crawl.planning.capacity import PhaseWork, inject, round_of
 from crawl.planning.cluster import Node
 from crawl.planning.costs import Costs
+from crawl.planning.demand import Demand
 from crawl.planning.driver import MEMORY_A_BYTE
 
 MIB = 1 << 20

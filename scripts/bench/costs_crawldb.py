@@ -18,8 +18,9 @@ from crawl.config import Config
 from crawl.phases import generate, inject, updatedb
 from crawl.phases.generate_run import GenerateOptions
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand, PhaseWork
+from crawl.planning.capacity import PhaseWork
 from crawl.planning.costs import Costs, MeasuredCost
+from crawl.planning.demand import Demand
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import GENERATE
 

@@ -24,8 +24,9 @@ from fetch_list import Listed, listed
 from process_tree import _Memory
 
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand, PhaseWork
+from crawl.planning.capacity import PhaseWork
 from crawl.planning.costs import Costs, MeasuredCost
+from crawl.planning.demand import Demand
 from crawl.planning.host_sizes import HostPace
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import CONTENT, FETCH, PARSE

@@ -15,7 +15,8 @@ from crawl.buckets.hand_over import (
 )
 from crawl.buckets.merge import merge_sorted, sort_by_key
 from crawl.model.tables import ROBOTS, SERVERS
-from crawl.planning.capacity import ROBOTS_BYTES, ROBOTS_ROWS_A_BUCKET, Demand
+from crawl.planning.capacity import ROBOTS_BYTES
+from crawl.planning.demand import ROBOTS_ROWS_A_BUCKET, Demand
 from crawl.robots.stored import StoredAnswer
 from crawl.storage.robots_store import answers_table, to_answers
 from crawl.storage.server_pauses import ServerPause, pauses_table, to_pauses

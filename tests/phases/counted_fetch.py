@@ -18,7 +18,7 @@ from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.parse import ParseOptions
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand
+from crawl.planning.demand import Demand
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
 from crawl.testing.servers.faulty_proxy import FaultyProxy

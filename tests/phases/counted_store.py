@@ -21,7 +21,7 @@ from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.inject import InjectOptions, InjectResult
 from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand
+from crawl.planning.demand import Demand
 from crawl.planning.store_requests import StoreRequests
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock

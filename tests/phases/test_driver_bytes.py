@@ -14,7 +14,7 @@ from crawl.phases import generate, updatedb
 from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand
+from crawl.planning.demand import Demand
 from crawl.testing.clock import ManualClock
 from tests.phases.counting_runner import CountingRunner
 from tests.phases.made import NOW, datum, make_crawldb, make_segment

@@ -40,7 +40,8 @@ from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.updatedb import UpdateDbOptions
 from crawl.planning import capacity
-from crawl.planning.capacity import Demand, PhaseWork
+from crawl.planning.capacity import PhaseWork
+from crawl.planning.demand import Demand
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import buckets_of

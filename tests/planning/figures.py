@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from crawl.planning.capacity import Demand
 from crawl.planning.costs import Costs
+from crawl.planning.demand import Demand
 from crawl.planning.host_sizes import HostPace
 
 COSTS = Costs(

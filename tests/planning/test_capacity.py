@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 from crawl.config.properties import CRAWLDB_FILE_ROWS
 from crawl.errors import UsageError
 from crawl.planning import capacity
-from crawl.planning.capacity import (
-    RECORDS_A_FILE,
-    Demand,
-    PhaseWork,
-    inject,
-    round_of,
-    storage,
-)
+from crawl.planning.capacity import PhaseWork, inject, round_of, storage
+from crawl.planning.demand import RECORDS_A_FILE, ROBOTS_ROWS_A_BUCKET, Demand
 from crawl.planning.host_sizes import HostPace
 from crawl.planning.store_requests import PUBLICATION, SEGMENT_CHOICE
 from tests.planning.figures import COSTS, demands
@@ -91,7 +85,7 @@ def test_a_large_bucket_is_several_tasks() -> None:
 
 def test_robots_txt_is_asked_for_again_where_it_cannot_be_kept() -> None:
     many = replace(DEMAND, urls=1e9, hosts=100e6, pages_per_day=400e6, buckets=16)
-    assert many.robots_kept == 16 * capacity.ROBOTS_ROWS_A_BUCKET
+    assert many.robots_kept == 16 * ROBOTS_ROWS_A_BUCKET
     assert many.robots_per_round == 100e6 - many.robots_kept
     enough = replace(many, buckets=1024)
     assert (enough.robots_kept, enough.robots_per_round) == (100e6, 50e6)

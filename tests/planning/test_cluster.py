@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from crawl.planning.capacity import Demand, PhaseWork, round_of
+from crawl.planning.capacity import PhaseWork, round_of
 from crawl.planning.cluster import (
     HOURS_A_DAY,
     Node,
@@ -17,6 +17,7 @@ from crawl.planning.cluster import (
     phase_time,
     plan,
 )
+from crawl.planning.demand import Demand
 from crawl.planning.host_sizes import HostPace
 from crawl.planning.store_requests import FETCH_PART_SECOND, StoreRequests
 from tests.planning.figures import COSTS, demands

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.planning.capacity import Demand, inject, round_of
+from crawl.planning.capacity import inject, round_of
 from crawl.planning.cluster import Node
+from crawl.planning.demand import Demand
 from crawl.planning.executors import (
     DEFAULT_RESULT_BYTES,
     HEADROOM,
