@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -12,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from crawl.spark.user_folders import cache_folder
+from tests.debian import installed
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 _COPY = f"{_PLUGIN}:copy"
@@ -26,7 +25,7 @@ def fetched(group: str, artefact: str, version: str) -> Path:
     with tempfile.TemporaryDirectory(dir=kept.parent) as there:
         done = subprocess.run(
             [
-                *(_maven(), "-q", "-B", _COPY, f"-DoutputDirectory={there}"),
+                *(installed("mvn", "maven"), "-q", "-B", _COPY, f"-DoutputDirectory={there}"),
                 f"-Dartifact={group}:{artefact}:{version}",
             ],
             cwd=there,
@@ -52,7 +51,7 @@ def fetched_with_dependencies(*dependencies: str, without: Sequence[str] = ()) -
         (Path(there) / "pom.xml").write_text(pom)
         done = subprocess.run(
             [
-                *(_maven(), "-q", "-B", f"{_PLUGIN}:copy-dependencies"),
+                *(installed("mvn", "maven"), "-q", "-B", f"{_PLUGIN}:copy-dependencies"),
                 *("-DoutputDirectory=lib", "-DincludeScope=runtime"),
             ],
             cwd=there,
@@ -84,14 +83,3 @@ def _pom(dependencies: Sequence[str], without: Sequence[str]) -> str:
         "<groupId>tests</groupId><artifactId>jars</artifactId><version>1</version>"
         f"<packaging>pom</packaging><dependencies>{wanted}</dependencies></project>"
     )
-
-
-def _maven() -> str:
-    found = shutil.which("mvn")
-    if found is None and os.getuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "update", "-qq"], capture_output=True, timeout=600)
-        install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", "maven"]
-        subprocess.run(install, capture_output=True, timeout=900)
-        found = shutil.which("mvn")
-    assert found, "tests fetch servers by Maven: install one (apt-get install maven)"
-    return found

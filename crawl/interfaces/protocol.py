@@ -22,9 +22,13 @@ class Request:
 
     url: str
     modified_since_ms: int = 0
-    """Ask for the page only if it changed after this moment; 0 for any."""
+    """When we last met a change of the page, by our own clock; 0 for never. A protocol whose
+    servers compare moments asks for the page only if it changed after this one."""
     etag: str = ""
     """Ask for the page only if it is no longer this version; empty for any."""
+    last_modified: str = ""
+    """Ask for the page only if it changed since the date that its server named, in the very
+    words of the server: nginx answers 304 to no other date; empty for any."""
     headers: Headers = ()
     """Further headers, such as a Cookie."""
     max_bytes: int | None = None

@@ -8,6 +8,8 @@ RESPONSE_TIME_KEY = "_rs_"
 CODE_KEY = "nutch.protocol.code"
 CONTENT_TYPE_KEY = "Content-Type"
 ETAG_KEY = "ETag"
+LAST_MODIFIED_KEY = "Last-Modified"
+"""As the server wrote it: some servers answer 304 to that very text and to no other moment."""
 ADDRESS_KEY = "_ip_"
 
 PARSE_STATUS_KEY = "_parse_status_"
@@ -21,6 +23,10 @@ ANSWER_KEYS = frozenset(
         CODE_KEY,
         CONTENT_TYPE_KEY,
         ETAG_KEY,
+        LAST_MODIFIED_KEY,
         ADDRESS_KEY,
     )
 )
+
+VALIDATOR_KEYS = (ETAG_KEY, LAST_MODIFIED_KEY)
+"""What a server is told of the version that we have, so that it may answer 304."""

@@ -23,7 +23,7 @@ from crawl.counters import Counters
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.schedule import PageChange
 from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.model.answer_keys import ANSWER_KEYS, ETAG_KEY, PARSE_STATUS_KEY
+from crawl.model.answer_keys import ANSWER_KEYS, PARSE_STATUS_KEY, VALIDATOR_KEYS
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.model.value import replace
@@ -233,7 +233,7 @@ def _found(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -
         status=status,
         modified_time=0,
         signature=None,
-        metadata=_without(GENERATE_TIME_KEY, link.metadata),
+        metadata=_without(link.metadata, GENERATE_TIME_KEY),
     )
     datum = rules.schedule.initialize(url, datum, rules.now, counters)
     return rules.scoring.initial_score(url, datum, counters)
@@ -288,7 +288,7 @@ def _visited(
         counters["refetch_forced"] += 1
         datum = schedule.force_refetch(url, datum, rules.now, asap=False, counters=counters)
         # or the server would say that nothing has changed
-        datum = replace(datum, metadata=_without(ETAG_KEY, datum.metadata))
+        datum = replace(datum, metadata=_without(datum.metadata, *VALIDATOR_KEYS))
     return datum
 
 
@@ -320,7 +320,7 @@ def _metadata(old: CrawlDatum | None, update: UrlUpdate, fetch: CrawlDatum) -> M
     return metadata
 
 
-def _without(key: str, metadata: Mapping[str, str]) -> Mapping[str, str]:
-    if key not in metadata:
+def _without(metadata: Mapping[str, str], *keys: str) -> Mapping[str, str]:
+    if not any(key in metadata for key in keys):
         return metadata
-    return {name: value for name, value in metadata.items() if name != key}
+    return {name: value for name, value in metadata.items() if name not in keys}

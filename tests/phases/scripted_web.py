@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.utils import formatdate
 
 from crawl.config import Config, text
 from crawl.interfaces.protocol import Request, Response
@@ -26,6 +27,12 @@ class Scene:
     modified_ms: int | None = None
     """Given as Last-Modified where there is one."""
     target: str = ""
+
+    @property
+    def last_modified(self) -> str:
+        if self.modified_ms is None:
+            return ""
+        return formatdate(self.modified_ms // 1000, usegmt=True)
 
     @property
     def body(self) -> bytes:
@@ -47,15 +54,14 @@ class Script:
 PLAYED: dict[str, Script] = {}
 
 
-def answers_unchanged(scene: Scene, etag: str, since_ms: int) -> bool:
-    """Whether a server would answer 304, by RFC 9110: an ETag goes before a date."""
+def answers_unchanged(scene: Scene, etag: str, last_modified: str) -> bool:
+    """Whether a server would answer 304, by RFC 9110: an ETag goes before a date, which is
+    compared as nginx does."""
     if scene.code != 200:
         return False
     if etag:
         return etag == scene.etag
-    if scene.modified_ms is None or not since_ms:
-        return False
-    return scene.modified_ms // 1000 <= since_ms // 1000
+    return bool(last_modified) and last_modified == scene.last_modified
 
 
 class ScriptedProtocol:
@@ -73,10 +79,12 @@ class ScriptedProtocol:
         headers = [("Content-Type", "text/html; charset=utf-8")]
         if scene.etag:
             headers.append(("ETag", scene.etag))
+        if scene.last_modified:
+            headers.append(("Last-Modified", scene.last_modified))
         if scene.target:
             headers.append(("Location", scene.target))
         code = scene.code
-        if answers_unchanged(scene, request.etag, request.modified_since_ms):
+        if answers_unchanged(scene, request.etag, request.last_modified):
             code = 304
         self._script.asked.append((now, request.url, code))
         body = b"" if code == 304 else scene.body

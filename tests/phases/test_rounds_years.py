@@ -69,14 +69,14 @@ class Seen:
 
     def __init__(self, played: Script) -> None:
         self._played = played
-        self._etags: dict[str, str] = {}
+        self._validators: dict[str, tuple[str, str]] = {}
 
     def visit(self, url: str, record: Record) -> Answer:
         scene = self._played.pages[url](self._played.now())
-        if answers_unchanged(scene, self._etags.get(url, ""), record.modified_time):
+        if answers_unchanged(scene, *self._validators.get(url, ("", ""))):
             return Answer(304)
         if scene.code != 500:
-            self._etags[url] = scene.etag
+            self._validators[url] = (scene.etag, scene.last_modified)
         links = scene.links if scene.code == 200 else ()
         return Answer(scene.code, links, scene.target, md5(scene.body).digest())
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.schedule import FetchSchedule
-from crawl.model.answer_keys import ANSWER_KEYS, CODE_KEY, PARSE_STATUS_KEY
+from crawl.model.answer_keys import ANSWER_KEYS, CODE_KEY, PARSE_STATUS_KEY, VALIDATOR_KEYS
 from crawl.model.datum import FIXED_INTERVAL_KEY, GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import DB_STATUSES, Status
 from crawl.rules.updatedb import (
@@ -344,7 +344,7 @@ def test_laws(old: CrawlDatum | None, url_update: UrlUpdate, retry_max: int) -> 
     assert result.fetch_interval > 0 or transition.visit is NextVisit.SAME
     if url_update.fetch is not None:
         assert GENERATE_TIME_KEY not in result.metadata
-        for key in ANSWER_KEYS - {"ETag"}:  # which a forced refetch forgets
+        for key in ANSWER_KEYS - set(VALIDATOR_KEYS):  # which a forced refetch forgets
             assert result.metadata.get(key) == url_update.fetch.metadata.get(key)
     elif old is not None:
         assert replace(result, score=old.score) == old  # links: the score and nothing else

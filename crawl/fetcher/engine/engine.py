@@ -34,7 +34,7 @@ from crawl.fetcher.values.record import FetchRecord, linked_record, record_of
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.scoring import Target
-from crawl.model.answer_keys import ETAG_KEY
+from crawl.model.answer_keys import ETAG_KEY, LAST_MODIFIED_KEY
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.model.value import quick_value
 from crawl.robots.read import MAX_BYTES
@@ -192,8 +192,9 @@ class FetchEngine:
             self.queues.release(item, now, asked=False)
             return None
         datum = item.datum
-        request = Request(item.url, datum.modified_time, datum.metadata.get(ETAG_KEY, ""))
-        return ReadyRequest(item, request)
+        known = datum.metadata.get
+        etag, last_modified = known(ETAG_KEY, ""), known(LAST_MODIFIED_KEY, "")
+        return ReadyRequest(item, Request(item.url, datum.modified_time, etag, last_modified))
 
     def _read_list(self, now: float) -> None:
         """Reads on in the list: many URLs at a time, which is cheaper than each by itself."""

@@ -12,11 +12,11 @@ from crawl.model.answer_keys import (
     ANSWER_KEYS,
     CODE_KEY,
     CONTENT_TYPE_KEY,
-    ETAG_KEY,
     PARSE_STATUS_KEY,
     PROTOCOL_STATUS_KEY,
     REPRESENTATIVE_KEY,
     RESPONSE_TIME_KEY,
+    VALIDATOR_KEYS,
 )
 from crawl.model.content import Content
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
@@ -112,20 +112,19 @@ def _describe(metadata: dict[str, str], status: Status, headers: Mapping[str, st
     server says otherwise, and a server in trouble says nothing about the page."""
     if status is Status.FETCH_RETRY:
         return
-    version = headers.get("etag", "")
     is_page = status is Status.FETCH_SUCCESS or status is Status.FETCH_NOTMODIFIED
-    if not is_page or len(version) > _LONGEST_VALUE:
-        version = ""  # of an error's text; and a part of one would be another one
     forgets = status is not Status.FETCH_NOTMODIFIED
     kind = headers.get("content-type")
     if kind:
         metadata[CONTENT_TYPE_KEY] = kind[:_LONGEST_VALUE]
     elif forgets:
         metadata.pop(CONTENT_TYPE_KEY, None)
-    if version:
-        metadata[ETAG_KEY] = version
-    elif forgets:
-        metadata.pop(ETAG_KEY, None)
+    for key in VALIDATOR_KEYS:
+        version = headers.get(key.lower(), "") if is_page else ""  # not of an error's text
+        if version and len(version) <= _LONGEST_VALUE:  # a part of one would be another one
+            metadata[key] = version
+        elif forgets:
+            metadata.pop(key, None)
 
 
 _SAID_IN_PARTS = frozenset(("x-robots-tag", "link"))

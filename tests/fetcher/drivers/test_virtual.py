@@ -192,7 +192,9 @@ def test_a_crawl_delay_is_kept_after_its_queue_was_forgotten() -> None:
 
 
 def test_a_followed_redirect_is_not_asked_for_in_the_version_of_its_source() -> None:
-    known = replace(DUE, modified_time=5, metadata={"ETag": '"source"', "lang": "en"})
+    known = replace(
+        DUE, modified_time=5, metadata={"ETag": '"source"', "Last-Modified": "then", "lang": "en"}
+    )
     asked: dict[str, Request] = {}
 
     def answer(work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
@@ -211,9 +213,9 @@ def test_a_followed_redirect_is_not_asked_for_in_the_version_of_its_source() -> 
         CallbackOutput(records.append),
     )
     run_virtual(engine, answer, 1, clock)
-    assert asked["http://a.org/old"].etag == '"source"'
-    new = asked["http://a.org/new"]
-    assert (new.etag, new.modified_since_ms) == ("", 0)
+    old, new = asked["http://a.org/old"], asked["http://a.org/new"]
+    assert (old.etag, old.last_modified) == ('"source"', "then")
+    assert (new.etag, new.last_modified, new.modified_since_ms) == ("", "", 0)
     assert records[-1].url == "http://a.org/new"
     assert records[-1].datum.metadata["lang"] == "en"
 

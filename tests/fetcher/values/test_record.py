@@ -26,6 +26,7 @@ OLD = CrawlDatum(
     metadata={
         "lang": "en",
         "ETag": '"old"',
+        "Last-Modified": "then",
         "Content-Type": "text/old",
         "nutch.protocol.code": "200",
         "_rs_": "77",
@@ -53,7 +54,13 @@ def failed(kind: FailureKind, message: str = "") -> FetchRecord:
 def test_a_page() -> None:
     record = answered(
         200,
-        (("Content-Type", "text/html"), ("ETag", '"new"'), ("X-One", "1"), ("x-one", "2")),
+        (
+            ("Content-Type", "text/html"),
+            ("ETag", '"new"'),
+            ("last-modified", "Sun Nov  6 08:49:37 1994"),
+            ("X-One", "1"),
+            ("x-one", "2"),
+        ),
         body=b"<p>",
         ip="192.0.2.1",
         elapsed_ms=12,
@@ -80,6 +87,7 @@ def test_a_page() -> None:
         "_rs_": "12",
         "Content-Type": "text/html",
         "ETag": '"new"',
+        "Last-Modified": "Sun Nov  6 08:49:37 1994",
         "_ip_": "192.0.2.1",
     }
     content = record.content
@@ -102,8 +110,17 @@ def test_content_is_left_out_where_nobody_wants_it() -> None:
 def test_a_page_that_did_not_change_keeps_its_type_and_version() -> None:
     metadata = answered(304).datum.metadata
     assert (metadata["ETag"], metadata["Content-Type"]) == ('"old"', "text/old")
+    assert metadata["Last-Modified"] == "then"
     assert metadata["nutch.protocol.code"] == "304"
     assert answered(304, (("ETag", '"newer"'),)).datum.metadata["ETag"] == '"newer"'
+    metadata = answered(304, (("Last-Modified", "later"),)).datum.metadata
+    assert (metadata["ETag"], metadata["Last-Modified"]) == ('"old"', "later")
+
+
+def test_a_page_whose_server_names_no_version_any_more_has_none() -> None:
+    assert not {"ETag", "Last-Modified"} & answered(200, body=b"x").datum.metadata.keys()
+    long = answered(200, (("ETag", "e" * 1001), ("Last-Modified", "l" * 1001)), body=b"x")
+    assert not {"ETag", "Last-Modified"} & long.datum.metadata.keys()
 
 
 @pytest.mark.parametrize("code", [500, 503, 429, 408])
@@ -115,8 +132,9 @@ def test_a_server_in_trouble_says_nothing_about_the_page(code: int) -> None:
 
 @pytest.mark.parametrize("code", [404, 410, 301, 302])
 def test_the_version_of_an_error_or_a_redirect_is_not_the_pages(code: int) -> None:
-    record = answered(code, (("ETag", '"error"'), ("Content-Type", "text/error")))
-    assert "ETag" not in record.datum.metadata
+    headers = (("ETag", '"error"'), ("Last-Modified", "now"), ("Content-Type", "text/error"))
+    record = answered(code, headers)
+    assert not {"ETag", "Last-Modified"} & record.datum.metadata.keys()
     assert record.datum.metadata["Content-Type"] == "text/error"
 
 

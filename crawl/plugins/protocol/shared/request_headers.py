@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from email.utils import formatdate
 from itertools import count
 
 from crawl import __version__
@@ -133,15 +132,14 @@ class HeaderBuilder:
         if self._rotated_agents:
             fixed = self._rotated_agents[next(self._requests) % len(self._rotated_agents)]
         cookies = self._cookies
-        is_usual = cookies is None and not (request.etag or request.modified_since_ms)
+        is_usual = cookies is None and not (request.etag or request.last_modified)
         if is_usual and not request.headers:
             return fixed
         extra = [(name, _clean(value)) for name, value in request.headers if _TOKEN.fullmatch(name)]
         if self._conditional and request.etag:
-            extra.append(("If-None-Match", _clean(request.etag)))
-        if self._conditional and request.modified_since_ms > 0:
-            since = formatdate(request.modified_since_ms // 1000, usegmt=True)
-            extra.append(("If-Modified-Since", since))
+            extra.append(("If-None-Match", _clean(_versions(request.etag))))
+        if self._conditional and request.last_modified:
+            extra.append(("If-Modified-Since", _clean(request.last_modified)))
         names = {name.lower() for name, _ in extra}
         cookie = None if cookies is None else cookies.get(host)
         if cookie and "cookie" not in names:
@@ -150,6 +148,17 @@ class HeaderBuilder:
             extra = [(name, value) for name, value in extra if name.lower() != "cookie"]
         kept = [pair for pair in fixed.pairs if pair[0].lower() not in names]
         return RequestHeaders((*kept, *extra))
+
+
+_OF_AN_ENCODING = re.compile(r'((?:W/)?"[^"]+)-(?:gzip|br|zstd)"')
+
+
+def _versions(etag: str) -> str:
+    """The page's version as it was named; and without the name of the encoding that Apache puts
+    behind it, because Apache compares what it is sent with the version of the plain file, and
+    so never answered 304 where it compresses."""
+    compressed = _OF_AN_ENCODING.fullmatch(etag)
+    return f'{etag}, {compressed[1]}"' if compressed else etag
 
 
 def user_agent(config: Config) -> str:

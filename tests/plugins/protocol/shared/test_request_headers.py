@@ -42,7 +42,7 @@ def test_switches() -> None:
         "http.accept": "",
         "http.accept.language": "",
     }
-    request = Request("http://a/", modified_since_ms=1, etag="x", headers=(("Cookie", "a=1"),))
+    request = Request("http://a/", 1, etag="x", last_modified="y", headers=(("Cookie", "a=1"),))
     pairs = HeaderBuilder(Config.of({**NAMED, **off})).headers(request, "a").pairs
     assert [name for name, _ in pairs] == ["User-Agent", "Accept-Encoding"]
 
@@ -115,3 +115,19 @@ def test_a_wrong_credentials_line_is_reported_without_its_secret(line: str) -> N
     with pytest.raises(ConfigError, match="auth:1") as raised:
         credentials(Config.of({"http.auth.file": "auth"}, files={"auth": line}))
     assert "hush" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("etag", "sent"),
+    [
+        ('"a-1"', '"a-1"'),
+        ('W/"a"', 'W/"a"'),
+        ('"a-gzip"', '"a-gzip", "a"'),
+        ('W/"a-br"', 'W/"a-br", W/"a"'),
+        ('"-gzip"', '"-gzip"'),
+        ("unquoted-gzip", "unquoted-gzip"),
+    ],
+)
+def test_a_version_is_asked_for_without_the_name_of_its_encoding_too(etag: str, sent: str) -> None:
+    pairs = HeaderBuilder(Config.of(NAMED)).headers(Request("http://a/", etag=etag), "a").pairs
+    assert ("If-None-Match", sent) in pairs
