@@ -20,6 +20,7 @@ from crawl.exporting.licences import licence_hints
 from crawl.exporting.page.extract import extract
 from crawl.exporting.page.render import Rendered
 from crawl.exporting.part_pages import SourcePage
+from crawl.exporting.published import published_of
 from crawl.exporting.selection import Change, change_of
 from crawl.exporting.signals import SIGNALS, signals_of
 from crawl.exporting.values import ChunkUnit, TextKind
@@ -57,8 +58,6 @@ _TYPES: dict[str, pa.DataType] = {
 SCHEMA = pa.schema(_TYPES)
 MOMENTS = frozenset(name for name, kind in _TYPES.items() if kind == TIMESTAMP)
 
-_PUBLISHED = ("article:published_time", "date", "dcterms.created", "dc.date", "dcterms.issued")
-_MOST_PUBLISHED = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """All but TAB and the ends of lines."""
 
@@ -123,7 +122,7 @@ class RecordMaker:
 
     def _common(self, page: SourcePage, kind: TextKind) -> Record:
         change = change_of(page.change)
-        published = next((page.metadata[key] for key in _PUBLISHED if key in page.metadata), None)
+        markup = page.markup or b""
         return {
             **_EMPTY,
             "id": page.url,
@@ -134,9 +133,9 @@ class RecordMaker:
             "change": change.value if change else None,
             "fetched_at": page.fetched_ms,
             "modified_at": _modified(page),
-            "published": published[:_MOST_PUBLISHED] if published else None,
+            "published": published_of(page.metadata, markup, page.url, page.fetched_ms),
             "canonical": page.canonical or None,
-            "license": licence_hints(page.markup or b"", page.url, page.metadata),
+            "license": licence_hints(markup, page.url, page.metadata),
             "directives": page.directives or None,
             "mime_type": page.mime_type,
             "segment": page.segment,

@@ -18,6 +18,9 @@ _NAMES = frozenset(
         *("application-name", "author", "copyright", "date", "description", "generator"),
         *("keywords", "last-modified", "news_keywords", "publisher", "rating", "revised"),
         *("subject", "theme-color", "viewport"),
+        *("citation_online_date", "citation_publication_date", "datepublished", "og:pubdate"),
+        *("parsely-pub-date", "pubdate", "publish-date", "publish_date", "publishdate"),
+        *("published-date", "sailthru.date"),
     )
 )
 _PREFIXES = ("og:", "twitter:", "article:", "book:", "profile:", "product:", "dc.", "dcterms.")
