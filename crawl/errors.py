@@ -22,6 +22,9 @@ class CrawlError(Exception):
     """A fault that a user can understand from its one line."""
 
     exit_code = 2
+    may_pass = False
+    """Whether the same work may go well later, or on another machine, so that Spark is to try it
+    again (crawl/spark/faults.py). What the user did wrong is wrong everywhere."""
 
 
 class UsageError(CrawlError):
@@ -45,13 +48,18 @@ class PluginError(CrawlError):
 class EnvironmentFault(CrawlError):
     """The machine lacks something that the command needs."""
 
+    may_pass = True
+
 
 class StorageError(CrawlError):
     """A path that cannot be read or written."""
 
+    may_pass = True
+
 
 class DamagedFile(StorageError):
-    """A file of the crawl that is not as it was written."""
+    """A file of the crawl that is not as it was written, or was not read so: a broken connection
+    to the store looks the same to whoever decodes it."""
 
     def __init__(self, path: str, fault: str) -> None:
         super().__init__(
@@ -66,7 +74,10 @@ class Locked(StorageError):
     """Somebody else is writing the dataset."""
 
     exit_code = 3
+    may_pass = False
 
 
 class NoSnapshot(StorageError):
     """The dataset has no such snapshot, or none at all."""
+
+    may_pass = False

@@ -30,7 +30,9 @@ _HEAD = struct.Struct("<BIII")
 """The length of the kind's name, the number of the sending task, that of its block, and the
 rows in it."""
 _BLOCK_ROWS = 1 << 18
-"""A column's text in one block must stay far below 2 GiB, whatever the length of URLs."""
+_BLOCK_BYTES = 16 << 20
+"""Rows of one block, before they are compressed. Whoever sends or receives has a few blocks in
+memory beside those that it keeps, so what it needs does not depend on how long texts are."""
 _MOST_IN_MEMORY = 128 << 20
 """Bytes of blocks, which are compressed, that a sender or a destination keeps in memory."""
 
@@ -74,32 +76,65 @@ class Outbox:
     def blocks(self) -> Iterator[Block]:
         """All that was sent."""
         for destination, block in self._sent:
-            yield destination, block.read() if isinstance(block, SpilledBytes) else bytes(block)
+            yield destination, bytes(_in_memory(block))
+
+    def drain(self) -> Iterator[Block]:
+        """All that was sent, each block forgotten as soon as the next one is asked for."""
+        self._sent.reverse()
+        while self._sent:
+            destination, block = self._sent.pop()
+            yield destination, bytes(_in_memory(block))
 
     def send(self, kind: RowKind, rows: pa.Table, destinations: npt.NDArray[np.integer]) -> None:
         """Sends each row to its destination; those for one keep their order."""
         if rows.num_rows == 0:
             return
+        most = _most_rows(rows)
         first = destinations[0]
         if (destinations == first).all():
-            self.send_all(kind, rows, int(first))
+            self._send(kind, rows, int(first), most)
             return
         if (np.diff(destinations) < 0).any():
             order = np.argsort(destinations, kind="stable")
             rows, destinations = rows.combine_chunks().take(order), destinations[order]
         starts = np.flatnonzero(np.diff(destinations, prepend=destinations[0] - 1)).tolist()
         for start, end in zip(starts, [*starts[1:], len(destinations)], strict=True):
-            self.send_all(kind, rows.slice(start, end - start), int(destinations[start]))
+            self._send(kind, rows.slice(start, end - start), int(destinations[start]), most)
 
     def send_all(self, kind: RowKind, rows: pa.Table, destination: int) -> None:
         """Sends all rows to one destination."""
-        for start in range(0, rows.num_rows, _BLOCK_ROWS):
-            piece = rows.slice(start, _BLOCK_ROWS)
-            name = kind.name.encode()
-            numbers = self._sender, len(self._sent), piece.num_rows
-            head = _HEAD.pack(len(name), *numbers) + name
-            self._sent.append((destination, self._kept.keep(head + packed(kind.schema, piece))))
+        self._send(kind, rows, destination, _most_rows(rows))
+
+    def _send(self, kind: RowKind, rows: pa.Table, destination: int, most: int) -> None:
+        for start in range(0, rows.num_rows, most):
+            self._send_block(kind, rows.slice(start, most), destination)
         self.rows[destination] = self.rows.get(destination, 0) + rows.num_rows
+
+    def _send_block(self, kind: RowKind, rows: pa.Table, destination: int) -> None:
+        body = packed(kind.schema, rows)
+        if rows.num_rows > 1 and plain_size(body) > 2 * _BLOCK_BYTES:
+            middle = rows.num_rows // 2  # rows that are much longer than the others
+            self._send_block(kind, rows.slice(0, middle), destination)
+            self._send_block(kind, rows.slice(middle), destination)
+            return
+        name = kind.name.encode()
+        head = _HEAD.pack(len(name), self._sender, len(self._sent), rows.num_rows) + name
+        self._sent.append((destination, self._kept.keep(head + body)))
+
+
+def _most_rows(rows: pa.Table) -> int:
+    """How many of these rows are one block, by their length on the average."""
+    by_bytes = _BLOCK_BYTES * rows.num_rows // max(1, rows.nbytes)
+    return max(1, min(_BLOCK_ROWS, by_bytes))
+
+
+def _in_memory(block: bytes | memoryview | SpilledBytes) -> bytes | memoryview:
+    return block.read() if isinstance(block, SpilledBytes) else block
+
+
+def rows_of_block(block: bytes) -> int:
+    """How many rows there are in a block."""
+    return int(_HEAD.unpack_from(block)[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +143,6 @@ class _ReceivedBlock:
     number: int
     rows: int
     body: bytes | memoryview | SpilledBytes
-
-    def table(self, schema: pa.Schema) -> pa.Table:
-        body = self.body
-        return unpacked(schema, body.read() if isinstance(body, SpilledBytes) else body)
 
 
 class Received:
@@ -147,27 +178,39 @@ class Received:
         """How many rows of the kind there are."""
         return sum(block.rows for block in self._blocks.get(kind.name, ()))
 
+    @property
+    def total_rows(self) -> int:
+        """How many rows of all kinds there are."""
+        return sum(block.rows for blocks in self._blocks.values() for block in blocks)
+
     def rows(self, kind: RowKind) -> pa.Table:
         """All rows of a kind, in the order of the tasks that sent them."""
         return pa.concat_tables([kind.schema.empty_table(), *self.tables(kind)])
 
     def tables(self, kind: RowKind) -> Iterator[pa.Table]:
         """The rows of a kind, block by block, in the order of the tasks that sent them."""
-        # a shuffle brings blocks in any order
-        blocks = self._blocks.get(kind.name, ())
-        for block in sorted(blocks, key=lambda each: (each.sender, each.number)):
-            yield block.table(kind.schema)
+        for block in self._in_order(kind):
+            yield unpacked(kind.schema, _in_memory(block.body))
 
     def batches(self, kind: RowKind) -> Iterator[pa.Table]:
         """The same, small blocks gathered: for whoever sends them on, or has to bound memory."""
         gathered: list[pa.Table] = []
-        for table in self.tables(kind):
-            gathered.append(table)
-            if sum(each.num_rows for each in gathered) >= _BLOCK_ROWS:
+        row_count = byte_count = 0
+        for block in self._in_order(kind):
+            body = _in_memory(block.body)
+            gathered.append(unpacked(kind.schema, body))
+            row_count += block.rows
+            byte_count += plain_size(body)
+            if row_count >= _BLOCK_ROWS or byte_count >= _BLOCK_BYTES:
                 yield pa.concat_tables(gathered)
-                gathered.clear()
+                gathered, row_count, byte_count = [], 0, 0
         if gathered:
             yield pa.concat_tables(gathered)
+
+    def _in_order(self, kind: RowKind) -> list[_ReceivedBlock]:
+        # a shuffle brings blocks in any order
+        blocks = self._blocks.get(kind.name, ())
+        return sorted(blocks, key=lambda each: (each.sender, each.number))
 
 
 NOTHING = Received()
@@ -245,6 +288,11 @@ def packed(schema: pa.Schema, rows: pa.Table) -> bytes:
     (batch,) = table.combine_chunks().to_batches()
     plain = batch.serialize()
     return _SIZE.pack(plain.size) + pa.compress(plain, _CODEC, asbytes=True)
+
+
+def plain_size(body: bytes | memoryview) -> int:
+    """How many bytes `packed` has compressed."""
+    return int(_SIZE.unpack_from(body)[0])
 
 
 def unpacked(schema: pa.Schema, body: bytes | memoryview) -> pa.Table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,26 +21,34 @@ def spill_folder() -> str | None:
     return folder if folder and Path(folder).is_dir() else None
 
 
+@contextmanager
+def _disk_faults() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"the local disk takes no more rows: {error}") from error
+
+
 class Spill:
     """A file without a name: it is gone when nobody has it any more, even if the process is
     killed."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(dir=spill_folder())  # noqa: SIM115  # closed with the last holder
+        with _disk_faults():
+            self._file = tempfile.TemporaryFile(dir=spill_folder())  # noqa: SIM115  # closed with the last holder
         self._size = 0
 
     def write(self, data: bytes | memoryview) -> SpilledBytes:
-        try:
+        with _disk_faults():
             self._file.write(data)
-        except OSError as error:
-            raise StorageError(f"the local disk takes no more rows: {error}") from error
         place = SpilledBytes(self, self._size, len(data))
         self._size += len(data)
         return place
 
     def read(self, start: int, length: int) -> bytes:
-        self._file.flush()
-        data = os.pread(self._file.fileno(), length, start)
+        with _disk_faults():
+            self._file.flush()
+            data = os.pread(self._file.fileno(), length, start)
         if len(data) != length:
             raise StorageError("rows that were put aside on the local disk are gone")
         return data

@@ -1,25 +1,23 @@
-"""An exchange by Spark's own shuffle: `mapPartitions → partitionBy → mapPartitions` over pairs of
-a number and bytes, so that the JVM moves opaque blocks and no rows.
+"""An exchange by Spark's own shuffle (crawl/spark/shuffle.py), which moves opaque blocks and no
+rows. What runs in the workers is in crawl/spark/exchange_worker.py; this is the driver's side.
 
 The shuffle's files stay with the executors that wrote them: whoever works on the same rows
 again, or is tried again, reads them there, and where an executor is lost only its own tasks
-send once more. What the sending tasks return travels to one further destination, with the rows
+send once more. What the sending tasks return travels to one further partition, with the rows
 that each has sent; so the driver hears of as many things as there are tasks and destinations,
 and never of their product.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from crawl.buckets.exchange import (
-    NOTHING,
     Addressed,
     Block,
     BlockSource,
@@ -30,8 +28,19 @@ from crawl.buckets.exchange import (
 )
 from crawl.errors import CrawlError
 from crawl.spark.costs import pickled_tasks
-from crawl.spark.faults import Fault, freeze_modules, reported_faults, without_faults
-from crawl.spark.progress import progress
+from crawl.spark.exchange_worker import (
+    Answer,
+    Arrived,
+    DestinationTask,
+    Forwarder,
+    Partitions,
+    Placed,
+    Receiver,
+    Sender,
+    SourceSender,
+)
+from crawl.spark.faults import Attempt, ChangedRows, without_faults
+from crawl.spark.shuffle import SparkShuffle
 from crawl.telemetry.task import ObservedTasks, observe_tasks
 
 if TYPE_CHECKING:
@@ -44,6 +53,9 @@ Result = TypeVar("Result")
 _ROWS_A_TASK = 50_000
 """Where rows are fewer, a task of Spark works for several destinations: it takes some ten
 milliseconds of itself, in which one reads and writes as many rows as this."""
+_TASK_BYTES_FOR_ALL = 64 << 10
+"""Tasks that are no larger in all travel to every worker with the function; larger ones each to
+its destination alone, by a small shuffle of their own, which takes some milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,25 @@ class RddSource:
     blocks: RDD[Block]
     explain: Callable[[str], CrawlError | None] = lambda said: None
     """What a failure of the query means to the user, by what Spark says of it."""
+
+
+class Shuffle(Protocol):
+    """Who moves items between partitions: Spark, or a test that loses some. Rows are whatever
+    it makes of them."""
+
+    def dealt(self, slices: Sequence[Any]) -> Any: ...
+
+    def mapped(self, rows: Any, function: Callable[..., Any]) -> Any: ...
+
+    def shuffled(self, sent: Sequence[Any], partitions: int) -> Any: ...
+
+    def beside(
+        self, shuffled: Any, items: Sequence[Placed], partitions: int, size: int
+    ) -> Any: ...
+
+    def partitions_of(self, rows: Any) -> int: ...
+
+    def run(self, rows: Any, partitions: list[int], tasks: int, step: str) -> list[Any]: ...
 
 
 def exchange_on_spark(
@@ -67,214 +98,69 @@ def exchange_on_spark(
     quiet: bool = False,
 ) -> Exchange[Result]:
     """The exchange of `Runner.exchange`."""
-    context = spark.sparkContext
+    rdds = [source for source in sources if isinstance(source, RddSource)]
+    assert len(rdds) == len(sources)
+    shuffle = SparkShuffle(spark, quiet, [source.explain for source in rdds])
+    most = most_partitions(spark.sparkContext.defaultParallelism, rows)
+    blocks = [source.blocks for source in rdds]
+    return exchange_by(shuffle, function, tasks, destinations, step, blocks, most=most)
+
+
+def most_partitions(cores: int, rows: int | None) -> int | None:
+    """How many partitions an exchange of so many rows has at most; None: as many as wanted."""
+    return None if rows is None else max(cores, -(-rows // _ROWS_A_TASK))
+
+
+def exchange_by(
+    shuffle: Shuffle,
+    function: Callable[[Task, Outbox], Result],
+    tasks: Sequence[Task],
+    destinations: int,
+    step: str,
+    sources: Sequence[Any] = (),
+    *,
+    most: int | None = None,
+) -> Exchange[Result]:
+    """An exchange by any shuffle, with so many partitions at most."""
     work = observe_tasks(OfTuple(function), step, away=True)
-    most = None if rows is None else max(context.defaultParallelism, -(-rows // _ROWS_A_TASK))
     numbered = list(enumerate(pickled_tasks(tasks)))
-    count = max(1, _bounded(len(numbered), most))
-    dealt = [numbered[place::count] for place in range(count)]
-    sent = context.parallelize(dealt, count).mapPartitions(_Sender(work.function, destinations))
-    explain = []
-    for source in sources:
-        assert isinstance(source, RddSource)
-        sent = context.union([sent, source.blocks])
-        explain.append(source.explain)
-    engine = _Engine(spark, quiet, tuple(explain), most)
-    return SparkExchange(engine, sent, destinations, step, work)
+    count = max(1, len(numbered) if most is None else min(len(numbered), most))
+    partitions = Partitions.of(destinations, most)
+    dealt = shuffle.dealt([numbered[place::count] for place in range(count)])
+    sent = [shuffle.mapped(dealt, Sender(Attempt(work.function), partitions))]
+    sent += [shuffle.mapped(source, SourceSender(partitions)) for source in sources]
+    return ShuffledExchange(shuffle, sent, partitions, most, step, work, len(tasks))
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """What a sending task returned, and how many rows it sent to whom."""
-
-    number: int
-    result: Any
-    destinations: npt.NDArray[np.int32]
-    rows: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Partitions:
-    """Which partition of the shuffle a destination has: one of its own, or one for several where
-    rows are few. What becomes of the senders goes behind the last destination, and has the last
-    partition."""
-
-    destinations: int
-    last: int
-    """Its number, and how many there are for the destinations."""
-
-    @classmethod
-    def of(cls, destinations: int, most: int | None) -> _Partitions:
-        return cls(destinations, _bounded(destinations, most))
-
-    def __call__(self, destination: int) -> int:
-        return self.last if destination == self.destinations else destination % self.last
-
-    def destinations_of(self, partition: int) -> range:
-        return range(partition, self.destinations, self.last)
-
-
-class _Sender:
-    """Runs in the worker: the tasks of a partition, with what they send."""
-
-    def __init__(self, function: Callable[[Any], Any], destinations: int) -> None:
-        self._function = function
-        self._destinations = destinations
-
-    def __call__(self, dealt: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:
-        freeze_modules()
-        for tasks in dealt:
-            for number, task in tasks:
-                yield from self.send(number, task)
-
-    def send(self, number: int, task: bytes, *received: Received) -> Iterator[Block]:
-        """The blocks of a task, and its outcome behind the last destination."""
-        outbox = Outbox(number)
-        try:
-            result = self._function((pickle.loads(task), *received, outbox))
-        except CrawlError as error:
-            result, outbox = Fault.of(error), Outbox(number)
-        yield from outbox.blocks
-        outcome = _Outcome(
-            number,
-            result,
-            np.fromiter(outbox.rows, np.int32, len(outbox.rows)),
-            np.fromiter(outbox.rows.values(), np.int64, len(outbox.rows)),
-        )
-        yield self._destinations, pickle.dumps(outcome)
-
-
-@dataclass(frozen=True)
-class _Arrived:
-    """What the driver hears of the sending tasks."""
-
-    results: list[Any]
-    """In the order of the tasks."""
-    rows: npt.NDArray[np.int64]
-    before: _Arrived | None
-    """Of the exchange whose rows these tasks sent on."""
-
-    @classmethod
-    def of(cls, blocks: Iterable[Block], destinations: int) -> _Arrived:
-        outcomes: list[_Outcome] = []
-        before: _Arrived | None = None
-        rows = np.zeros(destinations, dtype=np.int64)
-        for _, body in blocks:
-            found = pickle.loads(body)  # our own bytes
-            if isinstance(found, _Arrived):
-                before = found
-            else:
-                outcomes.append(found)
-                rows[found.destinations] += found.rows
-        outcomes.sort(key=lambda outcome: outcome.number)
-        return cls([outcome.result for outcome in outcomes], rows, before)
-
-
-class _Receiver:
-    """Runs in the worker: the tasks of a partition's destinations, each result with its
-    destination; or what became of the senders."""
+class ShuffledExchange(Generic[Result]):
+    """An Exchange (crawl/buckets/exchange.py) by a shuffle."""
 
     def __init__(
         self,
-        function: Callable[[Any], Any],
-        tasks: Mapping[int, bytes],
-        partitions: _Partitions,
-    ) -> None:
-        self._function = function
-        self._tasks = tasks
-        self._partitions = partitions
-
-    def __call__(self, partition: int, blocks: Iterable[Block]) -> Iterator[Any]:
-        freeze_modules()
-        if partition == self._partitions.last:
-            yield _Arrived.of(blocks, self._partitions.destinations)
-            return
-        # To the end, needed or not: a worker that leaves something unread is thrown away.
-        received = Received.by_destination(blocks)
-        for destination in self._partitions.destinations_of(partition):
-            if destination in self._tasks:
-                given = received.pop(destination, NOTHING)
-                yield destination, self._one(self._tasks[destination], given)
-
-    def _one(self, task: bytes, received: Received) -> Any:
-        try:
-            return self._function((pickle.loads(task), received))
-        except CrawlError as error:
-            return Fault.of(error)
-
-
-class _Forwarder:
-    """Runs in the worker: the tasks of a partition's destinations send on. What became of the
-    senders before goes to where the driver looks for what became of these."""
-
-    def __init__(
-        self,
-        sender: _Sender,
-        tasks: Mapping[int, tuple[int, bytes]],
-        before: _Partitions,
-        after: int,
-    ) -> None:
-        self._sender = sender
-        self._tasks = tasks
-        self._before = before
-        self._after = after
-
-    def __call__(self, partition: int, blocks: Iterable[Block]) -> Iterator[Block]:
-        freeze_modules()
-        if partition == self._before.last:
-            yield self._after, pickle.dumps(_Arrived.of(blocks, self._before.destinations))
-            return
-        received = Received.by_destination(blocks)
-        for destination in self._before.destinations_of(partition):
-            if destination in self._tasks:
-                number, task = self._tasks[destination]
-                yield from self._sender.send(number, task, received.pop(destination, NOTHING))
-
-
-@dataclass(frozen=True)
-class _Engine:
-    """The session, and what all steps that follow from one exchange share."""
-
-    spark: SparkSession
-    quiet: bool
-    explain: tuple[Callable[[str], CrawlError | None], ...]
-    most_partitions: int | None
-    """For the destinations of one exchange; None: each has its own."""
-
-    def run(self, rows: RDD[Any], partitions: list[int], tasks: int, step: str) -> list[Any]:
-        """What these partitions hold, in this order, which is also the order of start."""
-        with (
-            reported_faults(self.spark, step, self.explain),
-            progress(self.spark, step, tasks, quiet=self.quiet),
-        ):
-            return list(self.spark.sparkContext.runJob(rows, iter, partitions))
-
-
-class SparkExchange(Generic[Result]):
-    """An Exchange (crawl/buckets/exchange.py) on the executors of a session."""
-
-    def __init__(
-        self,
-        engine: _Engine,
-        sent: RDD[Block],
-        destinations: int,
+        shuffle: Shuffle,
+        sent: Sequence[Any],
+        partitions: Partitions,
+        most: int | None,
         step: str,
         work: ObservedTasks[Any, Result],
-        before: SparkExchange[Any] | None = None,
+        tasks: int,
+        before: ShuffledExchange[Any] | None = None,
     ) -> None:
-        self._engine = engine
-        self._senders = sent.getNumPartitions()
-        self._partitions = _Partitions.of(destinations, engine.most_partitions)
+        self._shuffle = shuffle
+        self._senders = sum(map(shuffle.partitions_of, sent))
+        self._partitions = partitions
+        self._most = most
         self._step = step
         self._work = work
+        self._tasks = tasks
         self._before = before
-        self._shuffled = sent.partitionBy(self._partitions.last + 1, self._partitions)
-        self._arrived: _Arrived | None = None
+        self._shuffled = shuffle.shuffled(sent, partitions.last + 1)
+        self._arrived: Arrived | None = None
         self._results: list[Result] = []
 
     def results(self) -> list[Result]:
         if self._arrived is None:
-            self._run(_Receiver(_nobody, {}, self._partitions), [], self._step)
+            self._run(Attempt(_nobody), {}, self._step)
         return self._results
 
     def row_counts(self) -> npt.NDArray[np.int64]:
@@ -291,13 +177,12 @@ class SparkExchange(Generic[Result]):
         if not tasks and self._arrived is not None:
             return []
         work = observe_tasks(OfTuple(function), step, away=True)
-        # Pickled one by one: each worker gets them all, and needs few.
-        pickled = dict(zip(_destinations(tasks), _pickled(tasks), strict=True))
-        assert len(pickled) == len(tasks)  # a destination is worked on once
-        receiver = _Receiver(work.function, pickled, self._partitions)
-        partitions = list(dict.fromkeys(map(self._partitions, pickled)))
-        found = dict(self._run(receiver, partitions, step))
-        return work.results(without_faults(found[destination] for destination in pickled))
+        addressed = self._addressed(tasks)
+        found = self._run(Attempt(work.function), addressed, step)
+        results = without_faults(found[destination].result for destination in addressed)
+        assert self._arrived is not None
+        self._arrived.require_read({each.destination: each.rows for each in found.values()})
+        return work.results(results)
 
     def send(
         self,
@@ -305,27 +190,54 @@ class SparkExchange(Generic[Result]):
         tasks: Sequence[Addressed[Task]],
         destinations: int,
         step: str,
-    ) -> SparkExchange[Any]:
+    ) -> ShuffledExchange[Any]:
         work = observe_tasks(OfTuple(function), step, away=True)
-        numbered = enumerate(_pickled(tasks))
-        pickled = dict(zip(_destinations(tasks), numbered, strict=True))
-        assert len(pickled) == len(tasks)
-        sender = _Sender(work.function, destinations)
-        forwarder = _Forwarder(sender, pickled, self._partitions, destinations)
-        sent = self._shuffled.mapPartitionsWithIndex(forwarder)
-        return SparkExchange(self._engine, sent, destinations, step, work, self)
+        received, for_all = self._with_tasks(self._addressed(tasks))
+        partitions = Partitions.of(destinations, self._most)
+        sender = Sender(Attempt(work.function), partitions)
+        sent = self._shuffle.mapped(received, Forwarder(sender, for_all, self._partitions))
+        return ShuffledExchange(
+            self._shuffle, [sent], partitions, self._most, step, work, len(tasks), self
+        )
 
-    def _run(self, receiver: _Receiver, partitions: list[int], step: str) -> list[Any]:
-        """What the receiver makes of these partitions; what became of the senders is heard in
-        the same job, where it is not known yet."""
-        received = self._shuffled.mapPartitionsWithIndex(receiver)
-        if self._arrived is not None:
-            return self._engine.run(received, partitions, len(partitions), step)
-        tasks = len(partitions) + 1 + self._all_senders()
-        last = self._partitions.last
-        *found, arrived = self._engine.run(received, [*partitions, last], tasks, step)
-        self._hear(arrived)
+    def _addressed(self, tasks: Sequence[Addressed[Any]]) -> dict[int, DestinationTask]:
+        """The tasks by destination, each with the rows that it must be given, if known."""
+        pickled = pickled_tasks([task for _, task in tasks])
+        arrived = self._arrived
+        found = {
+            destination: DestinationTask(
+                destination, number, task, None if arrived is None else arrived.rows_at(destination)
+            )
+            for number, ((destination, _), task) in enumerate(zip(tasks, pickled, strict=True))
+        }
+        assert len(found) == len(tasks)  # a destination is worked on once
         return found
+
+    def _with_tasks(
+        self, tasks: Mapping[int, DestinationTask]
+    ) -> tuple[Any, Mapping[int, DestinationTask]]:
+        """What the workers read, and the tasks that each of them is given beside it."""
+        size = sum(len(each.task) for each in tasks.values())
+        if size <= _TASK_BYTES_FOR_ALL:
+            return self._shuffled, tasks
+        placed = [(self._partitions(destination), task) for destination, task in tasks.items()]
+        count = self._partitions.last + 1
+        return self._shuffle.beside(self._shuffled, placed, count, size), {}
+
+    def _run(
+        self, attempt: Attempt[Any, Any], tasks: Mapping[int, DestinationTask], step: str
+    ) -> dict[int, Answer]:
+        """What the tasks answer; what became of the senders is heard in the same job, where it
+        is not known yet."""
+        rows, for_all = self._with_tasks(tasks)
+        received = self._shuffle.mapped(rows, Receiver(attempt, for_all, self._partitions))
+        partitions = list(dict.fromkeys(map(self._partitions, tasks)))
+        if self._arrived is None:
+            partitions.append(self._partitions.last)
+        found = self._shuffle.run(received, partitions, len(partitions) + self._all_senders(), step)
+        if self._arrived is None:
+            self._hear(found.pop())
+        return {answer.destination: answer for answer in found}
 
     def _all_senders(self) -> int:
         """The tasks that have to send before anybody can receive."""
@@ -333,25 +245,20 @@ class SparkExchange(Generic[Result]):
             return 0
         return self._senders + (0 if self._before is None else self._before._all_senders())
 
-    def _hear(self, arrived: _Arrived) -> None:
+    def _hear(self, arrived: Arrived) -> None:
         """Takes note of what became of the senders, and raises what one of them raised."""
-        if self._before is not None and self._before._arrived is None:
+        before = self._before
+        if before is not None and before._arrived is None:
             assert arrived.before is not None
-            self._before._hear(arrived.before)
-        self._results = self._work.results(without_faults(arrived.results))
+            before._hear(arrived.before)
+        results = without_faults(arrived.results)
+        if len(results) != self._tasks:
+            raise ChangedRows(f"{self._step}: {len(results)} of {self._tasks} tasks have sent")
+        if before is not None:
+            assert before._arrived is not None
+            before._arrived.require_read(arrived.read)
+        self._results = self._work.results(results)
         self._arrived = arrived
-
-
-def _destinations(tasks: Sequence[Addressed[Any]]) -> list[int]:
-    return [destination for destination, _ in tasks]
-
-
-def _pickled(tasks: Sequence[Addressed[Any]]) -> list[bytes]:
-    return pickled_tasks([task for _, task in tasks])
-
-
-def _bounded(count: int, most: int | None) -> int:
-    return count if most is None else min(count, most)
 
 
 def _nobody(given: Any) -> None:

@@ -1,18 +1,23 @@
 """What goes wrong in tasks, on its way from a worker to the user.
 
-A CrawlError travels as a value and is raised anew by the driver; whatever else a task raises
-is tried again by Spark, and in the end told in one line.
+A CrawlError that is the same everywhere, as what the user did wrong is, travels as a value and is
+raised anew by the driver: Spark would try the task three times more. One that may pass
+(`CrawlError.may_pass`), as of stores and disks, is an exception, so that Spark tries the task
+again, if it can elsewhere; where it gives up, the driver finds the fault in what Spark says and
+raises that. Whatever else a task raises is tried again as well, and in the end told in one line.
 """
 
 from __future__ import annotations
 
+import base64
 import gc
 import pickle
 import re
+import secrets
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from crawl.errors import CrawlError
@@ -33,13 +38,15 @@ class _TaskTraceError(Exception):
     """Where in a task an error was raised, as text: the frames stayed in the worker."""
 
 
+class ChangedRows(TaskError):
+    """Rows that were lost on their way, and were others when they were sent once more."""
+
+    may_pass = True
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A CrawlError on its way from a worker to the driver.
-
-    It travels as a value: Spark would try a task that raises three times more, and bury
-    the message in a trace of the JVM.
-    """
+    """A CrawlError on its way from a worker to the driver."""
 
     kind: type[CrawlError]
     message: str
@@ -48,32 +55,92 @@ class Fault:
 
     @classmethod
     def of(cls, error: CrawlError) -> Fault:
-        return cls(type(error), str(error), dict(vars(error)), traceback.format_exc())
+        attributes = {name: value for name, value in vars(error).items() if _can_travel(value)}
+        return cls(type(error), str(error), attributes, traceback.format_exc())
+
+    def without_trace(self) -> Fault:
+        return replace(self, trace="")
 
     def rebuilt(self) -> CrawlError:
         # Not by calling the class: a subclass may ask for more than a message.
         error = self.kind.__new__(self.kind)
         error.args = (self.message,)
         vars(error).update(self.attributes)
-        error.__cause__ = _TaskTraceError("\n" + self.trace)
+        if self.trace:
+            error.__cause__ = _TaskTraceError("\n" + self.trace)
         return error
 
 
+def _can_travel(value: object) -> bool:
+    try:
+        pickle.dumps(value)
+    except Exception:
+        return False
+    return True
+
+
+class FaultException(Exception):
+    """A Fault as an exception in a worker: its text carries it through the JVM to the driver."""
+
+
+_SEAL = secrets.token_hex(16)
+"""Of this driver. What Spark says of a failure repeats texts of the web, and a Fault is unpickled:
+only who was told the seal can have written one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPolicy:
+    """What a worker does with a CrawlError; made by the driver, whose seal it carries."""
+
+    seal: str = field(default_factory=lambda: _SEAL)
+
+    def settle(self, error: CrawlError) -> Fault:
+        """The fault as a value, where trying again is of no use; else raises FaultException."""
+        if error.may_pass:
+            raise self.exception(error) from error
+        return Fault.of(error)
+
+    def exception(self, error: CrawlError) -> FaultException:
+        # without the trace, which Spark tells by itself
+        fault = Fault.of(error).without_trace()
+        code = base64.b64encode(pickle.dumps(fault)).decode("ascii")
+        return FaultException(f"{error} <{self.seal}:{code}>")
+
+    @contextmanager
+    def raised(self) -> Iterator[None]:
+        """Turns a CrawlError of the block into an exception that the driver can read."""
+        try:
+            yield
+        except CrawlError as error:
+            raise self.exception(error) from error
+
+
+def told_fault(said: str) -> CrawlError | None:
+    """The CrawlError for which Spark gave up, by what it says."""
+    found = re.search(rf"<{_SEAL}:([A-Za-z0-9+/=]+)>", said)
+    if found is None:
+        return None
+    fault = pickle.loads(base64.b64decode(found.group(1)))  # the seal is ours
+    assert isinstance(fault, Fault)
+    return fault.rebuilt()
+
+
 class Attempt(Generic[Task, Result]):
-    """What runs in the worker: the function, with a CrawlError turned into a value."""
+    """What runs in the worker: the function, with a CrawlError settled."""
 
     def __init__(self, function: Callable[[Task], Result]) -> None:
         self._function = function
+        self.faults = FaultPolicy()
 
     def __call__(self, tasks: Iterable[bytes]) -> list[Result | Fault]:
         freeze_modules()
-        return [self._one(pickle.loads(task)) for task in tasks]
+        return [self.one(pickle.loads(task)) for task in tasks]
 
-    def _one(self, task: Task) -> Result | Fault:
+    def one(self, task: Task) -> Result | Fault:
         try:
             return self._function(task)
         except CrawlError as error:
-            return Fault.of(error)
+            return self.faults.settle(error)
 
 
 def freeze_modules() -> None:
@@ -99,8 +166,9 @@ def reported_faults(
     step: str,
     explain: Sequence[Callable[[str], CrawlError | None]] = (),
 ) -> Iterator[None]:
-    """Raises TaskError where Spark gives up on a task; or what one of `explain` makes of what
-    Spark says. Ctrl-C stays what it is, also where the JVM does not answer after it."""
+    """Raises the CrawlError for which Spark gives up on a task; or what one of `explain` makes of
+    what Spark says; else TaskError. Ctrl-C stays what it is, also where the JVM does not answer
+    after it."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
@@ -109,7 +177,7 @@ def reported_faults(
     except (Py4JError, PySparkException) as error:
         if _is_interrupt(error):
             raise KeyboardInterrupt from error
-        for known in explain:
+        for known in (told_fault, *explain):
             fault = known(str(error))
             if fault is not None:
                 raise fault from error

@@ -35,9 +35,10 @@ def run_tasks(
 ) -> list[Result]:
     """`function` of each task, in the order of `tasks`, which is also the order of start.
 
-    A CrawlError of a task is raised here, of the same type and with the same message. A
-    task whose worker dies, or that raises anything else, is tried again by Spark; after
-    the last try TaskError is raised. Ctrl-C cancels what is running.
+    A CrawlError of a task is raised here, of the same type and with the same message; one that
+    may pass, as of a store, when Spark has tried the task as often as it does. A task whose worker
+    dies, or that raises anything else, is tried again too; after the last try TaskError is raised.
+    Ctrl-C cancels what is running.
     """
     if not tasks:
         return []

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from crawl.buckets.exchange import Outbox, Received, RowKind
-from crawl.errors import StorageError
+from crawl.errors import NoSnapshot
 from crawl.model.arrow import strings
 
 NUMBERS = RowKind("numbers", pa.schema([pa.field("n", pa.int64(), False)]))
@@ -49,12 +49,12 @@ def send_on(name: str, received: Received, outbox: Outbox) -> str:
 def refuse_seven(values: list[int], outbox: Outbox) -> int:
     count = send_numbers(values, outbox)
     if 7 in values:
-        raise StorageError("seven is damaged")
+        raise NoSnapshot("seven is damaged")  # which is not tried again: that takes seconds
     return count
 
 
 def refuse_to_read(name: str, received: Received) -> str:
-    raise StorageError(f"{name} refuses")
+    raise NoSnapshot(f"{name} refuses")
 
 
 def note_call(folder: str, values: list[int], outbox: Outbox) -> int:

@@ -14,6 +14,7 @@ from crawl.buckets.exchange import Block, Outbox, Received
 from crawl.buckets.runner import InProcess, Runner
 from crawl.errors import CrawlError, StorageError, UsageError
 from crawl.model.costs import EngineCosts
+from crawl.spark import exchange, shuffle
 from crawl.spark.exchange import RddSource
 from crawl.spark.tasks import SparkRunner, TaskError
 from crawl.telemetry.costs import cost_account
@@ -64,6 +65,16 @@ def test_as_in_memory(runner: SparkRunner) -> None:
 
 @pytest.mark.parametrize("rows", [0, 100, 10**9])
 def test_as_in_memory_however_many_rows_there_are(runner: SparkRunner, rows: int) -> None:
+    assert everything(runner, rows) == everything(InProcess())
+
+
+@pytest.mark.parametrize("rows", [None, 0])
+def test_as_in_memory_however_tasks_travel(
+    runner: SparkRunner, rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each as a block to its destination, as many or large ones do."""
+    monkeypatch.setattr(exchange, "_TASK_BYTES_FOR_ALL", 0)
+    monkeypatch.setattr(shuffle, "_SLICE_BYTES", 20)
     assert everything(runner, rows) == everything(InProcess())
 
 

@@ -121,10 +121,12 @@ def plan_list(parts: Sequence[BinCounts], most: int | None) -> ListPlan:
         sizes[-1] += rows
         return len(sizes) - 1
 
+    listed_rows = 0
     for place in range(len(bins) - 1, -1, -1):
-        if sum(sizes) >= left:
+        if listed_rows >= left:
             break
         total = int(counts[place].sum())
+        listed_rows += total
         if total > _ROWS_A_RANGE and lowest[place] == highest[place]:
             chosen = [add(int(rows)) for rows in counts[place]]
             by_part[place] = np.array(chosen, dtype=np.int32)
@@ -133,7 +135,8 @@ def plan_list(parts: Sequence[BinCounts], most: int | None) -> ListPlan:
             ranges[place] = add(total)
     kept: list[int] = []
     for size in sizes:
-        kept.append(min(size, left - sum(kept)))
+        kept.append(min(size, left))
+        left -= kept[-1]
     listed = np.flatnonzero(ranges >= 0)
     moved = {int(place - listed[0]): each for place, each in by_part.items()} if len(listed) else {}
     return ListPlan(bins[listed], ranges[listed], moved, tuple(kept))
