@@ -20,6 +20,7 @@ from fsspec.core import url_to_fs
 from crawl.errors import StorageError
 from crawl.hints import install
 from crawl.storage.filesystems import hdfs, local_files, object_store
+from crawl.storage.filesystems.addresses import below, is_root
 from crawl.storage.filesystems.counted import (
     count_read,
     count_written,
@@ -57,7 +58,7 @@ class Folder:
 
     def child(self, name: str) -> Folder:
         """A folder below this one."""
-        return Folder(_below(self.address, name), self.fence)
+        return Folder(below(self.address, name), self.fence)
 
     def guarded(self, lock: str, token: str, *, is_holder: bool = True) -> Folder:
         """The same folder for one who takes the lock of that name in it: what it writes with
@@ -85,8 +86,7 @@ class Folder:
             self.fence.shut_out(token)
 
     def remove(self, name: str) -> bool:
-        """Deletes the file that was read last, if it is still that and the lock still its
-        holder's; whether it did."""
+        """Deletes a file that was read, if the lock is still its holder's; whether it did."""
         assert self.fence is not None
         count_io()
         with self._naming_file(name):
@@ -94,7 +94,7 @@ class Folder:
 
     def path(self, name: str) -> str:
         """The whole address of a file below this folder, for people and for Spark."""
-        return _below(self.address, name)
+        return below(self.address, name)
 
     def exists(self, name: str = "") -> bool:
         file_system, path = self._locate(name)
@@ -192,14 +192,9 @@ class Folder:
         file_system, path = self._locate(name)
         with self._naming_file(name):
             if is_store(file_system):
-                stream = file_system.open(path, "wb", block_size=object_store.WRITE_BLOCK)
-                try:
+                with object_store.uploading(file_system, path) as stream:
                     yield stream
                     size = size_of(stream)
-                    object_store.finish(file_system, path, stream)
-                except BaseException:
-                    object_store.discard(stream)
-                    raise
                 count_written(size, object_store.WRITE_BLOCK)
                 return
             make_parent(file_system, path)
@@ -365,22 +360,12 @@ def attempt_name(stem: str) -> str:
 def split_address(address: str) -> tuple[Folder, str]:
     """A path or URL as the folder it is in and its own name; a root has no name."""
     stem = address.rstrip("/")
-    if _is_root(stem):
+    if is_root(stem):
         return Folder(address or "."), ""
     name = stem.rpartition("/")[2]
     above = stem.removesuffix(name)
     parent = above.rstrip("/")
-    return Folder((above if _is_root(parent) else parent) or "."), name
-
-
-def _below(address: str, name: str) -> str:
-    stem = address.rstrip("/")
-    return address + name if _is_root(stem) else f"{stem}/{name}"
-
-
-def _is_root(stem: str) -> bool:
-    """Whether an address without its last slashes was `/`, `memory://` or the like."""
-    return not stem or stem.endswith(":")
+    return Folder((above if is_root(parent) else parent) or "."), name
 
 
 def _file_system(address: str) -> tuple[Any, str]:

@@ -18,20 +18,16 @@ is later, it fails, and says so. Its signs of life and its release are writes of
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
-import platform
 import threading
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
-from crawl.clock import Clock, as_text
+from crawl.clock import Clock
 from crawl.errors import Locked, StorageError
 from crawl.storage.folder import Folder
+from crawl.storage.lock_owner import LockOwner, this_process
 
 LOCK_NAME = "LOCK"
 """Of the lock of a folder; that of a single file has a name of its own."""
@@ -41,41 +37,6 @@ CHANGE_NAME = LOCK_NAME + _CHANGE
 
 ShutOut = Callable[[Folder], None] | None
 """What else is done, with the folder of a new owner, to keep the former one from writing."""
-
-
-@dataclass(frozen=True, slots=True)
-class LockOwner:
-    """Who holds a lock."""
-
-    user: str
-    host: str
-    namespace: str
-    """Tells containers of one host name apart: process numbers mean nothing across them."""
-    pid: int
-    process_started: str
-    """Tells a process from a later one that got the same number."""
-    command: str
-    token: str
-    taken_ms: int
-    seen_ms: int
-    """The owner's last sign of life."""
-
-    def described(self, now_ms: int) -> str:
-        return (
-            f"{self.command} by {self.user} on {self.host} (process {self.pid}),"
-            f" since {as_text(self.taken_ms)}, {_age(now_ms - self.taken_ms)} ago"
-        )
-
-    def is_dead(self, now_ms: int, stale_after_ms: float) -> str | None:
-        """Why the owner can no longer be at work; None where it may be."""
-        if (self.host, self.namespace) == (platform.node(), namespace()):
-            if _process_started(self.pid) != self.process_started:
-                return f"process {self.pid} no longer runs on this machine"
-            return None
-        silent = now_ms - self.seen_ms
-        if silent > stale_after_ms:
-            return f"{self.host} has shown no sign of life for {_age(silent)}"
-        return None
 
 
 class Lock:
@@ -144,7 +105,7 @@ def acquire(
 ) -> Lock:
     """Takes the lock or raises Locked, saying who holds it and what can be done. `shut_out` is
     given the new owner's folder before another's lock is removed."""
-    owner = _this_process(command, clock.now_ms())
+    owner = this_process(command, clock.now_ms())
     taking = _Taking(folder, name, owner, clock, shut_out)
     took_over: str | None = None
     for attempt in range(_ATTEMPTS):
@@ -193,7 +154,7 @@ def remove_if_dead(
     reason = found.why_removable(now_ms, stale_after_ms, force=False)
     if reason is None:
         return None
-    taking = _Taking(folder, LOCK_NAME, _this_process(command, now_ms), clock, shut_out)
+    taking = _Taking(folder, LOCK_NAME, this_process(command, now_ms), clock, shut_out)
     return reason if taking.remove(found, stale_after_ms, force=False) else None
 
 
@@ -343,51 +304,6 @@ def lock_owner(folder: Folder) -> LockOwner | None:
     return _look(folder, LOCK_NAME).owner
 
 
-def _this_process(command: str, now_ms: int) -> LockOwner:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container may run under a number without a name
-        user = str(os.getuid())
-    return LockOwner(
-        user=user,
-        host=platform.node(),
-        namespace=namespace(),
-        pid=os.getpid(),
-        process_started=_process_started(os.getpid()),
-        command=command,
-        token=uuid.uuid4().hex,
-        taken_ms=now_ms,
-        seen_ms=now_ms,
-    )
-
-
-def namespace() -> str:
-    """The process-number namespace that this process lives in; empty where unknown."""
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
-
-
-def _process_started(pid: int) -> str:
-    """A text that changes when the process number is given anew; empty for no process."""
-    try:
-        # the part after the command name, which may itself hold spaces and brackets
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return "" if fields[0] in "ZX" else fields[19]
-    except (OSError, IndexError):
-        pass
-    if Path("/proc/self/stat").exists():
-        return ""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return ""
-    except PermissionError:
-        pass
-    return "alive"
-
-
 def _encode(owner: LockOwner) -> bytes:
     return json.dumps(asdict(owner), indent=1).encode()
 
@@ -443,11 +359,3 @@ _FILE_WAITS = 2400
 _TORN_LOOKS = 20
 _TORN_PAUSE_S = 0.1
 _pause = threading.Event()  # never set: a sleep
-
-
-def _age(milliseconds: float) -> str:
-    seconds = max(0, int(milliseconds // 1000))
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"

@@ -12,8 +12,8 @@ remove another's lock has such a folder too, by another name: it has no right to
 whoever gets the lock meanwhile need not care.
 
 An object store compares: a write or a deletion names the version that the writer has seen, and
-fails where there is another one. Whoever takes a lock over changes what its former owner may be
-about to write (`Dataset`'s pointer, a segment's PARSED), and so makes it another version.
+fails where there is another one. Whoever takes a lock over can change what its former owner may
+be about to write (as a dataset does with its pointer), and so make it another version.
 """
 
 from __future__ import annotations
@@ -70,9 +70,6 @@ class ComparingStore(Protocol):
 class Fence(Protocol):
     """The right of one holder of a lock to change small files."""
 
-    compares: bool
-    """Whether what a former owner may write must be changed to keep it out."""
-
     def open(self) -> None: ...
 
     def close(self) -> None: ...
@@ -101,7 +98,6 @@ class RenameFence:
     lock: str
     token: str
     is_holder: bool
-    compares: bool = False
 
     def _prefix(self, *, is_holder: bool) -> str:
         return f".{self.lock}.{'holder' if is_holder else 'remover'}-"
@@ -148,7 +144,6 @@ class VersionFence:
 
     store: ComparingStore
     versions: dict[str, Version] = field(default_factory=dict)
-    compares: bool = True
 
     def open(self) -> None:
         """Nothing: the versions are the right."""

@@ -13,7 +13,7 @@ import os
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -212,6 +212,18 @@ def delete_files(store: Any, paths: Sequence[str]) -> int:
     for start in requests:
         store.rm(list(paths[start : start + _DELETED_AT_ONCE]))
     return len(requests)
+
+
+@contextmanager
+def uploading(store: Any, path: str) -> Iterator[IO[bytes]]:
+    """An object of any size, which is there when the block ends without a fault."""
+    stream = store.open(path, "wb", block_size=WRITE_BLOCK)
+    try:
+        yield stream
+        finish(store, path, stream)
+    except BaseException:
+        discard(stream)
+        raise
 
 
 def finish(store: Any, path: str, stream: IO[bytes]) -> None:
