@@ -25,7 +25,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from crawl.clock import Clock
@@ -382,7 +382,8 @@ class Transaction:
         self.lock.verify()
         self._dataset.move(timeline, self.pointer)
         self.timeline = timeline
-        self.sweep()
+        with suppress(Locked):  # it is published, and the rest is its successor's
+            self.sweep()
 
 
 def _place(number: int) -> str:
