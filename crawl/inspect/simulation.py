@@ -29,8 +29,8 @@ from crawl.phases.fetch import choose
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import each_group, open_table
+from crawl.storage.reading import read_while_kept
 from crawl.storage.segments import GENERATE, Segment, segment_name
-from crawl.storage.snapshot import read_while_kept
 
 
 @dataclass(frozen=True, slots=True)

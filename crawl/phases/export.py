@@ -336,7 +336,7 @@ def _publish(
     report.finished_ms = clock.now_ms()
     lock.verify()
     export_folder.publish(
-        output,
+        lock.folder,
         {
             "format": options.format.value,
             "text": options.text_kind.value,

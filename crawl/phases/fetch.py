@@ -137,6 +137,7 @@ def run(
         locked(segment.folder, "fetch", config, clock, force=options.force) as lock,
         crawl_dir.fetching("fetch", config, clock, force=options.force) as fetching,
     ):
+        held = segment.held_by(lock)
         segment.folder.delete(STOP)  # of a fetch before
         if interrupted():
             segment.folder.write(STOP, b"")
@@ -177,24 +178,24 @@ def run(
         _fill_report(report, fetched, clock)
         lock.verify()
         complete = all(part.finished for part in fetched)
-        segment.write_report(FETCH, report)
+        held.write_report(FETCH, report)
         manifests = {
             table: _manifest(fetched, table, clock, complete=complete)
             for table in (*PARSED, CONTENT, FETCH)
         }
         for table, manifest in manifests.items():
-            segment.sweep(table, manifest)
+            held.sweep(table, manifest)
         if complete:
             segment.folder.delete(FOLLOWED)  # no part is resumed any more
         if complete and is_handed_over:
             segment.folder.delete(ROBOTS_LEARNT)
             segment.folder.delete(SERVERS_LEFT)
         if spec.parsing is not None and _is_parsed(fetched):
-            segment.write_report(PARSE, report)
-            segment.publish_parsed({table: manifests[table] for table in PARSED})
-        _publish_hosts(segment, fetched, clock, complete=complete)
+            held.write_report(PARSE, report)
+            held.publish_parsed({table: manifests[table] for table in PARSED})
+        _publish_hosts(held, fetched, clock, complete=complete)
         for table in (CONTENT, FETCH):
-            segment.publish(table, manifests[table])
+            held.publish(table, manifests[table])
         segment.folder.delete(STOP)
         took_over = lock.took_over or fetching.took_over
         return FetchResult(segment.name, report, complete, took_over)

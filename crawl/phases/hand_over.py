@@ -94,7 +94,7 @@ def begin_anew(
     dataset: Dataset, command: str, config: Config, clock: Clock, *, force: bool
 ) -> None:
     """Forgets all of a cache that is damaged."""
-    with locked(dataset.folder, command, config, clock, force=force):
+    with locked(dataset.folder, command, config, clock, force=force, shut_out=dataset.shut_out):
         for name in (dataset.pointer.name, dataset.pointer.copy, SNAPSHOTS):
             dataset.folder.delete(name)
 

@@ -37,7 +37,7 @@ from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, split_address
 from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.snapshot import read_while_kept
+from crawl.storage.reading import read_while_kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,7 @@ def run(
         config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls
     )
     with locked(segment.folder, "parse", config, clock, force=options.force) as lock:
+        held = segment.held_by(lock)
         choose(crawl_dir, segment.name, reparse=options.reparse)  # nobody was quicker
         snapshot = crawl_dir.crawldb.current()
         buckets = config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets
@@ -136,7 +137,7 @@ def run(
             report.counters.update(part.counters)
         report.finished_ms = clock.now_ms()
         lock.verify()
-        publish(segment, parts, report, clock)
+        publish(held, parts, report, clock)
         segment.folder.delete(PROGRESS)
         return ParseResult(segment.name, report, lock.took_over)
 

@@ -44,11 +44,12 @@ def rewrite_learnt(
     once the second waits, and so finds the rules of the first."""
     folder, name = output_place(address)
     with hold_file(folder, name, f"crawl {command}", clock) as lock:
+        lock.folder.read_anew(name)  # what is written takes the place of this, and no other's
         lines = merge(read_learnt(address, command))
         comments = (f"# {line}" for line in about)
         text = "\n".join([_first_line(command), *comments, *lines, ""])
         lock.verify()
-        folder.write(name, text.encode())
+        lock.folder.write(name, text.encode())
 
 
 def _first_line(command: str) -> str:

@@ -14,7 +14,7 @@ from crawl.hints import command
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, absolute
-from crawl.storage.lock import Lock, hold_lock, remove_if_dead
+from crawl.storage.lock import Lock, ShutOut, hold_lock, remove_if_dead
 from crawl.storage.manifest import Snapshot, Timeline
 from crawl.storage.segments import Segment, Segments
 from crawl.storage.snapshot import Dataset, Transaction
@@ -38,10 +38,18 @@ def lock_timing(config: Config) -> LockTiming:
 
 
 def locked(
-    folder: Folder, command: str, config: Config, clock: Clock, *, force: bool = False
+    folder: Folder,
+    command: str,
+    config: Config,
+    clock: Clock,
+    *,
+    force: bool = False,
+    shut_out: ShutOut = None,
 ) -> AbstractContextManager[Lock]:
-    """Holds the lock of a folder of the crawl (a segment's, a dataset's) for a block."""
-    return hold_lock(folder, command, clock, **lock_timing(config), force=force)
+    """Holds the lock of a folder of the crawl (a segment's, a dataset's) for a block. `shut_out`
+    is that of what is in the folder, for whoever publishes it."""
+    times = lock_timing(config)
+    return hold_lock(folder, command, clock, **times, force=force, shut_out=shut_out)
 
 
 class CrawlDir:

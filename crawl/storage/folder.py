@@ -7,28 +7,38 @@ and opens its file system where it is used.
 
 from __future__ import annotations
 
-import re
-import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
 
-import fsspec
 from fsspec.core import url_to_fs
 
 from crawl.errors import StorageError
 from crawl.hints import install
 from crawl.storage.filesystems import hdfs, local_files, object_store
+from crawl.storage.filesystems.addresses import below, is_root
 from crawl.storage.filesystems.counted import (
     count_read,
     count_written,
     counted_reader,
     size_of,
 )
+from crawl.storage.filesystems.fences import Fence, FencedOff
+from crawl.storage.filesystems.kinds import (
+    fence_of,
+    file_error_line,
+    is_hdfs,
+    is_local,
+    is_pattern,
+    is_store,
+    make_parent,
+    read_small,
+)
+from crawl.storage.filesystems.memory_versions import one_at_a_time
 from crawl.telemetry.io_counts import count_io
 
 PROBE = ".writable"
@@ -40,39 +50,74 @@ class Folder:
     """A folder named by a path or an fsspec URL, such as `crawl`, `s3://bucket/crawl`."""
 
     address: str
+    fence: Fence | None = field(default=None, compare=False, repr=False)
+    """Of the holder of a lock, whose small writes fail when it has lost it (see fences.py)."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Folder, (self.address,)
 
     def child(self, name: str) -> Folder:
         """A folder below this one."""
-        return Folder(_below(self.address, name))
+        return Folder(below(self.address, name), self.fence)
+
+    def guarded(self, lock: str, token: str, *, is_holder: bool = True) -> Folder:
+        """The same folder for one who takes the lock of that name in it: what it writes with
+        `write`, and takes away with `remove`, is done if the lock is still its own."""
+        file_system, root = self._locate("")
+        fence = fence_of(file_system, root.rstrip("/"), lock, token, is_holder=is_holder)
+        return Folder(self.address, fence)
+
+    def read_anew(self, name: str) -> bytes | None:
+        """As `read`; what is written behind the fence next takes its place, and no other's."""
+        if self.fence is not None:
+            self.fence.forget(self._locate(name)[1])
+        return self.read(name)
+
+    def fence_open(self, is_open: bool) -> None:
+        """Opens the fence of its holder, or closes it for ever."""
+        assert self.fence is not None
+        with self._naming_file(""):
+            self.fence.open() if is_open else self.fence.close()
+
+    def shut_out(self, token: str | None) -> None:
+        """Closes the fence of another holder, or those of all others."""
+        assert self.fence is not None
+        with self._naming_file(""):
+            self.fence.shut_out(token)
+
+    def remove(self, name: str) -> bool:
+        """Deletes a file that was read, if the lock is still its holder's; whether it did."""
+        assert self.fence is not None
+        count_io()
+        with self._naming_file(name):
+            return self.fence.remove(self._locate(name)[1])
 
     def path(self, name: str) -> str:
         """The whole address of a file below this folder, for people and for Spark."""
-        return _below(self.address, name)
+        return below(self.address, name)
 
     def exists(self, name: str = "") -> bool:
         file_system, path = self._locate(name)
         count_io()
         with self._naming_file(name):
-            if _is_store(file_system):
+            if is_store(file_system):
                 return object_store.exists(file_system, path)
             return bool(file_system.exists(path))
 
     def is_local(self) -> bool:
         """Whether the files are on this machine's disk."""
         file_system, _ = self._locate("")
-        return "file" in _protocols(file_system)
+        return is_local(file_system)
 
     def read(self, name: str) -> bytes | None:
         """A small file's bytes; None where there is no such file."""
         file_system, path = self._locate(name)
         with self._naming_file(name):
-            try:
-                data = bytes(file_system.cat_file(path))
-            except FileNotFoundError as error:
-                object_store.require_bucket(error)
-                count_io()
-                return None
-        count_io(read=len(data))
+            if self.fence is None:
+                data = read_small(file_system, path)
+            else:
+                data = self.fence.read(path, partial(read_small, file_system, path))
+        count_io(read=len(data or b""))
         return data
 
     def write(self, name: str, data: bytes) -> None:
@@ -80,11 +125,15 @@ class Folder:
         in one moment. Elsewhere a crash may leave it short."""
         file_system, path = self._locate(name)
         with self._naming_file(name):
-            _make_parent(file_system, path)
+            make_parent(file_system, path)
             if self.is_local():
-                local_files.write(file_system, path, data)
+                write = partial(local_files.write, file_system, path, data)
             else:
-                file_system.pipe_file(path, data)
+                write = partial(file_system.pipe_file, path, data)
+            if self.fence is None:
+                write()
+            elif not self.fence.write(path, data, write):
+                raise FencedOff(self.path(name))
         count_io(written=len(data))
 
     def create(self, name: str, data: bytes) -> bool:
@@ -97,17 +146,17 @@ class Folder:
         file_system, path = self._locate(name)
         count_io(written=len(data))
         with self._naming_file(name):
-            _make_parent(file_system, path)
+            make_parent(file_system, path)
             try:
                 if self.is_local():
                     # fsspec's own "create" looks first and writes then: two would win
                     local_files.create(file_system, path, data)
-                elif _is_store(file_system):
+                elif is_store(file_system):
                     return object_store.create(file_system, path, data)
-                elif _is_hdfs(file_system):
+                elif is_hdfs(file_system):
                     file_system.pipe_file(path, data, mode="create")
                 else:
-                    with _creating:
+                    with one_at_a_time:
                         file_system.pipe_file(path, data, mode="create")
             except FileExistsError:
                 return False
@@ -119,7 +168,7 @@ class Folder:
         that there is no such file is then known when it is read."""
         file_system, path = self._locate(name)
         wanted: dict[str, int] = {}
-        if _is_store(file_system):
+        if is_store(file_system):
             wanted["block_size"] = object_store.READ_BLOCK
             if size is not None:
                 wanted["size"] = size
@@ -142,18 +191,13 @@ class Folder:
         before; on a local disk if it is to be `whole`, as what a user reads must be."""
         file_system, path = self._locate(name)
         with self._naming_file(name):
-            if _is_store(file_system):
-                stream = file_system.open(path, "wb", block_size=object_store.WRITE_BLOCK)
-                try:
+            if is_store(file_system):
+                with object_store.uploading(file_system, path) as stream:
                     yield stream
                     size = size_of(stream)
-                    object_store.finish(file_system, path, stream)
-                except BaseException:
-                    object_store.discard(stream)
-                    raise
                 count_written(size, object_store.WRITE_BLOCK)
                 return
-            _make_parent(file_system, path)
+            make_parent(file_system, path)
             if whole and self.is_local():
                 opened = local_files.open_whole(file_system, path)
             else:
@@ -187,11 +231,11 @@ class Folder:
         count_io()
         with self._naming_file(name):
             try:
-                if _is_store(file_system):
-                    object_store.delete(file_system, path, _is_pattern)
+                if is_store(file_system):
+                    object_store.delete(file_system, path, is_pattern)
                 elif file_system.isfile(path):
                     file_system.rm_file(path)
-                elif self.is_local() or _is_hdfs(file_system) or not _is_pattern(path):
+                elif self.is_local() or is_hdfs(file_system) or not is_pattern(path):
                     file_system.rm(path, recursive=True)
                 else:
                     # rm would take the path for a pattern, and delete something else
@@ -206,7 +250,7 @@ class Folder:
         look again."""
         file_system, root = self._locate("")
         paths = [f"{root.rstrip('/')}/{name}" for name in names]
-        if not _is_store(file_system) or any(map(_is_pattern, paths)):
+        if not is_store(file_system) or any(map(is_pattern, paths)):
             for name in names:
                 self.delete(name)
             return
@@ -223,11 +267,11 @@ class Folder:
         file_system, path = self._locate(name)
         count_io()
         with self._naming_file(name):
-            if _is_hdfs(file_system):
+            if is_hdfs(file_system):
                 return int(file_system.drop_unfinished(path))
             if self.is_local():
                 return local_files.drop_unfinished(path)
-            return object_store.drop_uploads(file_system, path) if _is_store(file_system) else 0
+            return object_store.drop_uploads(file_system, path) if is_store(file_system) else 0
 
     def files(self, name: str = "") -> dict[str, int]:
         """Every file below, relative to `name`, with its size.
@@ -294,29 +338,13 @@ class Folder:
         try:
             yield
         except Exception as error:
-            line = object_store.error_line(error) or _file_error_line(error)
+            line = object_store.error_line(error) or file_error_line(error)
             if line is None:
                 raise
             raise StorageError(f"{self._named(name)}: {line}") from error
 
     def _named(self, name: str) -> str:
         return self.path(name) if name else self.address
-
-
-def _file_error_line(error: Exception) -> str | None:
-    """What a file system's exception means; None for any other exception."""
-    match error:
-        case FileNotFoundError():
-            return "no such file or folder"
-        case ValueError() if "null byte" in str(error):
-            return "no name that a file can have"
-        case PermissionError():
-            return "permission denied"
-        case NotADirectoryError() | FileExistsError():
-            return "a part of the path is a file"
-        case OSError() | ImportError():
-            return " ".join(str(error).split())
-    return None
 
 
 def absolute(address: str) -> str:
@@ -332,26 +360,21 @@ def attempt_name(stem: str) -> str:
 def split_address(address: str) -> tuple[Folder, str]:
     """A path or URL as the folder it is in and its own name; a root has no name."""
     stem = address.rstrip("/")
-    if _is_root(stem):
+    if is_root(stem):
         return Folder(address or "."), ""
     name = stem.rpartition("/")[2]
     above = stem.removesuffix(name)
     parent = above.rstrip("/")
-    return Folder((above if _is_root(parent) else parent) or "."), name
-
-
-def _below(address: str, name: str) -> str:
-    stem = address.rstrip("/")
-    return address + name if _is_root(stem) else f"{stem}/{name}"
-
-
-def _is_root(stem: str) -> bool:
-    """Whether an address without its last slashes was `/`, `memory://` or the like."""
-    return not stem or stem.endswith(":")
+    return Folder((above if is_root(parent) else parent) or "."), name
 
 
 def _file_system(address: str) -> tuple[Any, str]:
-    scheme = urlsplit(address).scheme
+    scheme = _scheme(address)
+    if scheme not in _SCHEMES:
+        raise OSError(
+            f"no file system for {scheme!r} (known: {', '.join(_SUGGESTED)}): a crawl can be on a"
+            " local disk, on HDFS or in S3"
+        )
     try:
         if scheme in hdfs.SCHEMES:
             return hdfs.file_system(address)
@@ -359,37 +382,19 @@ def _file_system(address: str) -> tuple[Any, str]:
     except ImportError as error:
         remedy = install(_EXTRAS[scheme]) if scheme in _EXTRAS else str(error)
         raise OSError(f"the connector for {scheme}:// is not installed: {remedy}") from error
-    except ValueError as error:
-        # fsspec's word for a protocol it does not know
-        known = ", ".join(sorted(set(fsspec.available_protocols()) & _SUGGESTED))
-        raise OSError(f"no file system for {scheme!r} (known: {known})") from error
     return file_system, str(root)
 
 
-_creating = threading.Lock()  # fsspec's memory has no exclusive write of its own
+def _scheme(address: str) -> str:
+    """That of a URL, or the first of a chain of them; a path has that of a file."""
+    if "::" in address:
+        return address.partition("::")[0]
+    scheme, mark, _ = address.partition("://")
+    return scheme if mark else "file"
+
+
 _EXTRAS = {"s3": "s3", "s3a": "s3", "hdfs": "hdfs", "viewfs": "hdfs"}
-_SUGGESTED = {"file", "memory", "hdfs", "s3", "gs", "abfs"}
-
-
-def _is_pattern(path: str) -> bool:
-    return re.search(r"[*?\[]", path) is not None
-
-
-def _protocols(file_system: Any) -> tuple[str, ...]:
-    protocol = file_system.protocol
-    return (protocol,) if isinstance(protocol, str) else tuple(protocol)
-
-
-def _is_store(file_system: Any) -> bool:
-    return object_store.is_store(_protocols(file_system))
-
-
-def _is_hdfs(file_system: Any) -> bool:
-    return not hdfs.SCHEMES.isdisjoint(_protocols(file_system))
-
-
-def _make_parent(file_system: Any, path: str) -> None:
-    parent = path.rpartition("/")[0]
-    # on an object store there is no such thing, and "making" one would create a bucket
-    if parent and not _is_store(file_system):
-        file_system.makedirs(parent, exist_ok=True)
+_SUGGESTED = ("file", "hdfs", "s3", "s3a", "viewfs")
+_SCHEMES = frozenset({*_SUGGESTED, "memory"})
+"""Those whose locks and publications are tested on a store of the kind. A store whose exclusive
+writes are none has two drivers hold one lock, and neither is told."""

@@ -6,25 +6,28 @@ no such process) or has shown no sign of life for long (another machine) is take
 any other is refused unless forced. Whoever removes another's lock or renews its own holds
 a second lock meanwhile: of two who meet a dead lock, the slower must not remove the
 quicker's new one, and a sign of life must not bring back a lock that was just removed.
-Before a publication the owner makes sure that the lock is still its own.
+
+An owner that was taken for dead may only have slept, and wakes between its last look at the
+lock and its write. So a lock has a fence (filesystems/fences.py): what the owner writes through
+`Lock.folder` is done in the store only while nobody has taken the lock over. Whoever does, shuts
+the former owner out before it removes the lock: it has `shut_out` change what that one may be
+about to write, where stores compare versions, and closes its place, where they rename. If the
+sleeper was quicker, its write is there before the successor looks at what to begin with; if it
+is later, it fails, and says so. Its signs of life and its release are writes of the same kind.
 """
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
-import platform
 import threading
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
-from crawl.clock import Clock, as_text
+from crawl.clock import Clock
 from crawl.errors import Locked, StorageError
 from crawl.storage.folder import Folder
+from crawl.storage.lock_owner import LockOwner, this_process
 
 LOCK_NAME = "LOCK"
 """Of the lock of a folder; that of a single file has a name of its own."""
@@ -32,40 +35,8 @@ _CHANGE = ".change"
 CHANGE_NAME = LOCK_NAME + _CHANGE
 """Held for moments, by whoever removes or rewrites a lock that is there."""
 
-
-@dataclass(frozen=True, slots=True)
-class LockOwner:
-    """Who holds a lock."""
-
-    user: str
-    host: str
-    namespace: str
-    """Tells containers of one host name apart: process numbers mean nothing across them."""
-    pid: int
-    process_started: str
-    """Tells a process from a later one that got the same number."""
-    command: str
-    token: str
-    taken_ms: int
-    seen_ms: int
-    """The owner's last sign of life."""
-
-    def described(self, now_ms: int) -> str:
-        return (
-            f"{self.command} by {self.user} on {self.host} (process {self.pid}),"
-            f" since {as_text(self.taken_ms)}, {_age(now_ms - self.taken_ms)} ago"
-        )
-
-    def is_dead(self, now_ms: int, stale_after_ms: float) -> str | None:
-        """Why the owner can no longer be at work; None where it may be."""
-        if (self.host, self.namespace) == (platform.node(), namespace()):
-            if _process_started(self.pid) != self.process_started:
-                return f"process {self.pid} no longer runs on this machine"
-            return None
-        silent = now_ms - self.seen_ms
-        if silent > stale_after_ms:
-            return f"{self.host} has shown no sign of life for {_age(silent)}"
-        return None
+ShutOut = Callable[[Folder], None] | None
+"""What else is done, with the folder of a new owner, to keep the former one from writing."""
 
 
 class Lock:
@@ -74,7 +45,9 @@ class Lock:
     def __init__(
         self, folder: Folder, name: str, owner: LockOwner, clock: Clock, took_over: str | None
     ) -> None:
-        self._folder = folder
+        self.folder = folder
+        """For small files that only the lock's owner may write: a write fails with Locked when
+        that is somebody else by then."""
         self._name = name
         self._clock = clock
         self._busy = threading.Lock()  # the heartbeat must not tear a file being verified
@@ -88,11 +61,11 @@ class Lock:
             self._verify()
 
     def _verify(self) -> None:
-        holder = _look(self._folder, self._name).owner
+        holder = _look(self.folder, self._name).owner
         if holder is None or holder.token != self.owner.token:
             thief = holder.described(self._clock.now_ms()) if holder else "nobody"
             raise Locked(
-                f"{self._folder.address}: the lock was taken away while this job ran and is now"
+                f"{self.folder.address}: the lock was taken away while this job ran and is now"
                 f" held by {thief}; nothing was published"
             )
 
@@ -103,18 +76,21 @@ class Lock:
         """
         with self._busy:
             self._verify()
-            with _changing(self._folder, self._name, self.owner, self._clock) as may:
+            with _changing(self.folder, self._name, self.owner, self._clock) as may:
                 if may:
                     self._verify()
                     self.owner = replace(self.owner, seen_ms=self._clock.now_ms())
-                    self._folder.write(self._name, _encode(self.owner))
+                    self.folder.write(self._name, _encode(self.owner))
 
     def release(self) -> None:
-        holder = _look(self._folder, self._name).owner
-        if holder is not None and holder.token == self.owner.token:
-            self._folder.delete(self._name)
-            # left by whoever died between the removal of a dead lock and the end of the change
-            _remove_dead_change(self._folder, self._name, self._clock)
+        try:
+            holder = _look(self.folder, self._name).owner
+            if holder is not None and holder.token == self.owner.token:
+                self.folder.remove(self._name)
+                # left by whoever died between the removal of a dead lock and the end of the change
+                _remove_dead_change(self.folder, self._name, self._clock)
+        finally:
+            self.folder.fence_open(False)
 
 
 def acquire(
@@ -125,22 +101,25 @@ def acquire(
     stale_after_ms: float,
     force: bool = False,
     name: str = LOCK_NAME,
+    shut_out: ShutOut = None,
 ) -> Lock:
-    """Takes the lock or raises Locked, saying who holds it and what can be done."""
-    owner = _this_process(command, clock.now_ms())
+    """Takes the lock or raises Locked, saying who holds it and what can be done. `shut_out` is
+    given the new owner's folder before another's lock is removed."""
+    owner = this_process(command, clock.now_ms())
+    taking = _Taking(folder, name, owner, clock, shut_out)
     took_over: str | None = None
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         if folder.create(name, _encode(owner)):
-            lock = Lock(folder, name, owner, clock, took_over)
-            lock.verify()
-            return lock
+            return taking.taken(took_over)
         found = _look(folder, name)
         if found.absent:
             continue  # released since
         reason = found.why_removable(clock.now_ms(), stale_after_ms, force=force)
         if reason is None:
             raise _refusal(folder, found, clock)
-        if _remove(folder, name, found, owner, clock, stale_after_ms, force=force):
+        # a change takes moments: one that lasts so long is of an owner that sleeps
+        is_stuck = force and attempt >= _ATTEMPTS // 2
+        if taking.remove(found, stale_after_ms, force=force, stuck=is_stuck):
             took_over = reason
         else:
             _pause.wait(_CHANGE_PAUSE_S)
@@ -161,13 +140,22 @@ def require_free(
         raise _refusal(folder, found, clock)
 
 
-def remove_if_dead(folder: Folder, command: str, clock: Clock, *, stale_after_ms: float) -> None:
-    """Removes the lock of a process that is dead, where there is one."""
+def remove_if_dead(
+    folder: Folder,
+    command: str,
+    clock: Clock,
+    *,
+    stale_after_ms: float,
+    shut_out: ShutOut = None,
+) -> str | None:
+    """Removes the lock of a process that is dead, where there is one; what to tell of it."""
     found = _look(folder, LOCK_NAME)
     now_ms = clock.now_ms()
-    if not found.absent and found.why_removable(now_ms, stale_after_ms, force=False) is not None:
-        remover = _this_process(command, now_ms)
-        _remove(folder, LOCK_NAME, found, remover, clock, stale_after_ms, force=False)
+    reason = found.why_removable(now_ms, stale_after_ms, force=False)
+    if reason is None:
+        return None
+    taking = _Taking(folder, LOCK_NAME, this_process(command, now_ms), clock, shut_out)
+    return reason if taking.remove(found, stale_after_ms, force=False) else None
 
 
 def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
@@ -178,47 +166,77 @@ def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
     )
 
 
-def _remove(
-    folder: Folder,
-    name: str,
-    unwanted: _LockFile,
-    remover: LockOwner,
-    clock: Clock,
-    stale_after_ms: float,
-    *,
-    force: bool,
-) -> bool:
-    """Removes the lock that was found, unless it has changed; says whether it did."""
-    with _changing(folder, name, remover, clock) as may:
-        if not may:
-            return False
-        now = _look(folder, name)
-        if (
-            now.same_as(unwanted)
-            and now.why_removable(clock.now_ms(), stale_after_ms, force=force) is not None
-        ):
-            folder.delete(name)
-            return True
-        return False
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    """One process on its way to a lock."""
+
+    folder: Folder
+    name: str
+    owner: LockOwner
+    clock: Clock
+    shut_out: ShutOut
+
+    def taken(self, took_over: str | None) -> Lock:
+        """The lock, whose file was just created. Fences of others that are still open now are of
+        those who died on the way, or whose lock was deleted by hand."""
+        guarded = self.folder.guarded(self.name, self.owner.token)
+        lock = Lock(guarded, self.name, self.owner, self.clock, took_over)
+        guarded.fence_open(True)
+        try:
+            lock.verify()
+            guarded.shut_out(None)
+            return lock
+        except BaseException:
+            guarded.fence_open(False)
+            raise
+
+    def remove(
+        self, unwanted: _LockFile, stale_after_ms: float, *, force: bool, stuck: bool = False
+    ) -> bool:
+        """Removes the lock that was found, unless it has changed; says whether it did."""
+        guarded = self.folder.guarded(self.name, self.owner.token, is_holder=False)
+        with _changing(guarded, self.name, self.owner, self.clock, stuck=stuck) as may:
+            if not may:
+                return False
+            guarded.fence_open(True)
+            try:
+                now = _look(guarded, self.name)
+                if not now.same_as(unwanted) or (
+                    now.why_removable(self.clock.now_ms(), stale_after_ms, force=force) is None
+                ):
+                    return False
+                if self.shut_out is not None:
+                    self.shut_out(guarded)
+                guarded.shut_out(now.owner.token if now.owner else None)
+                return guarded.remove(self.name)
+            finally:
+                guarded.fence_open(False)
 
 
 @contextmanager
-def _changing(folder: Folder, name: str, who: LockOwner, clock: Clock) -> Iterator[bool]:
-    """Whether the lock file may be changed in this block: by one at a time."""
+def _changing(
+    folder: Folder, name: str, who: LockOwner, clock: Clock, *, stuck: bool = False
+) -> Iterator[bool]:
+    """Whether the lock file may be changed in this block: by one at a time. `stuck`: whoever
+    does it now is not waited for any longer."""
     if not folder.create(name + _CHANGE, _encode(who)):
-        _remove_dead_change(folder, name, clock)
+        _remove_dead_change(folder, name, clock, force=stuck)
         yield False
         return
     try:
         yield True
     finally:
-        folder.delete(name + _CHANGE)
+        found = _look(folder, name + _CHANGE).owner
+        if found is not None and found.token == who.token:
+            folder.delete(name + _CHANGE)
 
 
-def _remove_dead_change(folder: Folder, name: str, clock: Clock) -> None:
+def _remove_dead_change(folder: Folder, name: str, clock: Clock, *, force: bool = False) -> None:
     """Removes the second lock of a process that died in the very moment of a change."""
     other = _look(folder, name + _CHANGE)
-    if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, force=False) is not None:
+    if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, force=force) is not None:
+        if other.owner is not None:
+            folder.shut_out(other.owner.token)
         folder.delete(name + _CHANGE)
 
 
@@ -231,9 +249,12 @@ def hold_lock(
     stale_after_ms: float,
     heartbeat_s: float,
     force: bool = False,
+    shut_out: ShutOut = None,
 ) -> Iterator[Lock]:
     """Holds the lock for a block, showing signs of life from a thread meanwhile."""
-    lock = acquire(folder, command, clock, stale_after_ms=stale_after_ms, force=force)
+    lock = acquire(
+        folder, command, clock, stale_after_ms=stale_after_ms, force=force, shut_out=shut_out
+    )
     done = threading.Event()
 
     def beat() -> None:
@@ -283,51 +304,6 @@ def lock_owner(folder: Folder) -> LockOwner | None:
     return _look(folder, LOCK_NAME).owner
 
 
-def _this_process(command: str, now_ms: int) -> LockOwner:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container may run under a number without a name
-        user = str(os.getuid())
-    return LockOwner(
-        user=user,
-        host=platform.node(),
-        namespace=namespace(),
-        pid=os.getpid(),
-        process_started=_process_started(os.getpid()),
-        command=command,
-        token=uuid.uuid4().hex,
-        taken_ms=now_ms,
-        seen_ms=now_ms,
-    )
-
-
-def namespace() -> str:
-    """The process-number namespace that this process lives in; empty where unknown."""
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
-
-
-def _process_started(pid: int) -> str:
-    """A text that changes when the process number is given anew; empty for no process."""
-    try:
-        # the part after the command name, which may itself hold spaces and brackets
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return "" if fields[0] in "ZX" else fields[19]
-    except (OSError, IndexError):
-        pass
-    if Path("/proc/self/stat").exists():
-        return ""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return ""
-    except PermissionError:
-        pass
-    return "alive"
-
-
 def _encode(owner: LockOwner) -> bytes:
     return json.dumps(asdict(owner), indent=1).encode()
 
@@ -360,7 +336,7 @@ def _look(folder: Folder, name: str) -> _LockFile:
     so look again for a while before believing it.
     """
     for _ in range(_TORN_LOOKS):
-        raw = folder.read(name)
+        raw = folder.read_anew(name)
         if raw is None:
             return _LockFile(absent=True)
         try:
@@ -383,11 +359,3 @@ _FILE_WAITS = 2400
 _TORN_LOOKS = 20
 _TORN_PAUSE_S = 0.1
 _pause = threading.Event()  # never set: a sleep
-
-
-def _age(milliseconds: float) -> str:
-    seconds = max(0, int(milliseconds // 1000))
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"

@@ -33,6 +33,7 @@ from crawl.storage.chunks import (
 )
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.footer import read_footer
+from crawl.storage.lock import Lock
 from crawl.storage.quarantine import QUARANTINE, Quarantine
 from crawl.storage.repair_datasets import DatasetRepair
 from crawl.storage.sealed import unseal
@@ -243,8 +244,9 @@ def repair(
     bad = frozenset(fault.path for fault in checked.faults)
     job = Quarantine(directory, bad, f"{QUARANTINE}/{as_segment_name(clock.now_ms())}")
     hold = partial(locked, command="check", config=config, clock=clock, force=force)
-    with hold(directory.crawldb.folder):
-        _repair_dataset(job, directory.crawldb)
+    crawldb = directory.crawldb
+    with hold(crawldb.folder, shut_out=crawldb.shut_out) as lock:
+        _repair_dataset(job, crawldb, lock)
         try:
             current = directory.crawldb.current()
         except StorageError:
@@ -257,12 +259,12 @@ def repair(
             if not segment.folder.files():
                 directory.segments.folder.delete(name)
     for dataset in directory.datasets()[1:]:
-        with hold(dataset.folder):
-            _repair_dataset(job, dataset)
+        with hold(dataset.folder, shut_out=dataset.shut_out) as lock:
+            _repair_dataset(job, dataset, lock)
     return job.done
 
 
-def _repair_dataset(job: Quarantine, dataset: Dataset) -> None:
+def _repair_dataset(job: Quarantine, dataset: Dataset, lock: Lock) -> None:
     name = dataset.name
     if any(path == name or path.startswith(f"{name}/") for path in job.bad):
-        DatasetRepair(job).mend(dataset)
+        DatasetRepair(job).mend(dataset, dataset.pointer.guarded(lock.folder))

@@ -15,7 +15,7 @@ from crawl.model.tables import CACHES, HOSTS
 from crawl.storage.checking import fault_of, files_of
 from crawl.storage.manifest import Timeline
 from crawl.storage.quarantine import Quarantine
-from crawl.storage.sealed_file import COPY
+from crawl.storage.sealed_file import COPY, SealedFile
 from crawl.storage.snapshot import MANIFEST, REPORT, SNAPSHOTS, Dataset
 
 _SMALL = (MANIFEST, MANIFEST + COPY, REPORT)
@@ -27,8 +27,8 @@ class DatasetRepair:
 
     job: Quarantine
 
-    def mend(self, dataset: Dataset) -> None:
-        """Goes to the newest whole snapshot."""
+    def mend(self, dataset: Dataset, pointer: SealedFile) -> None:
+        """Goes to the newest whole snapshot; `pointer` is that of the lock's holder."""
         where = dataset.name
         self.job.reports(where)
         numbers = dataset.manifests()
@@ -67,14 +67,16 @@ class DatasetRepair:
             return
         following = max(timeline.next_number, numbers[-1] + 1)
         if tuple(kept) == timeline.numbers:
-            if dataset.pointer.heal():
+            if pointer.heal():
                 self.job.done.append(f"wrote {where}/CURRENT from its copy, or its copy from it")
         else:
             self._set_aside_others(dataset, kept)
             for name in (dataset.pointer.name, dataset.pointer.copy):
                 if f"{where}/{name}" in self.job.bad:
                     self.job.set_aside(f"{where}/{name}")
-            dataset.move(Timeline(tuple(kept), following))
+            # what was set aside or is damaged is not what it was: it is replaced as it is now
+            pointer.pin()
+            dataset.move(Timeline(tuple(kept), following), pointer)
             of = "" if dataset is self.job.directory.crawldb else f" of {where}"
             self.job.done.append(f"made snapshot {kept[-1]}{of} the current one")
 

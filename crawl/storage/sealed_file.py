@@ -10,10 +10,12 @@ copy first. So at every moment one of the two is whole, also where a write can t
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from crawl.errors import DamagedFile
+from crawl.storage.filesystems.fences import FencedOff
 from crawl.storage.folder import Folder
 from crawl.storage.sealed import bears_seal, seal, unseal
 
@@ -105,7 +107,18 @@ class SealedFile:
             return
         self.heal()
         self._folder.write(self.name, sealed)
-        self._folder.write(self.copy, sealed)
+        # it is published with that: whoever takes the lock over now mends the copy
+        with suppress(FencedOff):
+            self._folder.write(self.copy, sealed)
+
+    def guarded(self, folder: Folder) -> SealedFile:
+        """The same file for the holder of a lock, whose folder writes behind a fence."""
+        return SealedFile(folder, self.name, unsealed=self._unsealed)
+
+    def pin(self) -> None:
+        """Has the holder of a lock replace both files as they are now."""
+        self._folder.read_anew(self.name)
+        self._folder.read_anew(self.copy)
 
     def heal(self) -> bool:
         """Makes both files whole and the same, if one of them is; says whether that was

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model import tables
 from crawl.model.report import Report
 from crawl.storage.folder import Folder
+from crawl.storage.lock import Lock
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
 from crawl.storage.snapshot import MANIFEST, REPORT
@@ -91,10 +93,23 @@ class PartManifest:
 class Segment:
     """One segment by its name."""
 
-    def __init__(self, folder: Folder, name: str) -> None:
-        self.folder = folder.child(name)
+    def __init__(self, folder: Folder, name: str, lock: Lock | None = None) -> None:
+        self.folder = lock.folder if lock else folder.child(name)
         self.name = name
         self.pointer = SealedFile(self.folder, POINTER, unsealed=False)
+        self._parent = folder
+        self._lock = lock
+
+    def held_by(self, lock: Lock) -> Segment:
+        """The segment for the holder of its lock, to publish what it made of what is there now:
+        a publication fails with Locked where another has published since. Nothing else is needed
+        to keep a former holder out: what it publishes before its successor does is as whole, for
+        nobody deletes what is committed or was named by a parse before its own is published."""
+        held = Segment(self._parent, self.name, lock)
+        for part in (PARSE, CONTENT, FETCH, FETCH_HOSTS):
+            with suppress(DamagedFile):
+                held.manifest_file(part).look()
+        return held
 
     def part_folder(self, part: str) -> Folder:
         return self.folder.child(part)
@@ -145,10 +160,13 @@ class Segment:
         died, and of the part before. Whoever reads the folder without the manifest must not
         find a URL twice."""
         folder = self.part_folder(part)
-        folder.drop_uploads()
         present = self.manifest(part)
         kept = {file.path for each in (manifest, present) if each for file in each.files}
-        for name in folder.names():
+        names = folder.names()
+        if self._lock is not None:
+            self._lock.verify()  # what a successor has written by now is on no list
+        folder.drop_uploads()
+        for name in names:
             if name.endswith(".parquet") and name not in kept:
                 folder.delete(name)
 

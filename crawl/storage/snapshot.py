@@ -13,6 +13,11 @@ and what a killed job left behind can never be mistaken for state; the next writ
 away. It sweeps nothing that a damaged manifest may name, and where there are snapshots but
 no pointer that can be read it does not write at all: CURRENT is there before the first
 manifest is.
+
+A writer that lost its lock while it slept harms nobody. Its CURRENT is refused (lock.py). The
+number of its snapshot is nobody else's: whoever takes a lock over skips one, which also makes
+CURRENT another version of itself. And it deletes only what it had listed before it last saw that
+the lock was its own, when its successor had not written anything yet.
 """
 
 from __future__ import annotations
@@ -20,17 +25,19 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from crawl.clock import Clock
-from crawl.errors import DamagedFile, NoSnapshot, StorageError
+from crawl.errors import DamagedFile, Locked, NoSnapshot, StorageError
 from crawl.model.report import Report
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
+from crawl.storage.filesystems.fences import FencedOff
 from crawl.storage.folder import Folder
 from crawl.storage.lock import Lock, hold_lock
 from crawl.storage.manifest import APPLIED, SORTED_BY, BucketFile, Snapshot, Timeline, in_order
+from crawl.storage.reading import LOOKS, read_while_kept
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
 
@@ -40,38 +47,9 @@ REPORT = "report.json"
 SNAPSHOTS = "snapshots"
 SCRATCH = "scratch"
 
-_LOOKS = 5
-"""How often a reader looks for the current state, or begins to read it: each time a writer must
-have forgotten the one that was found."""
-
-State = TypeVar("State")
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
-
-
-def read_while_kept(
-    find: Callable[[], State],
-    is_kept: Callable[[State], bool],
-    read: Callable[[State], Result],
-    begin_anew: Callable[[], object] = lambda: None,
-) -> Result:
-    """What `read` makes of the state, of one dataset or several, that `find` finds; once more if
-    it fails and that state is not kept any longer."""
-    for look in range(_LOOKS):
-        if look:
-            begin_anew()
-        state = find()
-        try:
-            return read(state)
-        except StorageError as error:
-            if is_kept(state):
-                raise
-            fault = error
-    raise StorageError(
-        f"{_LOOKS} times in a row what was being read was replaced and deleted, at last here:"
-        f" {fault}; try again when less is written there"
-    ) from fault
 
 
 class Dataset:
@@ -83,11 +61,12 @@ class Dataset:
         """None where only a snapshot's manifest tells what the rows are."""
         self.pointer = SealedFile(folder, CURRENT, unsealed=False)
 
-    def timeline(self) -> Timeline:
+    def timeline(self, pointer: SealedFile | None = None) -> Timeline:
         """Which snapshots there are; raises StorageError where there are some and what tells
-        of them is damaged or gone."""
+        of them is damaged or gone. `pointer` is that of the holder of the lock."""
+        pointer = pointer or self.pointer
         try:
-            content, is_copy = self.pointer.look()
+            content, is_copy = pointer.look()
         except DamagedFile as error:
             raise self._without_pointer(f"is damaged ({error.fault})") from error
         if content is None:
@@ -102,7 +81,7 @@ class Dataset:
             later = [number for number in self.manifests() if number >= timeline.next_number]
             if any(map(self.is_whole, later)):
                 raise self._without_pointer("is damaged, and its copy is older")
-            self.pointer.warn_of_copy()
+            pointer.warn_of_copy()
         return timeline
 
     def _without_pointer(self, what: str) -> StorageError:
@@ -136,7 +115,7 @@ class Dataset:
 
     def current(self) -> Snapshot | None:
         """The state that readers see; None where nothing was published yet."""
-        for _ in range(_LOOKS):
+        for _ in range(LOOKS):
             number = self.timeline().current
             try:
                 return None if number is None else self.snapshot(number)
@@ -224,16 +203,12 @@ class Dataset:
     ) -> Iterator[Transaction]:
         """Locks the dataset for a block that may publish one new snapshot. `damaged`: also
         where the current state cannot be read, for whoever chooses another."""
+        times = {"stale_after_ms": stale_after_ms, "heartbeat_s": heartbeat_s}
         with hold_lock(
-            self.folder,
-            command,
-            clock,
-            stale_after_ms=stale_after_ms,
-            heartbeat_s=heartbeat_s,
-            force=force,
+            self.folder, command, clock, **times, force=force, shut_out=self.shut_out
         ) as lock:
             transaction = Transaction(self, lock, clock, damaged=damaged)
-            self.pointer.heal()
+            transaction.pointer.heal()
             transaction.sweep()
             try:
                 yield transaction
@@ -241,9 +216,27 @@ class Dataset:
                 # only its own: if the lock was forced away, the rest is its new owner's
                 transaction.scratch.delete("")
 
-    def move(self, timeline: Timeline) -> None:
-        """Makes these the kept snapshots. Only for whoever holds the lock."""
-        self.pointer.write({"snapshots": list(timeline.numbers), "next": timeline.next_number})
+    def move(self, timeline: Timeline, pointer: SealedFile) -> None:
+        """Makes these the kept snapshots. Only for the holder of the lock, by its pointer."""
+        pointer.write({"snapshots": list(timeline.numbers), "next": timeline.next_number})
+
+    def shut_out(self, folder: Folder) -> None:
+        """Skips a number, for whoever is about to remove another's lock: that one may be writing
+        the snapshot of that number, and be about to publish it."""
+        for _ in range(LOOKS):
+            pointer = self.pointer.guarded(folder)
+            pointer.pin()
+            try:
+                timeline = self.timeline(pointer)
+            except StorageError:
+                return  # nothing can be published on it before it is repaired
+            following = Timeline(timeline.numbers, timeline.next_number + 1)
+            try:
+                self.move(following, pointer)
+                return
+            except FencedOff:
+                continue  # the other has published something at this very moment
+        raise Locked(f"{self.folder.address} is locked: somebody is publishing there")
 
 
 class Transaction:
@@ -255,7 +248,9 @@ class Transaction:
         self._dataset = dataset
         self._clock = clock
         self.lock = lock
-        self.timeline = dataset.timeline()
+        self.pointer = dataset.pointer.guarded(lock.folder)
+        """Writes if CURRENT is what it is now, and the lock is still ours."""
+        self.timeline = dataset.timeline(self.pointer)
         self.base: Snapshot | None = None
         try:
             self.base = dataset.current()
@@ -315,7 +310,7 @@ class Transaction:
         self.lock.verify()
         if not self.timeline.numbers:
             # before the first manifest: where there is one without a pointer, one was lost
-            self._dataset.move(self.timeline)
+            self._dataset.move(self.timeline, self.pointer)
         write_report(self.folder, f"{self.place}/{REPORT}", report)
         self._dataset.manifest_file(self.number).write(snapshot.as_dict())
         self._move(Timeline((*self.timeline.numbers, self.number)[-keep:], self.number + 1))
@@ -349,8 +344,6 @@ class Transaction:
         """Deletes every file that no kept snapshot names. A damaged manifest may name any file
         that is as old as itself or older: those stay."""
         folder = self._dataset.folder
-        folder.delete(SCRATCH)
-        folder.drop_uploads()
         named: set[str] = set()
         damaged: list[int] = []
         for number in self.timeline.numbers:
@@ -364,19 +357,33 @@ class Transaction:
         spared = max(damaged, default=0)
         paths = [f"{SNAPSHOTS}/{name}" for name in folder.files(SNAPSHOTS)]
         stray = [path for path in paths if path not in named and _number_in(path) > spared]
-        folder.delete_files(stray)
         # a local disk keeps the empty folder of a forgotten snapshot
         used = {path.split("/")[1] for path in named}
-        for name in folder.names(SNAPSHOTS):
-            if name not in used and _number_in(f"{SNAPSHOTS}/{name}") > spared:
-                folder.delete(f"{SNAPSHOTS}/{name}")
+        unused = [
+            f"{SNAPSHOTS}/{name}"
+            for name in folder.names(SNAPSHOTS)
+            if name not in used and self._may_drop(name, spared)
+        ]
+        self.lock.verify()  # what a successor has written by now is on no list
+        folder.delete(SCRATCH)
+        folder.drop_uploads()
+        folder.delete_files(stray)
+        for place in unused:
+            folder.delete(place)
         self.swept += len(stray)
+
+    def _may_drop(self, name: str, spared: int) -> bool:
+        """Whether a folder of snapshots can be deleted with all that is in it: it is not a
+        successor's, whose numbers are higher."""
+        number = _number_in(f"{SNAPSHOTS}/{name}")
+        return number > spared and not self.number < number < float("inf")
 
     def _move(self, timeline: Timeline) -> None:
         self.lock.verify()
-        self._dataset.move(timeline)
+        self._dataset.move(timeline, self.pointer)
         self.timeline = timeline
-        self.sweep()
+        with suppress(Locked):  # it is published, and the rest is its successor's
+            self.sweep()
 
 
 def _place(number: int) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawl.storage import lock as lock_module
+from crawl.storage import lock_owner
 from crawl.storage.folder import Folder
 from crawl.testing.clock import ManualClock
 from tests.storage import s3_server
@@ -80,5 +81,5 @@ class Lives:
 @pytest.fixture
 def lives(monkeypatch: pytest.MonkeyPatch, no_pause: None) -> Lives:
     found = Lives()
-    monkeypatch.setattr(lock_module, "_process_started", found.started)
+    monkeypatch.setattr(lock_owner, "_process_started", found.started)
     return found

@@ -6,13 +6,8 @@ import json
 from dataclasses import asdict, replace
 
 from crawl.storage.folder import Folder
-from crawl.storage.lock import (
-    LOCK_NAME,
-    Lock,
-    LockOwner,
-    acquire,
-    namespace,
-)
+from crawl.storage.lock import LOCK_NAME, Lock, acquire
+from crawl.storage.lock_owner import LockOwner, namespace
 from crawl.testing.clock import ManualClock
 
 NOW = 1_800_000_000_000

@@ -30,7 +30,7 @@ SMALL = 16 << 20
 """Up to here a file is kept until its end is known, and sent again where that fails."""
 
 _UNFINISHED = ".unfinished"
-_WRITES = 6
+WRITES = 6
 """How often a small file is begun anew where its unfinished one was lost."""
 _SETTLE_LOOKS = 1500
 _SETTLE_PAUSE_S = 0.02
@@ -92,7 +92,7 @@ class HdfsFiles:
     protocol: tuple[str, ...] = field(default=tuple(sorted(SCHEMES)))
 
     def info(self, path: str) -> dict[str, Any]:
-        found = self._ask(lambda: self.client.get_file_info(_clean(path)))
+        found = self.ask(lambda: self.client.get_file_info(_clean(path)))
         return {"size": found.length, "type": "directory" if found.isdir else "file"}
 
     def exists(self, path: str) -> bool:
@@ -106,24 +106,24 @@ class HdfsFiles:
         return bool(self.info(path)["type"] == "file")
 
     def cat_file(self, path: str) -> bytes:
-        return bytes(self._ask(lambda: self.client.read(_clean(path)).read()))
+        return bytes(self.ask(lambda: self.client.read(_clean(path)).read()))
 
     def pipe_file(self, path: str, data: bytes, mode: str = "overwrite") -> None:
         """Writes a file; FileExistsError with the mode "create" where there is one."""
         path, replacing = _clean(path), mode == "overwrite"
         if not replacing and self.exists(path):
             raise FileExistsError(path)
-        for attempt in range(_WRITES):
-            unfinished = _unfinished(path)
+        for attempt in range(WRITES):
+            unfinished = unfinished_name(path)
             try:
-                self._ask(partial(self._send, unfinished, data))
-                self._ask(partial(self.client.rename, unfinished, path, replacing))
+                self.ask(partial(self.send, unfinished, data))
+                self.ask(partial(self.client.rename, unfinished, path, replacing))
             except FileNotFoundError:
                 # The renaming was done and its answer lost; or somebody cleaned up the folder
                 # and took the unfinished file for a dead writer's.
-                if self._holds(path, data):
+                if self.holds(path, data):
                     return
-                if attempt == _WRITES - 1:
+                if attempt == WRITES - 1:
                     raise
             except BaseException:
                 self._drop(unfinished)
@@ -131,15 +131,16 @@ class HdfsFiles:
             else:
                 return
 
-    def _holds(self, path: str, data: bytes) -> bool:
+    def holds(self, path: str, data: bytes) -> bool:
         try:
             return self.cat_file(path) == data
         except FileNotFoundError:
             return False
 
-    def _send(self, unfinished: str, data: bytes) -> None:
+    def send(self, unfinished: str, data: bytes, *, create_parent: bool = True) -> None:
+        """Writes a file whole, of one attempt alone."""
         # a second attempt writes over what is left of the first
-        stream = self.client.create(unfinished, _replacing())
+        stream = self.client.create(unfinished, _replacing(create_parent=create_parent))
         if data:
             stream.write(data)
         # Lasting is what several data nodes have. To wait for their disks (hsync) too would be
@@ -166,17 +167,17 @@ class HdfsFiles:
         return Upload(self, _clean(path))
 
     def rm_file(self, path: str) -> None:
-        self._ask(lambda: self.client.delete(_clean(path), True))
+        self.ask(lambda: self.client.delete(_clean(path), True))
 
     def rm(self, path: str, recursive: bool) -> None:
-        self._ask(lambda: self.client.delete(_clean(path), recursive))
+        self.ask(lambda: self.client.delete(_clean(path), recursive))
 
     def find(self, path: str, detail: bool = False) -> Any:
         """Every file below."""
         found = {
             entry.path: {"size": entry.length}
             for entry in self._list(path, recursive=True)
-            if not entry.isdir and not _is_unfinished(entry.path)
+            if not entry.isdir and not is_unfinished(entry.path)
         }
         return found if detail else list(found)
 
@@ -185,15 +186,20 @@ class HdfsFiles:
         found = [entry.path for entry in self._list(path, recursive=False)]
         if found == [_clean(path)]:
             raise NotADirectoryError(path)
-        return [entry for entry in found if not _is_unfinished(entry)]
+        return [entry for entry in found if not is_unfinished(entry)]
+
+    def listed(self, path: str) -> list[str]:
+        """All that is directly below, also what is hidden from readers."""
+        return [str(entry.path) for entry in self._list(path, recursive=False)]
 
     def drop_unfinished(self, path: str) -> int:
         """Deletes what dead writers left below; says how many files that were."""
         try:
-            found = [entry.path for entry in self._list(path, recursive=True)]
+            found = self._list(path, recursive=True)
         except FileNotFoundError:
             return 0
-        unfinished = [name for name in found if _is_unfinished(name)]
+        # a folder of such a name is that of the holder of a lock (hdfs_fence.py)
+        unfinished = [each.path for each in found if is_unfinished(each.path) and not each.isdir]
         for name in unfinished:
             self.rm_file(name)
         return len(unfinished)
@@ -205,14 +211,14 @@ class HdfsFiles:
         """Nothing: the name node is asked each time."""
 
     def _list(self, path: str, *, recursive: bool) -> list[Any]:
-        found: list[Any] = self._ask(lambda: list(self.client.list_status(_clean(path), recursive)))
+        found: list[Any] = self.ask(lambda: list(self.client.list_status(_clean(path), recursive)))
         return found
 
     def _drop(self, unfinished: str) -> None:
         with suppress(Exception):  # the fault that led here is the one to be told
             self.client.delete(unfinished, False)
 
-    def _ask(self, call: Callable[[], Any]) -> Any:
+    def ask(self, call: Callable[[], Any]) -> Any:
         return self.patience.of(call)
 
 
@@ -225,7 +231,7 @@ class _Reader(io.RawIOBase):
         self._path = path
         self._inner: Any = None
         self._place = 0
-        self._length: int = files._ask(self._opened_length)
+        self._length: int = files.ask(self._opened_length)
 
     def _opened_length(self) -> int:
         self._inner = self._files.client.read(self._path)
@@ -249,7 +255,7 @@ class _Reader(io.RawIOBase):
         wanted = min(len(buffer), self._length - self._place)
         if wanted <= 0:
             return 0
-        buffer[:wanted] = self._files._ask(lambda: self._range(wanted))
+        buffer[:wanted] = self._files.ask(lambda: self._range(wanted))
         self._place += wanted
         return wanted
 
@@ -270,7 +276,7 @@ class Upload(io.RawIOBase):
         super().__init__()
         self._files = files
         self._path = path
-        self._unfinished = _unfinished(path)
+        self._unfinished = unfinished_name(path)
         self._kept = bytearray()
         self._stream: Any = None
         self._size = 0
@@ -300,7 +306,7 @@ class Upload(io.RawIOBase):
             stream.write(bytes(self._kept))
             return stream
 
-        self._stream = self._files._ask(opened)
+        self._stream = self._files.ask(opened)
         self._kept.clear()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
@@ -316,9 +322,9 @@ class Upload(io.RawIOBase):
             stream, self._stream = self._stream, None
             try:
                 self._files.patience.once(stream.close)
-                self._files._ask(partial(self._files._settle, self._unfinished, self._size))
+                self._files.ask(partial(self._files._settle, self._unfinished, self._size))
                 rename = partial(self._files.client.rename, self._unfinished, self._path, True)
-                self._files._ask(rename)
+                self._files.ask(rename)
             except FileNotFoundError:
                 if not self._was_renamed():
                     raise
@@ -341,18 +347,18 @@ class Upload(io.RawIOBase):
         self.close()
 
 
-def _unfinished(path: str) -> str:
+def unfinished_name(path: str) -> str:
     above, _, name = path.rpartition("/")
     # hidden from whoever reads the folder: Spark and others pass over such names
     return f"{above}/.{name}.{uuid.uuid4().hex[:12]}{_UNFINISHED}"
 
 
-def _is_unfinished(path: str) -> bool:
+def is_unfinished(path: str) -> bool:
     name = path.rpartition("/")[2]
     return name.startswith(".") and name.endswith(_UNFINISHED)
 
 
-def _replacing() -> Any:
+def _replacing(*, create_parent: bool = True) -> Any:
     from hdfs_native import WriteOptions
 
-    return WriteOptions(overwrite=True, create_parent=True)
+    return WriteOptions(overwrite=True, create_parent=create_parent)

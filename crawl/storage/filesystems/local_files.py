@@ -32,26 +32,26 @@ def write(files: Any, path: str, data: bytes) -> None:
     """Replaces the file in one moment."""
     for attempt in range(_ATTEMPTS):
         try:
-            with _written(files, path, data) as name:
+            with written(files, path, data) as name:
                 Path(name).replace(path)
             break
         except FileNotFoundError:
             if attempt == _ATTEMPTS - 1:
                 raise
-    _settle_folder(path)
+    settle_folder(path)
 
 
 def create(files: Any, path: str, data: bytes) -> None:
     """Writes the file unless there is one; raises FileExistsError where there is."""
     for attempt in range(_ATTEMPTS):
         try:
-            with _written(files, path, data) as name:
+            with written(files, path, data) as name:
                 _link(files, name, path, data)
             break
         except FileNotFoundError:
             if attempt == _ATTEMPTS - 1:
                 raise
-    _settle_folder(path)
+    settle_folder(path)
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def open_whole(files: Any, path: str) -> Iterator[IO[bytes]]:
         with files.open(name, "wb") as stream:
             yield stream
         Path(name).replace(path)
-        _settle_folder(path)
+        settle_folder(path)
     finally:
         with suppress(OSError):
             Path(name).unlink()
@@ -92,7 +92,7 @@ def settle(stream: IO[bytes]) -> None:
 
 
 @contextmanager
-def _written(files: Any, path: str, data: bytes) -> Iterator[str]:
+def written(files: Any, path: str, data: bytes) -> Iterator[str]:
     """The bytes under another name, which is gone at the end if it was not renamed."""
     name = unfinished(path)
     try:
@@ -117,7 +117,7 @@ def _link(files: Any, name: str, path: str, data: bytes) -> None:
             settle(stream)
 
 
-def _settle_folder(path: str) -> None:
+def settle_folder(path: str) -> None:
     """Waits until the disk knows the new name, where it can be asked to."""
     with suppress(OSError):
         folder = os.open(path.rpartition("/")[0] or "/", os.O_RDONLY)

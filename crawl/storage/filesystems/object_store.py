@@ -8,11 +8,13 @@ its own first request did for somebody else's doing.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -29,6 +31,7 @@ _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _CREATOR = "nutria-creator"
 _CONFLICTS = 8
 _CONFLICT_PAUSE_S = 0.05
+_READS = 6
 _FEW = 8
 _DELETED_AT_ONCE = 1000
 """Objects that one request may delete."""
@@ -61,21 +64,106 @@ def options_of(scheme: str) -> dict[str, Any]:
 
 def create(store: Any, path: str, data: bytes) -> bool:
     """Writes an object unless there is one; of many who try at once one succeeds."""
+    return put_if(store, path, data, None)[0]
+
+
+def put_if(store: Any, path: str, data: bytes, etag: str | None) -> tuple[bool, str | None]:
+    """Writes an object if the one that is there has that ETag (None: if there is none); whether
+    it did, and the ETag of what it wrote, where the store tells."""
     creator = uuid.uuid4().hex
+    condition = {"mode": "create"} if etag is None else {"IfMatch": etag}
     for attempt in range(_CONFLICTS):
         try:
-            store.pipe_file(path, data, mode="create", Metadata={_CREATOR: creator})
+            answer = store.pipe_file(path, data, Metadata={_CREATOR: creator}, **condition)
         except OSError as error:
+            require_bucket(error)
             code = _code(error)
-            if isinstance(error, FileExistsError) or code in _EXISTS:
-                return _created_by(store, path) == creator
+            if isinstance(error, FileExistsError | FileNotFoundError) or code in _EXISTS:
+                return _written_by(store, path, creator)
             if code not in _CONFLICT:
                 raise
             # another's request for the same name was under way: it may fail yet
             _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
         else:
+            return True, answer.get("ETag") if isinstance(answer, Mapping) else None
+    return False, None
+
+
+def _written_by(store: Any, path: str, creator: str) -> tuple[bool, str | None]:
+    """Whether an object that was there is our own, and only the answer was lost; its ETag."""
+    if _created_by(store, path) != creator:
+        return False, None
+    try:
+        return True, str(store.info(path)["ETag"])
+    except FileNotFoundError:
+        return True, None  # deleted since: nothing that we write will find its ETag
+
+
+def get_with_etag(store: Any, path: str) -> tuple[bytes | None, str | None]:
+    """A small object and its ETag, of one moment."""
+    for attempt in range(_READS):
+        try:
+            reading = asyncio.run_coroutine_threadsafe(_get(store, path), store.loop)
+            return reading.result()
+        except FileNotFoundError as error:
+            require_bucket(error)
+            return None, None
+        except Exception as error:
+            # an answer that broke off half way; what the store itself says is tried again below
+            if isinstance(error, OSError) or attempt == _READS - 1:
+                raise
+            _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
+    raise AssertionError("unreachable")
+
+
+async def _get(store: Any, path: str) -> tuple[bytes, str]:
+    bucket, key, _ = store.split_path(path)
+    answer = await store._call_s3("get_object", Bucket=bucket, Key=key)
+    try:
+        return await answer["Body"].read(), str(answer["ETag"])
+    finally:
+        answer["Body"].close()
+
+
+def delete_if(store: Any, path: str, etag: str) -> bool:
+    """Deletes an object if it has that ETag; whether it is gone. A store that knows no such
+    condition deletes what is there: whoever calls has just looked at it."""
+    bucket, key, _ = store.split_path(path)
+    for attempt in range(_CONFLICTS):
+        try:
+            store.call_s3("delete_object", Bucket=bucket, Key=key, IfMatch=etag)
+        except FileNotFoundError as error:
+            require_bucket(error)
+            return True  # by our own first request, whose answer was lost, or by somebody
+        except OSError as error:
+            code = _code(error)
+            if code in _EXISTS:
+                return False
+            if code in _NOT_KNOWN:
+                store.rm_file(path)
+                return True
+            if code not in _CONFLICT:
+                raise
+            _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
+        else:
             return True
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreVersions:
+    """What `VersionFence` asks of a store: a version is an ETag."""
+
+    store: Any
+
+    def read(self, path: str) -> tuple[bytes | None, str | None]:
+        return get_with_etag(self.store, path)
+
+    def replace(self, path: str, data: bytes, version: str | None) -> tuple[bool, str | None]:
+        return put_if(self.store, path, data, version)
+
+    def delete(self, path: str, version: str) -> bool:
+        return delete_if(self.store, path, version)
 
 
 def _created_by(store: Any, path: str) -> str | None:
@@ -124,6 +212,18 @@ def delete_files(store: Any, paths: Sequence[str]) -> int:
     for start in requests:
         store.rm(list(paths[start : start + _DELETED_AT_ONCE]))
     return len(requests)
+
+
+@contextmanager
+def uploading(store: Any, path: str) -> Iterator[IO[bytes]]:
+    """An object of any size, which is there when the block ends without a fault."""
+    stream = store.open(path, "wb", block_size=WRITE_BLOCK)
+    try:
+        yield stream
+        finish(store, path, stream)
+    except BaseException:
+        discard(stream)
+        raise
 
 
 def finish(store: Any, path: str, stream: IO[bytes]) -> None:
@@ -212,6 +312,7 @@ def _place(error: BaseException) -> str:
 
 _EXISTS = frozenset({"PreconditionFailed", "412"})
 _CONFLICT = frozenset({"ConditionalRequestConflict", "OperationAborted", "409"})
+_NOT_KNOWN = frozenset({"NotImplemented", "501"})
 _NOT_OURS_TO_CLEAN = frozenset({"AccessDenied", "403", "NotImplemented", "MethodNotAllowed"})
 _LIBRARIES = frozenset({"botocore", "aiobotocore", "aiohttp"})
 

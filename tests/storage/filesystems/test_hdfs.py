@@ -168,7 +168,7 @@ def test_a_cleaner_may_take_an_unfinished_file(
     """The holder of the lock sweeps while its own heart, or one who asks for it, writes."""
     folder.write("beat", b"0")
     left = sweeps
-    send = HdfsFiles._send
+    send = HdfsFiles.send
 
     def swept(files: HdfsFiles, name: str, data: bytes) -> None:
         nonlocal left
@@ -177,7 +177,7 @@ def test_a_cleaner_may_take_an_unfinished_file(
         if left >= 0:
             assert folder.drop_uploads() == 1
 
-    monkeypatch.setattr(HdfsFiles, "_send", swept)
+    monkeypatch.setattr(HdfsFiles, "send", swept)
     folder.write("beat", b"1")
     assert folder.read("beat") == b"1"
     left = sweeps
