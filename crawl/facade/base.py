@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import finalize
@@ -78,6 +79,7 @@ class Handle:
         # also where a program ends without `close`: later, Spark could not be stopped in peace
         finalize(self, self._opened.close)
         self._session: SparkSession | None = None
+        self._opening = RLock()
         self._closed = False
 
     @property
@@ -86,7 +88,8 @@ class Handle:
         return self._directory.address
 
     def close(self) -> None:
-        """Stops the Spark session, if it was opened here. A closed crawl can do no more."""
+        """Stops the Spark session, if it was opened here and no other crawl of this process has
+        it. A closed crawl can do no more."""
         self._closed = True
         self._drop_session()
 
@@ -116,15 +119,22 @@ class Handle:
             raise
 
     def _drop_session(self) -> None:
-        self._session = None
-        self._opened.close()
+        with self._opening:
+            self._session = None
+            self._opened.close()
 
     def _spark(self) -> SparkSession:
-        """The session that exists, or a new one that `close` stops."""
-        if self._session is None:
-            opened = self._spark_options.session(self._hooks.application, self._config)
-            self._session = self._opened.enter_context(opened)
-        return self._session
+        """The session that exists, or a new one that the last crawl of this process to be closed
+        stops."""
+        from crawl.spark.shared_session import is_stopped
+
+        with self._opening:
+            if self._session is not None and is_stopped(self._session):
+                self._drop_session()
+            if self._session is None:
+                opened = self._spark_options.session(self._hooks.application, self._config)
+                self._session = self._opened.enter_context(opened)
+            return self._session
 
     @contextmanager
     def _spark_session(self) -> Iterator[SparkSession]:

@@ -90,7 +90,7 @@ class FetchTaskResult:
 def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     """Fetches what is not fetched yet, and commits it piece by piece."""
     clock, config = spec.clock, spec.config
-    log = ChunkLog(spec.segment, file.part)
+    log = ChunkLog(spec.segment, file.part, spec.run)
     finished = log.finished()
     if finished is not None:
         return FetchTaskResult(
@@ -170,6 +170,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             output.close()
         finally:
             protocols.close()
+    log.require_ours()  # or what it returned would be taken for what became of the part
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + plugin_faults
     authorities = engine.cross_part_authorities

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -62,6 +63,8 @@ class FetchTaskSpec:
 
     handed_over: HandedOver = field(default_factory=HandedOver)
     """What earlier fetches have left."""
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Which fetch the tasks are of, however often each of them is tried."""
 
     def lists_of(self, file: PartFile) -> Sequence[PartFile]:
         """The fetch lists that the task for a part reads."""

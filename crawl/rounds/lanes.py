@@ -45,4 +45,4 @@ class Beside:
     runner: Runner
     """It shows nothing: the terminal is the fetch's."""
     cancel: Callable[[], None] = lambda: None
-    """Has the runner's work under way fail."""
+    """Has the runner's work under way fail, and nobody else's; may be called again."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from crawl.buckets.exchange import BlockSource, Exchange, Outbox
 from crawl.buckets.runner import Runner
@@ -26,6 +26,11 @@ from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import Segment
 from crawl.urls.resolve import system_resolver
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from crawl.spark.job_properties import Operation
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -67,6 +72,7 @@ def run_rounds(
         with (
             sigterm_interrupts(),
             spark.session("run", config) as session,
+            jobs_of_run(session) as jobs,
             stop_on_signal(on_signal.request_stop, "run", displays.notice) as interrupted,
         ):
             from crawl.spark.host_bounds import host_bounds
@@ -76,7 +82,7 @@ def run_rounds(
             beside = None
             if overlap and cores > 1 and can_overlap(config, loop):
                 quiet = SparkRunner(session, quiet=True)
-                beside = Beside(quiet, session.sparkContext.cancelAllJobs)
+                beside = Beside(quiet, jobs.cancel)
             parts = cores if beside is None else fetch_parts(cores)
             round_loop = RoundLoop(
                 _ProgressRunner(
@@ -113,6 +119,13 @@ def run_rounds(
     return LoopResult(
         StopReason.INTERRUPTED, () if round_loop is None else tuple(round_loop.rounds)
     )
+
+
+def jobs_of_run(session: SparkSession) -> AbstractContextManager[Operation]:
+    """The Spark jobs of all lanes of a run: what is cancelled when it is interrupted."""
+    from crawl.spark.job_properties import operation
+
+    return operation(session.sparkContext)
 
 
 class _ProgressRunner:

@@ -77,13 +77,20 @@ class OverlappedRounds:
             while not closing.is_done.wait(_SIGNALS_HEARD_S):
                 pass
         except BaseException:
-            self._beside.cancel()
-            closing.is_done.wait(_CANCELLED_WITHIN_S)
+            self._cancel(closing)
             raise
         observer.tell(loop.lane)
         if closing.fault is not None:
             raise closing.fault
         return stop
+
+    def _cancel(self, closing: _Thread) -> None:
+        """Cancels what is done beside the fetch until it has ended. Not once: a job that it was
+        about to begin is cancelled by none but a later word."""
+        for _ in range(int(_CANCELLED_WITHIN_S / _SIGNALS_HEARD_S)):
+            self._beside.cancel()
+            if closing.is_done.wait(_SIGNALS_HEARD_S):
+                return
 
     def _beside_fetch(self, fetching: str, lane: Lane) -> None:
         try:

@@ -14,33 +14,67 @@ from collections.abc import Iterable
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from crawl.config import Config
 from crawl.config.resources import packaged
 from crawl.errors import EnvironmentFault
 from crawl.interfaces.registry import INTERFACES, available, direct_names
 
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
 NAME = "nutria-code.zip"
 _LEFT_OUT = ("__pycache__",)
 
 
+_sent: WeakKeyDictionary[SparkContext, list[set[str]]] = WeakKeyDictionary()
+"""The modules in each archive that executors were sent, where that is done here."""
+
+
+def note_sent(context: SparkContext, config: Config) -> None:
+    """The session was sent the archives of the configuration."""
+    _sent.setdefault(context, []).append(_top_modules(config))
+
+
+def send_missing(context: SparkContext, config: Config) -> None:
+    """Sends executors the modules of a further crawl that they were not sent for those before:
+    plugins of its own. Nothing where the user sends the code, or where there is no need to."""
+    archives = _sent.get(context)
+    if archives is None:
+        return
+    missing = _top_modules(config).difference(*archives)
+    if not missing:
+        return
+    # an archive of a name that executors have already would not be fetched
+    name = f"nutria-code-{len(archives) + 1}.zip"
+    for archive in _zipped(missing, name):
+        context.addPyFile(str(archive))
+    archives.append(missing)
+
+
 def code_archives(config: Config) -> list[Path]:
     """Zips to import from; they live as long as this process."""
+    return _zipped(_top_modules(config), NAME)
+
+
+def _zipped(modules: set[str], name: str) -> list[Path]:
     folder = Path(tempfile.mkdtemp(prefix="nutria-code-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    archives = [folder / NAME]
+    archives = [folder / name]
     with zipfile.ZipFile(archives[0], "w", zipfile.ZIP_DEFLATED) as archive:
-        for spec in filter(None, map(find_spec, sorted(_top_modules(config)))):
+        for spec in filter(None, map(find_spec, sorted(modules))):
             zipped = getattr(spec.loader, "archive", None)
             if zipped is not None:
                 archives.append(Path(zipped))
                 continue
-            for path, name in _files(spec):
-                archive.write(path, name)
+            for path, inside in _files(spec):
+                archive.write(path, inside)
         conf = packaged()
-        if isinstance(conf, Path) and conf.parent.name != "crawl":
-            for path, name in _tree(conf, "crawl/conf"):
-                archive.write(path, name)
+        if "crawl" in modules and isinstance(conf, Path) and conf.parent.name != "crawl":
+            for path, inside in _tree(conf, "crawl/conf"):
+                archive.write(path, inside)
     return list(dict.fromkeys(archives))
 
 

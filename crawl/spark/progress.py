@@ -6,8 +6,6 @@ its jobs have cost is added to the account of the phase when it is done.
 
 from __future__ import annotations
 
-import itertools
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from crawl.clock import SystemClock
 from crawl.spark.costs import add_costs
+from crawl.spark.job_properties import job_group, new_group
 from crawl.telemetry.context import describe_step
 from crawl.telemetry.progress import display_on, shown_progress
 
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POLL_SECONDS = 0.25
-
-_log = logging.getLogger(__name__)
-
-_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +60,12 @@ def progress(
     """Shows how far the Spark jobs started inside are, and names them `step`.
 
     `total_tasks`: where known beforehand; else what Spark has planned so far. On any
-    exception, Ctrl-C too, the jobs of the step are cancelled.
+    exception, Ctrl-C too, the jobs of the step are cancelled; the group, description and tags
+    of the caller's own jobs come back.
     """
     context = spark.sparkContext
-    group = f"{step} #{next(_numbers)}"
-    with _job_group(context, group, describe_step(step)):
+    group = new_group(step)
+    with job_group(context, group, describe_step(step)):
         with nullcontext() if quiet else _shown(context, group, step, total_tasks, stream):
             yield
         add_costs(context, group, step)
@@ -88,37 +84,6 @@ def _shown(
     display = display_on(sys.stderr if stream is None else stream, step)
     with shown_progress(display, look, poll_seconds=POLL_SECONDS):
         yield
-
-
-@contextmanager
-def _job_group(context: SparkContext, group: str, description: str) -> Iterator[None]:
-    context.setJobGroup(group, description, interruptOnCancel=True)
-    try:
-        yield
-    except BaseException:
-        with _reported_elsewhere():
-            context.cancelJobGroup(group)
-        with _reported_elsewhere():
-            _forget_group(context)
-        raise
-    _forget_group(context)
-
-
-def _forget_group(context: SparkContext) -> None:
-    for key in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-        context.setLocalProperty(key, None)  # type: ignore[arg-type]
-
-
-@contextmanager
-def _reported_elsewhere() -> Iterator[None]:
-    """Keeps quiet about a JVM that does not answer while something else is on its way to the user:
-    Ctrl-C leaves the connection in the middle of an answer, and must stay Ctrl-C."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-
-    try:
-        yield
-    except (Py4JError, ConnectionError) as error:
-        _log.debug("the step's jobs could not be cancelled: %s", error)
 
 
 def _task_progress(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,21 +35,17 @@ class SparkOptions:
 
     @contextmanager
     def session(self, name: str, config: Config) -> Iterator[SparkSession]:
-        """A session that is stopped at the end, unless somebody else had opened it."""
-        with self.starting():
-            from crawl.spark.session import current_session, open_session
+        """A session that is stopped at the end, unless somebody else had opened it or uses it."""
+        with ExitStack() as taken:
+            with self.starting():
+                from crawl.spark.shared_session import shared_session
 
-            borrowed = current_session() is not None
-            spark = open_session(name, config, master=self.master)
-        try:
-            yield spark
-        except ConnectionError as error:
-            # what Python's side of Spark says when it has nobody to talk to any more
-            raise JVMDied("Spark's JVM died; run the same command again") from error
-        finally:
-            if not borrowed:
-                with suppress(ConnectionError):
-                    spark.stop()
+                spark = taken.enter_context(shared_session(name, config, self.master))
+            try:
+                yield spark
+            except ConnectionError as error:
+                # what Python's side of Spark says when it has nobody to talk to any more
+                raise JVMDied("Spark's JVM died; run the same command again") from error
 
     @contextmanager
     def runner(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 import sysconfig
 import threading
@@ -22,13 +21,27 @@ from zipfile import ZipFile
 from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.spark.class_archive import archive_options, forget_archive
-from crawl.spark.code_archive import code_archives, named_archives
+from crawl.spark.code_archive import code_archives, named_archives, note_sent
 from crawl.spark.costs import MAX_RESULT_SIZE
 from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
 from crawl.spark.jvm_process import JvmProcess, watched_start
 from crawl.spark.log_file import new_log_file
 from crawl.spark.master import check_master, is_local, is_submitted
+from crawl.spark.needs import (
+    ARROW,
+    BYPASS_MERGE,
+    KRYO,
+    SERIALIZER,
+    SPECULATION,
+    TIME_ZONE,
+    WORKER_REUSE,
+    refuse_other_jvm,
+    refuse_wrong,
+    remarks_on,
+    tell,
+)
+from crawl.spark.process_state import changed_environment, own_interrupts
 from crawl.telemetry.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,6 +53,10 @@ _log = logging.getLogger(__name__)
 
 LOG_FILE_KEY = "spark.nutria.log.file"
 """Setting that tells where the session's JVM writes; absent where the cluster decides."""
+
+OPENING = threading.RLock()
+"""Held by whoever opens or stops a session: a process has one, and pyspark shows it to other
+threads before it is whole, and before the code of its tasks is on its way to executors."""
 
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _CODE = "spark.submit.pyFiles"
@@ -57,22 +74,22 @@ _JSON_LOG = {
 
 _EVERYWHERE = {
     # Times are UTC milliseconds in every table; what Spark prints must agree.
-    "spark.sql.session.timeZone": "UTC",
+    TIME_ZONE: "UTC",
     # Python meets Spark in Arrow batches, never row by row.
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    ARROW: "true",
     # A Python worker that has imported pyarrow serves all its executor's tasks.
-    "spark.python.worker.reuse": "true",
+    WORKER_REUSE: "true",
     # An exchange sends blocks to as many destinations as there are buckets. By default a task
     # writes a file for each of up to 200, which took four times the CPU of one sorted file
     # (64 × 64 blocks), and only Kryo's bytes can be sorted without being read again.
-    "spark.shuffle.sort.bypassMergeThreshold": "1",
-    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    BYPASS_MERGE: "1",
+    SERIALIZER: KRYO,
     # The tasks of one job may return so much to the driver, or it fails: Spark's own default,
     # stated because it bounds a crawl. They return names of files and counts, some kilobytes each,
     # and rows go from task to task: `crawl status --phases` tells how much it was.
     MAX_RESULT_SIZE: "1g",
     # Two attempts of a fetch at once would be impolite.
-    "spark.speculation": "false",
+    SPECULATION: "false",
     # Spark's own readers know S3 as s3a; the connector is the user's to add
     "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
 }
@@ -103,15 +120,17 @@ def open_session(
     `master`: what the user named, else what spark-submit was given, else all cores of this
     machine. `log_file`: where the JVM's output goes, else a new file in the log folder.
     `spark.*` keys of the configuration override every setting made here.
-    EnvironmentFault or UsageError where Spark cannot start.
+    EnvironmentFault or UsageError where Spark cannot start, ConfigError where a setting is wrong.
+    Where a session exists it is that one, as it is: crawl/spark/shared_session.py looks at it.
     """
-    current = current_session()
-    if current is not None:
-        return current
-    chosen = config.spark_settings()
-    if is_submitted():
-        return _submitted(name, master, chosen)
-    return _launched(name, config, master or chosen.get("spark.master"), log_file)
+    with OPENING:
+        current = current_session()
+        if current is not None:
+            return current
+        chosen = config.spark_settings()
+        if is_submitted():
+            return _submitted(name, master, chosen)
+        return _launched(name, config, master or chosen.get("spark.master"), log_file)
 
 
 def current_session() -> SparkSession | None:
@@ -161,7 +180,9 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
         conf.setMaster(check_master(master))
     elif str(conf.get("spark.master", "")).startswith("spark://"):
         check_master(str(conf.get("spark.master")))
-    with _own_interrupts(), _start_errors_explained("see Spark's log above"):
+    refuse_wrong(conf.get)
+    tell(remarks_on(conf.get))
+    with own_interrupts(), _start_errors_explained("see Spark's log above"):
         return _hushed(SparkSession.builder.config(conf=conf).getOrCreate())
 
 
@@ -184,10 +205,13 @@ def _launched(
     master = check_master(master or "local[*]")
     chosen = config.spark_settings()
     code = named_archives(chosen.pop(_CODE, ""))
-    if not code and not is_local(master):
+    is_sent_here = not code and not is_local(master)
+    if is_sent_here:
         code = [str(archive) for archive in code_archives(config)]
+    refuse_wrong({**_EVERYWHERE, **chosen}.get)
+    refuse_other_jvm(chosen, _of_running_jvm("started_with"))
     java = find_java()
-    log = _log_of_running_jvm() or log_file or new_log_file(SystemClock())
+    log = _of_running_jvm("log_file") or log_file or new_log_file(SystemClock())
 
     settings = {**_EVERYWHERE, **python_socket_settings(master), **_worker_path(master)}
     settings |= _LOCAL if is_local(master) else {}
@@ -196,12 +220,15 @@ def _launched(
         settings |= _JSON_LOG
     settings |= chosen
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
-    with _environment(_variables(java, master, chosen)), _own_interrupts():
+    tell(remarks_on(settings.get))
+    with changed_environment(_variables(java, master, chosen)), own_interrupts():
         log_lines = _json_lines() if has_json_log else []
         gateway = _gateway(java, settings, log, log_lines, quick=is_local(master))
         session = _session(gateway, settings, log)
     for archive in code:
         session.sparkContext.addPyFile(archive)
+    if is_sent_here:
+        note_sent(session.sparkContext, config)
     return session
 
 
@@ -291,16 +318,17 @@ def _jvm(settings: Mapping[str, str], log: Path) -> Any:
         raise EnvironmentFault(f"the JVM did not start: {reason}; see {log}") from error
     except OSError as error:
         raise EnvironmentFault(f"Spark cannot be started: {error}") from error
-    gateway.log_file = log
+    gateway.log_file, gateway.started_with = log, dict(settings)
     return gateway
 
 
-def _log_of_running_jvm() -> Path | None:
-    """A process has one JVM in its life: a second session writes where the first did."""
+def _of_running_jvm(name: str) -> Any:
+    """A process has one JVM in its life: a second session writes where the first did, and has its
+    memory. None where there is none yet, or where it was not started here."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
-    return vars(gateway).get("log_file") if gateway is not None else None
+    return vars(gateway).get(name) if gateway is not None else None
 
 
 def _session(gateway: Any, settings: Mapping[str, str], log: Path) -> SparkSession:
@@ -340,40 +368,3 @@ def _reason(log: Path) -> str:
     said = [line.strip() for line in lines if not line.startswith("\tat ")]  # no stack
     telling = [line for line in said if "Exception" in line or "rror" in line]
     return (telling or [line for line in said if line] or ["it said nothing"])[-1]
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Variables that the JVM and pyspark read at start; the process's own come back after."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _not_from_py4j(record: logging.LogRecord) -> bool:
-    return Path(record.pathname).parent.name != "py4j"
-
-
-@contextmanager
-def _own_interrupts() -> Iterator[None]:
-    """Keeps Ctrl-C as it was: pyspark's handler fails once its session is stopped, and
-    whoever runs tasks here cancels them itself."""
-    # On Ctrl-C py4j logs a traceback, to the root logger and so to the terminal; and on a
-    # second one to its own, whose records no filter of the root logger sees.
-    logging.getLogger().addFilter(_not_from_py4j)
-    logging.getLogger("py4j").propagate = False
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -14,7 +14,8 @@ the last mark, whose loss would look as if it had never been written: it has a c
 is written after it and from which it is restored. Marks are numbered
 and created only if absent, and only by whoever claimed last: a task that was given up for
 dead but lives (its driver was killed, its machine was out of reach) cannot add a second
-record of a URL.
+record of a URL. OWNER.json also lists the fetches whose tasks have claimed the part, so that
+one that was taken over does not take its part back when its engine tries the task again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from crawl.errors import DamagedFile, StorageError
+from crawl.errors import DamagedFile, Locked
 from crawl.storage.folder import Folder
 from crawl.storage.sealed import seal, unseal
 
@@ -44,7 +45,16 @@ LAST = "LAST.json"
 """A copy of the last mark and its number. One that is older, damaged or missing tells nothing:
 the marks themselves count."""
 
+_KEPT_RUNS = 100
+"""Fetches that a claim remembers: one is forgotten long after its driver has gone."""
+
 _log = logging.getLogger(__name__)
+
+
+class SupersededAttempt(Exception):
+    """Another attempt of the same fetch has claimed the part. No CrawlError: whoever runs the tasks
+    must take it for the end of this attempt, and never for the result of the part, which the
+    other attempt is about to bring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,29 +98,29 @@ class Chunk:
 class ChunkLog:
     """The marks of one part of a fetch list, as one task sees them."""
 
-    def __init__(self, segment: Folder, part: int) -> None:
+    def __init__(self, segment: Folder, part: int, run: str = "") -> None:
         self._folder = segment.child(f"{CHUNKS}/part-{part:05d}")
         self.token = uuid.uuid4().hex
         """Whose marks they are."""
+        self._run = run or self.token
+        """The fetch that this task is an attempt of."""
         self._next = 0
 
     def claim(self, now_ms: int) -> int | None:
         """Makes this task the only one that may commit; when the task before it claimed
-        the part, None for the first."""
+        the part, None for the first. Locked where a later fetch has taken the part over."""
         raw = self._folder.read(OWNER)
-        claim = json.dumps({"token": self.token, "claimed_ms": now_ms})
+        owner = _Owner.of(raw, now_ms)
+        if self._run in owner.runs[:-1]:
+            raise self._taken_over()
+        runs = [*(run for run in owner.runs if run != self._run), self._run][-_KEPT_RUNS:]
+        claim = json.dumps({"token": self.token, "claimed_ms": now_ms, "runs": runs})
         self._folder.write(OWNER, claim.encode())
-        if raw is None:
-            return None
-        try:
-            return int(json.loads(raw)["claimed_ms"])
-        except (ValueError, TypeError, KeyError):
-            return now_ms  # it died in its claim, or is in the middle of it
+        return None if raw is None else owner.claimed_ms
 
     def is_ours(self) -> bool:
         """Whether no other task has claimed the part since."""
-        raw = self._folder.read(OWNER)
-        return raw is not None and self.token.encode() in raw
+        return _Owner.of(self._folder.read(OWNER), 0).token == self.token
 
     def committed(self) -> list[Chunk]:
         """All chunks so far; what is committed next comes after them. Restores the last mark
@@ -137,14 +147,14 @@ class ChunkLog:
     def commit(self, chunk: Chunk) -> None:
         name = mark_name(self._next)
         content = asdict(chunk)
-        self._require_ours()
+        self.require_ours()
         if not self._folder.create(name, seal(content)):
-            raise StorageError(f"{self._folder.path(name)}: another task is fetching the same part")
+            raise self._taken_over()
         write_last(self._folder, self._next, content)
         self._next += 1
 
     def finish(self, told: dict[str, Any]) -> None:
-        self._require_ours()
+        self.require_ours()
         self._folder.write(DONE, seal(told))
 
     def finished(self) -> dict[str, Any] | None:
@@ -156,9 +166,44 @@ class ChunkLog:
         except ValueError:
             return None
 
-    def _require_ours(self) -> None:
+    def require_ours(self) -> None:
+        """Raises what `superseded` returns where another task has claimed the part."""
         if not self.is_ours():
-            raise StorageError(f"{self._folder.address}: another task is fetching the same part")
+            raise self.superseded()
+
+    def superseded(self) -> Exception:
+        """What the end of this task means, whose part another one has claimed: SupersededAttempt
+        where that is an attempt of the same fetch, else Locked."""
+        owner = _Owner.of(self._folder.read(OWNER), 0)
+        if self._run in owner.runs[-1:]:
+            return SupersededAttempt(
+                f"{self._folder.address}: another attempt has claimed the part"
+            )
+        return self._taken_over()
+
+    def _taken_over(self) -> Locked:
+        return Locked(f"{self._folder.address}: another task is fetching the same part")
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The last claim of a part."""
+
+    claimed_ms: int
+    token: str = ""
+    runs: tuple[str, ...] = ()
+    """The fetches whose tasks have claimed it, in the order of their first claims."""
+
+    @classmethod
+    def of(cls, raw: bytes | None, now_ms: int) -> _Owner:
+        """One that cannot be read was made just now: its task died in its claim, or is in the
+        middle of it."""
+        try:
+            claim = json.loads(raw or b"")
+            runs = tuple(map(str, claim.get("runs", ())))  # which former releases did not list
+            return cls(int(claim["claimed_ms"]), str(claim["token"]), runs)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls(now_ms)
 
 
 def write_last(folder: Folder, number: int, content: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -108,8 +109,8 @@ class Part:
         return fetch_part(self.spec, self.file)
 
     def resume(self) -> FetchTaskResult:
-        """Runs the part again as a task that takes over an hour later."""
-        return fetch_part(replace(self.spec, clock=_Later()), self.file)
+        """Runs the part again as a task of a fetch that takes over an hour later."""
+        return fetch_part(replace(self.spec, clock=_Later(), run=uuid.uuid4().hex), self.file)
 
     def chunks(self) -> list[list[tuple[str, Status]]]:
         found = []

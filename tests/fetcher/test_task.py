@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -7,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from crawl.errors import StorageError
+from crawl.errors import CrawlError, Locked, StorageError
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.task import STOP, fetch_part
 from crawl.interfaces.protocol import Request
-from crawl.storage.chunks import ChunkLog
+from crawl.storage.chunks import CHUNKS, OWNER, ChunkLog, SupersededAttempt
 from crawl.storage.segments import FETCH, PartFile
 from tests.fetcher.scripted_task import (
     URLS,
@@ -160,6 +161,50 @@ def test_a_task_that_is_superseded_while_it_waits_notices(tmp_path: Path, script
     with pytest.raises(StorageError, match="another task is fetching the same part"):
         part.fetch()
     assert pages_asked() == Counter(["http://a.org/1"])
+
+
+@pytest.mark.parametrize("urls", [["http://a.org/1", "http://a.org/2"], ["http://a.org/1"]])
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_an_attempt_that_another_one_of_its_fetch_superseded_brings_no_result(
+    tmp_path: Path, script: Script, urls: list[str], is_stopped: bool
+) -> None:
+    """Neither a value nor a CrawlError, which travels as one: the engine would take either for
+    what became of the part, and end the attempt that is at work on it."""
+    part = Part(tmp_path, urls, http__robot__rules__allowlist="a.org", fetcher__server__delay=0)
+    segment, number, run = part.spec.segment, part.file.part, part.spec.run
+
+    def superseded(request: Request) -> Answer:
+        ChunkLog(segment, number, run).claim(0)
+        if is_stopped:
+            segment.write(STOP, b"")
+        return page(request)
+
+    script["http://a.org/1"] = superseded
+    with pytest.raises(SupersededAttempt):
+        part.fetch()
+    assert not issubclass(SupersededAttempt, CrawlError)
+    script.clear()
+    segment.delete(STOP)
+    assert part.resume().finished
+    assert part.records() == Counter(urls)
+
+
+def test_a_fetch_that_was_taken_over_does_not_take_its_part_back(
+    tmp_path: Path, script: Script
+) -> None:
+    """Its engine tries a task again that was superseded, while the fetch that took over works."""
+    part = Part(tmp_path, URLS)
+
+    def taken_over(request: Request) -> Answer:
+        ChunkLog(part.spec.segment, part.file.part, "a later fetch").claim(0)
+        return page(request)
+
+    script[URLS[4]] = taken_over
+    for _ in range(2):
+        with pytest.raises(Locked, match="another task is fetching the same part"):
+            part.fetch()
+    owner = part.spec.segment.read(f"{CHUNKS}/part-{part.file.part:05d}/{OWNER}") or b""
+    assert json.loads(owner)["runs"] == [part.spec.run, "a later fetch"]
 
 
 def test_a_broken_file_of_a_mark_is_an_error(tmp_path: Path, script: Script) -> None:

@@ -26,6 +26,9 @@ class SilentContext:
         if self.is_silent:
             raise Py4JNetworkError("Answer from Java side is empty")
 
+    def getLocalProperty(self, _: str) -> None:  # noqa: N802
+        """The caller has set nothing."""
+
     def setJobGroup(self, *_: object, **__: object) -> None:  # noqa: N802
         self._ask("setJobGroup")
 

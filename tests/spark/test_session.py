@@ -176,13 +176,18 @@ class TestOnSpark:
 
 JOB = """
 from crawl.config import Config
-from crawl.spark.java import find_java
-from crawl.spark.session import log_file_of, open_session, python_socket_settings
+from crawl.errors import ConfigError
+from crawl.spark.session import log_file_of, open_session
 
-with open_session("ours", Config.of({"spark.sql.shuffle.partitions": "3"})) as spark:
+try:
+    open_session("ours", Config.of({}))
+except ConfigError as refused:
+    print("REFUSED", refused)
+ours = {"spark.sql.shuffle.partitions": "3", "spark.speculation": "false"}
+with open_session("ours", Config.of(ours)) as spark:
     settings = spark.conf
     print("SESSION", spark.sparkContext.master, spark.sparkContext.appName, log_file_of(spark),
-          settings.get("spark.sql.session.timeZone"), settings.get("spark.speculation"),
+          settings.get("spark.sql.session.timeZone"), settings.get("spark.locality.wait"),
           settings.get("spark.sql.shuffle.partitions"))
 """
 
@@ -193,9 +198,18 @@ def test_under_spark_submit_its_options_stand(tmp_path: Path) -> None:
     job.write_text(JOB)
     submit = Path(_find_spark_home()) / "bin" / "spark-submit"
     given = ("--master", "local[1]", "--name", "theirs", "--conf", "spark.speculation=true")
+    given += ("--conf", "spark.ui.enabled=false")
     root = str(Path(session.__file__).resolve().parents[2])
     ran = subprocess.run(
-        [submit, *given, "--conf", "spark.ui.enabled=false", job],
+        [
+            submit,
+            *given,
+            "--conf",
+            "spark.ui.enabled=false",
+            "--conf",
+            "spark.locality.wait=9s",
+            job,
+        ],
         env={
             **os.environ,
             "PYSPARK_PYTHON": sys.executable,
@@ -208,4 +222,9 @@ def test_under_spark_submit_its_options_stand(tmp_path: Path) -> None:
         timeout=120,
         check=True,
     )
-    assert "SESSION local[1] theirs None UTC true 3" in ran.stdout.splitlines()
+    refused, opened = [
+        line for line in ran.stdout.splitlines() if line[:7] in ("REFUSED", "SESSION")
+    ]
+    assert refused.startswith("REFUSED spark.speculation is true: ")
+    assert opened == "SESSION local[1] theirs None UTC 9s 3"
+    assert "spark.conf.set" not in ran.stderr and "master local[1]: a task that fails" in ran.stderr
