@@ -88,7 +88,8 @@ def troubles_table(troubles: Iterable[HostTrouble]) -> pa.Table:
 
 def to_troubles(table: pa.Table) -> Iterator[HostTrouble]:
     for row in _rows(table, FETCH_HOSTS.schema):
-        yield HostTrouble(*row[:-1], row[-1] or "")
+        *values, said = row
+        yield HostTrouble(*values, said=said or "")
 
 
 def complete_troubles(table: pa.Table) -> pa.Table:
@@ -102,7 +103,8 @@ def states_table(states: Iterable[HostState]) -> pa.Table:
 
 def to_states(table: pa.Table) -> Iterator[HostState]:
     for row in _rows(table, HOSTS.schema):
-        yield HostState(*row[:-1], row[-1] or "")
+        *values, said = row
+        yield HostState(*values, said=said or "")
 
 
 def _table(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
