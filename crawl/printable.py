@@ -21,6 +21,7 @@ CELL = 2_000
 # blanks but the space. These are letters and marks by their category, yet show nothing.
 _BLANK_LETTERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]")
 
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _FORMULA = re.compile("[=+\\-@\t\r＝＋－＠]")
 """How a cell begins that spreadsheets run; the wide forms count where Excel is East Asian."""
 
@@ -64,6 +65,13 @@ def csv_cell(text: str) -> str:
     """A text for a CSV file: printable, and with an apostrophe before what a spreadsheet would
     take for a formula."""
     return f"'{printable(text)}" if is_formula(text) else printable(text)
+
+
+def without_controls(text: str) -> str:
+    """A text that is data and may be looked at all the same: control characters, which a terminal
+    obeys, are escaped; TAB, line feeds and all that languages need, such as joiners and marks of
+    direction, stay."""
+    return _CONTROLS.sub(lambda found: _escape(found[0]), text)
 
 
 def is_formula(text: str) -> bool:

@@ -19,7 +19,7 @@ from crawl.fetcher.drivers.single import PageVisit, fetch_each
 from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
 from crawl.indexing.writers import writer_faults
 from crawl.inspect.checked_documents import CheckedIndexDocument, DocumentChecker, not_fetched
-from crawl.masking import masked_urls
+from crawl.masking import masked_text
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.printable import one_line, printable
@@ -80,7 +80,7 @@ def command(
         raise UsageError("the URL is empty")
     faults = writer_faults(config, connect=connect)
     for line in faults.values():
-        remark(f"crawl: {one_line(masked_urls(line))}")
+        remark(f"crawl: {one_line(masked_text(line))}")
     if faults:
         return WRONG_WRITER
     if connect and path is None and not (urls or from_stdin or listen is not None):

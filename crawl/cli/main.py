@@ -25,7 +25,7 @@ from crawl.cli.common.output import echo
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError
 from crawl.hints import program
-from crawl.masking import masked_urls
+from crawl.masking import masked_text
 from crawl.printable import one_line
 from crawl.telemetry import logs
 
@@ -199,8 +199,8 @@ def _fail(message: str, code: int, *, bug: bool = False) -> None:
         _log.error(message, exc_info=is_stack_wanted, extra={"fields": fields})
         sys.exit(code)
     if os.environ.get("CRAWL_DEBUG"):
-        echo(masked_urls(traceback.format_exc()), err=True)
+        echo(masked_text(traceback.format_exc()), err=True)
     elif bug:
         message += " (set CRAWL_DEBUG=1 for the traceback, and please report it)"
-    echo(f"crawl: {one_line(masked_urls(message))}", err=True)
+    echo(f"crawl: {one_line(masked_text(message))}", err=True)
     sys.exit(code)

@@ -116,6 +116,9 @@ def _show(answer: SearchAnswer) -> None:
             [[value, count] for value, count in counts.items()],
             first=False,
         )
+    if answer.uncorrected:
+        words = ", ".join(map(printable, answer.uncorrected))
+        remark(f"search: too many words are on no page; not looked for with typos: {words}")
     if answer.corrected:
         remark(f"search: with typos: {', '.join(map(printable, answer.corrected))}")
     if answer.is_relaxed:

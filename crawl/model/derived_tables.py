@@ -130,7 +130,7 @@ HOSTDB = Table(
         Column("first_seen", TIMESTAMP, "when the crawl first knew of it, as far as is known"),
         Column("last_fetched", TIMESTAMP, "when it was last asked for a page", required=False),
         Column("last_seen", TIMESTAMP, "when it last answered one", required=False),
-        Column("failures", pa.int32(), "rounds in a row in which it answered nothing"),
+        Column("failures", pa.int32(), "rounds in a row in which it gave no page"),
         Column("trouble", pa.string(), "why; empty where it answers"),
         Column("wait_until", TIMESTAMP, "generate leaves it out until then", required=False),
         Column("dns_state", pa.string(), "resolved, failed, or empty where nobody asked"),

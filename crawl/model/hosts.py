@@ -29,6 +29,8 @@ class HostTrouble:
     """The pause that is doubled with each round in vain."""
     gave_up: bool
     """Whether its URLs were handed back; False where a pause was still owed at the end."""
+    said: str = ""
+    """What it last answered, `503, Retry-After 3600`, or how it failed to, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class HostState:
     reason: str = ""
     """Of the last trouble; of one that answers only UNANSWERED is kept, for it may be slow."""
     failures: int = 0
-    """Rounds in a row in which it answered nothing."""
+    """Rounds in a row in which it gave no page."""
     wait_until: int = 0
     since: int = 0
     """When the first of these rounds failed."""
@@ -55,6 +57,8 @@ class HostState:
     """Rounds in a row whose new pages were all but the same."""
     slow_until: int = 0
     """No new URL of the host is selected until then."""
+    said: str = ""
+    """What it said when it was last in trouble."""
 
 
 def merged_troubles(troubles: Iterable[HostTrouble]) -> list[HostTrouble]:
@@ -74,6 +78,7 @@ def _merged(host: str, troubles: list[HostTrouble]) -> HostTrouble:
         max(each.until for each in troubles),
         max(each.base_ms for each in troubles),
         worst.gave_up,
+        worst.said,
     )
 
 
@@ -83,7 +88,13 @@ def troubles_table(troubles: Iterable[HostTrouble]) -> pa.Table:
 
 def to_troubles(table: pa.Table) -> Iterator[HostTrouble]:
     for row in _rows(table, FETCH_HOSTS.schema):
-        yield HostTrouble(*row)
+        *values, said = row
+        yield HostTrouble(*values, said=said or "")
+
+
+def complete_troubles(table: pa.Table) -> pa.Table:
+    """The table with all columns: what an older version wrote has fewer."""
+    return _complete(table, FETCH_HOSTS.schema)
 
 
 def states_table(states: Iterable[HostState]) -> pa.Table:
@@ -92,7 +103,8 @@ def states_table(states: Iterable[HostState]) -> pa.Table:
 
 def to_states(table: pa.Table) -> Iterator[HostState]:
     for row in _rows(table, HOSTS.schema):
-        yield HostState(*row)
+        *values, said = row
+        yield HostState(*values, said=said or "")
 
 
 def _table(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
@@ -103,8 +115,16 @@ def _table(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
     )
 
 
+def _complete(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    for field in schema:
+        if field.name not in table.column_names:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table
+
+
 def _rows(table: pa.Table, schema: pa.Schema) -> Iterator[tuple[Any, ...]]:
     columns = []
+    table = _complete(table, schema)
     for field in schema:
         column = table[field.name]
         is_time = pa.types.is_timestamp(field.type)

@@ -94,7 +94,7 @@ HOSTS = Table(
     (
         Column("host", pa.string(), "lower-case; decides the bucket"),
         Column("reason", pa.string(), "why its URLs were last handed back"),
-        Column("failures", pa.int32(), "rounds in a row in which it answered nothing"),
+        Column("failures", pa.int32(), "rounds in a row in which it gave no page"),
         Column("wait_until", TIMESTAMP, "generate leaves its URLs out until then"),
         Column("since", TIMESTAMP, "when the first of these rounds failed"),
         Column("last", TIMESTAMP, "when it last failed"),
@@ -103,6 +103,7 @@ HOSTS = Table(
         Column("signature", pa.binary(), "that most of its new pages share", required=False),
         Column("slowed", pa.int32(), "rounds in a row whose new pages were all but the same"),
         Column("slow_until", TIMESTAMP, "generate takes none of its new URLs until then"),
+        Column("said", pa.string(), "what it last answered, or how it failed to", required=False),
     ),
     key=("host",),
     bucket_by="host",
@@ -119,6 +120,7 @@ FETCH_HOSTS = Table(
         Column("until", TIMESTAMP, "until when it must not be asked"),
         Column("base_ms", pa.int64(), "the pause that is doubled with each round in vain"),
         Column("gave_up", pa.bool_(), "whether URLs were handed back"),
+        Column("said", pa.string(), "what it last answered, or how it failed to", required=False),
     ),
 )
 """What a fetch tells of hosts that failed it."""

@@ -3,6 +3,7 @@
 2xx                        its rules
 3xx                        redirected too often or to nowhere: everything is allowed
 403                        as configured, everything or nothing is allowed
+407                        our own proxy's word: as no answer
 other 4xx                  everything is allowed
 429, 5xx, other codes      the host is left alone for a while; as configured,
                            everything is allowed
@@ -21,6 +22,8 @@ from crawl.robots.read import read_rules
 from crawl.robots.rules import Basis, RobotRules, allow_all, disallow_all
 from crawl.robots.waits import retry_after_seconds
 
+_MOST_SAID = 100
+"""Characters of what is said of a failure."""
 MAX_REDIRECTS = 5
 """At least as many must be followed (RFC 9309, 2.3.1.2)."""
 
@@ -43,6 +46,14 @@ class Deferred:
     """One line for people."""
     retry_after_s: float | None = None
     """The wait that the server asked for."""
+
+    @property
+    def said(self) -> str:
+        """What the server said, or that it said nothing, in a few words for people."""
+        if self.reason is DeferReason.UNREACHABLE:
+            return f"robots.txt: not to be had ({self.detail[:_MOST_SAID]})"
+        wait = self.retry_after_s
+        return self.detail if wait is None else f"{self.detail}, Retry-After {wait:.0f} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,8 @@ def rules_from_answer(
         return allow_all(Basis.REDIRECTS)
     if code == 403:
         return (allow_all if policy.allow_on_403 else disallow_all)(Basis.FORBIDDEN)
+    if code == 407:  # a proxy of ours refuses us: the host was not asked
+        return Deferred(DeferReason.UNREACHABLE, "407 by the proxy")
     if 400 <= code < 500 and code != 429:
         return allow_all(Basis.ABSENT)
     if not policy.defer_on_5xx:

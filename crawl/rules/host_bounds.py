@@ -3,7 +3,7 @@ columns of the HostDb.
 
 A host of which nothing is known gets all that any may have. What it fails to answer, what it
 refuses (404) and what is a page that it has elsewhere too makes it less, by the square of the
-share that is worth fetching; each round in which it answered nothing halves it. The
+share that is worth fetching; each round in which it gave no page halves it. The
 first few requests and pages tell little and count little. No host gets none.
 """
 

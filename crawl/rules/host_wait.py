@@ -1,6 +1,6 @@
 """How long a host that failed is left alone: pure decisions, a round at a time.
 
-A host that answered nothing in a round is left out of the rounds after it, for twice as long
+A host that gave no page in a round is left out of the rounds after it, for twice as long
 each time. One that answered some pages keeps the pause that it asked for, and no more. The
 first page that it answers ends all of it, but that a host which was once given up before its
 time was up may be slow is remembered until it is in other trouble.
@@ -26,7 +26,7 @@ def after_segment(
         if answered_at <= state.last:
             return state
         reason = UNANSWERED if state.reason == UNANSWERED else ""
-        return replace(state, reason=reason, failures=0, wait_until=0, since=0, last=0)
+        return replace(state, reason=reason, failures=0, wait_until=0, since=0, last=0, said="")
     if trouble.at < state.last:
         return state
     failures = 0 if answered_at else state.failures + 1
@@ -40,6 +40,7 @@ def after_segment(
         wait_until=min(until, trouble.at + longest_ms),
         since=state.since if state.failures and failures > 1 else trouble.at,
         last=trouble.at,
+        said=trouble.said,
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from crawl.masking import masked_urls
+from crawl.masking import masked_text
 from crawl.printable import json_text, printable_lines
 from crawl.telemetry.context import current_context
 
@@ -65,10 +65,11 @@ def escape_text() -> None:
 
 
 class PrintableLines(logging.Formatter):
-    """As Python formats it, with what a terminal would obey escaped and no passwords of URLs."""
+    """As Python formats it, with what a terminal would obey escaped and without what
+    looks like a password."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable_lines(masked_urls(super().format(record)))
+        return printable_lines(masked_text(super().format(record)))
 
 
 def use_text() -> None:
@@ -125,7 +126,7 @@ class JsonLines(logging.Formatter):
                 "stack": self.formatException(record.exc_info),
             }
         # ASCII: no terminal and no shipper has to guess, and no U+2028 ends a line
-        return masked_urls(json_text(line, ascii_only=True))
+        return masked_text(json_text(line, ascii_only=True))
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from crawl import __version__
 from crawl.clock import Clock, SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.hints import install
+from crawl.masking import masked_text
 from crawl.telemetry.settings import TRACES_ENDPOINT, Settings
 
 _SILENCE_S = 60.0
@@ -54,8 +56,17 @@ class _OpenSpan:
     def fail(self, error: BaseException) -> None:
         from opentelemetry.trace import Status, StatusCode
 
-        self._span.record_exception(error)
-        self._span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+        # not by record_exception, which repeats the message and the stack as they are
+        kind, stack = type(error).__name__, "".join(traceback.format_exception(error))
+        self._span.add_event(
+            "exception",
+            {
+                "exception.type": kind,
+                "exception.message": masked_text(str(error)),
+                "exception.stacktrace": masked_text(stack),
+            },
+        )
+        self._span.set_status(Status(StatusCode.ERROR, f"{kind}: {masked_text(str(error))}"))
 
 
 class Tracing:

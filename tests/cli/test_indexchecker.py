@@ -3,13 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web, running
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import write_conf
-from tests.plugins.indexwriter.fake_servers import FakeBulkServer
+from tests.plugins.indexwriter.fake_servers import FakeBulkServer, FakeServer, FakeSolr, Said
+
+Server = TypeVar("Server", bound=FakeServer)
 
 
 def test_the_document_by_each_writers_names(tmp_path: Path, crawl: Caller) -> None:
@@ -69,6 +72,24 @@ def test_servers_are_asked_where_it_is_wanted_and_nothing_is_made(
         assert [asked.method for asked in server.asked] == ["HEAD", "HEAD"]
 
 
+def test_an_echo_of_the_password_is_not_printed(tmp_path: Path, crawl: Caller) -> None:
+    rules = tmp_path / "writers.toml"
+    login = "Basic bWU6Y29ycmVjdC1ob3JzZQ=="
+    with closing_server(FakeSolr()) as server:
+        server.answer = lambda asked: Said(  # type: ignore[method-assign]
+            401, f"bad {asked.headers['authorization']} \x1b[31m correct-horse".encode()
+        )
+        rules.write_text(
+            f"[[writer]]\nid='a'\nplugin='solr'\nparameters={{url='{server.address}/solr/x',"
+            "username='me',password='correct-horse',retry_seconds=0}\n"
+        )
+        settings = ["-D", "index.writers=a", "-D", f"index.writers.file={rules}"]
+        wrong = crawl("indexchecker", "--connect", *settings)
+        assert server.asked[0].headers["authorization"] == login
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err.endswith("does not let us in: 401 bad Basic *** \\x1b[31m ***\n")
+
+
 def _two_servers(tmp_path: Path, *addresses: str) -> list[str]:
     rules = tmp_path / "writers.toml"
     rules.write_text(
@@ -82,7 +103,7 @@ def _two_servers(tmp_path: Path, *addresses: str) -> list[str]:
 
 
 @contextmanager
-def closing_server(server: FakeBulkServer) -> Iterator[FakeBulkServer]:
+def closing_server(server: Server) -> Iterator[Server]:
     try:
         yield server
     finally:

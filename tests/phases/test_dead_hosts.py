@@ -152,7 +152,7 @@ def test_explain_says_why_and_until_when(troubled: CrawlDir) -> None:
     rejection = rejection_of(found.generating)
     assert rejection is not None
     assert rejection.reason == "host_waits"
-    assert "answered nothing in 1 round (robots_deferred" in found.prospect
+    assert "gave no page in 1 round (robots_deferred" in found.prospect
     assert "until 2027-01-15 08:05:00 UTC" in found.prospect
     later = explain(troubled, DEAD[0], config, NOW + 6 * MINUTE)
     probed = next(step for step in later.generating if step.reason == "host_probed")

@@ -123,3 +123,8 @@ def test_relative_sitemaps_count_from_where_the_answer_came_from() -> None:
     rules = rules_from_answer(answer, RobotsPolicy(("nutria",)), 0)
     assert isinstance(rules, RobotRules)
     assert rules.sitemaps == ("http://www.site.example/map.xml",)
+
+
+def test_a_proxy_that_refuses_us_says_nothing_of_the_host() -> None:
+    found = rules_from_answer(response(407), RobotsPolicy(("nutria",)), 0)
+    assert isinstance(found, Deferred) and found.reason is DeferReason.UNREACHABLE

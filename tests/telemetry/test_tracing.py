@@ -71,6 +71,20 @@ def test_a_fault_makes_its_spans_fail_and_nothing_to_do_does_not(collector: Coll
     assert failed == {"crawl fetch": True, "fetch": True, "crawl parse": False, "parse": False}
 
 
+def test_a_failure_tells_no_password(collector: Collector) -> None:
+    login = "Basic bWU6Y29ycmVjdC1ob3JzZQ=="
+    with (
+        pytest.raises(StorageError),
+        observed_command(config_for(collector), "index", "c"),
+        span("index"),
+    ):
+        raise StorageError(f"http://me:geheim@a.org/ says {login}")
+    assert len(collector.spans()) == 2
+    told = b"".join(body for _, body in collector.posts)
+    assert b"http://***@a.org/ says Basic ***" in told
+    assert b"geheim" not in told and b"bWU6" not in told
+
+
 def test_another_program_can_be_above_a_command(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,10 +175,12 @@ def _same_pages(selection: Selection, host: HostState | None, datum: CrawlDatum)
 def describe_trouble(host: HostState) -> str:
     """What is the matter with a host, in a few words."""
     last = f"{host.reason}, last {moment(host.last)}"
+    # never more than is stored: a host that sent an error has answered
+    said = f": {host.said}" if host.said else ""
     if not host.failures:
-        return f"the host asked for a pause or failed ({last})"
+        return f"the host asked for a pause or failed{said} ({last})"
     rounds = "1 round" if host.failures == 1 else f"{host.failures:,} rounds"
-    return f"the host answered nothing in {rounds} ({last})"
+    return f"the host gave no page in {rounds}{said} ({last})"
 
 
 def _probed(

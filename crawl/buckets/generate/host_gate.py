@@ -1,6 +1,6 @@
 """Which hosts generate leaves out for now, and of which it takes only a few URLs.
 
-A host that answered nothing is left out until its wait is over. Then one URL of it is
+A host that gave no page is left out until its wait is over. Then one URL of it is
 selected, the best: thousands of URLs of hosts that are gone must not fill a segment. A host
 whose new pages are all the same has no new URL selected for a while, and then a few.
 """

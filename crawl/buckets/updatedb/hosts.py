@@ -21,7 +21,7 @@ from crawl.buckets.hosts import read_hosts, write_hosts
 from crawl.buckets.slices import Router
 from crawl.counters import Counters
 from crawl.model.arrow import strings
-from crawl.model.hosts import HostState, HostTrouble, to_troubles
+from crawl.model.hosts import HostState, HostTrouble, complete_troubles, to_troubles
 from crawl.model.status import Status
 from crawl.model.tables import FETCH_HOSTS
 from crawl.rules.host_wait import after_segment
@@ -203,7 +203,7 @@ def send_troubles(file: HostTroublesFile, router: Router, outbox: Outbox) -> Non
     """Sends what a fetch tells of hosts that failed to the first slices of their buckets."""
     with open_whole_table(file.folder, file.path) as source:
         for group in each_group(source):
-            rows = group.replace_schema_metadata(None)
+            rows = complete_troubles(group).replace_schema_metadata(None)
             number = pa.array(np.full(rows.num_rows, file.segment, dtype=np.int32))
             rows = rows.append_column(TROUBLES.schema.field("segment"), number)
             buckets = buckets_of(rows["host"], router.buckets)

@@ -187,7 +187,8 @@ class FetchEngine:
         delay = rules.crawl_delay_s
         if delay is not None and self._politeness.is_too_long(delay):
             base_s = max(delay, self._settings.robots_expire_s)  # until its rules are read again
-            self.troubles.give_up(item.host, "crawl_delay_too_long", now, now, base_s)
+            said = f"robots.txt: Crawl-delay {delay:g} s"
+            self.troubles.give_up(item.host, "crawl_delay_too_long", now, now, base_s, said)
             self.return_unfetched([item], "crawl_delay_too_long")
             self.queues.release(item, now, asked=False)
             return None
@@ -301,12 +302,13 @@ class FetchEngine:
         """To be called when all answers that came together were handled."""
         self._output.commit_point(now)
 
-    def close(self, queue: HostQueue, reason: str, now: float) -> None:
-        """Gives up a server: its URLs are returned unfetched."""
+    def close(self, queue: HostQueue, reason: str, now: float, said: str = "") -> None:
+        """Gives up a server: its URLs are returned unfetched; `said` is its last answer."""
         self.counters["queues_closed"] += 1
         until = max(now + self._settings.leave_alone_s, queue.ready_at)
         items = self.queues.drain(queue, reason, until)
-        self.troubles.close(queue.key, {item.host for item in items}, reason, now, queue.ready_at)
+        hosts = {item.host for item in items}
+        self.troubles.close(queue.key, hosts, reason, now, queue.ready_at, said)
         self.return_unfetched(items, reason)
 
     def follow_links(self, targets: Iterable[Target], depth: int) -> None:

@@ -16,6 +16,7 @@ class _Trouble:
     until: float
     base_s: float
     gave_up: bool
+    said: str = ""
 
     @property
     def left_alone_until(self) -> float:
@@ -32,27 +33,44 @@ class HostTroubles:
     """With more than these, `take_past` looks for those that are over."""
     _look_above: int = 0
     _hosts: dict[str, _Trouble] = field(default_factory=dict)
-    _closed: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """Keys of queues that are closed: why, and until when."""
+    _closed: dict[str, tuple[str, float, str]] = field(default_factory=dict)
+    """Keys of queues that are closed: why, until when, and what their server said."""
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
 
-    def pause(self, host: str, reason: str, now: float, until: float, base_s: float) -> None:
+    def pause(
+        self, host: str, reason: str, now: float, until: float, base_s: float, said: str
+    ) -> None:
         """Notes that the host failed; it is asked again in this fetch, if there is time."""
-        self._add(host, _Trouble(reason, now, until, base_s, gave_up=False))
+        self._add(host, _Trouble(reason, now, until, base_s, gave_up=False, said=said))
 
     def give_up(
-        self, host: str, reason: str, now: float, until: float, base_s: float = 0.0
+        self,
+        host: str,
+        reason: str,
+        now: float,
+        until: float,
+        base_s: float = 0.0,
+        said: str = "",
     ) -> None:
-        """Notes that the host's URLs are returned unfetched."""
-        self._add(host, _Trouble(reason, now, until, base_s, gave_up=True))
+        """Notes that the host's URLs are returned unfetched. What it said before is remembered
+        where nothing new was `said`."""
+        self._add(host, _Trouble(reason, now, until, base_s, gave_up=True, said=said))
 
-    def close(self, key: str, hosts: Iterable[str], reason: str, now: float, until: float) -> None:
+    def close(
+        self,
+        key: str,
+        hosts: Iterable[str],
+        reason: str,
+        now: float,
+        until: float,
+        said: str = "",
+    ) -> None:
         """Notes that a whole queue is returned unfetched, perhaps of several hosts."""
-        self._closed[key] = reason, until
+        self._closed[key] = reason, until, said
         for host in hosts:
-            self.give_up(host, reason, now, until, until - now)
+            self.give_up(host, reason, now, until, until - now, said)
 
     def reopen(self, keys: Iterable[str]) -> None:
         """Notes that queues are closed no longer."""
@@ -62,8 +80,8 @@ class HostTroubles:
     def refuse(self, key: str, host: str, now: float) -> None:
         """Notes the host of a URL that came when its queue was closed already."""
         if key in self._closed and host not in self._hosts:
-            reason, until = self._closed[key]
-            self.give_up(host, reason, now, until, max(0.0, until - now))
+            reason, until, said = self._closed[key]
+            self.give_up(host, reason, now, until, max(0.0, until - now), said)
 
     def answered(self, host: str) -> None:
         """Notes that the host works: no pause but the usual one is owed."""
@@ -100,6 +118,7 @@ class HostTroubles:
                 moment(each.until),
                 round(each.base_s * 1000),
                 each.gave_up,
+                each.said,
             )
             for host, each in sorted(troubles.items())
         ]
@@ -113,5 +132,6 @@ class HostTroubles:
                 max(known.until, new.until),
                 max(known.base_s, new.base_s),
                 known.gave_up or new.gave_up,
+                new.said or known.said,
             )
         self._hosts[host] = new

@@ -8,7 +8,7 @@ from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.outcome import Blame, answer_label, outcome_of
+from crawl.fetcher.values.outcome import Blame, answer_label, outcome_of, said_of
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import record_of
 from crawl.interfaces.protocol import Failure, Response
@@ -74,10 +74,11 @@ class PageHandler:
             if asked_for is not None:
                 pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
         queue.wait_until(now + pause, why)
-        self._engine.troubles.pause(item.host, "failures", now, now + pause, pause)
+        said = said_of(answer)
+        self._engine.troubles.pause(item.host, "failures", now, now + pause, pause, said)
         if 0 <= self._politeness.max_exceptions <= queue.exceptions:
-            self._engine.close(queue, "too_many_failures", now)
+            self._engine.close(queue, "too_many_failures", now, said)
         elif self._deadline is not None and now + pause >= self._deadline:
-            self._engine.close(queue, "pause_beyond_time_limit", now)
+            self._engine.close(queue, "pause_beyond_time_limit", now, said)
         else:
             self._engine.queues.offer(queue)

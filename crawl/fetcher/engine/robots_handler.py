@@ -15,7 +15,7 @@ from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.frontier.robots_cache import RobotsCache
 from crawl.fetcher.values.item import FetchItem, Purpose
-from crawl.fetcher.values.outcome import outcome_of
+from crawl.fetcher.values.outcome import outcome_of, said_of
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import content_of, record_of
 from crawl.fetcher.values.settings import FetchSettings, is_at_or_below
@@ -157,7 +157,11 @@ class RobotsHandler:
         return {each: self._cross_part_redirects.get(each, "") for each in refused}
 
     def give_up(
-        self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0
+        self,
+        authority: str,
+        reason: str = "robots_deferred",
+        pause_s: float = 0.0,
+        said: str = "",
     ) -> None:
         """Stops asking for these rules for now: their pages must not wait for them, and those
         of other hosts in the queue go on."""
@@ -170,6 +174,7 @@ class RobotsHandler:
                 now,
                 now + pause_s,
                 self._settings.robots_defer_s,
+                said,
             )
         self._cache.refuse(authority, reason, now, pause_s)
         origin.awaited_rules -= 1
@@ -264,7 +269,8 @@ class RobotsHandler:
         if answer.kind is FailureKind.UNKNOWN_HOST:
             now, base_s = self._clock.monotonic(), self._settings.robots_defer_s
             host = host_of(f"{item.robots_for}/") or ""
-            self._engine.troubles.give_up(host, answer.kind.value, now, now, base_s)
+            said = said_of(answer)
+            self._engine.troubles.give_up(host, answer.kind.value, now, now, base_s, said)
         self._cache.give_up(item.robots_for)
         origin.awaited_rules -= 1
         now_ms = self._clock.now_ms()
@@ -328,7 +334,7 @@ class RobotsHandler:
         if tries > self._settings.robots_defer_retries or late or keeps_others:
             asked_for = verdict.retry_after_s or 0.0
             origin.wait_until(now + asked_for)
-            self.give_up(item.robots_for, pause_s=asked_for)
+            self.give_up(item.robots_for, pause_s=asked_for, said=verdict.said)
             return
         origin.wait_until(now + pause, "robots.txt unavailable")
         self._engine.troubles.pause(
@@ -337,6 +343,7 @@ class RobotsHandler:
             now,
             now + pause,
             self._settings.robots_defer_s,
+            verdict.said,
         )
         retry = replace(
             item,

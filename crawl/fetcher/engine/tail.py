@@ -63,7 +63,7 @@ class Tail:
             self.engine.queues.release(item, now, asked=True)
             for name in ("requests", "robots_requests", UNANSWERED):
                 self.engine.counters[name] += 1
-            self.robots.give_up(item.robots_for, UNANSWERED)
+            self.robots.give_up(item.robots_for, UNANSWERED, said="robots.txt: no answer yet")
         return bool(given_up)
 
 

@@ -121,6 +121,33 @@ def reason_of(answer: Response | Failure) -> str:
     return _of_code(answer.code)[0] if isinstance(answer, Response) else answer.kind.value
 
 
+def said_of(answer: Response | Failure) -> str:
+    """What the server said, or how it failed to, in a few words for people."""
+    if isinstance(answer, Response):
+        wait = answer.header("retry-after").strip()
+        return f"{answer.code}, Retry-After {wait[:_LONGEST_WAIT]}" if wait else str(answer.code)
+    return f"{_NOTHING_WHOLE.get(answer.kind, 'no answer')} ({answer.kind.value})"
+
+
+_LONGEST_WAIT = 40
+"""Characters of a Retry-After, which may be a date."""
+_NOTHING_WHOLE = {
+    FailureKind.UNKNOWN_HOST: "no address",
+    FailureKind.CONNECT_REFUSED: "no connection",
+    FailureKind.CONNECT_TIMEOUT: "no connection",
+    FailureKind.TLS: "no connection",
+    FailureKind.PROXY: "no connection",
+    FailureKind.DISCONNECTED: "no whole answer",
+    FailureKind.STALE_CONNECTION: "no whole answer",
+    FailureKind.LOW_SPEED: "no whole answer",
+    FailureKind.TOTAL_TIMEOUT: "no whole answer",
+    FailureKind.MALFORMED_RESPONSE: "no answer that can be read",
+    FailureKind.REFUSED_HEAD: "no answer that can be read",
+    FailureKind.HEADERS_TOO_LARGE: "no answer that can be read",
+    FailureKind.BAD_ENCODING: "no answer that can be read",
+}
+
+
 def answer_label(answer: Response | Failure) -> str:
     """The answer as it is counted: `answers.http_404`."""
     if isinstance(answer, Response):

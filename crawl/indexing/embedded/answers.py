@@ -122,10 +122,12 @@ class SearchAnswer:
     hits: tuple[SearchHit, ...]
     seconds: float
     corrected: tuple[str, ...] = ()
-    """Words of the query that were looked for with typos."""
+    """Words of the query that no page has as they are, and that were found with typos."""
     is_relaxed: bool = False
     """No page has all words, and these have most of them."""
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    uncorrected: tuple[str, ...] = ()
+    """Words that no page has, and that are too many to be looked for with typos."""
 
     def values(self) -> dict[str, Any]:
         """All of it as dictionaries, lists, texts and numbers."""
@@ -134,6 +136,7 @@ class SearchAnswer:
             "total": self.total,
             "seconds": round(self.seconds, 6),
             "corrected": list(self.corrected),
+            "uncorrected": list(self.uncorrected),
             "relaxed": self.is_relaxed,
             "results": [hit.values() for hit in self.hits],
             "facets": {name: dict(counts) for name, counts in self.facets.items()},

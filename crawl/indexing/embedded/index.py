@@ -114,12 +114,12 @@ class EmbeddedIndex:
         if parsed.words and not plan.words and not parsed.restricts:
             return SearchAnswer(query, 0, (), perf_counter() - begun)
         least = None
-        found = self._choose(plan, options, now_ms, None)
+        has_each_word = plan.most_matched == len(wanted)
+        found = self._choose(plan, options, now_ms, None) if has_each_word else _Found([], 0)
         if not found.chosen and len(wanted) > 1 and not found.total:
-            for least in range(len(wanted) - 1, max(0, len(wanted) // 3 - 1), -1):
+            least = self._most_words(plan, len(wanted))
+            if least is not None:
                 found = self._choose(plan, options, now_ms, least)
-                if found.total:
-                    break
         shown = found.chosen[options.offset : options.offset + options.limit]
         highlighter = Highlighter(plan.words, options.snippet_length)
         hits = tuple(
@@ -134,6 +134,28 @@ class EmbeddedIndex:
             tuple(plan.corrected),
             least is not None and found.total > 0,
             self._facets(plan, options.facets, least) if options.facets else {},
+            tuple(plan.uncorrected),
+        )
+
+    def _most_words(self, plan: QueryPlan, wanted: int) -> int | None:
+        """How many of the words, at least a third and not all, some page has together; None where
+        no page has so many. Pages with more words also have fewer: it is found by halving, for
+        every look is one at all pages."""
+        least = max(1, wanted // 3)
+        most = min(wanted - 1, plan.most_matched)
+        best = None
+        while least <= most:
+            middle = (least + most + 1) // 2
+            if self._is_any(plan, middle):
+                best, least = middle, middle + 1
+            else:
+                most = middle - 1
+        return best
+
+    def _is_any(self, plan: QueryPlan, least: int) -> bool:
+        return any(
+            searcher.search(plan.query(searcher, self._weights, least), 1, count=False).hits
+            for searcher in self._searchers
         )
 
     def _choose(

@@ -3,7 +3,7 @@
 A word is cut as every group of languages cuts it, and looked for in that group's fields. How
 much it tells (idf) is counted over all folders and languages of the index, so that a page ranks
 the same in whichever folder it lies. A word that no page contains is looked for with a typo or
-two; one that is on most pages ranks, but need not be there.
+two (typos.py); one that is on most pages ranks, but need not be there.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from crawl.indexing.embedded.query_text import EXTRA_PREFIX, FilterClause, Parse
 from crawl.indexing.embedded.ranking import Weights, idf
 from crawl.indexing.embedded.record import url_words
 from crawl.indexing.embedded.schema import TEXT_KINDS, URL_WORDS, analyzer, field_of, schema
+from crawl.indexing.embedded.typos import TypoSearch, fuzzy_query
 from crawl.indexing.embedded.words import UNSPACED_RUN, spaced
 
 _MOST_TOKENS = 64
@@ -60,6 +61,8 @@ class Word:
     """That contain it, at most: counted by field."""
     typos: int = 0
     """How many letters may differ, for no page contains the word as it is."""
+    is_left: bool = False
+    """Whether no page contains it, and looking for it with typos would have cost too much."""
     is_common: bool = False
 
 
@@ -73,8 +76,18 @@ class QueryPlan:
 
     @property
     def corrected(self) -> list[str]:
-        """The words that were looked for with typos."""
+        """The words that were found with typos."""
         return [word.text for word in self.words if word.typos]
+
+    @property
+    def uncorrected(self) -> list[str]:
+        """The words that were not looked for with typos, for there are too many of them."""
+        return [word.text for word in self.words if word.is_left]
+
+    @property
+    def most_matched(self) -> int:
+        """How many of the words that are looked for a page may have: others are on none."""
+        return sum(bool(word.fields) for word in self.words if not word.is_excluded)
 
     def query(
         self, searcher: tantivy.Searcher, weights: Weights, least: int | None = None
@@ -131,6 +144,7 @@ def plan_query(
     found = {name.partition("_")[2] for name in present}
     groups = [group_of(parsed.language)] if parsed.language else sorted(found - {""})
     words: list[Word] = []
+    typo_search = TypoSearch(searchers) if typos else None
     room = _MOST_TOKENS
     for clause in parsed.words:
         for text, is_phrase in _pieces(clause):
@@ -141,7 +155,7 @@ def plan_query(
             room -= most
             if room < 0:
                 break
-            _count(word, searchers, pages, typos=typos)
+            _count(word, searchers, pages, typo_search)
             words.append(word)
     counted = [word for word in words if not word.is_excluded]
     if len(counted) > 1 and all(word.is_common for word in counted):
@@ -154,9 +168,7 @@ def plan_query(
 def field_query(word: Word, each: FieldTokens, searcher: tantivy.Searcher) -> tantivy.Query:
     """Pages of one folder with the word in one field, scored as over all folders."""
     if word.typos:
-        fuzzy = tantivy.Query.fuzzy_term_query(
-            schema(), each.field, each.tokens[0], distance=word.typos
-        )
+        fuzzy = fuzzy_query(each.field, each.tokens[0], word.typos)
         return tantivy.Query.boost_query(fuzzy, each.weight * word.idf)
     if word.is_prefix:
         terms = _terms_from(each, searcher, _MOST_PREFIXED)
@@ -245,7 +257,12 @@ def _cut(text: str, group: str) -> tuple[str, ...]:
     return tuple(tokens)
 
 
-def _count(word: Word, searchers: Sequence[tantivy.Searcher], pages: int, *, typos: bool) -> None:
+def _count(
+    word: Word,
+    searchers: Sequence[tantivy.Searcher],
+    pages: int,
+    typo_search: TypoSearch | None,
+) -> None:
     """Finds out how many pages have the word, and leaves out fields without it."""
     if word.is_prefix:
         word.idf = 1.0
@@ -277,13 +294,14 @@ def _count(word: Word, searchers: Sequence[tantivy.Searcher], pages: int, *, typ
         word.idf = sum(idf(pages, count) for count in by_place.values())
         word.is_common = word.pages >= max(_EVERYWHERE, pages * _COMMON)
         return
-    lengths = {len(each.tokens) for each in word.fields}
-    letters = min((len(each.tokens[0]) for each in word.fields), default=0)
-    if typos and lengths == {1} and letters >= 4 and not word.is_excluded:
-        word.typos = 2 if letters >= 8 else 1
-        word.idf = 1.0
-    else:
-        word.fields = []
+    tokens, word.fields = word.fields, []
+    if typo_search is None or word.is_excluded or not all(len(each.tokens) == 1 for each in tokens):
+        return
+    found_with = typo_search.look_up({each.field: each.tokens[0] for each in tokens})
+    word.is_left = found_with is None
+    if found_with is not None and found_with.fields:
+        word.typos, word.idf = found_with.typos, 1.0
+        word.fields = [each for each in tokens if each.field in found_with.fields]
 
 
 def _near(parsed: ParsedQuery, words: list[Word], weights: Weights) -> list[FieldTokens]:

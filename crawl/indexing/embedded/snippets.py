@@ -48,7 +48,7 @@ class Highlighter:
         self._ascii_words: re.Pattern[str] | None
         self._runs: re.Pattern[str] | None
         self._tokens: dict[tuple[str, str], int] = {}
-        self._fuzzy: list[tuple[str, int, int]] = []
+        self._fuzzy: dict[tuple[str, int], int] = {}
         beginnings: set[str] = set()
         runs: set[str] = set()
         for number, word in enumerate(words):
@@ -63,7 +63,7 @@ class Highlighter:
                         continue
                     self._tokens[group, token] = number
                     if word.typos:
-                        self._fuzzy.append((token, word.typos, number))
+                        self._fuzzy[token, word.typos] = number
                     else:
                         beginnings.add(re.escape(token[: max(2, len(token) - 2)]))
         self._words = None
@@ -125,7 +125,7 @@ class Highlighter:
         if number is None:
             number = self._tokens.get(("plain", word))
         if number is None:
-            for wanted, typos, place in self._fuzzy:
+            for (wanted, typos), place in self._fuzzy.items():
                 if is_near(token, wanted, typos):
                     return place
         return number

@@ -2,7 +2,7 @@
 
 Values that begin like a formula are written as they are: spreadsheets are not the only readers;
 `escape_formulas` puts a `'` before them. Line breaks within values are blanks, so that a line is
-a record for every tool.
+a record for every tool; other control characters are escaped (`\\x1b`), as terminals obey them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
 from crawl.plugins.indexwriter.shared.line_writer import LineShard
-from crawl.printable import is_formula
+from crawl.printable import is_formula, without_controls
 
 _FIELDS = ("id", "title", "content")
 """Nutch's default."""
@@ -65,7 +65,7 @@ class CsvIndexWriter(FileIndexWriter):
         found = []
         for name in self.fields:
             text = self.value_separator.join(document.texts(name))
-            text = " ".join(text.splitlines())
+            text = without_controls(" ".join(text.splitlines()))
             if self.longest:
                 text = text[: self.longest]
             if self.escapes and is_formula(text):

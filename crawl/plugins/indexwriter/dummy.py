@@ -8,6 +8,7 @@ from __future__ import annotations
 from crawl.interfaces.indexwriter import Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
+from crawl.printable import without_controls
 
 
 class DummyIndexWriter(FileIndexWriter):
@@ -31,7 +32,7 @@ class _DummyShard:
         self._tell("delete", url)
 
     def _tell(self, what: str, url: str) -> None:
-        self._files.new.write(f"{what}\t{url}\n".encode("utf-8", "replace"))
+        self._files.new.write(f"{what}\t{without_controls(url)}\n".encode("utf-8", "replace"))
 
     def close(self) -> str:
         return self._files.close()

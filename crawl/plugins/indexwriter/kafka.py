@@ -28,9 +28,12 @@ from crawl.interfaces.indexwriter import (
     Shard,
     ShardWriter,
 )
+from crawl.masking import secrets_of_settings
 from crawl.model.documents import IndexDocument
+from crawl.net.secret_mask import SecretMask
 from crawl.plugins.indexwriter.shared.message import encoded_within
 from crawl.plugins.indexwriter.shared.parameters import Parameters
+from crawl.printable import one_line
 from crawl.urls.parse import host_of
 
 if TYPE_CHECKING:
@@ -63,6 +66,8 @@ _OWN = {
 _FIXED = ("acks", "request.required.acks", "enable.idempotence", "delivery.report.only.error")
 _LIFE = re.compile(r" \(after \d+ms in state .*\)$")
 _LOOK_S = 0.5
+_SHOWN = 300
+"""Characters of what a broker says, in a message."""
 _MOST_REFUSED = 1000
 """Of a shard: where more documents are too long, something is set wrongly."""
 
@@ -108,6 +113,8 @@ class KafkaIndexWriter(IndexWriter):
                 raise ConfigError(
                     f"properties: {name} is set, so that nothing is lost or reordered"
                 )
+        self.mask = SecretMask(secrets_of_settings(properties))
+        """Of all that brokers and the client say."""
         self.settings: dict[str, Any] = {
             "log_level": 0,  # what matters is told by one line
             "partitioner": "murmur2_random",  # Java's: others that write the topic agree
@@ -191,6 +198,7 @@ class _Client:
                 f"the index writer kafka needs confluent-kafka: {install('kafka')}"
             ) from error
         self._library = confluent_kafka
+        self._mask = writer.mask
         self._topic = writer.topic
         self._where = f"Kafka at {writer.brokers}"
         self._timeout_s = writer.timeout_s
@@ -207,11 +215,11 @@ class _Client:
         try:
             self._producer: Producer = confluent_kafka.Producer(settings)
         except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
-            raise ConfigError(f"properties: {_line(error)}") from error
+            raise ConfigError(f"properties: {self._line(error)}") from error
 
     def _on_error(self, error: KafkaError) -> None:
         if error.code() != self._library.KafkaError._ALL_BROKERS_DOWN or not self._trouble:
-            self._trouble = _LIFE.sub("", error.str())
+            self._trouble = self._shown(_LIFE.sub("", error.str()))
 
     def _on_delivery(
         self, headers: dict[str, str], error: KafkaError | None, message: Message
@@ -223,7 +231,7 @@ class _Client:
             self._of_long_batches.append((headers, message))  # its own are gone
             return
         self._lost += 1
-        self._fault = self._fault or error.str()
+        self._fault = self._fault or self._shown(error.str())
 
     def require_topic(self) -> None:
         """Raises one line where there is none; brokers that make a topic when they are asked for
@@ -237,7 +245,9 @@ class _Client:
 
     def _not_reached(self, error: Exception) -> StorageError:
         self._producer.poll(0)  # has what is wrong told
-        return StorageError(f"{self._where} cannot be reached: {self._trouble or _line(error)}")
+        return StorageError(
+            f"{self._where} cannot be reached: {self._trouble or self._line(error)}"
+        )
 
     def partitions(self) -> int:
         """How many the topic has; raises one line where it cannot be written to."""
@@ -250,7 +260,7 @@ class _Client:
             except self._library.KafkaException as error:
                 raise self._not_reached(error) from error
             if found.error is not None:
-                reason = found.error.str()
+                reason = self._shown(found.error.str())
             elif found.partitions:
                 reason = "a partition has no leader"
                 if all(each.leader >= 0 for each in found.partitions.values()):
@@ -281,8 +291,8 @@ class _Client:
                 self._require_no_loss()
             except self._library.KafkaException as error:
                 if error.args[0].code() != self._library.KafkaError.MSG_SIZE_TOO_LARGE:
-                    raise StorageError(f"{self._where}: {_line(error)}") from error
-                self._refused[key.decode()] = _line(error)
+                    raise StorageError(f"{self._where}: {self._line(error)}") from error
+                self._refused[key.decode()] = self._line(error)
                 return
             else:
                 self._producer.poll(0)
@@ -325,8 +335,10 @@ class _Client:
         self._producer.purge()
         self._producer.flush(_LOOK_S)
 
+    def _line(self, error: Exception) -> str:
+        first = error.args[0] if error.args else error
+        return self._shown(first.str() if hasattr(first, "str") else str(first))
 
-def _line(error: Exception) -> str:
-    first = error.args[0] if error.args else error
-    text = first.str() if hasattr(first, "str") else str(first)
-    return " ".join(text.split())
+    def _shown(self, text: str) -> str:
+        """What is said, as a message may repeat it."""
+        return one_line(self._mask.masked(text), _SHOWN)

@@ -20,16 +20,11 @@ from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
 from crawl.interfaces.indexwriter import NO_PARAMETERS, IndexWriter, Shard
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.http_server import (
-    JSON,
-    PASSING,
-    HttpServer,
-    ServerAnswer,
-    shown,
-)
+from crawl.plugins.indexwriter.shared.http_server import JSON, PASSING, HttpServer, ServerAnswer
 from crawl.plugins.indexwriter.shared.patience import Patience
 from crawl.plugins.indexwriter.shared.server_settings import ServerSettings, read_settings
 from crawl.plugins.indexwriter.shared.server_shard import Change, ServerShard
+from crawl.printable import printable
 
 _encoder = msgspec.json.Encoder()
 _OWN = ("id_field", "version_field")
@@ -59,7 +54,7 @@ class SolrIndexWriter(IndexWriter):
         self._version = own.text("version_field", "version_l")
         for name, value in (("id_field", self._id), ("version_field", self._version or "x")):
             if not _FIELD.fullmatch(value):
-                raise ConfigError(f"{name}: {shown(value)!r} is no name of a field")
+                raise ConfigError(f"{name}: {printable(value, 200)!r} is no name of a field")
 
     def check(self) -> None:
         server = HttpServer(self._settings, Patience(self._settings.check_seconds))
@@ -70,7 +65,8 @@ class SolrIndexWriter(IndexWriter):
             key = answer.json().get("uniqueKey")
             if key != self._id:
                 raise StorageError(
-                    f"{answer.address}: its unique key is {shown(key)}, not {self._id} (id_field)"
+                    f"{answer.address}: its unique key is {answer.shown(key)}, not {self._id}"
+                    " (id_field)"
                 )
             if self._version:
                 path = f"/schema/fields/{quote(self._version)}?includeDynamic=true&wt=json"

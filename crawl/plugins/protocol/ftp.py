@@ -26,6 +26,7 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.net.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
+from crawl.net.secret_mask import SecretMask
 from crawl.plugins.protocol.curl.errors import CONNECT_ERRNO_KINDS, failure_kind
 from crawl.plugins.protocol.shared.body import Body
 from crawl.plugins.protocol.shared.directory_listing import listing_page
@@ -80,6 +81,7 @@ class FtpProtocol(FetchProtocol):
         limit = config[CONTENT_LIMIT]
         self._limits = replace(limits, body=limits.body_of(limit))
         self._login = (config[USERNAME], config[PASSWORD])
+        self._mask = SecretMask(self._login[1:])
         self._resolver = HostResolver(config, resolver, monotonic=monotonic)
         self._monotonic = monotonic
 
@@ -145,7 +147,8 @@ class FtpProtocol(FetchProtocol):
                 body.truncated = Truncation.TIME
             else:  # a file that broke off, too: body.py has the rule
                 kind = self._kind(curl, code, message)
-                return Failure(request.url, kind, message, started, elapsed_ms)
+                told = self._mask.masked(message)
+                return Failure(request.url, kind, told, started, elapsed_ms)
         unchanged = bool(curl.getinfo(pycurl.CONDITION_UNMET))
         content, truncated = body.content(), body.truncated
         headers = _headers(curl.getinfo(pycurl.INFO_FILETIME))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
+from urllib.parse import unquote, urlsplit
 
 from crawl.clock import SystemClock
 from crawl.config import Config, Property
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
-from crawl.masking import masked_urls
+from crawl.masking import secrets_of_head
 from crawl.model.value import quick_value
 from crawl.net.dns import (
     DNS_PROPERTIES,
@@ -18,6 +20,7 @@ from crawl.net.dns import (
     Resolve,
     system_addresses,
 )
+from crawl.net.secret_mask import SecretMask
 from crawl.plugins.protocol.shared.connections import CONNECTION_PROPERTIES
 from crawl.plugins.protocol.shared.credentials import AUTH_FILE, Credentials, credentials
 from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
@@ -58,7 +61,29 @@ class OutgoingRequest:
     def failure(
         self, kind: FailureKind, message: str, sent: float = 0.0, elapsed_ms: int = 0
     ) -> Failure:
-        return Failure(self.request.url, kind, masked_urls(message), sent, elapsed_ms)
+        """The failure with a message that may be stored: libraries repeat what the server said, and
+        the server what it was sent."""
+        told = SecretMask(self._secrets()).masked(message)
+        return Failure(self.request.url, kind, told, sent, elapsed_ms)
+
+    def _secrets(self) -> Iterator[str]:
+        for value in secrets_of_head(b"\n".join(self.headers.lines)):
+            yield value
+            scheme, _, code = value.partition(" ")
+            yield code
+            if scheme.lower() == "basic":
+                yield _password_of(code)
+        if self.digest is not None:
+            yield self.digest.secret
+        yield unquote(urlsplit(self.proxy).password or "")
+
+
+def _password_of(code: str) -> str:
+    """Of the value of a Basic header; empty where it is none."""
+    try:
+        return base64.b64decode(code).decode("utf-8", "replace").partition(":")[2]
+    except ValueError:
+        return ""
 
 
 class HttpBase(FetchProtocol):

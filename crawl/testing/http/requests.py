@@ -8,8 +8,9 @@ import pytest
 
 from crawl.config import Config
 from crawl.errors import ConfigError
-from crawl.interfaces.protocol import Truncation
+from crawl.interfaces.protocol import Failure, Request, Truncation
 from crawl.testing.http.case import HttpCase
+from crawl.testing.servers.scripted_answers import then_close
 from crawl.testing.servers.scripted_server import ScriptedServer, honest
 
 
@@ -141,6 +142,29 @@ class HttpRequestContract(HttpCase):
         assert b"4711" not in got.request_headers
         for line in (b"X-Api-Key: ***", b"X-Access: ***", b"X-Colour: red"):
             assert b"\r\n" + line + b"\r\n" in got.request_headers
+
+    @pytest.mark.parametrize(
+        "echo",
+        [
+            b"%b is no login\r\n\r\n",
+            b"HTTP/1.1 %b\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nContent-Length: 1\r\n\r\nx",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1, %b\r\n\r\nx",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%b\r\nx",
+            b"HTTP/1.1 200 OK\r\n%b\0\r\n\r\nx",
+        ],
+    )
+    @pytest.mark.parametrize("said", [b"Basic bWU6c2VjcmV0", b"bWU6c2VjcmV0", b"secret"])
+    def test_no_message_repeats_a_secret_that_the_server_repeats(
+        self, server: ScriptedServer, echo: bytes, said: bytes
+    ) -> None:
+        server.answers["/"] = then_close(echo % said)
+        plugin = self.plugin(http_auth_file="auth.txt")
+        for _ in range(2):  # the second time another client may read the answer
+            got = plugin.fetch(Request(server.url("/", "basic.test")))
+            assert server.requests[0].header("Authorization") == "Basic bWU6c2VjcmV0"
+            if isinstance(got, Failure):
+                assert "bWU6" not in got.message and "secret" not in got.message
 
     def test_the_users_of_a_url_are_nobodys_business(self, server: ScriptedServer) -> None:
         self.response(self.plugin(), f"http://me:secret@a.test:{server.port}/")

@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
+from crawl.buckets.generate.explain_selection import describe_trouble
 from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.interfaces.protocol import Failure, FailureKind, Response
-from crawl.model.hosts import HostTrouble, troubles_table
+from crawl.model.hosts import (
+    HostState,
+    HostTrouble,
+    states_table,
+    to_states,
+    to_troubles,
+    troubles_table,
+)
+from crawl.rules.host_wait import after_segment
 from tests.fetcher.small_web import REFUSED, Answered, Fetched, Page, SmallWeb, fetch
 
 HUNG = Failure("", FailureKind.FIRST_BYTE_TIMEOUT)
@@ -202,3 +211,59 @@ def test_no_pause_is_too_long_to_be_stored(asked: str) -> None:
     assert {"a.org", "b.org"} <= set(found)
     assert troubles_table(found.values()).num_rows == len(found)
     assert all(trouble.until < 10**14 for trouble in found.values())
+
+
+def _failing(kind: FailureKind) -> Failure:
+    return Failure("", kind, "a library's words")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((503, {"Retry-After": "3600"}), "503, Retry-After 3600"),
+        ((429, {"Retry-After": "Fri, 15 Jan 2027 09:00:00 GMT"}), "429, Retry-After Fri, 15 Jan"),
+        ((503, {}), "503"),
+        ((500, {}), "500"),
+        ((407, {}), "407"),
+        (_failing(FailureKind.CONNECT_REFUSED), "no connection (connect_refused)"),
+        (_failing(FailureKind.CONNECT_TIMEOUT), "no connection (connect_timeout)"),
+        (_failing(FailureKind.TLS), "no connection (tls)"),
+        (_failing(FailureKind.PROXY), "no connection (proxy)"),
+        (_failing(FailureKind.UNKNOWN_HOST), "no address (unknown_host)"),
+        (_failing(FailureKind.FIRST_BYTE_TIMEOUT), "no answer (first_byte_timeout)"),
+        (_failing(FailureKind.DISCONNECTED), "no whole answer (disconnected)"),
+        (_failing(FailureKind.LOW_SPEED), "no whole answer (low_speed)"),
+        (_failing(FailureKind.TOTAL_TIMEOUT), "no whole answer (total_timeout)"),
+    ],
+)
+@pytest.mark.parametrize("asked", ["page", "robots.txt"])
+def test_explain_tells_what_the_host_said(answer: Any, said: str, asked: str) -> None:
+    """From the answer to the sentence: as the fetch tells it, as the CrawlDb keeps it."""
+    pages = [f"http://x.org/{n}" for n in range(12)]
+    answers = ["http://x.org/robots.txt"] if asked == "robots.txt" else pages
+    done = fetch(SmallWeb(dict.fromkeys(answers, answer)), pages, tail_wait_s=60.0)
+    (told,) = to_troubles(troubles_table(troubles(done).values()))
+    state = after_segment(HostState("x.org"), told, 0, 10**12)
+    (kept,) = to_states(states_table([state]))
+    sentence = describe_trouble(kept)
+    assert "answered nothing" not in sentence
+    assert sentence.startswith("the host gave no page in 1 round: ")
+    if asked == "page" or "unknown_host" in said:
+        assert f": {said}" in sentence
+    elif isinstance(answer, Failure):
+        assert ": robots.txt: not to be had (a library's words) (" in sentence
+    elif answer[0] == 407:
+        assert ": robots.txt: not to be had (407 by the proxy) (" in sentence
+    else:
+        assert f": robots.txt: {answer[0]}" in sentence
+        assert ("Retry-After" in sentence) == bool(answer[1])
+    assert after_segment(kept, None, kept.last + 1, 10**12).said == ""
+
+
+def test_what_an_older_version_wrote_says_nothing() -> None:
+    state = HostState("x.org", "failures", 1, last=BEGUN_MS)
+    old = states_table([state]).drop_columns(["said"])
+    assert list(to_states(old)) == [state]
+    assert describe_trouble(state).startswith("the host gave no page in 1 round (failures, last")
+    trouble = HostTrouble("x.org", "failures", 1, 2, 3, True)
+    assert list(to_troubles(troubles_table([trouble]).drop_columns(["said"]))) == [trouble]

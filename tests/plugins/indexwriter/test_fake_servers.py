@@ -5,10 +5,12 @@ Elasticsearch is tried nowhere else: its bulk API is as published.
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -20,7 +22,13 @@ from crawl.plugins.indexwriter.opensearch import OpenSearchIndexWriter
 from crawl.plugins.indexwriter.shared import http_server
 from crawl.plugins.indexwriter.solr import SolrIndexWriter
 from crawl.testing.indexwriter_contract import A, B, C, LocalShard, a_document
-from tests.plugins.indexwriter.fake_servers import FakeBulkServer, FakeServer, FakeSolr, Said
+from tests.plugins.indexwriter.fake_servers import (
+    Asked,
+    FakeBulkServer,
+    FakeServer,
+    FakeSolr,
+    Said,
+)
 from tests.plugins.indexwriter.server_contract import ServerContract
 from tests.plugins.protocol.certificates import server_context, write_certificate
 
@@ -287,3 +295,56 @@ def test_wrong_parameters(parameters: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(parameters))) as fault:
         OpenSearchIndexWriter(Config(), parameters)
     assert "geheim" not in str(fault.value) and "123" not in str(fault.value)
+
+
+_PASSWORD = "correct-horse"
+
+
+def _echoes(asked: Asked) -> dict[str, Any]:
+    """What a server may repeat of a request."""
+    login = asked.headers.get("authorization", "")
+    return {
+        "type": _PASSWORD.replace("-", "_"),
+        "reason": f"cannot authenticate [Authorization: {login}] {login.upper()} http://me:"
+        f"{_PASSWORD}@here/ {quote(login, safe='')} {_PASSWORD.encode().hex()} \x1b[31m",
+    }
+
+
+def _assert_told_without_secrets(told: str) -> None:
+    assert "***" in told and "\x1b" not in told
+    for secret in (_PASSWORD, "Y29ycmVjdC", "bWU6", _PASSWORD.encode().hex(), "Y29ycmVjdC1ob3JzZQ"):
+        assert secret.lower() not in told.lower()
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 418, 503])
+@pytest.mark.parametrize("login", [("username", "password"), ("api_key",)])
+def test_an_echo_of_who_we_are_is_not_told(
+    either: FakeServer, tmp_path: Path, status: int, login: tuple[str, ...]
+) -> None:
+    given = dict(zip(login, ("me", _PASSWORD), strict=True) if len(login) > 1 else [])
+    writer = _writer(either, retry_seconds=0, **(given or {"api_key": _PASSWORD}))
+    either.answer = lambda asked: Said(status, {"error": _echoes(asked)})  # type: ignore[method-assign]
+    told = ""
+    try:
+        told = str(_fill(writer, tmp_path, "a"))
+    except StorageError as fault:
+        told = str(fault)
+    _assert_told_without_secrets(told)
+
+
+def test_an_echo_in_an_answer_that_is_no_json_is_not_told(
+    either: FakeServer, tmp_path: Path
+) -> None:
+    writer = _writer(either, username="me", password=_PASSWORD)
+    either.answer = lambda asked: Said(401, json.dumps(_echoes(asked)).encode() * 400)  # type: ignore[method-assign]
+    with pytest.raises(StorageError) as fault:
+        _fill(writer, tmp_path, "a")
+    _assert_told_without_secrets(str(fault.value))
+
+
+def test_an_echo_about_a_document_is_not_told(bulk: FakeBulkServer, tmp_path: Path) -> None:
+    echo = "cannot be parsed: Basic bWU6Y29ycmVjdC1ob3JzZQ== is no date"
+    bulk.item_faults = {A: [(400, "bwu6y29ycmvjdc1ob3jzzq", echo)]}
+    done = _fill(_writer(bulk, username="me", password=_PASSWORD), tmp_path, "a")
+    _assert_told_without_secrets(str(done))
+    assert done.counts["rejected.other"] == 1

@@ -145,6 +145,19 @@ def test_brokers_that_are_not_there_are_one_line(tmp_path: Path) -> None:
     shard.abort()
 
 
+@pytest.mark.parametrize("name", ["sasl.password", "ssl.key.pem", "sasl.oauthbearer.client.secret"])
+def test_what_brokers_repeat_of_a_secret_is_not_told(brokers: str, name: str) -> None:
+    writer = _writer(brokers, "t", properties={name: "correct-horse"})
+    said = "SASL authentication error: Y29ycmVjdC1ob3JzZQ== correct-horse \x1b[31m"
+    assert writer.mask.masked(said) == "SASL authentication error: *** *** \x1b[31m"
+    wrong = _writer(
+        brokers, "t", properties={"sasl.username": "x", name: "correct-horse", "no": "1"}
+    )
+    with pytest.raises(ConfigError) as fault:
+        wrong.check()
+    assert "correct-horse" not in str(fault.value)
+
+
 def test_a_full_queue_before_dead_brokers_ends(tmp_path: Path) -> None:
     writer = _writer(f"{LOOPBACK}:{free_port()}", "t", timeout=1, queue_mb=1)
     shard = writer.open(LocalShard(tmp_path))

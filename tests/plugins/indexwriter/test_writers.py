@@ -68,6 +68,21 @@ def test_a_csv_record_is_a_line(tmp_path: Path) -> None:
     assert (tmp_path / shard.close()).read_text() == f"id,anchor\n{A},'=1+1 x|b\n"
 
 
+def test_no_line_for_people_has_control_characters(tmp_path: Path) -> None:
+    wicked = "a\x1b]0;owned\x07\x00\x7f\x9b31m\r\nb\tc\u200dd"
+    document = a_document(A + "\x1b[2J", wicked)
+    shards: list[Any] = [
+        CsvIndexWriter(Config(), {"fields": "id,title"}).open(LocalShard(tmp_path)),
+        DummyIndexWriter(Config(), {}).open(LocalShard(tmp_path)),
+    ]
+    for shard in shards:
+        shard.add(document, replaces=False)
+    csv, dummy = ((tmp_path / shard.close()).read_text() for shard in shards)
+    title = "a\\x1b]0;owned\\x07\\x00\\x7f\\x9b31m b\tc\u200dd"
+    assert csv == f"id,title\n{A}\\x1b[2J,{title}\n"
+    assert dummy == f"add\t{A}\\x1b[2J\n"
+
+
 @pytest.mark.parametrize("formula", ["=1+1", "+1", "-1", "@x", "\t=1", "＝1"])
 def test_no_csv_cell_is_a_formula_where_that_is_asked_for(tmp_path: Path, formula: str) -> None:
     document = a_document(A)

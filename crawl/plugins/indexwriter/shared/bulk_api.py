@@ -19,11 +19,11 @@ from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
 from crawl.interfaces.indexwriter import NO_PARAMETERS, IndexWriter, Shard
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.http_server import PASSING, HttpServer, ServerAnswer, shown
+from crawl.plugins.indexwriter.shared.http_server import PASSING, HttpServer, ServerAnswer
 from crawl.plugins.indexwriter.shared.patience import Patience
 from crawl.plugins.indexwriter.shared.server_settings import ServerSettings, read_settings
 from crawl.plugins.indexwriter.shared.server_shard import Change, ServerShard
-from crawl.printable import printable
+from crawl.printable import one_line, printable
 
 _encoder = msgspec.json.Encoder()
 _OWN = ("index", "create_index", "mapping", "gzip")
@@ -126,7 +126,7 @@ def _index_body(path: str) -> bytes:
         if not isinstance(msgspec.json.decode(body), dict):
             raise ConfigError(f"mapping: {printable(path, 200)} is no JSON object")
     except (OSError, msgspec.DecodeError) as error:
-        raise ConfigError(f"mapping: {printable(path, 200)}: {shown(error)}") from None
+        raise ConfigError(f"mapping: {printable(path, 200)}: {one_line(str(error), 300)}") from None
     return body
 
 
@@ -222,8 +222,9 @@ def _item(item: object, answer: ServerAnswer) -> tuple[int, str, str]:
         status = int(found["status"])
         error = found.get("error") or {}
         if isinstance(error, str):
-            return status, "other", shown(error)
-        return status, str(error.get("type", "")), shown(error.get("reason", ""))
+            return status, "other", answer.shown(error)
+        kind, reason = error.get("type", ""), error.get("reason", "")
+        return status, answer.shown(kind), answer.shown(reason)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise StorageError(
             f"{answer.address} does not answer as expected: {answer.said()}"

@@ -16,6 +16,7 @@ import pycurl
 
 from crawl.clock import SystemClock
 from crawl.errors import StorageError
+from crawl.net.secret_mask import SecretMask
 from crawl.plugins.indexwriter.shared.patience import Patience
 from crawl.plugins.indexwriter.shared.server_settings import ServerSettings
 from crawl.printable import one_line
@@ -30,6 +31,9 @@ _MOST_BYTES = 64 << 20
 """Of an answer."""
 _SHOWN = 300
 """Characters of what a server says, in a message."""
+_MOST_TOLD = 64 << 10
+"""Bytes of a body among which those are that a message shows."""
+_NO_SECRETS = SecretMask()
 _LASTING = frozenset(
     {
         pycurl.E_UNSUPPORTED_PROTOCOL,
@@ -52,6 +56,7 @@ class ServerAnswer:
     status: int
     body: bytes
     retry_after: float | None = None
+    mask: SecretMask = _NO_SECRETS
 
     def json(self) -> dict[str, Any]:
         """The body; raises StorageError where it is no JSON object."""
@@ -72,13 +77,13 @@ class ServerAnswer:
         error = content.get("error") if isinstance(content, dict) else None
         if isinstance(error, dict):
             error = error.get("reason") or error.get("msg") or error.get("type")
-        text = str(error) if error else self.body[: 4 * _SHOWN].decode("utf-8", "replace")
-        return f"{self.status} {shown(text)}".strip()
+        text = error if error else self.body[:_MOST_TOLD].decode("utf-8", "replace")
+        return f"{self.status} {self.shown(text)}".strip()
 
-
-def shown(text: object) -> str:
-    """What a server says, as a message may repeat it."""
-    return one_line(str(text), _SHOWN)
+    def shown(self, text: object) -> str:
+        """What the server says, as a message may repeat it: without what it was sent as a
+        secret."""
+        return one_line(self.mask.masked(str(text)), _SHOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +193,8 @@ class HttpServer:
         except pycurl.error as error:
             return self._failure(address, error)
         wait = retry_after_seconds(retry_after[0], self._clock.now_ms()) if retry_after else None
-        return ServerAnswer(address, curl.getinfo(pycurl.RESPONSE_CODE), bytes(answer), wait)
+        status = curl.getinfo(pycurl.RESPONSE_CODE)
+        return ServerAnswer(address, status, bytes(answer), wait, self._settings.mask)
 
     def _prepared(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
@@ -230,7 +236,8 @@ class HttpServer:
 
     def _failure(self, address: str, error: pycurl.error) -> _Failure:
         code = error.args[0] if error.args else 0
-        text = shown(error.args[1] if len(error.args) > 1 else error)
+        said = str(error.args[1] if len(error.args) > 1 else error)
+        text = one_line(self._settings.mask.masked(said), _SHOWN)
         if code == pycurl.E_OPERATION_TIMEDOUT:
             text = f"no answer within {self._settings.timeout_seconds:g} s ({text})"
         elif code == pycurl.E_WRITE_ERROR:

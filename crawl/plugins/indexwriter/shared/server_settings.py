@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.masking import masked_urls
+from crawl.net.secret_mask import SecretMask
 from crawl.plugins.indexwriter.shared.parameters import Parameters
 from crawl.plugins.protocol.shared.connections import certificate_authorities
 from crawl.printable import printable
@@ -56,6 +57,8 @@ class ServerSettings:
     batch_bytes: int = 5 << 20
     max_rejected: int = 1000
     """Documents of a shard that may be refused before the job gives up."""
+    mask: SecretMask = field(default_factory=SecretMask, repr=False)
+    """Of all that the server says."""
 
     @property
     def check_seconds(self) -> float:
@@ -83,6 +86,7 @@ def read_settings(
         parameters.whole("batch_documents", 500, least=1),
         parameters.whole("batch_bytes", 5 << 20, least=1),
         parameters.whole("max_rejected", 1000),
+        SecretMask(_secrets(parameters)),
     )
     if not settings.addresses:
         raise ConfigError("url: expected an address")
@@ -118,6 +122,12 @@ def _authorization(parameters: Parameters) -> str:
     if user:
         return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
     return ""
+
+
+def _secrets(parameters: Parameters) -> tuple[str, ...]:
+    """All that the server is sent and nobody else may read."""
+    _, _, credentials = _authorization(parameters).partition(" ")
+    return (parameters.text("password"), parameters.text("api_key"), credentials)
 
 
 def _file(parameters: Parameters, name: str) -> str:

@@ -1,0 +1,72 @@
+"""Looks for words that no page contains with a typo or two, within a bound.
+
+Each field of each folder has to be gone through for it, which takes a thousand times as long as
+to look up a word as it is; and the query comes from anybody. So it is done once for a word, for
+the first words of a query alone, and for so many fields and folders: what was left is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import tantivy
+
+from crawl.indexing.embedded.schema import schema
+
+MOST_WORDS = 6
+"""Words of a query that are looked for with typos: people misspell one or two."""
+MOST_LOOKUPS = 500
+"""Fields of folders that are gone through for a query, once its first word is looked for."""
+_SHORTEST, _LONG, _LONGEST = 4, 8, 40
+"""Letters of a word for one typo, for two, and above which it is no misspelt word."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearWords:
+    """How a word was found."""
+
+    typos: int
+    """How many letters may differ."""
+    fields: frozenset[str]
+    """Those that have such words."""
+
+
+_NONE = NearWords(0, frozenset())
+
+
+class TypoSearch:
+    """The work that one query may cause."""
+
+    def __init__(self, searchers: Sequence[tantivy.Searcher]) -> None:
+        self._searchers = searchers
+        self._words = 0
+        self._lookups = 0
+
+    def look_up(self, tokens: Mapping[str, str]) -> NearWords | None:
+        """The fields, of those given with the word as each has it, that have words like it; None
+        where that would be too much work."""
+        letters = min(map(len, tokens.values()), default=0)
+        if not _SHORTEST <= letters <= _LONGEST:
+            return _NONE
+        lookups = len(tokens) * len(self._searchers)
+        if self._words and (self._words >= MOST_WORDS or self._lookups + lookups > MOST_LOOKUPS):
+            return None
+        self._words += 1
+        self._lookups += lookups
+        typos = 2 if letters >= _LONG else 1
+        return NearWords(
+            typos,
+            frozenset(
+                field for field, token in tokens.items() if self._is_anywhere(field, token, typos)
+            ),
+        )
+
+    def _is_anywhere(self, field: str, token: str, typos: int) -> bool:
+        query = fuzzy_query(field, token, typos)
+        return any(searcher.search(query, 1, count=False).hits for searcher in self._searchers)
+
+
+def fuzzy_query(field: str, token: str, typos: int) -> tantivy.Query:
+    """Pages with a word that so few letters make of this one."""
+    return tantivy.Query.fuzzy_term_query(schema(), field, token, distance=typos)
