@@ -13,11 +13,10 @@ from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.facade.prechecks import require_folder
-from crawl.inspect.damage import check_crawl, index_remark
+from crawl.inspect.damage import check_crawl, index_remarks, repair_crawl
 from crawl.storage.checking import CheckProgress, CheckResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import lock_owner
-from crawl.storage.repair import repair
 from crawl.telemetry.progress import shown_progress
 
 FAULTS_FOUND = 1
@@ -54,9 +53,9 @@ def command(
     to the newest intact snapshot, a segment to its last intact step (lost pages are fetched
     again), and leftovers are moved to CRAWL_DIR/quarantine. Of a LinkDb, link graph, HostDb or
     index without an intact snapshot all is moved there, so that invertlinks, webgraph,
-    updatehostdb or index can make it anew. Files of index writers are not repaired:
-    `crawl index CRAWL_DIR --rebuild` makes them anew. Its exit code is 0 if all is intact
-    afterwards.
+    updatehostdb or index can make it anew. Of index writers the lists of files are written anew,
+    where an index was interrupted; the files themselves are not repaired: `crawl index CRAWL_DIR
+    --rebuild` makes them anew. Its exit code is 0 if all is intact afterwards.
 
     \b
     Examples:
@@ -74,7 +73,7 @@ def command(
     done: list[str] = []
     left = found
     if repairs and found.faults:
-        done = repair(directory, found, config, SystemClock(), force=force)
+        done = repair_crawl(directory, found, config, SystemClock(), force=force)
         left = _check(directory, deep=deep, quiet=quiet)
     if as_json:
         print_json(
@@ -91,8 +90,7 @@ def command(
         )
     else:
         _show(crawl_dir, found, done, left, repairs=repairs)
-        advice = index_remark(directory, left.faults)
-        if advice:
+        for advice in index_remarks(directory, left.faults):
             remark(f"check: {advice}")
     return FAULTS_FOUND if left.faults else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from crawl.clock import SystemClock
-from crawl.errors import UsageError
+from crawl.errors import NothingToDo, UsageError
 from crawl.facade.arguments import check_whole_number, segment_names
 from crawl.facade.base import Handle
 from crawl.facade.prechecks import require_segments, require_unlocked
@@ -62,12 +62,19 @@ class Indexing(Handle):
             if crawldb:
                 self._directory.require_crawldb()
             require_segments(self._directory, options.segments)
-            choose(self._directory, options, specs)
-            self._directory.require_writable()
-            folder = self._directory.dataset(INDEX).folder
-            require_unlocked(folder, self._config, force=force)
-            with self._runner() as runner:
-                done = index.run(runner, self._directory, self._config, options, SystemClock())
+            try:
+                choose(self._directory, options, specs)
+            except NothingToDo:
+                settled = index.settle(self._directory, self._config, options, SystemClock())
+                if settled is None:
+                    raise
+                done = settled
+            else:
+                self._directory.require_writable()
+                folder = self._directory.dataset(INDEX).folder
+                require_unlocked(folder, self._config, force=force)
+                with self._runner() as runner:
+                    done = index.run(runner, self._directory, self._config, options, SystemClock())
         return indexing_result(
             done.report,
             number=done.number,
@@ -105,7 +112,7 @@ class Indexing(Handle):
             done.report,
             number=done.number,
             documents=done.documents,
-            remarks=(done.took_over,),
+            remarks=(*done.remarks, done.took_over),
         )
 
 

@@ -84,12 +84,11 @@ class Maintenance(Handle):
 
             >>> web.repair()
         """
-        from crawl.inspect.damage import check_crawl
-        from crawl.storage.repair import repair
+        from crawl.inspect.damage import check_crawl, repair_crawl
 
         with self._working():
             require_folder(self._directory)
             found = check_crawl(self._directory, deep=deep)
             if not found.faults:
                 return []
-            return repair(self._directory, found, self._config, SystemClock(), force=force)
+            return repair_crawl(self._directory, found, self._config, SystemClock(), force=force)

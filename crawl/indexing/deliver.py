@@ -27,8 +27,8 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.indexing.documents import DOCUMENTS, unpacked_document
+from crawl.indexing.file_sum import FileSum
 from crawl.indexing.ledger import known_writers, ledger_of
-from crawl.indexing.outputs import FileSum
 from crawl.indexing.sent_notes import UNKNOWN, SentNotes, UnsettledUrls
 from crawl.indexing.shard_place import ShardPlace
 from crawl.indexing.writers import WriterSpec
@@ -341,7 +341,7 @@ class _Delivery:
         return name
 
     def sums(self, name: str) -> dict[str, FileSum]:
-        """The sum of the shard's next state, where it is a file."""
+        """The sum of the shard's next state, where there is one."""
         found = self._place.sum_of(name)
         return {} if found is None else {self._spec.id: found}
 

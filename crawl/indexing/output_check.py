@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from crawl.errors import StorageError
 from crawl.indexing.embedded.file_sums import folder_fault, has_noted_files
+from crawl.indexing.file_sum import FileSum, file_fault
 from crawl.indexing.outputs import (
     FOLDERS,
     WriterOutput,
-    file_fault,
     noted_folder,
     noted_outputs,
 )
@@ -41,19 +41,31 @@ def output_faults(directory: CrawlDir, *, deep: bool = False) -> tuple[list[Chec
     return faults, looked
 
 
+def unnoted_folders(directory: CrawlDir) -> list[str]:
+    """Folders of the index whose list of files the ledger does not vouch for: those of a release
+    that did not note it. They are searched, and checked as far as their own list goes."""
+    try:
+        outputs = noted_outputs(directory.dataset(INDEX).current())
+    except StorageError:
+        return []
+    found = []
+    for writer, output in sorted(outputs.items()):
+        folder = noted_folder(directory, writer, output)
+        for shard, name in sorted(output.shards.items()):
+            if shard not in output.sums and has_noted_files(folder.child(name)):
+                found.append(f"{writer}/{name}")
+    return found
+
+
 def _looked_at(folder: Folder, output: WriterOutput, *, deep: bool) -> Iterator[tuple[str, str]]:
     """Names of files or folders, and what is wrong with each."""
     for shard, name in sorted(output.shards.items()):
         expected = output.sums.get(shard)
         try:
-            yield (
-                name,
-                (
-                    _fault_of_folder(folder, name, deep=deep)
-                    if expected is None
-                    else file_fault(folder, name, expected, deep=deep)
-                ),
-            )
+            if folder.size(name) is None:
+                yield name, _fault_of_folder(folder.child(name), expected, deep=deep)
+            else:
+                yield name, file_fault(folder, name, expected, deep=deep)
         except StorageError as error:
             yield name, str(error)
     note = SealedFile(folder, FOLDERS, unsealed=False)
@@ -73,13 +85,10 @@ def _fault_of_note(note: SealedFile, name: str, names: list[str]) -> str:
     return "" if found.content.get("folders") == names else "it names other files than the ledger"
 
 
-def _fault_of_folder(folder: Folder, name: str, *, deep: bool) -> str:
-    """Of a shard that is a folder."""
-    if not folder.files(name) and folder.size(name) is None:
+def _fault_of_folder(folder: Folder, expected: FileSum | None, *, deep: bool) -> str:
+    """Of a shard that is a folder, or is not there."""
+    if not folder.files():
         return "it is missing"
-    if not folder.is_local():
-        return ""
-    path = folder.path(name).removeprefix("file://")
-    if not has_noted_files(path):
+    if not has_noted_files(folder):
         return "the list of its files is missing"
-    return folder_fault(path, deep=deep)
+    return folder_fault(folder, expected, deep=deep)

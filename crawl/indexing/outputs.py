@@ -6,8 +6,9 @@
 
 The snapshot names them, so that ledger and files change at one moment; what it does not name was
 left by a job that died, or was replaced, and the next writer deletes it. FOLDERS follows the
-snapshot before anything that it names is deleted. The snapshot has the size and the checksum of
-each file too: whoever makes the next one of it looks first whether it is as it was written.
+snapshot before anything that it names is deleted (settle.py). The snapshot has the size and the
+checksum of each file too, and of a folder those of the list of its files: whoever makes the next
+one of it looks first whether it is as it was written.
 """
 
 from __future__ import annotations
@@ -16,32 +17,21 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from zlib import crc32
 
-from crawl.errors import DamagedFile, NoSnapshot
+from crawl.errors import NoSnapshot
 from crawl.hints import command
-from crawl.indexing.sent_notes import JOB, job_of, note_names
+from crawl.indexing.file_sum import FileSum
 from crawl.indexing.writers import WriterSpec
 from crawl.model.derived_tables import INDEX
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.manifest import Snapshot
-from crawl.storage.sealed_file import SealedFile
 
 FOLDERS = "FOLDERS"
 OUTPUTS = "outputs"
 """The note of a snapshot that tells of them."""
 
-_BLOCK = 1 << 20
-_NAME = re.compile(r"part-\d{5}-[0-9a-f]{8}(?:\.[a-z0-9.]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class FileSum:
-    """How long a file is, and its CRC-32."""
-
-    bytes: int
-    crc: int
+SHARD_NAME = re.compile(r"part-\d{5}-[0-9a-f]{8}(?:\.[a-z0-9.]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +44,7 @@ class WriterOutput:
     """None for a shard that is empty, or kept by a server."""
     documents: Mapping[int, int]
     sums: Mapping[int, FileSum] = field(default_factory=dict)
-    """Of shards that are one file."""
+    """Of a shard that is one file its own; of a folder that of the list of its files."""
     missed: tuple[str, ...] = ()
     """The segments that were indexed while the writer was not active."""
 
@@ -124,63 +114,3 @@ def output_folder(crawl_dir: CrawlDir, spec: WriterSpec) -> Folder:
     """Where a writer's files go."""
     address = output_address(spec)
     return Folder(address) if address else crawl_dir.folder.child(INDEX.name).child(spec.id)
-
-
-def settle_outputs(
-    crawl_dir: CrawlDir, specs: Iterable[WriterSpec], snapshot: Snapshot | None
-) -> int:
-    """Brings FOLDERS up to date and deletes what the snapshot does not name; only for whoever
-    holds the ledger's lock. How many files it deletes."""
-    outputs = noted_outputs(snapshot)
-    swept = 0
-    for spec in specs:
-        folder = output_folder(crawl_dir, spec)
-        output = outputs.get(spec.id)
-        known: set[str] = set()
-        if output is not None and output.address == output_address(spec):
-            known = set(output.shards.values())
-        if known:
-            names = [name for _, name in sorted(output.shards.items())] if output else []
-            _note_folders(folder, names)
-        done = snapshot.notes.get(JOB) if snapshot else None
-        for name in note_names(folder):
-            if job_of(name) == done:
-                folder.delete(name)
-        for name in folder.names():
-            if _NAME.fullmatch(name) and name not in known:
-                folder.delete(name)
-                swept += 1
-    return swept
-
-
-def _note_folders(folder: Folder, names: list[str]) -> None:
-    """Writes FOLDERS where it says something else; a damaged one too, for all that it says is
-    known."""
-    note = SealedFile(folder, FOLDERS, unsealed=False)
-    try:
-        if (note.read() or {}).get("folders") == names:
-            note.heal()
-            return
-    except DamagedFile:
-        for name in (note.name, note.copy):
-            folder.delete(name)
-    note.write({"folders": names})
-
-
-def file_fault(folder: Folder, name: str, expected: FileSum | None, *, deep: bool) -> str:
-    """What is wrong with a file; empty where nothing is. `deep`: all of it is read."""
-    size = folder.size(name)
-    if size is None:
-        return "it is missing"
-    if expected is None:
-        return ""
-    if size != expected.bytes:
-        return f"it has {size:,} bytes and should have {expected.bytes:,}"
-    if deep:
-        crc = 0
-        with folder.open_read(name) as stream:
-            while block := stream.read(_BLOCK):
-                crc = crc32(block, crc)
-        if crc != expected.crc:
-            return "its checksum is wrong"
-    return ""

@@ -15,7 +15,8 @@ from zlib import crc32
 from crawl.buckets.spill import spill_folder
 from crawl.errors import StorageError
 from crawl.hints import index_anew
-from crawl.indexing.outputs import FileSum, file_fault
+from crawl.indexing.embedded.file_sums import FILES_FILE, list_sum
+from crawl.indexing.file_sum import FileSum, file_fault
 from crawl.storage.folder import Folder
 from crawl.storage.local_copies import fetch_tree, send_tree
 
@@ -29,7 +30,7 @@ class ShardPlace:
     base: str | None = None
     base_sum: FileSum | None = None
     written: dict[str, FileSum] = field(default_factory=dict)
-    """The sums of files that were written here."""
+    """The sums of files that were written here, and of the lists of folders."""
     _here: Path | None = None
     """Folders of a store, while they are on this machine's disk."""
 
@@ -53,10 +54,20 @@ class ShardPlace:
             self.written[name] = FileSum(summed.bytes, summed.crc)
 
     def sum_of(self, name: str) -> FileSum | None:
-        """The sum of the present file or of one that was written; None for a folder."""
+        """The sum of the present state or of one that was written: of a folder that of the list
+        of its files; None where nobody made one."""
         return self.base_sum if name == self.base else self.written.get(name)
 
     def local_path(self, name: str) -> str:
+        path = self._local_path(name)
+        if name == self.base and self.base_sum is not None and list_sum(path) != self.base_sum:
+            raise StorageError(
+                f"{self.folder.path(name)} is damaged: {FILES_FILE} is missing, or is not the list"
+                f" that was written: {index_anew()}"
+            )
+        return path
+
+    def _local_path(self, name: str) -> str:
         if self.folder.is_local():
             return self.folder.path(name).removeprefix("file://")
         if self._here is None:
@@ -67,7 +78,12 @@ class ShardPlace:
         return str(path)
 
     def store(self, name: str) -> None:
-        """Sends a folder that was made on this machine's disk to the store that it is for."""
+        """Notes the list of a folder's files, and sends a folder that was made on this machine's
+        disk to the store that it is for."""
+        if name != self.base and name not in self.written:
+            noted = list_sum(self._local_path(name))
+            if noted is not None:
+                self.written[name] = noted
         if self._here is not None and (self._here / name).is_dir():
             send_tree(self._here / name, self.folder.child(name))
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import NoSnapshot, PluginError, StorageError, UsageError
 from crawl.hints import command
+from crawl.indexing.embedded.file_sums import FORMAT_FILE
 from crawl.indexing.embedded.folders import EMBEDDED, EmbeddedFolders
-from crawl.indexing.embedded.writer import FORMAT_FILE
 from crawl.indexing.outputs import WriterOutput, noted_folder, noted_outputs
 from crawl.indexing.writers import NamedWriter, resolved_path
 from crawl.interfaces.registry import resolve
@@ -111,7 +111,8 @@ class _KnownIndexes:
         """Where the writer put them: its parameter `path` may have named another place."""
         output = self._outputs.get(writer)
         if output is not None:
-            return EmbeddedFolders(noted_folder(self._directory, writer, output))
+            ledger = {name: output.sums.get(shard) for shard, name in sorted(output.shards.items())}
+            return EmbeddedFolders(noted_folder(self._directory, writer, output), ledger)
         named = self._writers.get(writer)
         path = "" if named is None else resolved_path(named)
         if path:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.config.properties import LOCK_STALE_AFTER
 from crawl.errors import StorageError
+from crawl.hints import command
 from crawl.indexing.embedded.answers import SearchAnswer, SearchOptions
+from crawl.indexing.embedded.folders import MANIFEST, EmbeddedFolders
 from crawl.indexing.embedded.index import EmbeddedIndex
 from crawl.indexing.embedded.ranking import Weights
 from crawl.indexing.embedded.settings import SEARCH_RESULTS_PER_HOST, SEARCH_SNIPPET_LENGTH
 from crawl.indexing.writers import NamedWriter, named_writers
 from crawl.inspect.embedded_index import find_embedded_index
+from crawl.model.derived_tables import INDEX
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import lock_owner
+
+_log = logging.getLogger(__name__)
 
 
 class CrawlSearch:
@@ -36,7 +44,7 @@ class CrawlSearch:
     ) -> SearchAnswer:
         """The best pages; `per_host` None: as the configuration says; `writer`: the index writer
         whose index is asked."""
-        index = self._opened(writer)
+        index = self._opened(writer, clock)
         options = replace(
             options,
             per_host=self._config[SEARCH_RESULTS_PER_HOST] if per_host is None else per_host,
@@ -44,7 +52,7 @@ class CrawlSearch:
         )
         return index.search(query, clock.now_ms(), options)
 
-    def _opened(self, writer: str | None) -> EmbeddedIndex:
+    def _opened(self, writer: str | None, clock: Clock) -> EmbeddedIndex:
         """The index as it is published now. Whoever publishes it anew deletes folders that are
         named no more, also while they are being opened here."""
         if self._writers is None:
@@ -57,9 +65,24 @@ class CrawlSearch:
             if opened is not None and opened[0] == paths:
                 return opened[1]
             try:
-                index = EmbeddedIndex(paths, Weights.of(self._config))
+                index = EmbeddedIndex(paths, Weights.of(self._config), folders.lists)
                 self._indexes[writer] = (paths, index)
+                self._warn_of_stale_list(folders, clock)
                 return index
             except StorageError:
                 if paths == before:
                     raise
+
+    def _warn_of_stale_list(self, folders: EmbeddedFolders, clock: Clock) -> None:
+        """Says where a job was interrupted between the ledger, which is searched, and the list
+        that others read; not where it is at work."""
+        if not folders.is_list_stale():
+            return
+        owner = lock_owner(self._directory.dataset(INDEX).folder)
+        if owner is None or owner.is_dead(clock.now_ms(), self._config[LOCK_STALE_AFTER] * 60_000):
+            _log.warning(
+                "%s does not name what is published, as a job was interrupted or the file was"
+                " damaged: what is searched is what the ledger names, and `%s` completes it",
+                folders.folder.path(MANIFEST),
+                command("index", self._directory.address),
+            )

@@ -50,6 +50,7 @@ class CleanResult:
     number: int
     documents: Mapping[str, int]
     report: Report
+    remarks: tuple[str, ...]
     took_over: str | None
 
 
@@ -81,9 +82,10 @@ def run(
     specs = check(config, options)
     crawldb = crawl_dir.require_crawldb()
     require_index(crawl_dir, specs)
-    with writing_index(
-        crawl_dir, "clean", config, clock, specs, force=options.force
-    ) as transaction:
+    with writing_index(crawl_dir, "clean", config, clock, specs, force=options.force) as (
+        transaction,
+        settled,
+    ):
         check_writers(specs, config, transaction.base)
         index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
         shards = [
@@ -123,4 +125,6 @@ def run(
             transaction, crawl_dir, specs, found, report, clock, kept_out
         )
     documents = {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs}
-    return CleanResult(snapshot.number, documents, report, transaction.lock.took_over)
+    return CleanResult(
+        snapshot.number, documents, report, tuple(settled.lines()), transaction.lock.took_over
+    )

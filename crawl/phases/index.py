@@ -10,14 +10,14 @@ if it went stale since: it was noted before.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from crawl.buckets.bucket_files import largest_first
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.errors import UsageError
+from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
 from crawl.indexing.assemble import AssembleJob, assemble_part
 from crawl.indexing.decide import DecideJob, ShardTask
@@ -27,6 +27,7 @@ from crawl.indexing.filter_chain import DocumentMaker
 from crawl.indexing.inlinks import InlinkSource
 from crawl.indexing.kept_out import KeptOutJob
 from crawl.indexing.keys import KeysJob, KeysTask, SegmentPart, fetch_files_of, parts_of, send_keys
+from crawl.indexing.outputs import noted_outputs
 from crawl.indexing.settings import (
     INDEX_MAX_INLINKS,
     INDEXER_DELETE,
@@ -35,8 +36,10 @@ from crawl.indexing.settings import (
     INDEXER_SKIP_NOTMODIFIED,
     PARSER_DELETE_FAILED_PARSE,
 )
+from crawl.indexing.settle import SettledOutputs
 from crawl.indexing.writers import WriterSpec, active_writers
 from crawl.interfaces.chains import FilterChain
+from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
 from crawl.phases.index_choice import (
     IndexOptions,
@@ -46,6 +49,7 @@ from crawl.phases.index_choice import (
     takes_what_is_new,
 )
 from crawl.phases.index_returning import ReturningPages, find_returning
+from crawl.phases.index_settling import settle_index
 from crawl.phases.index_state import (
     IndexState,
     check_writers,
@@ -109,8 +113,14 @@ def run(
     crawldb = crawl_dir.require_crawldb() if options.crawldb else None
     with writing_index(
         crawl_dir, "index", config, clock, specs, force=options.force, rebuild=options.rebuild
-    ) as transaction:
-        chosen = choose(crawl_dir, options, specs)
+    ) as (transaction, settled):
+        try:
+            chosen = choose(crawl_dir, options, specs)
+        except NothingToDo:
+            done = _settled_result(settled, transaction.base, specs, report, clock)
+            if done is None:
+                raise
+            return replace(done, took_over=transaction.lock.took_over)
         update_context(segment=" ".join(chosen.names))
         new = check_writers(specs, config, transaction.base)
         index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
@@ -155,7 +165,7 @@ def run(
             indexed=chosen.names,
             returning=[segment.name for segment in old.segments],
         )
-    remarks = [*chosen.remarks, *([] if options.rebuild else new), *refused]
+    remarks = [*settled.lines(), *chosen.remarks, *([] if options.rebuild else new), *refused]
     if report.counters["skipped.not_in_crawldb"]:
         remarks.append(
             f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
@@ -180,6 +190,36 @@ def run(
         tuple(remarks),
         transaction.lock.took_over,
     )
+
+
+def settle(
+    crawl_dir: CrawlDir, config: Config, options: IndexOptions, clock: Clock
+) -> IndexResult | None:
+    """For whoever has found nothing to index: completes what an earlier job was interrupted in,
+    which needs nobody's help; None where that is nothing either."""
+    report = Report("index", clock.now_ms(), config.digest(), asdict(options))
+    specs = check(config, options)
+    settled = settle_index(crawl_dir, "index", config, clock, specs, force=options.force)
+    return _settled_result(settled, crawl_dir.dataset(INDEX).current(), specs, report, clock)
+
+
+def _settled_result(
+    settled: SettledOutputs,
+    ledger: Snapshot | None,
+    specs: Sequence[WriterSpec],
+    report: Report,
+    clock: Clock,
+) -> IndexResult | None:
+    """What the index is that was only completed; None where there was nothing to complete."""
+    if not settled or ledger is None:
+        return None
+    report.finished_ms = clock.now_ms()
+    outputs = noted_outputs(ledger)
+    documents = {
+        spec.id: sum(outputs[spec.id].documents.values()) if spec.id in outputs else 0
+        for spec in specs
+    }
+    return IndexResult(ledger.number, documents, report, (), tuple(settled.lines()), None)
 
 
 def _index(

@@ -22,10 +22,10 @@ from crawl.indexing.outputs import (
     noted_outputs,
     output_address,
     output_folder,
-    settle_outputs,
 )
 from crawl.indexing.sent_notes import JOB, UnsettledUrls, new_job, note_names
 from crawl.indexing.settings import INDEX_SHARDS
+from crawl.indexing.settle import SettledOutputs, settle_outputs
 from crawl.indexing.writers import WriterSpec
 from crawl.model.derived_tables import INDEX, INDEX_KEPT_OUT
 from crawl.model.report import Report
@@ -65,13 +65,13 @@ def writing_index(
     *,
     force: bool = False,
     rebuild: bool = False,
-) -> Iterator[Transaction]:
-    """Locks the index for a block that may publish, and sweeps away what a dead one left."""
+) -> Iterator[tuple[Transaction, SettledOutputs]]:
+    """Locks the index for a block that may publish, and first completes what a dead one left
+    undone, and deletes what it left."""
     dataset = crawl_dir.dataset(INDEX)
     with crawl_dir.writing(dataset, command, config, clock, force=force) as transaction:
         check_places(crawl_dir, specs, transaction.base, rebuild=rebuild)
-        settle_outputs(crawl_dir, specs, transaction.base)
-        yield transaction
+        yield transaction, settle_outputs(crawl_dir, specs, transaction.base)
 
 
 def _folders(crawl_dir: CrawlDir, specs: Iterable[WriterSpec]) -> list[tuple[str, Folder]]:

@@ -8,6 +8,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.errors import NoSnapshot
+from crawl.phases.index_settling import settle_index
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 
@@ -61,4 +62,5 @@ def collect_garbage(
         with crawl_dir.writing(dataset, "gc", config, clock, force=force) as other:
             other.keep_newest(newest)
         swept += other.swept
+    swept += settle_index(crawl_dir, "gc", config, clock, force=force).deleted
     return GarbageResult(forgotten, kept, swept, transaction.lock.took_over)

@@ -1,4 +1,11 @@
-"""The sizes and checksums of the files of an index's folder: whether it is as it was written."""
+"""The sizes and checksums of the files of an index's folder: whether it is as it was written.
+
+    nutria-files.json   {"meta.json": [1234, 567890], "nutria-index.json": [40, 123456], …}
+
+The list is written when a folder's writer is closed, and names every file but itself. Its own size
+and checksum are kept by whoever publishes the folder (the ledger of an index, which is sealed): so
+neither the list nor a whole folder can be exchanged for another, however whole that is in itself.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +14,21 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from crawl.errors import StorageError
 from crawl.hints import index_anew
+from crawl.indexing.file_sum import FileSum
+from crawl.storage.folder import Folder
 
 FILES_FILE = "nutria-files.json"
-"""Written when a folder's writer is closed."""
+FORMAT_FILE = "nutria-index.json"
+"""Which format the folder is of."""
 _META = "meta.json"
 META_FILES = (_META, ".managed.json")
 """All others are never changed once they are there."""
+_ALWAYS = (*META_FILES, FORMAT_FILE)
+"""Beside the files of tantivy's segments."""
 _LOCKS = (".tantivy-writer.lock", ".tantivy-meta.lock")
-_BLOCK = 1 << 20
 _SMALL_BYTES = 8 << 20
 """Of a folder: they are summed up in a few milliseconds."""
 
@@ -28,60 +38,77 @@ def is_passing(name: str) -> bool:
     return name in _LOCKS or name.startswith(".tmp")
 
 
-def require_whole(folder: str, *, deep: bool = False) -> None:
+def require_whole(folder: str, expected: FileSum | None = None, *, deep: bool = False) -> None:
     """Raises where a file of a folder is not as it was written."""
-    fault = folder_fault(folder, deep=deep)
+    fault = folder_fault(Folder(folder), expected, deep=deep)
     if fault:
         raise StorageError(f"the index in {folder} is damaged: {fault}: {index_anew()}")
 
 
-def folder_fault(folder: str, *, deep: bool = False) -> str:
+def folder_fault(folder: Folder, expected: FileSum | None = None, *, deep: bool = False) -> str:
     """What is wrong with the files of a folder whose writer was closed; empty where nothing is.
-    Their sizes are looked at, and all bytes where it is to be `deep` or takes a moment only."""
+    Their sizes are looked at, and all bytes where it is to be `deep` or takes a moment only.
+    `expected` is the sum of the list, where one was kept."""
     try:
-        known = noted_files(folder) or {}
-        deep = deep or sum(size for size, _ in known.values()) <= _SMALL_BYTES
-        for name, (size, crc) in known.items():
-            path = Path(folder) / name
-            if not path.exists():
-                return f"{name} is missing"
-            found = path.stat().st_size
-            if found != size:
-                return f"{name} has {found:,} bytes and should have {size:,}"
-            if (deep or name in META_FILES) and _crc(path) != crc:
-                return f"the checksum of {name} is wrong"
-    except (OSError, ValueError, TypeError) as error:
+        raw = folder.read(FILES_FILE)
+        if raw is None:
+            return "" if expected is None else "the list of its files is missing"
+        if expected is not None and FileSum.of_bytes(raw) != expected:
+            return f"{FILES_FILE} is not the list that was written: it is damaged or another's"
+        return _files_fault(folder, _listed(raw), deep=deep)
+    except (StorageError, OSError, ValueError) as error:
         return " ".join(str(error).split())
+
+
+def _files_fault(folder: Folder, known: Mapping[str, FileSum], *, deep: bool) -> str:
+    there = folder.files()
+    deep = deep or sum(each.bytes for each in known.values()) <= _SMALL_BYTES
+    for name, noted in known.items():
+        if name not in there:
+            return f"{name} is missing"
+        if there[name] != noted.bytes:
+            return f"{name} has {there[name]:,} bytes and should have {noted.bytes:,}"
+        if (deep or name in META_FILES) and FileSum.of_file(folder, name) != noted:
+            return f"the checksum of {name} is wrong"
     return ""
 
 
-def has_noted_files(folder: str) -> bool:
+def has_noted_files(folder: Folder) -> bool:
     """Whether the writer of a folder was closed."""
-    return (Path(folder) / FILES_FILE).exists()
+    return folder.exists(FILES_FILE)
 
 
-def noted_files(folder: str) -> dict[str, tuple[int, int]] | None:
-    """The size and the checksum of each file; None where nobody noted them."""
+def list_sum(folder: str) -> FileSum | None:
+    """The sum of the list of a folder on this machine's disk; None where there is none."""
+    raw = Folder(folder).read(FILES_FILE) if Path(folder).is_dir() else None
+    return None if raw is None else FileSum.of_bytes(raw)
+
+
+def noted_files(folder: str) -> dict[str, FileSum] | None:
+    """The sum of each file; None where nobody noted them."""
+    raw = Folder(folder).read(FILES_FILE)
+    return None if raw is None else _listed(raw)
+
+
+def _listed(raw: bytes) -> dict[str, FileSum]:
     try:
-        raw = (Path(folder) / FILES_FILE).read_bytes()
-    except FileNotFoundError:
-        return None
-    try:
-        return {str(name): (int(size), int(crc)) for name, (size, crc) in json.loads(raw).items()}
+        found = json.loads(raw)
+        return {str(name): FileSum(int(size), int(crc)) for name, (size, crc) in found.items()}
     except (ValueError, AttributeError, TypeError) as error:
         raise ValueError(f"{FILES_FILE} cannot be read") from error
 
 
-def note_files(folder: str, known: Mapping[str, tuple[int, int]]) -> None:
+def note_files(folder: str, known: Mapping[str, FileSum]) -> None:
     """Notes the files of what was committed; those that are never changed only once."""
-    meta = json.loads((Path(folder) / _META).read_bytes())
-    noted: dict[str, tuple[int, int]] = {}
-    for path in sorted(Path(folder).iterdir()):
-        name = path.name
-        if name == _META or _is_committed(name, meta):
+    here = Folder(folder)
+    meta = json.loads(here.read(_META) or b"")
+    noted: dict[str, FileSum] = {}
+    for name in here.names():
+        if name in _ALWAYS or _is_committed(name, meta):
             is_known = name in known and name not in META_FILES
-            noted[name] = known[name] if is_known else (path.stat().st_size, _crc(path))
-    write_atomically(Path(folder) / FILES_FILE, json.dumps(noted).encode())
+            noted[name] = known[name] if is_known else FileSum.of_file(here, name)
+    content = {name: [each.bytes, each.crc] for name, each in noted.items()}
+    write_atomically(Path(folder) / FILES_FILE, json.dumps(content).encode())
 
 
 def _is_committed(name: str, meta: Mapping[str, Any]) -> bool:
@@ -92,14 +119,6 @@ def _is_committed(name: str, meta: Mapping[str, Any]) -> bool:
             deletes = segment.get("deletes") or {}
             return not name.endswith(".del") or name.endswith(f".{deletes.get('opstamp')}.del")
     return False
-
-
-def _crc(path: Path) -> int:
-    crc = 0
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            crc = crc32(block, crc)
-    return crc
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -37,6 +38,7 @@ from crawl.indexing.embedded.ranking import Weights, log_of
 from crawl.indexing.embedded.record import Record, stored_record
 from crawl.indexing.embedded.snippets import Highlighter
 from crawl.indexing.embedded.writer import open_index
+from crawl.indexing.file_sum import FileSum
 
 MOST_RESULTS = 1_000
 """That can be asked for, those before the offset included."""
@@ -80,12 +82,18 @@ class _Chosen:
 class EmbeddedIndex:
     """The folders of one index, opened once and searched from any number of threads."""
 
-    def __init__(self, folders: Iterable[str], weights: Weights | None = None) -> None:
+    def __init__(
+        self,
+        folders: Iterable[str],
+        weights: Weights | None = None,
+        lists: Mapping[str, FileSum] | None = None,
+    ) -> None:
+        """`lists`: the sums of the lists of the folders' files, by the folders' names."""
         self._weights = weights or Weights()
         self._searchers: list[tantivy.Searcher] = []
         for folder in folders:
             with _damage_told(f"the index in {folder}"):
-                index = open_index(folder)
+                index = open_index(folder, files=(lists or {}).get(Path(folder).name))
                 index.reload()
                 self._searchers.append(index.searcher())
         self._present = fields_present(self._searchers)

@@ -24,6 +24,7 @@ from crawl.hints import index_anew
 from crawl.indexing.embedded import schema as fields_of
 from crawl.indexing.embedded.file_sums import (
     FILES_FILE,
+    FORMAT_FILE,
     META_FILES,
     is_passing,
     note_files,
@@ -33,8 +34,7 @@ from crawl.indexing.embedded.file_sums import (
 )
 from crawl.indexing.embedded.record import DocumentMaker, EmbeddedSettings, key_of, url_of
 from crawl.indexing.embedded.schema import FORMAT, register_analyzers, schema
-
-FORMAT_FILE = "nutria-index.json"
+from crawl.indexing.file_sum import FileSum
 
 _DELETIONS_A_COMMIT = 20_000
 """tantivy holds what is to be deleted in memory until a commit, more than a kilobyte for each."""
@@ -125,8 +125,9 @@ class EmbeddedIndexWriter:
         self.close()
 
 
-def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
-    """The index of a folder, which must be of this release's format."""
+def open_index(folder: str, *, create: bool = False, files: FileSum | None = None) -> tantivy.Index:
+    """The index of a folder, which must be of this release's format. `files` is the sum of the list
+    of its files, where it is known."""
     place = Path(folder)
     note = place / FORMAT_FILE
     if not (place / "meta.json").exists():
@@ -137,7 +138,7 @@ def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
     else:
         _check_format(folder, note)
         if not create:
-            require_whole(folder)
+            require_whole(folder, files)
     index = tantivy.Index.open(folder)
     register_analyzers(index)
     return index
