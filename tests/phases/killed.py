@@ -20,6 +20,9 @@ from typing import IO, Any, cast
 from crawl.storage.filesystems.local_files import unfinished
 from crawl.storage.folder import Folder
 
+CUT_METHODS = ("write", "create", "delete", "remove", "open_write")
+"""Of Folder: those in or behind which a process can be killed."""
+
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["tests.phases.warm"])
 
@@ -36,20 +39,19 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
-    """The moment behind the n-th change of a kind at a place: `write`, `crawldb/CURRENT`. The
-    place is the end of a path, with * for what differs; nothing that follows the change has
-    begun."""
+class At:
+    """The n-th change of a kind at a place: `write`, `crawldb/CURRENT`. The place is the end of a
+    path, with * for what differs. Nothing that follows the change has begun; `torn`: nor has
+    the change been done."""
 
     operation: str
     place: str
+    torn: bool = False
     number: int = 1
 
     def is_kind_of(self, write: Write) -> bool:
-        return (
-            not write.torn
-            and write.operation == self.operation
-            and fnmatchcase(write.path, f"*/{self.place}")
+        return (write.operation, write.torn) == (self.operation, self.torn) and fnmatchcase(
+            write.path, f"*/{self.place}"
         )
 
 
@@ -67,7 +69,7 @@ class Write:
         return f"{self.operation} {_kind_of(self.path)}{', torn' if self.torn else ''}"
 
 
-def run_killed(job: Callable[..., object], *arguments: Any, at: int | Moment | Behind) -> bool:
+def run_killed(job: Callable[..., object], *arguments: Any, at: int | Moment | At) -> bool:
     """Runs the job in a process that dies at its `at`-th write; whether it was killed."""
     child = _context.Process(target=_dying, args=(job, arguments, at))
     child.start()
@@ -118,7 +120,7 @@ def moments(writes: Mapping[str, int], seed: int) -> list[Moment]:
 
 
 def _dying(
-    job: Callable[..., object], arguments: tuple[Any, ...], at: int | Moment | Behind
+    job: Callable[..., object], arguments: tuple[Any, ...], at: int | Moment | At
 ) -> None:
     left = at if isinstance(at, int) else at.number
     one_at_a_time = threading.Lock()
@@ -153,6 +155,7 @@ def _cut_by(is_now: Callable[[Write], bool]) -> None:
     """Has this process die as soon as that says so: in the middle of a write, or after it."""
     write, create, delete = Folder.write, Folder.create, Folder.delete
     open_write = Folder.open_write
+    remove = getattr(Folder, "remove", None)
 
     def torn_write(self: Folder, name: str, data: bytes) -> None:
         path = self.path(name)
@@ -178,6 +181,12 @@ def _cut_by(is_now: Callable[[Write], bool]) -> None:
             _die()
         delete(self, name)
 
+    def no_remove(self: Folder, name: str) -> bool:
+        if is_now(Write("delete", self.path(name))):
+            _die()
+        assert remove is not None
+        return bool(remove(self, name))
+
     @contextmanager
     def torn_open(self: Folder, name: str, **how: bool) -> Iterator[IO[bytes]]:
         path = self.path(name)
@@ -192,6 +201,8 @@ def _cut_by(is_now: Callable[[Write], bool]) -> None:
 
     Folder.write, Folder.create, Folder.delete = torn_write, torn_create, no_delete  # type: ignore
     Folder.open_write = torn_open  # type: ignore
+    if remove is not None:
+        Folder.remove = no_remove  # type: ignore
 
 
 class _Growing:
