@@ -13,11 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any, cast
 
 from crawl.storage.filesystems.local_files import unfinished
 from crawl.storage.folder import Folder
+
+CUT_METHODS = ("write", "create", "delete", "remove", "open_write")
+"""Of Folder: those in or behind which a process can be killed."""
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["tests.phases.warm"])
@@ -30,8 +34,42 @@ class Moment:
     kind: str
     number: int
 
+    def is_kind_of(self, write: Write) -> bool:
+        return write.kind == self.kind
 
-def run_killed(job: Callable[..., object], *arguments: Any, at: int | Moment) -> bool:
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The n-th change of a kind at a place: `write`, `crawldb/CURRENT`. The place is the end of a
+    path, with * for what differs. Nothing that follows the change has begun; `torn`: nor has
+    the change been done."""
+
+    operation: str
+    place: str
+    torn: bool = False
+    number: int = 1
+
+    def is_kind_of(self, write: Write) -> bool:
+        return (write.operation, write.torn) == (self.operation, self.torn) and fnmatchcase(
+            write.path, f"*/{self.place}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A change to storage, or the middle of one."""
+
+    operation: str
+    """write, create, delete (about to be done), file, append."""
+    path: str
+    torn: bool = False
+
+    @property
+    def kind(self) -> str:
+        return f"{self.operation} {_kind_of(self.path)}{', torn' if self.torn else ''}"
+
+
+def run_killed(job: Callable[..., object], *arguments: Any, at: int | Moment | At) -> bool:
     """Runs the job in a process that dies at its `at`-th write; whether it was killed."""
     child = _context.Process(target=_dying, args=(job, arguments, at))
     child.start()
@@ -55,12 +93,17 @@ def run_killed_after(job: Callable[..., None], *arguments: Any, seconds: float) 
     return False
 
 
-def writes_of(job: Callable[..., None], *arguments: Any) -> Counter[str]:
+def writes_of(job: Callable[..., object], *arguments: Any) -> Counter[str]:
     """How many writes of each kind the job makes; it is done with that."""
+    return Counter(write.kind for write in writes_in_order(job, *arguments))
+
+
+def writes_in_order(job: Callable[..., object], *arguments: Any) -> list[Write]:
+    """The writes that the job makes; it is done with that."""
     answer = _context.SimpleQueue()
-    child = _context.Process(target=_counting, args=(job, arguments, answer))
+    child = _context.Process(target=_recording, args=(job, arguments, answer))
     child.start()
-    found: Counter[str] = answer.get()
+    found: list[Write] = answer.get()
     child.join()
     assert child.exitcode == 0, f"the child ended with {child.exitcode}"
     return found
@@ -76,13 +119,15 @@ def moments(writes: Mapping[str, int], seed: int) -> list[Moment]:
     ]
 
 
-def _dying(job: Callable[..., object], arguments: tuple[Any, ...], at: int | Moment) -> None:
+def _dying(
+    job: Callable[..., object], arguments: tuple[Any, ...], at: int | Moment | At
+) -> None:
     left = at if isinstance(at, int) else at.number
     one_at_a_time = threading.Lock()
 
-    def is_now(kind: str) -> bool:
+    def is_now(write: Write) -> bool:
         nonlocal left
-        if isinstance(at, Moment) and kind != at.kind:
+        if not isinstance(at, int) and not at.is_kind_of(write):
             return False
         with one_at_a_time:
             left -= 1
@@ -92,73 +137,84 @@ def _dying(job: Callable[..., object], arguments: tuple[Any, ...], at: int | Mom
     job(*arguments)
 
 
-def _counting(job: Callable[..., None], arguments: tuple[Any, ...], answer: Any) -> None:
-    met: list[str] = []
+def _recording(job: Callable[..., object], arguments: tuple[Any, ...], answer: Any) -> None:
+    met: list[Write] = []
 
-    def is_now(kind: str) -> bool:
-        met.append(kind)
+    def is_now(write: Write) -> bool:
+        met.append(write)
         return False
 
     _cut_by(is_now)
     try:
         job(*arguments)
     finally:
-        answer.put(Counter(met))
+        answer.put(met)
 
 
-def _cut_by(is_now: Callable[[str], bool]) -> None:
+def _cut_by(is_now: Callable[[Write], bool]) -> None:
     """Has this process die as soon as that says so: in the middle of a write, or after it."""
     write, create, delete = Folder.write, Folder.create, Folder.delete
     open_write = Folder.open_write
+    remove = getattr(Folder, "remove", None)
 
     def torn_write(self: Folder, name: str, data: bytes) -> None:
-        if is_now(f"write {write_kind(self, name)}, torn"):
+        path = self.path(name)
+        if is_now(Write("write", path, torn=True)):
             _leave_unfinished(self, name, data)
             _die()
         write(self, name, data)
-        if is_now(f"write {write_kind(self, name)}"):
+        if is_now(Write("write", path)):
             _die()
 
     def torn_create(self: Folder, name: str, data: bytes) -> bool:
-        if is_now(f"create {write_kind(self, name)}, torn"):
+        path = self.path(name)
+        if is_now(Write("create", path, torn=True)):
             _leave_unfinished(self, name, data)
             _die()
-        return create(self, name, data)
+        is_created = create(self, name, data)
+        if is_created and is_now(Write("create", path)):
+            _die()
+        return is_created
 
     def no_delete(self: Folder, name: str) -> None:
-        if is_now(f"delete {write_kind(self, name)}"):
+        if is_now(Write("delete", self.path(name))):
             _die()
         delete(self, name)
 
+    def no_remove(self: Folder, name: str) -> bool:
+        if is_now(Write("delete", self.path(name))):
+            _die()
+        assert remove is not None
+        return bool(remove(self, name))
+
     @contextmanager
     def torn_open(self: Folder, name: str, **how: bool) -> Iterator[IO[bytes]]:
+        path = self.path(name)
         with open_write(self, name, **how) as stream:
             grows = name.endswith(".notes")
-            yield (
-                cast(IO[bytes], _Growing(stream, write_kind(self, name), is_now))
-                if grows
-                else stream
-            )
-            if is_now(f"file {write_kind(self, name)}, torn"):
+            yield cast(IO[bytes], _Growing(stream, path, is_now)) if grows else stream
+            if is_now(Write("file", path, torn=True)):
                 stream.flush()
                 _die()
-        if is_now(f"file {write_kind(self, name)}"):
+        if is_now(Write("file", path)):
             _die()
 
     Folder.write, Folder.create, Folder.delete = torn_write, torn_create, no_delete  # type: ignore
     Folder.open_write = torn_open  # type: ignore
+    if remove is not None:
+        Folder.remove = no_remove  # type: ignore
 
 
 class _Growing:
     """A file that grows and is to be read at any time: the journal's."""
 
-    def __init__(self, stream: IO[bytes], kind: str, is_now: Callable[[str], bool]) -> None:
+    def __init__(self, stream: IO[bytes], path: str, is_now: Callable[[Write], bool]) -> None:
         self._stream = stream
-        self._kind = kind
+        self._path = path
         self._is_now = is_now
 
     def write(self, data: Any) -> int:
-        if self._is_now(f"append {self._kind}, torn"):
+        if self._is_now(Write("append", self._path, torn=True)):
             self._stream.write(data[: len(data) // 2])
             self._stream.flush()
             _die()
@@ -166,7 +222,7 @@ class _Growing:
 
     def flush(self) -> None:
         self._stream.flush()
-        if self._is_now(f"append {self._kind}"):
+        if self._is_now(Write("append", self._path)):
             _die()
 
 
@@ -185,7 +241,11 @@ def _die() -> None:
 
 def write_kind(folder: Folder, name: str) -> str:
     """The end of a path without its numbers."""
-    return _NUMBER.sub("#", "/".join(folder.path(name).split("/")[-3:]))
+    return _kind_of(folder.path(name))
+
+
+def _kind_of(path: str) -> str:
+    return _NUMBER.sub("#", "/".join(path.split("/")[-3:]))
 
 
 _NUMBER = re.compile(r"[0-9a-f]{8,}|[0-9]+")

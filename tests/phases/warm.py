@@ -10,6 +10,6 @@ import pyarrow.parquet  # noqa: F401
 
 import tests.no_power_cut  # noqa: F401 - by being loaded
 from crawl.interfaces.registry import plugin_properties
-from tests.phases import fetch_jobs, kill_jobs, parse_jobs, round_jobs  # noqa: F401
+from tests.phases import every_phase, fetch_jobs, kill_jobs, parse_jobs, round_jobs  # noqa: F401
 
 list(plugin_properties())  # imports every plugin
