@@ -6,7 +6,7 @@ What another attempt at the same part has committed is not fetched again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from crawl.clock import Clock
@@ -25,6 +25,7 @@ from crawl.fetcher.hand_over import (
     write_server_states,
 )
 from crawl.fetcher.output.followed import not_listed, unfetched_followed
+from crawl.fetcher.output.host_troubles import told_of, troubles_told, write_host_troubles
 from crawl.fetcher.output.inline_parser import InlineParser
 from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput, pages_of
 from crawl.fetcher.reporting.host_summary import HostSummaries, HostSummary
@@ -54,7 +55,6 @@ from crawl.fetcher.values.settings import (
     following_of,
 )
 from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
-from crawl.model.hosts import HostTrouble
 from crawl.model.records import to_records
 from crawl.storage.chunks import SERVERS_LEFT, Chunk, ChunkLog, Piece
 from crawl.storage.folder import Folder
@@ -83,8 +83,10 @@ class FetchTaskResult:
     its robots.txt redirects to."""
     servers: Piece | None = None
     """The file with the pauses and failures of its servers at the end."""
-    troubles: list[HostTrouble] = field(default_factory=list)
-    """Hosts that failed."""
+    troubles: Piece | None = None
+    """The file with the hosts that failed."""
+    is_resumed: bool = False
+    """Whether another task was at work on it before, which may have left files."""
 
 
 def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
@@ -101,9 +103,10 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             [],
             cross_part_authorities=_redirects(finished.get("strays", {})),
             servers=_piece(finished.get("servers")),
-            troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
+            troubles=troubles_told(spec.segment, file.part, finished),
+            is_resumed=True,
         )
-    claim_part(log, spec.segment, file.part, config, clock)
+    is_resumed = claim_part(log, spec.segment, file.part, config, clock)
     paused = pauses_of_previous_task(spec.segment, file.part, clock.now_ms())
     chunks = log.committed()
     fetched = _fetched_urls(spec.segment, chunks)
@@ -175,6 +178,9 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     authorities = engine.cross_part_authorities
     states = engine.queues.server_states(clock.monotonic())
     servers = write_server_states(spec.segment.child(SERVERS_LEFT), file.part, states, clock)
+    troubles = write_host_troubles(
+        spec.segment, file.part, output.host_troubles, is_resumed=is_resumed
+    )
     if is_finished:
         output.finish()
         log.finish(
@@ -182,7 +188,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
                 "counters": dict(counters),
                 "strays": authorities,
                 "servers": None if servers is None else asdict(servers),
-                "troubles": [astuple(each) for each in output.host_troubles],
+                **told_of(troubles),
             }
         )
     return FetchTaskResult(
@@ -194,7 +200,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         hosts.largest(),
         authorities,
         servers,
-        output.host_troubles,
+        troubles,
+        is_resumed,
     )
 
 

@@ -38,8 +38,6 @@ from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
-from crawl.model import tables
-from crawl.model.hosts import merged_troubles, troubles_table
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
 from crawl.phases.hand_over import HandOverTask, handed_over, publish_handed_over
@@ -48,8 +46,6 @@ from crawl.phases.tail import TailCutter, is_tail_cut, last_round_costs
 from crawl.phases.timing import timed
 from crawl.storage.chunks import FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
 from crawl.storage.crawl_dir import CrawlDir, locked
-from crawl.storage.folder import attempt_name
-from crawl.storage.parquet import open_writer
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -295,17 +291,19 @@ def _manifest(
 def _publish_hosts(
     segment: Segment, fetched: list[FetchTaskResult], clock: Clock, *, complete: bool
 ) -> None:
-    """What the CrawlDb is to know of hosts that failed; there need not be any."""
-    troubles = merged_troubles(trouble for part in fetched for trouble in part.troubles)
-    if not troubles and segment.manifest(FETCH_HOSTS) is None:
-        return
-    folder, name = segment.part_folder(FETCH_HOSTS), attempt_name("part-00000")
-    with open_writer(folder, name, tables.FETCH_HOSTS.schema) as writer:
-        writer.write(troubles_table(troubles))
-    file = PartFile(0, name, writer.rows, writer.bytes)
-    manifest = PartManifest((file,), clock.now_ms(), complete)
-    segment.publish(FETCH_HOSTS, manifest)
-    segment.sweep(FETCH_HOSTS, manifest)
+    """Names the files of hosts that failed, of which there need not be any, and deletes those of
+    tasks that died."""
+    files = [
+        PartFile(part.part, part.troubles.path, part.troubles.rows, part.troubles.bytes)
+        for part in sorted(fetched, key=lambda part: part.part)
+        if part.troubles is not None
+    ]
+    manifest = PartManifest(tuple(files), clock.now_ms(), complete)
+    is_unknown = not files and segment.manifest(FETCH_HOSTS) is None
+    if not is_unknown:
+        segment.publish(FETCH_HOSTS, manifest)
+    if not is_unknown or any(part.is_resumed for part in fetched):
+        segment.sweep(FETCH_HOSTS, manifest)
 
 
 def _is_parsed(fetched: list[FetchTaskResult]) -> bool:
