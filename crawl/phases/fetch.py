@@ -44,7 +44,7 @@ from crawl.phases.hand_over import HandOverTask, handed_over, publish_handed_ove
 from crawl.phases.observed import observed
 from crawl.phases.tail import TailCutter, is_tail_cut, last_round_costs
 from crawl.phases.timing import timed
-from crawl.storage.chunks import FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
+from crawl.storage.chunks import CROSS_PART, FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.segments import (
     CONTENT,
@@ -182,6 +182,8 @@ def run(
             segment.sweep(table, manifest)
         if complete:
             segment.folder.delete(FOLLOWED)  # no part is resumed any more
+            if any(part.cross_part is not None or part.is_resumed for part in fetched):
+                segment.folder.delete(CROSS_PART)
         if complete and is_handed_over:
             segment.folder.delete(ROBOTS_LEARNT)
             segment.folder.delete(SERVERS_LEFT)
@@ -221,17 +223,15 @@ def _fetch_cross_part_hosts(
     """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
     done, in one task that may ask every server. It is a part of its own, so that it can be
     resumed as the others can."""
-    authorities: dict[str, str] = {}
-    for part in fetched:
-        authorities |= part.cross_part_authorities
-    if not authorities or not all(part.finished for part in fetched):
+    files = tuple(part.cross_part for part in fetched if part.cross_part is not None)
+    if not files or not all(part.finished for part in fetched):
         return []
     rows = 0
     for part in fetched:
         rows += part.counters.pop(f"handed_back.{ROBOTS_ON_OTHER_PART}", 0)
     servers = tuple(part.servers for part in fetched if part.servers is not None)
     file = PartFile(cross_part_number(spec.lists), "", rows, 0)
-    hosts = CrossPartHosts(authorities, servers)
+    hosts = CrossPartHosts(files, servers)
     return _fetch_parts(runner, replace(spec, cross_part=hosts), [file], tail)
 
 

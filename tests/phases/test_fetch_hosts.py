@@ -14,7 +14,7 @@ from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.interfaces.protocol import Request, Response
-from crawl.model.hosts import HostTrouble, to_troubles
+from crawl.model.hosts import HostState, HostTrouble, to_troubles
 from crawl.phases import fetch, updatedb
 from crawl.phases.fetch import FetchOptions, FetchResult
 from crawl.phases.updatedb import UpdateDbOptions
@@ -141,7 +141,7 @@ def test_a_host_of_which_two_parts_tell_has_the_worse_of_both(directory: CrawlDi
     assert one_way["a.org"].failures == 1
 
 
-def _states_after(directory: CrawlDir, place: Path) -> dict[str, object]:
+def _states_after(directory: CrawlDir, place: Path) -> dict[str, HostState]:
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(directory.address, place)
     copy = CrawlDir(str(place))
