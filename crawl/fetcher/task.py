@@ -5,14 +5,16 @@ What another attempt at the same part has committed is not fetched again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.counters import Counters
+from crawl.errors import StorageError
 from crawl.fetcher.drivers.protocols import Protocols
 from crawl.fetcher.drivers.threaded import BandwidthTarget, ThreadedDriver, ThroughputFloor
 from crawl.fetcher.engine.engine import FetchEngine
@@ -24,7 +26,11 @@ from crawl.fetcher.hand_over import (
     read_server_states,
     write_server_states,
 )
+from crawl.fetcher.output.cross_part import cross_part_told, read_cross_part, write_cross_part
+from crawl.fetcher.output.cross_part import told_of as cross_part_as_told
 from crawl.fetcher.output.followed import not_listed, unfetched_followed
+from crawl.fetcher.output.host_troubles import told_of as troubles_as_told
+from crawl.fetcher.output.host_troubles import troubles_told, write_host_troubles
 from crawl.fetcher.output.inline_parser import InlineParser
 from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput, pages_of
 from crawl.fetcher.reporting.host_summary import HostSummaries, HostSummary
@@ -54,7 +60,6 @@ from crawl.fetcher.values.settings import (
     following_of,
 )
 from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
-from crawl.model.hosts import HostTrouble
 from crawl.model.records import to_records
 from crawl.storage.chunks import SERVERS_LEFT, Chunk, ChunkLog, Piece
 from crawl.storage.folder import Folder
@@ -63,6 +68,8 @@ from crawl.storage.segments import FETCH, GENERATE, PartFile
 from crawl.urls.parse import authority_of, host_of
 
 __all__ = ["INTERRUPTED", "PROGRESS", "STOP", "FetchTaskResult", "FetchTaskSpec", "fetch_part"]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,32 +85,28 @@ class FetchTaskResult:
     """A sample, for percentiles."""
     hosts: list[HostSummary] = field(default_factory=list)
     """Those with the most pages in this run."""
-    cross_part_authorities: dict[str, str] = field(default_factory=dict)
-    """Authorities whose pages wait until all parts are done (`CrossPartHosts`), each with where
-    its robots.txt redirects to."""
+    cross_part: Piece | None = None
+    """The file with the authorities whose pages wait until all parts are done
+    (`CrossPartHosts`)."""
     servers: Piece | None = None
     """The file with the pauses and failures of its servers at the end."""
-    troubles: list[HostTrouble] = field(default_factory=list)
-    """Hosts that failed."""
+    troubles: Piece | None = None
+    """The file with the hosts that failed."""
+    is_resumed: bool = False
+    """Whether another task was at work on it before, which may have left files."""
 
 
 def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     """Fetches what is not fetched yet, and commits it piece by piece."""
     clock, config = spec.clock, spec.config
     log = ChunkLog(spec.segment, file.part, spec.run)
-    finished = log.finished()
-    if finished is not None:
-        return FetchTaskResult(
-            file.part,
-            log.committed(),
-            Counters(finished["counters"]),
-            True,
-            [],
-            cross_part_authorities=_redirects(finished.get("strays", {})),
-            servers=_piece(finished.get("servers")),
-            troubles=[HostTrouble(*each) for each in finished.get("troubles", [])],
-        )
-    claim_part(log, spec.segment, file.part, config, clock)
+    done = _done(spec.segment, file.part, log)
+    if done is not None:
+        return done
+    if spec.cross_part is not None:
+        authorities = read_cross_part(spec.segment, spec.cross_part.files)
+        spec = replace(spec, cross_part=replace(spec.cross_part, authorities=authorities))
+    is_resumed = claim_part(log, spec.segment, file.part, config, clock)
     paused = pauses_of_previous_task(spec.segment, file.part, clock.now_ms())
     chunks = log.committed()
     fetched = _fetched_urls(spec.segment, chunks)
@@ -173,17 +176,20 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     log.require_ours()  # or what it returned would be taken for what became of the part
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + plugin_faults
-    authorities = engine.cross_part_authorities
+    cross_part = write_cross_part(spec.segment, file.part, engine.cross_part_authorities)
     states = engine.queues.server_states(clock.monotonic())
     servers = write_server_states(spec.segment.child(SERVERS_LEFT), file.part, states, clock)
+    troubles = write_host_troubles(
+        spec.segment, file.part, output.host_troubles, is_resumed=is_resumed
+    )
     if is_finished:
         output.finish()
         log.finish(
             {
                 "counters": dict(counters),
-                "strays": authorities,
                 "servers": None if servers is None else asdict(servers),
-                "troubles": [astuple(each) for each in output.host_troubles],
+                **cross_part_as_told(cross_part),
+                **troubles_as_told(troubles),
             }
         )
     return FetchTaskResult(
@@ -193,9 +199,33 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         is_finished,
         times.sample,
         hosts.largest(),
-        authorities,
+        cross_part,
         servers,
-        output.host_troubles,
+        troubles,
+        is_resumed,
+    )
+
+
+def _done(segment: Folder, part: int, log: ChunkLog) -> FetchTaskResult | None:
+    """What became of a part that is finished; None where it is not."""
+    finished = log.finished()
+    if finished is None:
+        return None
+    try:
+        cross_part = cross_part_told(segment, part, finished)
+    except StorageError as error:
+        _log.warning("%s; the part's hosts are looked at again", error)
+        return None
+    return FetchTaskResult(
+        part,
+        log.committed(),
+        Counters(finished["counters"]),
+        True,
+        [],
+        cross_part=cross_part,
+        servers=_piece(finished.get("servers")),
+        troubles=troubles_told(segment, part, finished),
+        is_resumed=True,
     )
 
 
@@ -213,11 +243,6 @@ def _handed_over(
     servers = KnownServers(spec.handed_over.servers, spec.clock)
     servers.load(hosts)  # their keys where a server is a host; others are read when met
     return robots, servers
-
-
-def _redirects(told: dict[str, str] | list[str]) -> dict[str, str]:
-    """Former releases told the authorities alone."""
-    return told if isinstance(told, dict) else dict.fromkeys(told, "")
 
 
 def _piece(told: dict[str, Any] | None) -> Piece | None:

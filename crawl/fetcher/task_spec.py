@@ -23,10 +23,13 @@ class CrossPartHosts:
     """Hosts of all parts whose robots.txt is on a server of another part. One task fetches
     them at the end, when nobody else asks that server."""
 
-    authorities: Mapping[str, str]
-    """Each with the URL that its robots.txt redirects to, which need not be asked again."""
+    files: tuple[Piece, ...]
+    """In which they are."""
     servers: tuple[Piece, ...]
     """The files with the pauses and failures of the servers that the other tasks asked."""
+    authorities: Mapping[str, str] = field(default_factory=dict)
+    """As the task has read them: each with the URL that its robots.txt redirects to, which need
+    not be asked again."""
 
 
 def cross_part_number(lists: Iterable[PartFile]) -> int:

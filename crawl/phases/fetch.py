@@ -38,18 +38,14 @@ from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
-from crawl.model import tables
-from crawl.model.hosts import merged_troubles, troubles_table
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
 from crawl.phases.hand_over import HandOverTask, handed_over, publish_handed_over
 from crawl.phases.observed import observed
 from crawl.phases.tail import TailCutter, is_tail_cut, last_round_costs
 from crawl.phases.timing import timed
-from crawl.storage.chunks import FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
+from crawl.storage.chunks import CROSS_PART, FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
 from crawl.storage.crawl_dir import CrawlDir, locked
-from crawl.storage.folder import attempt_name
-from crawl.storage.parquet import open_writer
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -187,6 +183,8 @@ def run(
             held.sweep(table, manifest)
         if complete:
             segment.folder.delete(FOLLOWED)  # no part is resumed any more
+            if any(part.cross_part is not None or part.is_resumed for part in fetched):
+                segment.folder.delete(CROSS_PART)
         if complete and is_handed_over:
             segment.folder.delete(ROBOTS_LEARNT)
             segment.folder.delete(SERVERS_LEFT)
@@ -226,17 +224,15 @@ def _fetch_cross_part_hosts(
     """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
     done, in one task that may ask every server. It is a part of its own, so that it can be
     resumed as the others can."""
-    authorities: dict[str, str] = {}
-    for part in fetched:
-        authorities |= part.cross_part_authorities
-    if not authorities or not all(part.finished for part in fetched):
+    files = tuple(part.cross_part for part in fetched if part.cross_part is not None)
+    if not files or not all(part.finished for part in fetched):
         return []
     rows = 0
     for part in fetched:
         rows += part.counters.pop(f"handed_back.{ROBOTS_ON_OTHER_PART}", 0)
     servers = tuple(part.servers for part in fetched if part.servers is not None)
     file = PartFile(cross_part_number(spec.lists), "", rows, 0)
-    hosts = CrossPartHosts(authorities, servers)
+    hosts = CrossPartHosts(files, servers)
     return _fetch_parts(runner, replace(spec, cross_part=hosts), [file], tail)
 
 
@@ -296,17 +292,19 @@ def _manifest(
 def _publish_hosts(
     segment: Segment, fetched: list[FetchTaskResult], clock: Clock, *, complete: bool
 ) -> None:
-    """What the CrawlDb is to know of hosts that failed; there need not be any."""
-    troubles = merged_troubles(trouble for part in fetched for trouble in part.troubles)
-    if not troubles and segment.manifest(FETCH_HOSTS) is None:
-        return
-    folder, name = segment.part_folder(FETCH_HOSTS), attempt_name("part-00000")
-    with open_writer(folder, name, tables.FETCH_HOSTS.schema) as writer:
-        writer.write(troubles_table(troubles))
-    file = PartFile(0, name, writer.rows, writer.bytes)
-    manifest = PartManifest((file,), clock.now_ms(), complete)
-    segment.publish(FETCH_HOSTS, manifest)
-    segment.sweep(FETCH_HOSTS, manifest)
+    """Names the files of hosts that failed, of which there need not be any, and deletes those of
+    tasks that died."""
+    files = [
+        PartFile(part.part, part.troubles.path, part.troubles.rows, part.troubles.bytes)
+        for part in sorted(fetched, key=lambda part: part.part)
+        if part.troubles is not None
+    ]
+    manifest = PartManifest(tuple(files), clock.now_ms(), complete)
+    is_unknown = not files and segment.manifest(FETCH_HOSTS) is None
+    if not is_unknown:
+        segment.publish(FETCH_HOSTS, manifest)
+    if not is_unknown or any(part.is_resumed for part in fetched):
+        segment.sweep(FETCH_HOSTS, manifest)
 
 
 def _is_parsed(fetched: list[FetchTaskResult]) -> bool:

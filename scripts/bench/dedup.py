@@ -3,14 +3,17 @@
     ./scripts/bench/run dedup                                  # 2M records, 100,000 simhashes
     ./scripts/bench/run dedup --records 20000000
     ./scripts/bench/run dedup --near 1000000 --records 0
+    ./scripts/bench/run dedup --records 0 --near 0             # groups of 26: 200,000 and 2M rows
 
 Two threads each, without Spark's own share. Both mark all but the best record of every signature
 and write all files of the CrawlDb anew; a third of the records are copies, and one signature (the
 empty page) has a tenth of all. The simhashes are random, a fifth of them copies with at most three
 bits changed; the truth is known. datasketch has no simhashes: its MinHashLSH is given sets of
-their 4-bit pieces by place, the form in which close bit strings share most elements. Exit code 1
-where the sides do not agree, a copy is not found, or ours takes more than 1.5 times as long as
-DuckDB where that writes in any order.
+their 4-bit pieces by place, the form in which close bit strings share most elements. Near copies in
+groups of 26, of which none is compared each with each, are linked by one task, a tenth of the rows
+and all of them. Exit code 1 where the sides do not agree, a copy is not found, ours takes more than
+1.5 times as long as DuckDB where that writes in any order, or a row of ten times as many groups
+more than 1.5 times as long.
 """
 
 from __future__ import annotations
@@ -26,10 +29,13 @@ import numpy as np
 import pyarrow as pa
 
 from crawl.buckets.bucket_files import crawldb_target, write_bucket
-from crawl.buckets.dedup.components import contract
+from crawl.buckets.dedup.components import GatheredEdges
 from crawl.buckets.dedup.groups import find_groups
-from crawl.buckets.dedup.keys import GroupKeys
-from crawl.buckets.dedup.near import _pairs, fingerprint_keys, is_near
+from crawl.buckets.dedup.keys import GroupKeys, mixed
+from crawl.buckets.dedup.near import NearJob, bands_of, fingerprint_keys, is_near, link_near
+from crawl.buckets.dedup.pairs import pairs_to_compare
+from crawl.buckets.dedup.records import DedupJob
+from crawl.buckets.exchange import Outbox, Received
 from crawl.buckets.runner import InProcess, Runner
 from crawl.clock import SystemClock
 from crawl.config import Config
@@ -38,9 +44,11 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.phases import dedup
 from crawl.phases.dedup import DedupOptions
-from crawl.rules.dedup import Nearness
+from crawl.rules.dedup import Grouping, Nearness
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
+from crawl.storage.row_files import read_rows
 
 BUCKETS = 16
 HOSTS = 20_000
@@ -48,6 +56,10 @@ GOAL = 1.5
 """Of DuckDB's time, where it need not sort."""
 RECALL = 0.999
 """Of copies with at most three bits changed."""
+GROUP = 26
+"""Near copies of one page: two more than are compared each with each."""
+LINEAR = 1.5
+"""Times as long a row may take where there are ten times as many."""
 
 
 def make_crawl(folder: Path, records: int) -> CrawlDir:
@@ -197,19 +209,64 @@ def bench_near(count: int, datasketch_count: int) -> bool:
     return is_met
 
 
+def bench_groups(rows: int) -> bool:
+    """Whether a row of many groups takes about as long as one of few."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-dedup-"))
+    try:
+        few, many = (link_groups(folder, count) for count in (rows // 10, rows))
+    finally:
+        shutil.rmtree(folder)
+    return is_linear(few, many)
+
+
+def link_groups(folder: Path, rows: int) -> tuple[int, float]:
+    """Rows, and the seconds in which one task links them."""
+    nearness = Nearness.parse("hamming=3")
+    scratch = Folder(str(folder))
+    job = NearJob(DedupJob(scratch, Grouping.NONE, (), 1), nearness, 1, scratch, rows)
+    group = mixed((np.arange(rows) // GROUP).astype(np.uint64))
+    values = group ^ (np.uint64(1) << (np.arange(rows) % GROUP).astype(np.uint64))
+    sketches = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(8), rows, [None, pa.py_buffer(values.tobytes())]
+    )
+    kind = bands_of(nearness)
+    table = pa.table([group, np.arange(rows), sketches], schema=kind.schema)
+    outbox = Outbox(0)
+    outbox.send_all(kind, table.take(np.random.default_rng(3).permutation(rows)), 0)
+    received = Received(block for _, block in outbox.blocks)
+    started = time.monotonic()
+    file = link_near(job, 0, received).file
+    seconds = time.monotonic() - started
+    linked = read_rows(scratch, file).num_rows if file else 0
+    if linked != rows - -(-rows // GROUP):
+        raise SystemExit(f"{linked:,} edges of {rows:,} rows")
+    return rows, seconds
+
+
+def is_linear(few: tuple[int, float], many: tuple[int, float]) -> bool:
+    """Whether a row of the many takes no more than the goal of one of the few."""
+    each = [seconds / rows for rows, seconds in (few, many)]
+    ratio = each[1] / each[0]
+    for rows, seconds in (few, many):
+        print(f"{rows:,} rows in groups of {GROUP}: linked in {seconds:.2f} s")
+    is_met = ratio <= LINEAR
+    print(f"  {'met' if is_met else 'MISSED'}: ratio a row {ratio:.2f}; goal {LINEAR}")
+    return is_met
+
+
 def near_pairs(values: Any) -> Any:
     """The kernel of the near step, table by table, and the clusters."""
     nearness = Nearness.parse("hamming=3")
     keys = fingerprint_keys(values, nearness.bits, len(values))
     sketches = np.ascontiguousarray(values).view(np.uint8).reshape(-1, 8)
-    ones, others = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    edges = GatheredEdges()
     for table in range(keys.shape[1]):
         column = np.ascontiguousarray(keys[:, table])
         groups = find_groups(GroupKeys(column, np.zeros(len(column), np.uint64)))
-        for one, other in _pairs(groups, sketches):
+        for one, other in pairs_to_compare(groups, sketches):
             near = is_near(nearness, sketches[one], sketches[other])
-            ones, others = np.append(ones, one[near]), np.append(others, other[near])
-    return contract(ones, others)
+            edges.add(one[near], other[near])
+    return edges.contracted()
 
 
 def _datasketch(values: Any) -> int:
@@ -232,9 +289,11 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=2_000_000)
     parser.add_argument("--near", type=int, default=100_000)
     parser.add_argument("--datasketch", type=int, default=20_000)
+    parser.add_argument("--groups", type=int, default=2_000_000)
     options = parser.parse_args()
     met = [bench_exact(options.records)] if options.records else []
     met += [bench_near(options.near, options.datasketch)] if options.near else []
+    met += [bench_groups(options.groups)] if options.groups else []
     return 0 if all(met) else 1
 
 

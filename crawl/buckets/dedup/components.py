@@ -23,6 +23,8 @@ from crawl.storage.row_files import read_rows, write_rows
 EDGES = RowKind("edges", schema_of(node=pa.int64(), other=pa.int64()))
 CLUSTERS = RowKind("clusters", schema_of(node=pa.int64(), cluster=pa.int64()))
 """Records that are in a cluster, and the least of it."""
+FEW_EDGES = 1 << 18
+"""Edges that are gathered before anything is done about them."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,43 @@ def contract(ones: Numbers, others: Numbers) -> tuple[Numbers, Numbers]:
     return nodes[leaves], nodes[parent[leaves]]
 
 
+class GatheredEdges:
+    """Edges as they are found, in memory that grows with the records that they connect, not with
+    the edges. They are contracted again only when they have doubled since the last time, so that
+    all contractions together cost no more than a few of all edges."""
+
+    def __init__(self) -> None:
+        self._ones: list[Numbers] = []
+        self._others: list[Numbers] = []
+        self._count = 0
+        self._most = FEW_EDGES
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, ones: Numbers, others: Numbers) -> None:
+        """Adds edges between two columns of records."""
+        self._ones.append(ones)
+        self._others.append(others)
+        self._count += len(ones)
+        if self._count > self._most:
+            nodes, centres = self.contracted()
+            self._ones, self._others, self._count = [nodes], [centres], len(nodes)
+            self._most = max(FEW_EDGES, 2 * self._count)
+
+    def contracted(self) -> tuple[Numbers, Numbers]:
+        """From every record to the least of its cluster."""
+        none = np.zeros(0, np.int64)
+        return contract(np.concatenate([none, *self._ones]), np.concatenate([none, *self._others]))
+
+
 def write_edges(scratch: Folder, ones: Numbers, others: Numbers) -> str | None:
     """The name of a file with edges that connect the same; None where there is none."""
-    nodes, centres = contract(ones, others)
+    return write_stars(scratch, *contract(ones, others))
+
+
+def write_stars(scratch: Folder, nodes: Numbers, centres: Numbers) -> str | None:
+    """The same of edges that are contracted already."""
     if len(nodes) == 0:
         return None
     return write_rows(scratch, "edges", pa.table([nodes, centres], schema=EDGES.schema))
@@ -72,7 +108,7 @@ def send_edges(job: ComponentsJob, name: str, outbox: Outbox) -> None:
 def large_star(job: ComponentsJob, destination: int, received: Received, outbox: Outbox) -> None:
     """Each record hands the least that it knows to its greater neighbours."""
     nodes, least = _least_known(received)
-    for table in received.tables(EDGES):
+    for table in received.batches(EDGES):
         node, other = table["node"].to_numpy(), table["other"].to_numpy()
         greater = other > node
         known = least[np.searchsorted(nodes, node[greater])]
@@ -85,7 +121,7 @@ def small_star(job: ComponentsJob, destination: int, received: Received, outbox:
     nodes, least = _least_known(received)
     inner = nodes != least
     total = _send_both(job, nodes[inner], least[inner], outbox)
-    for table in received.tables(EDGES):
+    for table in received.batches(EDGES):
         node, other = table["node"].to_numpy(), table["other"].to_numpy()
         known = least[np.searchsorted(nodes, node)]
         further = other != known
@@ -102,18 +138,34 @@ def send_clusters(job: ComponentsJob, destination: int, received: Received, outb
 
 
 def _least_known(received: Received) -> tuple[Numbers, Numbers]:
-    """The records of a destination, rising, and of each the least of itself and its neighbours:
-    block by block, so that a centre with very many is no more than one."""
+    """The records of a destination, rising, and of each the least of itself and its neighbours.
+    Edges are looked at as soon as they are as many as the records that are known, so that a
+    centre with very many is no more than one, and no record is sorted for every block."""
     nodes = least = np.zeros(0, np.int64)
-    for table in received.tables(EDGES):
-        node, other = table["node"].to_numpy(), table["other"].to_numpy()
-        node = np.concatenate([nodes, node])
-        known = np.concatenate([least, np.minimum(other, table["node"].to_numpy())])
-        order = np.lexsort((known, node))
-        node, known = node[order], known[order]
-        first = np.flatnonzero(np.diff(node, prepend=-1))
-        nodes, least = node[first], known[first]
-    return nodes, least
+    waiting: list[pa.Table] = []
+    count = 0
+    for table in received.batches(EDGES):
+        waiting.append(table)
+        count += table.num_rows
+        if count >= max(FEW_EDGES, len(nodes)):
+            nodes, least = _with_neighbours(nodes, least, waiting)
+            waiting, count = [], 0
+    return _with_neighbours(nodes, least, waiting)
+
+
+def _with_neighbours(
+    nodes: Numbers, least: Numbers, tables: list[pa.Table]
+) -> tuple[Numbers, Numbers]:
+    ones = [table["node"].to_numpy() for table in tables]
+    others = [table["other"].to_numpy() for table in tables]
+    known = [np.minimum(one, other) for one, other in zip(ones, others, strict=True)]
+    node, value = np.concatenate([nodes, *ones]), np.concatenate([least, *known])
+    if not len(node):
+        return nodes, least
+    order = np.argsort(node, kind="stable")
+    node, value = node[order], value[order]
+    starts = np.flatnonzero(np.diff(node, prepend=-1))
+    return node[starts], np.minimum.reduceat(value, starts)
 
 
 def _send(job: ComponentsJob, nodes: Numbers, others: Numbers, outbox: Outbox) -> None:

@@ -122,7 +122,7 @@ class DecideTask:
 def decide(job: DedupJob, task: DecideTask, received: Received, outbox: Outbox) -> DecideTaskResult:
     """Decides between the candidates of every group and sends changes to their slices."""
     counters = Counters()
-    for table in received.tables(VERDICTS):
+    for table in received.batches(VERDICTS):
         slices, _ = slices_and_rows(table["id"].to_numpy())
         outbox.send(VERDICTS, table, slices)
     kind = candidates_of(job.order)
@@ -171,7 +171,7 @@ def mark_slice(target: BucketTarget, base: Slice, received: Received) -> MarkTas
     """Writes a slice anew with the statuses that were decided."""
     counters = Counters()
     statuses = np.zeros(base.rows, np.int8)
-    for table in received.tables(VERDICTS):
+    for table in received.batches(VERDICTS):
         _, rows = slices_and_rows(table["id"].to_numpy())
         statuses[rows] = table["status"].to_numpy()
     counters["duplicates_marked"] = int((statuses == Status.DB_DUPLICATE).sum())

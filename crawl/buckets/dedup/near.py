@@ -3,7 +3,7 @@ No two are ever compared that share no key, and of many under one key each only 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import comb
@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.dedup.components import contract, write_edges
-from crawl.buckets.dedup.groups import Groups, find_groups
+from crawl.buckets.dedup.components import GatheredEdges, write_stars
+from crawl.buckets.dedup.groups import find_groups
 from crawl.buckets.dedup.keys import (
     GroupKeys,
     Keys,
@@ -25,6 +25,7 @@ from crawl.buckets.dedup.keys import (
     mixed,
     schema_of,
 )
+from crawl.buckets.dedup.pairs import pairs_to_compare
 from crawl.buckets.dedup.records import DedupJob, SliceRecords, comparable_groups, node_ids
 from crawl.buckets.dedup.shingles import Samples, sample_texts
 from crawl.buckets.dedup.sketches import (
@@ -51,9 +52,6 @@ SAMPLES = RowKind(
     "samples",
     schema_of(url=pa.string(), segment=pa.int32(), sample=pa.binary()),
 )
-_ALL_PAIRS = 24
-"""Records under one key of which each is compared with each."""
-_PAIRS_AT_ONCE = 1 << 18
 _FINGERPRINT = 8
 """Bytes of a simhash."""
 
@@ -263,15 +261,12 @@ def link_near(job: NearJob, destination: int, received: Received) -> LinkTaskRes
         else np.zeros(0, np.uint8)
     ).reshape(-1, width)
     groups = find_groups(GroupKeys(keys, np.zeros(len(keys), np.uint64)))
-    ones, others = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    for one, other in _pairs(groups, sketches):
+    edges = GatheredEdges()
+    for one, other in pairs_to_compare(groups, sketches):
         counters["pairs_compared"] += len(one)
         near = is_near(job.nearness, sketches[one], sketches[other])
-        ones = np.concatenate([ones, ids[one[near]]])
-        others = np.concatenate([others, ids[other[near]]])
-        if len(ones) > _PAIRS_AT_ONCE:
-            ones, others = contract(ones, others)
-    return LinkTaskResult(write_edges(job.scratch, ones, others), +counters)
+        edges.add(ids[one[near]], ids[other[near]])
+    return LinkTaskResult(write_stars(job.scratch, *edges.contracted()), +counters)
 
 
 def is_near(
@@ -282,25 +277,3 @@ def is_near(
         return np.asarray(similarities(ones, others) >= nearness.threshold)
     different: Numbers = np.bitwise_count(ones ^ others).sum(axis=1)
     return different <= nearness.bits
-
-
-def _pairs(groups: Groups, sketches: npt.NDArray[np.uint8]) -> Iterator[tuple[Numbers, Numbers]]:
-    """The pairs to compare: of few records all, of many each with the first and the next in the
-    order of their sketches."""
-    sizes = groups.sizes
-    for size in np.unique(sizes[sizes <= _ALL_PAIRS]).tolist():
-        starts = groups.starts[sizes == size]
-        one, other = np.triu_indices(size, 1)
-        step = max(1, _PAIRS_AT_ONCE // len(one))
-        for at in range(0, len(starts), step):
-            some = starts[at : at + step, None]
-            yield groups.places[(some + one).ravel()], groups.places[(some + other).ravel()]
-    for start, size in zip(
-        groups.starts[sizes > _ALL_PAIRS].tolist(), sizes[sizes > _ALL_PAIRS].tolist(), strict=True
-    ):
-        places = groups.places[start : start + size]
-        places = places[np.argsort(sketches[places, :8].copy().view(np.uint64).ravel())]
-        for at in range(1, size, _PAIRS_AT_ONCE):
-            these = places[at : at + _PAIRS_AT_ONCE]
-            yield np.full(len(these), places[0]), these
-            yield places[at - 1 : at - 1 + len(these)], these

@@ -21,7 +21,13 @@ from crawl.buckets.hosts import read_hosts, write_hosts
 from crawl.buckets.slices import Router
 from crawl.counters import Counters
 from crawl.model.arrow import strings
-from crawl.model.hosts import HostState, HostTrouble, complete_troubles, to_troubles
+from crawl.model.hosts import (
+    HostState,
+    HostTrouble,
+    complete_troubles,
+    merged_troubles,
+    to_troubles,
+)
 from crawl.model.status import Status
 from crawl.model.tables import FETCH_HOSTS
 from crawl.rules.host_wait import after_segment
@@ -211,11 +217,15 @@ def send_troubles(file: HostTroublesFile, router: Router, outbox: Outbox) -> Non
 
 
 def _troubles(received: Received) -> dict[tuple[str, int], HostTrouble]:
-    """What the fetches say of hosts that failed, by host and segment."""
+    """What the fetches say of hosts that failed, by host and segment: several parts of one may
+    tell of the same host."""
     rows = received.rows(TROUBLES)
     segments: list[int] = rows["segment"].to_numpy().tolist()
-    troubles = to_troubles(rows.drop_columns(["segment"]))
+    by_segment: dict[int, list[HostTrouble]] = {}
+    for trouble, segment in zip(to_troubles(rows.drop_columns(["segment"])), segments, strict=True):
+        by_segment.setdefault(segment, []).append(trouble)
     return {
         (trouble.host, segment): trouble
-        for trouble, segment in zip(troubles, segments, strict=True)
+        for segment, troubles in by_segment.items()
+        for trouble in merged_troubles(troubles)
     }

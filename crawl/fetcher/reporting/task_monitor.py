@@ -69,17 +69,19 @@ def claim_part(
     config: Config,
     clock: Clock,
     sleep: Callable[[float], None] = _sleep,
-) -> None:
-    """Claims the part. Where another task was at work on it until just now, waits until that
-    one has noticed, should it live, and its servers have had their pause."""
+) -> bool:
+    """Claims the part; returns whether another task was at work on it before. Where that was
+    until just now, waits until that one has noticed, should it live, and its servers have had
+    their pause."""
     claimed_ms = log.claim(clock.now_ms())
     if claimed_ms is None:
-        return
+        return False
     alive_ms = max(claimed_ms, _reported_ms(segment, part))
     pause_s = _usual_pause_s(config)
     left_s = pause_s - (clock.now_ms() - alive_ms) / 1000
     if left_s > 0:
         sleep(min(left_s, pause_s))  # another machine's clock may be ahead
+    return True
 
 
 def _usual_pause_s(config: Config) -> float:

@@ -25,6 +25,7 @@ from crawl.buckets.dedup.components import (
 from crawl.buckets.dedup.groups import find_groups
 from crawl.buckets.dedup.keys import GroupKeys, decoded_lengths
 from crawl.buckets.dedup.near import fingerprint_keys
+from crawl.buckets.dedup.pairs import pairs_to_compare
 from crawl.buckets.dedup.shingles import SAMPLE, sample_texts
 from crawl.buckets.dedup.sketches import minima, similarities, sketch_bytes, without_templates
 from crawl.buckets.exchange import Outbox, Received
@@ -214,4 +215,4 @@ def test_under_a_crowded_key_each_is_compared_with_a_few() -> None:
     count = 5000
     groups = find_groups(GroupKeys(np.zeros(count, np.uint64), np.zeros(count, np.uint64)))
     sketches = np.zeros((count, 8), np.uint8)
-    assert sum(len(one) for one, _ in near._pairs(groups, sketches)) == 2 * (count - 1)
+    assert sum(len(one) for one, _ in pairs_to_compare(groups, sketches)) == 2 * (count - 1)

@@ -39,12 +39,26 @@ def test_a_goal_that_is_missed_is_said(
 
 
 @pytest.mark.parametrize(
-    ("exact", "near", "code"), [(True, True, 0), (False, True, 1), (True, False, 1)]
+    ("exact", "near", "groups", "code"),
+    [(True, True, True, 0), (False, True, True, 1), (True, False, True, 1), (True, True, False, 1)],
 )
 def test_the_exit_code_tells_it(
-    dedup: Any, monkeypatch: pytest.MonkeyPatch, exact: bool, near: bool, code: int
+    dedup: Any, monkeypatch: pytest.MonkeyPatch, exact: bool, near: bool, groups: bool, code: int
 ) -> None:
     monkeypatch.setattr("sys.argv", ["dedup"])
     monkeypatch.setattr(dedup, "bench_exact", lambda records: exact)
     monkeypatch.setattr(dedup, "bench_near", lambda count, few: near)
+    monkeypatch.setattr(dedup, "bench_groups", lambda rows: groups)
     assert dedup.main() == code
+
+
+@pytest.mark.parametrize(("seconds", "is_met"), [(15.0, True), (15.2, False)])
+def test_a_row_among_many_takes_as_long_as_among_few(
+    dedup: Any, seconds: float, is_met: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dedup.is_linear((200, 1.0), (2000, seconds)) is is_met
+    assert ("MISSED" in capsys.readouterr().out) is not is_met
+
+
+def test_groups_are_linked(dedup: Any, tmp_path: Path) -> None:
+    assert dedup.link_groups(tmp_path, 1000)[0] == 1000
