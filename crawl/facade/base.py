@@ -159,3 +159,9 @@ class Handle:
 
         with self._spark_session() as session:
             yield SparkRunner(session, quiet=quiet or options.quiet)
+
+    def _task_slots(self, session: SparkSession) -> int:
+        """How many tasks run at the same time: the parts of a fetch list, if nobody says."""
+        from crawl.spark.cores import task_slots
+
+        return task_slots(session, self._hooks.displays().notice)

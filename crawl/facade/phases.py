@@ -129,8 +129,8 @@ class Phases(Handle):
             require_unlocked(self._directory.crawldb.folder, self._config, force=force)
             require_unlocked(self._directory.fetching_folder, self._config, force=force)
             with self._spark_session() as session, self._runner() as runner:
-                cores = int(session.sparkContext.defaultParallelism)
-                options = replace(options, num_tasks=num_fetchers or cores)
+                tasks = num_fetchers or self._task_slots(session)
+                options = replace(options, num_tasks=tasks)
                 done = sitemap.run(runner, self._directory, self._config, options, SystemClock())
         return phase_result(
             done.report,
@@ -181,12 +181,12 @@ class Phases(Handle):
             self._directory.require_writable()
             require_unlocked(self._directory.crawldb.folder, self._config, force=force)
             with self._spark_session() as session, self._runner() as runner:
-                cores = int(session.sparkContext.defaultParallelism)
+                parts = num_fetchers or self._task_slots(session)
                 done = generate.run(
                     runner,
                     self._directory,
                     self._config,
-                    replace(options, num_fetchers=num_fetchers or cores),
+                    replace(options, num_fetchers=parts),
                     SystemClock(),
                     resolver=system_resolver,
                     matching=None if expr is None else _matching(session, self._directory, expr),

@@ -131,6 +131,9 @@ class RoundLoop:
     """How the rest of the rounds is done beside the fetches; None where it waits for them."""
     bounding: Bounding | None = None
     """Evaluates expressions over the HostDb; None where there is none."""
+    count_parts: Callable[[], int] = lambda: 1
+    """How many parts a list has that is made now, where the options do not say: a cluster grows
+    and shrinks between rounds."""
     rounds: list[RoundResult] = field(default_factory=list, init=False)
     """The rounds that were closed so far."""
     _round: Round = field(init=False)
@@ -216,7 +219,7 @@ class RoundLoop:
     def _generate(self, due: NextStep, lane: Lane) -> StopReason | None:
         options = GenerateOptions(
             top_n=self.options.top_n,
-            num_fetchers=self.options.num_fetchers or 1,
+            num_fetchers=self.options.num_fetchers or self.count_parts(),
             force=self.force,
         )
         with self._timed(due, lane):

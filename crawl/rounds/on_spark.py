@@ -6,7 +6,8 @@ import _thread
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from crawl.buckets.exchange import BlockSource, Exchange, Outbox
@@ -75,22 +76,22 @@ def run_rounds(
             jobs_of_run(session) as jobs,
             stop_on_signal(on_signal.request_stop, "run", displays.notice) as interrupted,
         ):
+            from crawl.spark.cores import task_slots
             from crawl.spark.host_bounds import host_bounds
             from crawl.spark.tasks import SparkRunner
 
-            cores = session.sparkContext.defaultParallelism
+            count_slots = partial(task_slots, session, displays.notice)
             beside = None
-            if overlap and cores > 1 and can_overlap(config, loop):
+            if overlap and can_overlap(config, loop) and count_slots() > 1:
                 quiet = SparkRunner(session, quiet=True)
                 beside = Beside(quiet, jobs.cancel)
-            parts = cores if beside is None else fetch_parts(cores)
             round_loop = RoundLoop(
                 _ProgressRunner(
                     SparkRunner(session, quiet=spark.quiet), SparkRunner(session, quiet=True)
                 ),
                 directory,
                 config,
-                replace(options, num_fetchers=options.num_fetchers or parts),
+                options,
                 loop,
                 SystemClock(),
                 observer,
@@ -102,6 +103,7 @@ def run_rounds(
                 force=force,
                 beside=beside,
                 bounding=host_bounds(session, directory, config),
+                count_parts=count_slots if beside is None else lambda: fetch_parts(count_slots()),
             )
             return round_loop.run(seeds)
     except KeyboardInterrupt:

@@ -16,7 +16,7 @@ TASK_ATTEMPTS = 4
 _LAST_PORT = 65_535
 _FORMS = "local, local[N], local[*], spark://host:port, yarn, k8s://https://host:port"
 _LOCAL = re.compile(r"local(?:\[(\*|[1-9]\d*)(?:,([1-9]\d*))?\])?")
-_LOCAL_CLUSTER = re.compile(r"local-cluster\[\d+,\d+,\d+\]")
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[(\d+),(\d+),\d+\]")
 _STANDALONE = re.compile(r"spark://([^,:/]+:\d+(?:,[^,:/]+:\d+)*)/?")
 _KUBERNETES = re.compile(r"k8s://\S+")
 
@@ -29,6 +29,19 @@ def is_submitted(environment: Mapping[str, str] = os.environ) -> bool:
 def is_local(master: str) -> bool:
     """Whether everything runs inside the driver's own JVM."""
     return master == "local" or master.startswith("local[")
+
+
+def local_cluster_size(master: str) -> tuple[int, int] | None:
+    """Executors and cores of each of `local-cluster[N,C,M]`, Spark's cluster for tests; None for
+    any other master."""
+    found = _LOCAL_CLUSTER.fullmatch("".join(master.split()))
+    return (int(found.group(1)), int(found.group(2))) if found else None
+
+
+def standalone_addresses(master: str) -> list[str]:
+    """host:port of the masters of a standalone cluster; none for any other."""
+    found = _STANDALONE.fullmatch(master)
+    return found.group(1).split(",") if found else []
 
 
 def check_master(master: str, environment: Mapping[str, str] = os.environ) -> str:
