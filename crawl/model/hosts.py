@@ -88,8 +88,7 @@ def troubles_table(troubles: Iterable[HostTrouble]) -> pa.Table:
 
 def to_troubles(table: pa.Table) -> Iterator[HostTrouble]:
     for row in _rows(table, FETCH_HOSTS.schema):
-        *values, said = row
-        yield HostTrouble(*values, said=said or "")
+        yield HostTrouble(*row)
 
 
 def complete_troubles(table: pa.Table) -> pa.Table:
@@ -103,8 +102,7 @@ def states_table(states: Iterable[HostState]) -> pa.Table:
 
 def to_states(table: pa.Table) -> Iterator[HostState]:
     for row in _rows(table, HOSTS.schema):
-        *values, said = row
-        yield HostState(*values, said=said or "")
+        yield HostState(*row)
 
 
 def _table(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
@@ -128,5 +126,6 @@ def _rows(table: pa.Table, schema: pa.Schema) -> Iterator[tuple[Any, ...]]:
     for field in schema:
         column = table[field.name]
         is_time = pa.types.is_timestamp(field.type)
-        columns.append((column.cast(pa.int64()) if is_time else column).to_pylist())
+        values = (column.cast(pa.int64()) if is_time else column).to_pylist()
+        columns.append([each or "" for each in values] if field.name == "said" else values)
     return zip(*columns, strict=True)

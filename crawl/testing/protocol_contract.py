@@ -9,6 +9,7 @@ The plugin takes a keyword `resolver`, so that hosts of the tests are on loopbac
 from __future__ import annotations
 
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request
+from crawl.testing.http.bad_servers import HttpBadServerContract
 from crawl.testing.http.connections import HttpConnectionContract
 from crawl.testing.http.odd_responses import HttpOddResponseContract
 from crawl.testing.http.requests import HttpRequestContract
@@ -39,6 +40,7 @@ class HttpContract(
     HttpConnectionContract,
     HttpResponseContract,
     HttpOddResponseContract,
+    HttpBadServerContract,
     ProtocolContract,
 ):
     """Tests for pytest, on servers of loopback that are scripted byte by byte."""

@@ -194,7 +194,11 @@ class HttpProtocol(HttpBase):
             body.truncated = Truncation.TIME
         elif code and not body.truncated:
             kind = failure_kind(code, message, proxied=bool(outgoing.proxy))
-            if kind is FailureKind.DISCONNECTED and code in CONNECTION_LOST:
+            if is_refused_head(message) and head.code < 300:
+                # a trailer, of which libcurl asks what it asks of a head
+                self._lenient.remember(outgoing.target.server.origin)
+                kind = FailureKind.REFUSED_HEAD
+            elif kind is FailureKind.DISCONNECTED and code in CONNECTION_LOST:
                 kind = None
                 body.truncated = Truncation.DISCONNECT
         elif not code:
@@ -303,6 +307,7 @@ class HttpProtocol(HttpBase):
 _STOP_MESSAGES = {
     FailureKind.STALE_CONNECTION: "the server closed the kept connection",
     FailureKind.HEADERS_TOO_LARGE: "the header is too large",
+    FailureKind.MALFORMED_RESPONSE: "the header is not to be believed",
     FailureKind.FIRST_BYTE_TIMEOUT: "no byte of an answer in time",
     FailureKind.LOW_SPEED: "the answer comes too slowly",
 }

@@ -51,6 +51,9 @@ _REFUSED_HEADS: Final = (
     "invalid content-length",
     "unsolicited transfer-encoding",
     "unsupported http/1 subversion",
+    "unsupported http version",
+    "version mismatch",
+    "carriage return found in header",
 )
 
 

@@ -15,7 +15,7 @@ from crawl.interfaces.protocol import FailureKind
 from crawl.plugins.protocol.http_base import OutgoingRequest
 from crawl.plugins.protocol.shared.body import Body
 from crawl.plugins.protocol.shared.limits import TransferLimits
-from crawl.plugins.protocol.shared.response_head import ResponseHead, read_head
+from crawl.plugins.protocol.shared.response_head import ResponseHead, head_fault, read_head
 
 _STOP = -1
 _CIPHER = b"SSL connection using "
@@ -134,8 +134,12 @@ class CurlHandle:
             raw = _last_head(lines)
             if not raw:
                 return None
+        head = read_head(raw)
+        if head_fault(raw, head):
+            self.stopped = FailureKind.MALFORMED_RESPONSE
+            return None
         self.raw_head = raw
-        self.head = head = read_head(raw)
+        self.head = head
         return head
 
     def _before_request(self, *_connection: object) -> int:

@@ -1,4 +1,12 @@
-"""The head of a response, read from its bytes."""
+"""The head of a response, read from its bytes: one rule for both HTTP plugins.
+
+a line that has no colon         skipped, as browsers do
+a line that begins with a blank  goes on with the value before it
+CR within a line                 a blank (RFC 9110, 5.5)
+NUL anywhere                     no head: browsers refuse it, and so does libcurl
+more lines than MAX_LINES        no head: too large; libcurl has the same bound
+Locations that differ            no head, as browsers have it: one of them was smuggled in
+"""
 
 from __future__ import annotations
 
@@ -9,6 +17,8 @@ from crawl.interfaces.protocol import Headers
 from crawl.model.value import quick_value
 
 _MAX_KEEP_SECONDS = 3600
+MAX_LINES = 5000
+"""Of a head."""
 
 
 @quick_value(frozen=True, slots=True)
@@ -28,6 +38,8 @@ class ResponseHead:
 def read_head(raw: bytes) -> ResponseHead:
     """Reads a status line and header lines; lines that are no headers are skipped."""
     text = raw.decode("latin-1")
+    if text.count("\r") != text.count("\r\n"):
+        text = _BARE_CR.sub(" ", text)
     if "\n " in text or "\n\t" in text:  # a value goes on, as of old
         text = _FOLD.sub(" ", text)
     first, *lines = text.split("\n")
@@ -45,6 +57,17 @@ def read_head(raw: bytes) -> ResponseHead:
         elif read.keep_seconds is not None and keep is None:
             keep = read.keep_seconds
     return ResponseHead(code, version, tuple(headers), encoding, keep)
+
+
+def head_fault(raw: bytes, head: ResponseHead) -> str:
+    """Why a head that was read must not be believed; empty where it may be."""
+    if b"\0" in raw:
+        return "NUL in the header"
+    if raw.lower().count(b"\nlocation:") > 1:
+        said = {value for name, value in head.headers if name.lower() == "location"}
+        if len(said) > 1:
+            return "several Locations that differ"
+    return ""
 
 
 @quick_value(frozen=True, slots=True)
@@ -77,6 +100,7 @@ def _read_status(line: str) -> tuple[int, str]:
     return int(found[2]), found[1].strip()
 
 
+_BARE_CR = re.compile(r"\r(?!\n)")
 _FOLD = re.compile(r"\r?\n[ \t]++(?=\S)")
 """No run of characters can be tried from two places: a server decides on the text."""
 _STATUS = re.compile(r"([^ ]*) \s*([0-9]{3})(?=\s|$)")

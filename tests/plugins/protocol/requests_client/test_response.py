@@ -52,8 +52,9 @@ def test_provisional_answers_are_passed_over_and_the_final_head_is_kept(
 
 
 def test_a_server_that_never_gets_to_the_point_is_left() -> None:
-    with pytest.raises(http.client.HTTPException, match="provisional"):
-        begun(b"HTTP/1.1 103 Early\r\n\r\n" * 100)
+    """Provisional heads count as one with the final: there is no other bound on their number."""
+    with pytest.raises(http.client.LineTooLong):
+        begun(b"HTTP/1.1 103 Early\r\n\r\n" * 5000)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,8 @@ def test_a_server_that_never_gets_to_the_point_is_left() -> None:
         (b"<html>" * 99_999, http.client.LineTooLong),
         (b"ICY 200 OK\r\n\r\n", http.client.BadStatusLine),
         (b"HTTP/1.1 twohundred\r\n\r\n", http.client.BadStatusLine),
-        (b"HTTP/7.5 200 OK\r\n\r\n", http.client.UnknownProtocol),
+        (b"HTTP/x.y 200 OK\r\n\r\n", http.client.BadStatusLine),
+        (b"HTTP/1.1 200 OK\r\nX: \0\r\n\r\n", http.client.HTTPException),
     ],
 )
 def test_what_is_no_head(raw: bytes, fault: type[Exception]) -> None:
@@ -100,5 +102,8 @@ def test_the_body_ends_where_http_client_says(
 ) -> None:
     raw = b"\r\n".join([version + b" %d Word" % code, *lines, b"", b"12345678"])
     ours, theirs = begun(raw), begun(raw, http.client.HTTPResponse)
-    for name in ("status", "version", "chunked", "length", "will_close"):
+    names = ["status", "version", "length", "will_close"]
+    if code not in (204, 304):  # which have no chunks, whatever their headers say (RFC 9112, 6.3)
+        names.append("chunked")
+    for name in names:
         assert getattr(ours, name) == getattr(theirs, name), name
