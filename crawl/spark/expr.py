@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
-from crawl.buckets.exchange import Block, Outbox
+from crawl.buckets.exchange import Outbox
 from crawl.buckets.generate.scan import MATCHING
 from crawl.buckets.slices import RowPlaces, Slices
 from crawl.errors import CrawlError, UsageError
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.spark.exchange import RddSource
+from crawl.spark.expr_guard import refuse_forbidden
+from crawl.spark.query_blocks import blocks_of
 from crawl.spark.source import FORMAT, register
 from crawl.spark.source_tables import CRAWLDB_COLUMNS
 from crawl.storage.crawl_dir import CrawlDir
@@ -26,10 +27,6 @@ from crawl.storage.manifest import Snapshot
 
 # it prints every wrong expression as JSON to stderr; `check_expression` says it in one line
 logging.getLogger("SQLQueryContextLogger").disabled = True
-
-_FORBIDDEN = re.compile(
-    r"\b(reflect|java_method|try_reflect|select|assert_true|raise_error)\b", re.IGNORECASE
-)
 
 
 def check_expression(spark: SparkSession, expr: str, table: Table = CRAWLDB_COLUMNS) -> str:
@@ -44,13 +41,6 @@ def check_expression(spark: SparkSession, expr: str, table: Table = CRAWLDB_COLU
             f"--expr {expr!r}: {reason_of(str(error))} (columns: {columns})"
         ) from error
     return expr
-
-
-def refuse_forbidden(name: str, expr: str) -> None:
-    """Raises UsageError for an expression that would do more than compute a value."""
-    forbidden = _FORBIDDEN.search(expr)
-    if forbidden:
-        raise UsageError(f"{name}: {forbidden.group()!r} may not be used in an expression")
 
 
 def reason_of(said: str) -> str:
@@ -78,7 +68,7 @@ def matching_rows(
     chosen = records.load(crawl_dir.folder.address).where(expr).select("_bucket", "_row")
     try:
         # plans the query, which works out what is constant in it
-        sent = chosen.rdd.mapPartitions(partial(_send_matching, places))
+        sent = blocks_of(chosen, partial(send_matching, places))
         return RddSource(sent, partial(explain_failure, f"--expr {expr!r}"))
     except PySparkException as error:
         raise UsageError(f"--expr {expr!r} failed: {reason_of(str(error))}") from error
@@ -92,9 +82,8 @@ def explain_failure(what: str, said: str) -> CrawlError | None:
     return UsageError(f"{what} failed: {reason_of(found.group() if found else said)}")
 
 
-def _send_matching(places: RowPlaces, rows: Iterable[Row]) -> Iterator[Block]:
-    found = np.array([(row[0], row[1]) for row in rows], dtype=np.int64).reshape(-1, 2)
-    slices, numbers = places.of(found[:, 0], found[:, 1])
-    outbox = Outbox(0)  # whoever receives them asks for no order
+def send_matching(places: RowPlaces, rows: pa.Table, outbox: Outbox) -> None:
+    """Sends rows of the table, by bucket and number there, to their slices."""
+    bucket, row = (rows[name].to_numpy().astype(np.int64) for name in ("_bucket", "_row"))
+    slices, numbers = places.of(bucket, row)
     outbox.send(MATCHING, pa.table([numbers], schema=MATCHING.schema), slices)
-    yield from outbox.blocks

@@ -3,29 +3,30 @@ HostDb, a value for each host, sent to the CrawlDb's slices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import NumericType
 
-from crawl.buckets.exchange import Block, BlockSource, Outbox
+from crawl.buckets.exchange import BlockSource, Outbox
 from crawl.buckets.generate.host_bounds import bounds_of_values, send_bounds
 from crawl.buckets.generate.selection import host_expressions
 from crawl.buckets.slices import Router
 from crawl.config import Config
 from crawl.config.properties import GENERATE_FETCH_DELAY_EXPR, GENERATE_MAX_COUNT_EXPR
 from crawl.errors import UsageError
+from crawl.model.arrow import as_array
 from crawl.model.derived_tables import HOSTDB
 from crawl.spark.exchange import RddSource
-from crawl.spark.expr import explain_failure, reason_of, refuse_forbidden
+from crawl.spark.expr import explain_failure, reason_of
+from crawl.spark.expr_guard import refuse_forbidden
+from crawl.spark.query_blocks import blocks_of
 from crawl.spark.source import FORMAT, register
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
-
-_BLOCKS = "destination INT, block BINARY"
 
 
 def host_bounds(
@@ -86,7 +87,7 @@ def _evaluate(
     what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
     try:
         values = _values(spark, directory, given, hostdb)
-        sent = values.mapInArrow(partial(_blocks, router), _BLOCKS).rdd.map(_block)
+        sent = blocks_of(values, partial(_send_bounds, router))
     except PySparkException as error:
         raise UsageError(f"{what} failed: {reason_of(str(error))}") from error
     return RddSource(sent, partial(explain_failure, what))
@@ -108,15 +109,6 @@ def _values(
     return hosts.load(directory.folder.address).selectExpr("host", *columns)
 
 
-def _blocks(router: Router, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    outbox = Outbox(0)  # whoever receives them asks for no order
-    for batch in batches:
-        bounds = bounds_of_values(*(batch.column(place) for place in range(3)))
-        send_bounds(router, bounds, outbox)
-    destinations = pa.array([destination for destination, _ in outbox.blocks], pa.int32())
-    blocks = pa.array([block for _, block in outbox.blocks], pa.binary())
-    yield pa.RecordBatch.from_arrays([destinations, blocks], ["destination", "block"])
-
-
-def _block(row: Row) -> Block:
-    return row[0], bytes(row[1])
+def _send_bounds(router: Router, rows: pa.Table, outbox: Outbox) -> None:
+    bounds = bounds_of_values(*(as_array(rows.column(place)) for place in range(3)))
+    send_bounds(router, bounds, outbox)
