@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawl.buckets.runner import InProcess, Runner
 from crawl.config import Config
-from crawl.errors import EnvironmentFault
+from crawl.spark.jvm_death import JVMDied, deaths_ignored, forget_dead_jvm, jvm_deaths_told
 from crawl.spark.master import is_submitted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+__all__ = ["JVMDied", "SparkOptions"]
+
 SMALL_ROWS = 2_000_000
 """Reading a table up to this size here takes less time than starting a JVM."""
-
-
-class JVMDied(EnvironmentFault):
-    """The JVM ended in the middle of a command: killed, or out of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +40,13 @@ class SparkOptions:
             borrowed = current_session() is not None
             spark = open_session(name, config, master=self.master)
         try:
-            yield spark
-        except ConnectionError as error:
-            # what Python's side of Spark says when it has nobody to talk to any more
-            raise JVMDied("Spark's JVM died; run the same command again") from error
+            with jvm_deaths_told():
+                yield spark
         finally:
             if not borrowed:
-                with suppress(ConnectionError):
+                with deaths_ignored():
                     spark.stop()
+                forget_dead_jvm()
 
     @contextmanager
     def runner(
