@@ -31,7 +31,10 @@ _NO_CAUSE = re.compile(
     r"|\S+ \S+ (?:WARN|INFO) "
 )
 """Lines that a JVM writes in good health too, or that tell less than the one before."""
-_TELLING = re.compile(r"Exception|[Ee]rror|[Ii]nvalid|[Uu]nrecogni[sz]ed|[Ff]ailed|fatal|not found|[Cc]ould not|[Tt]oo small")
+_TELLING = re.compile(
+    r"Exception|[Ee]rror|[Ii]nvalid|[Uu]nrecogni[sz]ed|[Ff]ailed|fatal|not found|[Cc]ould not"
+    r"|[Tt]oo small"
+)
 
 
 class JVMDied(EnvironmentFault):
