@@ -16,6 +16,7 @@ from weakref import finalize
 
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.spark.jvm_death import jvm_deaths_told
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -140,11 +141,8 @@ class Handle:
     def _spark_session(self) -> Iterator[SparkSession]:
         """The session for a block of work; a JVM that dies meanwhile becomes JVMDied."""
         session = self._spark()
-        try:
+        with jvm_deaths_told():
             yield session
-        except ConnectionError as error:
-            # what Python's side of Spark says when it has nobody to talk to any more
-            raise JVMDied("Spark's JVM died; run the same command again") from error
 
     @contextmanager
     def _runner(self, *, rows: int | None = None, quiet: bool = False) -> Iterator[Runner]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.errors import EnvironmentFault
 from crawl.facade.arguments import (
     check_number,
     check_text,
@@ -242,11 +241,11 @@ class Phases(Handle):
                     )
             except JVMDied as error:
                 self._drop_session()
-                message = "Spark's JVM died; fetched pages are kept, run the same command to resume"
+                died = error.followed_by("fetched pages are kept, run the same command to resume")
                 if not interrupted():
-                    raise EnvironmentFault(message) from error
+                    raise died from error
                 # by the same signal, which was sent to all processes at once
-                raise Interrupted(message) from error
+                raise Interrupted(str(died)) from error
         result = phase_result(
             done.report,
             segments=(done.segment,),

@@ -14,7 +14,6 @@ from crawl.buckets.exchange import BlockSource, Exchange, Outbox
 from crawl.buckets.runner import Runner
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.errors import EnvironmentFault
 from crawl.fetcher.task import STOP
 from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
 from crawl.rounds.lanes import Beside, RoundObserver
@@ -110,8 +109,7 @@ def run_rounds(
         pass
     except JVMDied as error:
         if not interrupted():
-            line = "Spark's JVM died; run the same command to resume"
-            raise EnvironmentFault(line) from error
+            raise error.followed_by("run the same command to resume") from error
         # of the same signal, sent to all processes at once
     except TaskError:
         if not interrupted():

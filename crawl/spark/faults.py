@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from crawl.errors import CrawlError
+from crawl.spark.jvm_death import death_of
 from crawl.spark.session import log_file_of
 
 if TYPE_CHECKING:
@@ -177,6 +178,9 @@ def reported_faults(
     except (Py4JError, PySparkException) as error:
         if _is_interrupt(error):
             raise KeyboardInterrupt from error
+        died = death_of(error)
+        if died is not None:
+            raise died from error
         for known in (told_fault, *explain):
             fault = known(str(error))
             if fault is not None:

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING
 
 from crawl.buckets.runner import InProcess, Runner
 from crawl.config import Config
-from crawl.errors import EnvironmentFault
+from crawl.spark.jvm_death import JVMDied, jvm_deaths_told
 from crawl.spark.master import is_submitted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+__all__ = ["JVMDied", "SparkOptions"]
+
 SMALL_ROWS = 2_000_000
 """Reading a table up to this size here takes less time than starting a JVM."""
-
-
-class JVMDied(EnvironmentFault):
-    """The JVM ended in the middle of a command: killed, or out of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +39,8 @@ class SparkOptions:
                 from crawl.spark.shared_session import shared_session
 
                 spark = taken.enter_context(shared_session(name, config, self.master))
-            try:
+            with jvm_deaths_told():
                 yield spark
-            except ConnectionError as error:
-                # what Python's side of Spark says when it has nobody to talk to any more
-                raise JVMDied("Spark's JVM died; run the same command again") from error
 
     @contextmanager
     def runner(

@@ -25,6 +25,7 @@ from crawl.spark.code_archive import code_archives, named_archives, note_sent
 from crawl.spark.costs import MAX_RESULT_SIZE
 from crawl.spark.executor_env import executor_settings
 from crawl.spark.java import Java, find_java
+from crawl.spark.jvm_death import death_of, forget_dead_jvm, jvm_deaths_told, last_line
 from crawl.spark.jvm_process import JvmProcess, watched_start
 from crawl.spark.log_file import new_log_file
 from crawl.spark.master import check_master, is_local, is_submitted
@@ -167,8 +168,9 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
     from pyspark.sql import SparkSession
 
     # Until pyspark has met the JVM, a SparkConf does not know what spark-submit was given.
-    SparkContext._ensure_initialized()
-    conf = SparkConf()
+    with _start_errors_explained("see Spark's log above"):
+        SparkContext._ensure_initialized()
+        conf = SparkConf()
     named = master or str(conf.get("spark.master", ""))
     ours = {**_EVERYWHERE, **python_socket_settings(named), **executor_settings(named)}
     for key, value in ours.items():
@@ -225,10 +227,11 @@ def _launched(
         log_lines = _json_lines() if has_json_log else []
         gateway = _gateway(java, settings, log, log_lines, quick=is_local(master))
         session = _session(gateway, settings, log)
-    for archive in code:
-        session.sparkContext.addPyFile(archive)
-    if is_sent_here:
-        note_sent(session.sparkContext, config)
+    with jvm_deaths_told():
+        for archive in code:
+            session.sparkContext.addPyFile(archive)
+        if is_sent_here:
+            note_sent(session.sparkContext, config)
     return session
 
 
@@ -300,6 +303,7 @@ def _joined(options: list[str]) -> str:
 
 
 def _jvm(settings: Mapping[str, str], log: Path) -> Any:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -312,10 +316,9 @@ def _jvm(settings: Mapping[str, str], log: Path) -> Any:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]
                 conf, {"stdout": output, "stderr": output}
             )
-    except PySparkRuntimeError as error:
-        why = started[0].trouble if started else ""
-        reason = f"{why}: {_reason(log)}" if why else _reason(log)
-        raise EnvironmentFault(f"the JVM did not start: {reason}; see {log}") from error
+    except (PySparkRuntimeError, Py4JError, ConnectionError, EOFError) as error:
+        reason = started[0].cause_of_end() if started else f"{error}; see {log}"
+        raise EnvironmentFault(f"the JVM did not start: {reason}") from error
     except OSError as error:
         raise EnvironmentFault(f"Spark cannot be started: {error}") from error
     gateway.log_file, gateway.started_with = log, dict(settings)
@@ -337,34 +340,32 @@ def _session(gateway: Any, settings: Mapping[str, str], log: Path) -> SparkSessi
 
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(settings.items()))
-    with _start_errors_explained(f"see {log}", log):
+    with _start_errors_explained(f"see {log}", log, gateway):
         return _hushed(SparkSession(SparkContext(conf=conf, gateway=gateway)))
 
 
 @contextmanager
-def _start_errors_explained(where: str, log: Path | None = None) -> Iterator[None]:
+def _start_errors_explained(
+    where: str, log: Path | None = None, gateway: Any = None
+) -> Iterator[None]:
     """What Spark raises when it does not start, as one line."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
 
     try:
         yield
-    except Py4JError as error:
+    except (Py4JError, ConnectionError, EOFError) as error:
+        died = death_of(error, gateway)
+        if died is not None:
+            forget_dead_jvm()
+            raise EnvironmentFault(
+                f"Spark did not start: {died.cause or 'its JVM died'}"
+            ) from error
         cause = getattr(error, "java_exception", None)
         if cause is not None:
             reason = str(cause.getMessage() or cause.toString()).splitlines()[0]
             if "NoSuchFile" in str(cause.toString()):
                 reason = f"there is no {reason}"  # Java tells the path only
         else:
-            reason = "it said nothing" if log is None else _reason(log)
+            reason = str(error) if log is None else last_line(log)
         raise EnvironmentFault(f"Spark did not start: {reason}; {where}") from error
 
-
-def _reason(log: Path) -> str:
-    """The line of the log that tells a user most."""
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    said = [line.strip() for line in lines if not line.startswith("\tat ")]  # no stack
-    telling = [line for line in said if "Exception" in line or "rror" in line]
-    return (telling or [line for line in said if line] or ["it said nothing"])[-1]

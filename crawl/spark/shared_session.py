@@ -6,7 +6,6 @@ and the last one stops it; one that somebody else has opened is used and left op
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,13 +15,12 @@ from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.spark.borrowed import check_borrowed
 from crawl.spark.code_archive import send_missing
+from crawl.spark.jvm_death import deaths_ignored, forget_dead_jvm
 from crawl.spark.master import check_master, is_local
 from crawl.spark.session import OPENING, current_session, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_log = logging.getLogger(__name__)
 
 _MASTER = "spark.master"
 
@@ -115,20 +113,8 @@ def _is_alive(spark: SparkSession) -> bool:
 def _stop(spark: SparkSession) -> None:
     """Stops the session. Where its JVM died, pyspark is told to forget it: it would give it to
     the next session of this process."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
     if is_stopped(spark):
         return  # somebody else was quicker
-    is_dead = not _is_alive(spark)
-    try:
+    with deaths_ignored():
         spark.stop()
-    except (ConnectionError, Py4JError) as error:
-        _log.debug("Spark could not be stopped in peace: %s", error)
-        is_dead = True
-    if is_dead:
-        pyspark_s: Any = SparkContext
-        pyspark_s._active_spark_context = pyspark_s._gateway = pyspark_s._jvm = None
-        sessions: Any = SparkSession
-        sessions._instantiatedSession = None
+    forget_dead_jvm()

@@ -186,6 +186,11 @@ class Submitted:
     def kill(self) -> None:
         Daemon(self.process, self.err).kill()
 
+    def says(self, pattern: str) -> str:
+        """The first group of the pattern, once it has printed it; spark-submit has all that a
+        driver prints on one stream."""
+        return Daemon(self.process, self.out).says(pattern)
+
     @property
     def output(self) -> str:
         """What it printed, on both streams."""

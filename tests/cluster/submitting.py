@@ -17,8 +17,10 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.model.datum import CrawlDatum
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import GENERATE
 from crawl.synthetic.web import Web
 from tests.cluster.standalone import (
+    PATIENCE_S,
     SPARK,
     Cluster,
     Submitted,
@@ -124,7 +126,14 @@ class Site:
             "spark.eventLog.rolling.enabled": "false",
             "spark.eventLog.compress": "false",
             "spark.eventLog.dir": self.events.as_uri(),
+            # on a busy machine executors take their time
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{PATIENCE_S:.0f}s",
         }
+
+    def parts(self) -> list[int]:
+        """How many parts the fetch list of each segment has, oldest first."""
+        segments = self.directory.segments.generated()
+        return [len(segment.require(GENERATE).files) for segment in segments]
 
     def submit(
         self, cluster: Cluster, job: str, *arguments: str, packed: bool = False, **conf: object

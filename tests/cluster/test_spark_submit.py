@@ -61,7 +61,7 @@ def package() -> Package:
 def local(tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package) -> State:
     """Two rounds in local mode."""
     site = Site(tmp_path_factory.mktemp("local") / "c", server.web, package)
-    arguments = ("crawl", "--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
+    arguments = ("crawl", "--seeds", "seeds.txt", "--rounds", "2")
     done = site.command("run", *arguments, "--master", "local[2]")
     assert done.finish() == 0, done.output
     return site.state()
@@ -73,6 +73,8 @@ class Rounds:
 
     site: Site
     state: State
+    fetchers: list[int]
+    """The workers that the parts of the second fetch were on."""
     outputs: dict[str, str] = field(default_factory=dict)
     codes: dict[str, int] = field(default_factory=dict)
 
@@ -82,18 +84,24 @@ def rounds(
     tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package, cluster: Cluster
 ) -> Rounds:
     """The first round in one job, whose Python is sent, too. The second in a job a step, fetch and
-    parse in one application: a worker dies in the middle of its fetch and one in the middle of
-    its updatedb, which is submitted thrice."""
+    parse in one application: a third worker comes while generate waits for it, a worker dies in
+    the middle of the fetch and one in the middle of the updatedb, which is submitted thrice."""
     site = Site(tmp_path_factory.mktemp("submitted") / "c", server.web, package)
     outputs: dict[str, str] = {}
     codes: dict[str, int] = {}
-    a_round = ("--seeds", "seeds.txt", "--rounds", "1", "--num-fetchers", "2")
+    a_round = ("--seeds", "seeds.txt", "--rounds", "1")
     finished(site.submit(cluster, "run", *a_round, packed=True))
-    finished(site.submit(cluster, "generate", "--num-fetchers", "2", spark__cores__max=1))
+    generate = site.submit(cluster, "generate", spark__cores__max=3)
+    outputs["too few"] = generate.says("waiting for executors: (.*)")
+    cluster.add_worker()
+    finished(generate)
+    site.gate.shut("first-request")
     with held(site, cluster, "fetch", "parse") as fetch:
+        fetching = site.gate.waiting("first-request", 3)
+        fetchers = [cluster.worker_of(pid).process.pid for pid in fetching]
+        site.gate.open("first-request")
         cluster.lose(cluster.worker_of(site.gate.first_waiting("fetch")))
     assert [code for code, _ in said(finished(fetch)).values()] == [0, 0]
-    cluster.add_worker()
     with held(site, cluster, "updatedb") as first:
         dying = cluster.worker_of(site.gate.first_waiting("updatedb"))
         second = site.submit(cluster, "updatedb")
@@ -103,7 +111,7 @@ def rounds(
     cluster.add_worker()
     third = site.submit(cluster, "updatedb")
     codes["after"], outputs["after"] = third.finish(), third.output
-    return Rounds(site, site.state(), outputs, codes)
+    return Rounds(site, site.state(), fetchers, outputs, codes)
 
 
 @contextmanager
@@ -129,6 +137,14 @@ def test_the_lines_to_type_are_printed(package: Package) -> None:
         assert arguments[arguments.index("--py-files") + 1] == str(package.code)
         assert arguments[arguments.index("--archives") + 1] == package.archive
     assert package.code.is_file() and Path(package.archive.partition("#")[0]).is_file()
+
+
+def test_a_list_has_a_part_for_every_core(rounds: Rounds) -> None:
+    """Nobody said how many: all workers of the first round, and of the second the one that came
+    late, too."""
+    assert rounds.outputs["too few"].startswith("2 of 3 task slots, up to")
+    assert rounds.site.parts()[:2] == [2, 3]
+    assert len(set(rounds.fetchers)) == 3, "each part on a machine of its own"
 
 
 def test_two_rounds_are_those_of_local_mode(rounds: Rounds, local: State) -> None:
@@ -222,7 +238,7 @@ def test_two_crawls_at_once_do_not_disturb_each_other(
 ) -> None:
     """One by spark-submit, one by the command, which sends its own code and plugins."""
     submitting, commanding = (Site(tmp_path / name, server.web, package) for name in "ab")
-    arguments = ("--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
+    arguments = ("--seeds", "seeds.txt", "--rounds", "2")
     settings = {
         "spark.archives": package.archive,
         "spark.pyspark.python": "./environment/bin/python",

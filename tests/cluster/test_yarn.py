@@ -56,7 +56,7 @@ def yarn(hdfs: HdfsCluster) -> Iterator[YarnCluster]:
 def local(tmp_path_factory: pytest.TempPathFactory, server: WebServer, package: Package) -> State:
     """Two rounds in local mode, on a disk."""
     site = Site(tmp_path_factory.mktemp("local") / "c", server.web, package)
-    arguments = ("crawl", "--seeds", "seeds.txt", "--rounds", "2", "--num-fetchers", "2")
+    arguments = ("crawl", "--seeds", "seeds.txt", "--rounds", "2")
     done = site.command("run", *arguments, "--master", "local[2]")
     assert done.finish() == 0, done.output
     return site.state()
@@ -86,9 +86,7 @@ def rounds(
     environment = stored_environment(package, f"{place}/packages")
     folder = tmp_path_factory.mktemp("yarn") / "c"
     site = YarnSite(folder, server.web, package, f"{place}/crawl", environment)
-    first = site.submit_cluster(
-        yarn, "run", "--seeds", "seeds.txt", "--rounds", "1", "--num-fetchers", "2"
-    )
+    first = site.submit_cluster(yarn, "run", "--seeds", "seeds.txt", "--rounds", "1")
     finished(first)
     finished(site.submit_client(yarn, "generate", "--num-fetchers", "2", executors=1))
     for job in KILLED:
@@ -109,6 +107,7 @@ def test_two_rounds_are_those_of_local_mode_and_of_the_model(
     rounds: Rounds, local: State, server: WebServer
 ) -> None:
     """Though a container was killed in the middle of a fetch, and one in that of an updatedb."""
+    assert rounds.site.parts()[:2] == [2, 2], "a part for each executor, and as many as were named"
     assert rounds.site.lost_in() == {"fetch: fetch", "updatedb: merge"}
     assert rounds.state == local
     assert_as_model_has_it(rounds.state, server.web)

@@ -43,6 +43,8 @@ class GatedHttp:
 
     def fetch(self, request):
         self.sent += 1
+        if self.sent == 1:
+            pass_gate(self.folder, "first-request")
         if self.sent > 10:
             pass_gate(self.folder, "fetch")
         return self.http.fetch(request)
@@ -106,7 +108,8 @@ class Gate:
         folder.mkdir()
 
     def shut(self, name: str) -> None:
-        """Of a `fetch`, after some requests of each process; of an `updatedb`."""
+        """Of a `fetch`, after some requests of each process; of its `first-request`; of an
+        `updatedb`."""
         (self.folder / f"{name}.shut").touch()
 
     def open(self, name: str) -> None:
@@ -115,10 +118,16 @@ class Gate:
     def first_waiting(self, name: str) -> int:
         """The process that waits at the gate."""
 
-        def look() -> Path | None:
-            return next(self.folder.glob(f"{name}.*.waits"), None)
+        return self.waiting(name, 1)[0]
 
-        return int(wait_for(look, f"a {name} at work").name.split(".")[1])
+    def waiting(self, name: str, count: int) -> list[int]:
+        """The processes that wait at the gate, once there are so many."""
+
+        def look() -> list[int] | None:
+            found = [int(path.name.split(".")[1]) for path in self.folder.glob(f"{name}.*.waits")]
+            return found if len(found) >= count else None
+
+        return wait_for(look, f"{count} at work on {name}")
 
     def reports(self, who: str) -> list[dict[str, Any]]:
         return [json.loads(path.read_text()) for path in self.folder.glob(f"{who}-*.json")]

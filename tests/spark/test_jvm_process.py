@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -157,3 +158,119 @@ def test_a_jvm_whose_start_is_given_up(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(EnvironmentFault, match="it failed as it started: .*NoSuchFile"):
         session._jvm({"spark.master": "local[1]"}, tmp_path / "jvm.log")
     assert not is_running(started[0].pid)
+
+
+LASTING = """
+import os, subprocess, sys, threading, time
+from pathlib import Path
+from pyspark import java_gateway
+from crawl.spark.jvm_process import watched_start
+
+def start(*words):
+    with watched_start(Path(sys.argv[1])) as started:
+        java_gateway.Popen([sys.executable, "-c", CHILD, *words], stdin=subprocess.PIPE)
+    print(started[0].pid, flush=True)
+    return started[0]
+"""
+DEAF = """
+CHILD = "import signal, time; signal.signal(15, signal.SIG_IGN); open(%r, 'w'); time.sleep(600)"
+"""
+
+
+def starting(code: str, log: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(log)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(session.__file__).resolve().parents[2])},
+    )
+
+
+def first_line(command: subprocess.Popen[bytes]) -> int:
+    assert command.stdout is not None
+    return int(command.stdout.readline())
+
+
+def await_end(pid: int) -> None:
+    """Waits for the end of a process that is nobody's child here."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        ended, _, _ = select.select([process], [], [], PATIENCE_S)
+    finally:
+        os.close(process)
+    assert ended, f"{pid} lives"
+
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's word is Linux's")
+
+
+@on_linux
+def test_one_that_would_write_an_archive_does_not_outlive_a_kill(tmp_path: Path, log: Path) -> None:
+    """An archive takes half a minute and 800 MB, whatever the signal that ends the JVM."""
+    is_deaf = tmp_path / "deaf"
+    code = LASTING + DEAF % str(is_deaf)
+    with starting(code + "start('-XX:ArchiveClassesAtExit=x'); time.sleep(600)", log) as command:
+        child = first_line(command)
+        wait_for(is_deaf.exists)
+        command.kill()
+        command.wait(PATIENCE_S)
+        await_end(child)
+
+
+@on_linux
+def test_one_that_a_thread_started_lives_as_long_as_the_command(log: Path) -> None:
+    """Linux takes the end of that thread for the end of its parent."""
+    code = LASTING + (
+        "CHILD = 'import time; time.sleep(600)'\n"
+        "found = []\n"
+        "thread = threading.Thread(target=lambda: found.append(start()))\n"
+        "thread.start(); thread.join()\n"
+        "print(found[0].poll() is None and 1 or 0, flush=True)\n"
+        "time.sleep(600)"
+    )
+    with starting(code, log) as command:
+        child = first_line(command)
+        assert first_line(command) == 1 and is_running(child)
+        command.kill()
+        command.wait(PATIENCE_S)
+        await_end(child)
+
+
+@on_linux
+def test_a_fork_does_not_keep_it_alive(log: Path) -> None:
+    """By the pipe at whose end the JVM ends."""
+    code = LASTING + (
+        "CHILD = 'import sys; sys.stdin.read()'\n"
+        "process = start()\n"
+        "child = os.fork()\n"
+        "if child == 0: os._exit(7 if process.stdin.closed else 1)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)\n"
+        "print(int(process.stdin.closed), flush=True)"
+    )
+    with starting(code, log) as command:
+        child = first_line(command)
+        assert (first_line(command), first_line(command)) == (7, 0)
+        assert command.wait(PATIENCE_S) == 0
+        await_end(child)
+
+
+def test_a_command_that_ends_waits_for_it(tmp_path: Path, log: Path) -> None:
+    """It may write an archive as it exits."""
+    archive = tmp_path / "archive"
+    child = f"import sys, time; sys.stdin.read(); time.sleep(0.3); open({str(archive)!r}, 'w')"
+    with starting(LASTING + f"CHILD = {child!r}\nstart()", log) as command:
+        pid = first_line(command)
+        assert command.wait(PATIENCE_S) == 0
+        assert archive.exists() and not is_running(pid)
+
+
+def test_a_command_that_ends_does_not_wait_for_ever(tmp_path: Path, log: Path) -> None:
+    is_deaf = tmp_path / "deaf"
+    code = LASTING + DEAF % str(is_deaf) + "import crawl.spark.jvm_process as ours\n"
+    code += "ours._EXIT_S = ours._QUIET_S = 0.1\nstart()\n"
+    with starting(code, log) as command:
+        pid = first_line(command)
+        assert command.wait(PATIENCE_S) == 0
+        assert not is_running(pid)
