@@ -137,6 +137,7 @@ def run(
         locked(segment.folder, "fetch", config, clock, force=options.force) as lock,
         crawl_dir.fetching("fetch", config, clock, force=options.force) as fetching,
     ):
+        segment.heal(GENERATE)
         segment.folder.delete(STOP)  # of a fetch before
         if interrupted():
             segment.folder.write(STOP, b"")

@@ -5,6 +5,7 @@ a kill between them leaves, and what then happens. The failure model's page show
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def pairs_of(steps: Sequence[Step]) -> list[tuple[str, str]]:
     """Which change follows which."""
     return [
         (first.name, second.name)
-        for first, second in zip(steps, steps[1:], strict=False)
+        for first, second in itertools.pairwise(steps)
         if first.name != second.name
     ]
 
@@ -77,7 +78,7 @@ def moments_between(steps: Sequence[Step], row: Publication) -> list[At]:
     """Where to kill so that the first step of the row is done and the second is not: once for
     each pair of its steps that the command makes."""
     found: dict[tuple[str, str], At] = {}
-    for place, (first, second) in enumerate(zip(steps, steps[1:], strict=False), start=1):
+    for place, (first, second) in enumerate(itertools.pairwise(steps), start=1):
         if (first.name, second.name) in found or not row.has(first.name, second.name):
             continue
         # a deletion is met before it is done: then it is the next change that is not begun
@@ -148,9 +149,8 @@ PUBLICATIONS = (
         "pointer → its copy",
         (("write crawl/*/CURRENT", "write crawl/*/CURRENT.copy"),),
         (
-            *("inject", "updatedb again", "dedup", "scoreupdater", "generate marked", "sitemap"),
-            *("invertlinks again", "mergelinkdb", "webgraph again", "linkrank", "hostgraph again"),
-            *("updatehostdb again", "index again", "clean", "rebucket", "rollback", "gc"),
+            *("updatedb again", "dedup", "generate marked", "sitemap", "invertlinks again"),
+            *("linkrank", "index again", "rebucket", "rollback", "gc"),
         ),
         "a copy that is one state behind, and the lock of a dead process",
         "says that it is done already; the next writer or `check --repair` mends the copy",
@@ -294,7 +294,8 @@ PUBLICATIONS = (
         ("index", "index again", "clean", "index rebuilt"),
         "a ledger that has the segment, and writers whose lists of files are older",
         "`index`, `clean` and `check --repair` bring the lists up to date before all else",
-        "`search` answers with the index before",
+        "`search` goes by the ledger; whoever reads a writer's files by `FOLDERS` alone has the"
+        " ones before",
     ),
     Publication(
         "index: `FOLDERS` and its copy",
