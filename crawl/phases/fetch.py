@@ -137,11 +137,11 @@ def run(
         locked(segment.folder, "fetch", config, clock, force=options.force) as lock,
         crawl_dir.fetching("fetch", config, clock, force=options.force) as fetching,
     ):
-        segment.heal(GENERATE)
         segment.folder.delete(STOP)  # of a fetch before
         if interrupted():
             segment.folder.write(STOP, b"")
         limit = config[FETCHER_TIMELIMIT]
+        segment.heal(GENERATE)
         lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
         spec = FetchTaskSpec(
             segment=segment.folder,
