@@ -5,11 +5,11 @@ a kill between them leaves, and what then happens. The failure model's page show
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 
 from tests.phases.killed import At, Write
@@ -68,25 +68,30 @@ def steps_of(writes: Iterable[Write], root: Path) -> list[Step]:
 def pairs_of(steps: Sequence[Step]) -> list[tuple[str, str]]:
     """Which change follows which."""
     return [
-        (first.name, second.name)
-        for first, second in itertools.pairwise(steps)
-        if first.name != second.name
+        (first.name, second.name) for first, second in pairwise(steps) if first.name != second.name
     ]
 
 
 def moments_between(steps: Sequence[Step], row: Publication) -> list[At]:
     """Where to kill so that the first step of the row is done and the second is not: once for
-    each pair of its steps that the command makes."""
-    found: dict[tuple[str, str], At] = {}
-    for place, (first, second) in enumerate(itertools.pairwise(steps), start=1):
-        if (first.name, second.name) in found or not row.has(first.name, second.name):
-            continue
+    each pair of its steps that the command makes, and where it makes it at several places, at
+    the first and at the last of them."""
+    found: dict[tuple[str, str], list[At]] = {}
+    for place, (first, second) in enumerate(pairwise(steps), start=1):
         # a deletion is met before it is done: then it is the next change that is not begun
         at, until = (second, place + 1) if first.operation == "delete" else (first, place)
         torn = first.operation == "delete" and second.operation != "delete"
         number = sum(_same(step, at) for step in steps[:until])
-        found[first.name, second.name] = At(at.operation, at.place, torn, number)
-    return list(found.values())
+        for pair in row.steps:
+            if fnmatchcase(first.name, pair[0]) and fnmatchcase(second.name, pair[1]):
+                found.setdefault(pair, []).append(At(at.operation, at.place, torn, number))
+    chosen: dict[At, None] = {}
+    for moments in found.values():
+        first_one, last_one = moments[0], moments[-1]
+        chosen[first_one] = None
+        if last_one.place != first_one.place:
+            chosen[last_one] = None
+    return list(chosen)
 
 
 def _same(step: Step, other: Step) -> bool:
