@@ -6,6 +6,7 @@ so that it can be made anew.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from crawl.errors import StorageError
@@ -46,6 +47,10 @@ class DatasetRepair:
         except StorageError:
             timeline, kept = Timeline(), whole
         if not numbers and not timeline.numbers:
+            with suppress(StorageError):  # both are damaged
+                if dataset.pointer.heal():  # of a first job that was killed between the two
+                    self.job.done.append(f"wrote {where}/CURRENT or its copy from the other")
+                    return
             for name in (dataset.pointer.name, dataset.pointer.copy):
                 if f"{where}/{name}" in self.job.bad:
                     self.job.set_aside(f"{where}/{name}")

@@ -16,9 +16,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from crawl.declared import load_declared
 from crawl.errors import NoSnapshot, StorageError
 from crawl.indexing.embedded.folders import EmbeddedFolders
 from crawl.indexing.outputs import noted_folder, noted_outputs
+from crawl.indexing.writers import named_writers
+from crawl.inspect.embedded_index import find_embedded_index
 from crawl.model.derived_tables import ATTACHED, INDEX
 from crawl.model.tables import HOSTS, SERVERS
 from crawl.storage.crawl_dir import CrawlDir
@@ -103,9 +106,9 @@ def outcome(root: Path, crawl: str = "crawl") -> dict[str, Rows]:
     for segment in directory.segments.generated():
         found.update(_of_segment(segment, names))
     found.update(_of_writers(directory))
-    found["search"] = _of_search(directory)
+    found["search"] = _of_search(directory, root / "conf")
     for path in sorted(root.iterdir()):
-        if path.name not in (crawl, "other", "conf", "seeds.txt"):
+        if path.name not in (crawl, "other", "conf", "seeds.txt") and "LOCK" not in path.name:
             found[f"file {path.name}"] = _of_file(path)
     return {area: rows for area, rows in found.items() if rows}
 
@@ -183,20 +186,25 @@ def _value(row: Any) -> str:
 
 
 def _of_writers(directory: CrawlDir) -> dict[str, Rows]:
-    """The documents of every index writer, by what the ledger names."""
+    """The documents of every index writer, by what the ledger names, and by the list that is for
+    those who read the writer's files alone."""
     found: dict[str, Rows] = {}
     for writer, output in noted_outputs(directory.dataset(INDEX).current()).items():
         folder = noted_folder(directory, writer, output)
         found[f"documents of {writer}"] = _documents(folder.path(n) for n in output.shards.values())
+        listed = EmbeddedFolders(folder).names() or ()
+        found[f"listed documents of {writer}"] = _documents(map(folder.path, listed))
     return found
 
 
-def _of_search(directory: CrawlDir) -> Rows:
-    """The documents that a search looks through: it goes by the folders' own list."""
+def _of_search(directory: CrawlDir, conf: Path) -> Rows:
+    """The documents that a search looks through."""
     if not directory.dataset(INDEX).is_begun():
         return {}
     try:
-        return _documents(EmbeddedFolders.of_crawl(directory.address).require_paths("crawl"))
+        writers = named_writers(load_declared((), str(conf), {}))
+        folders = find_embedded_index(directory, writers, None)
+        return _documents(folders.require_paths("crawl"))
     except NoSnapshot:
         return {}
     except StorageError as error:
@@ -221,7 +229,7 @@ def _of_file(path: Path) -> Rows:
         return {}
     rows: Rows = defaultdict(list)
     for name in folder.files():
-        if name.startswith("_") or name == "manifest.json" or name.endswith(".crc"):
+        if name.startswith(("_", "LOCK")) or name == "manifest.json":
             continue
         raw = (path / name).read_bytes()
         text = gzip.decompress(raw) if name.endswith(".gz") else raw

@@ -58,6 +58,9 @@ class Stage:
     """Exit codes of the same command after a kill: 1 where the dead one was done already."""
     first: int = 0
     """The exit code where nothing is killed."""
+    mender: str = "gc"
+    """The next command that writes where this one did, as a crawl goes: what the dead one left in
+    disorder there is mended by it at the latest."""
 
     @property
     def command(self) -> str:
@@ -66,9 +69,9 @@ class Stage:
 
 STAGES = (
     Stage("inject", f"inject {_CRAWL} {{root}}/{SEEDS}", (0,)),
-    Stage("generate", f"generate {_CRAWL}"),
-    Stage("fetch", f"fetch {_CRAWL}"),
-    Stage("parse", f"parse {_CRAWL}"),
+    Stage("generate", f"generate {_CRAWL}", mender="fetch"),
+    Stage("fetch", f"fetch {_CRAWL}", mender="parse"),
+    Stage("parse", f"parse {_CRAWL}", mender="updatedb"),
     Stage("updatedb", f"updatedb {_CRAWL}"),
     Stage("invertlinks", f"invertlinks {_CRAWL}"),
     Stage("index", f"index {_CRAWL} {_WRITERS}"),
@@ -78,8 +81,12 @@ STAGES = (
     Stage("hostgraph", f"hostgraph {_CRAWL}"),
     Stage("updatehostdb", f"updatehostdb {_CRAWL}"),
     Stage("sitemap", f"sitemap {_CRAWL}"),
-    Stage("generate marked", f"generate {_CRAWL} -D generate.update.crawldb=true"),
-    Stage("fetch parsing", f"fetch {_CRAWL} -D fetcher.parse=true"),
+    Stage(
+        "generate marked",
+        f"generate {_CRAWL} -D generate.update.crawldb=true",
+        mender="fetch",
+    ),
+    Stage("fetch parsing", f"fetch {_CRAWL} -D fetcher.parse=true", mender="updatedb"),
     Stage("updatedb again", f"updatedb {_CRAWL}"),
     Stage("invertlinks again", f"invertlinks {_CRAWL}"),
     Stage("index again", f"index {_CRAWL} --delete-gone {_WRITERS}"),
@@ -94,7 +101,9 @@ STAGES = (
     Stage("scoreupdater", f"scoreupdater {_CRAWL}"),
     Stage("updatehostdb again", f"updatehostdb {_CRAWL}"),
     Stage("mergelinkdb", f"mergelinkdb {_CRAWL} {{root}}/{OTHER} --rebucket"),
-    Stage("dust", f"dust {_CRAWL} --min-support 2 --min-values 2 --apply {{root}}/dust.txt", (1,), 1),
+    Stage(
+        "dust", f"dust {_CRAWL} --min-support 2 --min-values 2 --apply {{root}}/dust.txt", (1,), 1
+    ),
     Stage(
         "mirrors",
         f"mirrors {_CRAWL} --min-contents 2 --hosts-file {{root}}/hosts.txt"
@@ -210,10 +219,7 @@ def run_words(words: list[str]) -> tuple[int, str]:
     """Runs a command in this process: its exit code, and what it printed."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        if words[0] in _PHASES:
-            code = _run_phase(words)
-        else:
-            code = _run_command_line(words)
+        code = _run_phase(words) if words[0] in _PHASES else _run_command_line(words)
     return code, printed.getvalue()
 
 
@@ -230,9 +236,7 @@ def _run_command_line(words: list[str]) -> int:
 
 
 @contextmanager
-def _in_process(
-    self: Handle, *, rows: int | None = None, quiet: bool = False
-) -> Iterator[Runner]:
+def _in_process(self: Handle, *, rows: int | None = None, quiet: bool = False) -> Iterator[Runner]:
     yield InProcess()
 
 

@@ -80,7 +80,7 @@ def run_killed(job: Callable[..., object], *arguments: Any, at: int | Moment | A
     return False
 
 
-def run_killed_after(job: Callable[..., None], *arguments: Any, seconds: float) -> bool:
+def run_killed_after(job: Callable[..., object], *arguments: Any, seconds: float) -> bool:
     """Runs the job in a process that is killed after so many seconds; whether it was."""
     child = _context.Process(target=job, args=arguments)
     child.start()
@@ -119,9 +119,7 @@ def moments(writes: Mapping[str, int], seed: int) -> list[Moment]:
     ]
 
 
-def _dying(
-    job: Callable[..., object], arguments: tuple[Any, ...], at: int | Moment | At
-) -> None:
+def _dying(job: Callable[..., object], arguments: tuple[Any, ...], at: int | Moment | At) -> None:
     left = at if isinstance(at, int) else at.number
     one_at_a_time = threading.Lock()
 

@@ -1,11 +1,11 @@
 """Crawls of the synthetic web that are killed again and again, at random: the same command
 goes on each time, and what it comes to is held against the web itself and its server's log.
 
-A crawl runs all phases until nothing is due. Its fetches follow redirects, some of them over
-several hosts; every second crawl also parses as it fetches and follows links. Most die in a
-process of their own without a JVM: at the n-th write, in the middle of it or after it
-(`killed.py`), or by SIGKILL from outside. The others are `crawl run` on Spark, of whose
-processes one is killed, or all.
+A crawl runs all phases of rounds until nothing is due; `random_phase_kills.py` has the others. Its
+fetches follow redirects, some of them over several hosts; every third crawl also parses as it
+fetches and follows links, and of every third rounds overlap. Most die in a process of their own
+without a JVM: at the n-th write, in the middle of it or after it (`killed.py`), or by SIGKILL
+from outside. The others are `crawl run` on Spark, of whose processes one is killed, or all.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ import random
 import shutil
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
+from crawl.clock import SystemClock
+from crawl.config import Config
 from crawl.model.arrow import strings
 from crawl.model.status import Status
+from crawl.phases.snapshots import collect_garbage
 from crawl.rounds import RoundOptions, build_round, next_step
 from crawl.rounds.state import segment_states
+from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH, PARSE_DATA, PARSED, Segment
 from crawl.synthetic.web import PageKind, Settings, Web, WebServer, reachable, running
 from tests.phases.fetch_commands import Command, pages_asked, write_conf
+from tests.phases.kill_tally import SITES, Tally
 from tests.phases.killed import run_killed, run_killed_after
 from tests.phases.made import records_of
 from tests.phases.round_jobs import run_following_rounds
 from tests.phases.webs import AGENT, fetched
 
-SITES = 5
-AT_STAKE = 2 * SITES
-"""What one death may have asked for again: a request a host is under way, and an answer of each
-may be on its way into the journal."""
 WEB = Settings.plain(
     SITES,
     50,
@@ -61,61 +63,50 @@ _EXPECTED_STATUSES: dict[int, tuple[Status, ...]] = {
 fetched in both, and the second finds it as it was."""
 
 
-@dataclass(slots=True)
-class Tally:
-    """What became of all crawls."""
+class Rounds(StrEnum):
+    """How a crawl goes, by its seed."""
 
-    kills: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By the phase that was due when it died, and the way to die."""
-    crawls: int = 0
-    lost: list[str] = field(default_factory=list)
-    """URLs of the web that the CrawlDb does not know, or not as what they are."""
-    doubled: list[str] = field(default_factory=list)
-    """Rows of a segment's table beyond the first of their URL."""
-    asked_again: int = 0
-    """Requests whose answers were lost."""
-    most_asked_again: float = 0.0
-    """Of one crawl, for each of its kills."""
-
-    @property
-    def deaths(self) -> int:
-        return self.kills.total()
-
-    @property
-    def is_good(self) -> bool:
-        return not (self.lost or self.doubled) and self.most_asked_again <= AT_STAKE
+    PLAIN = "rounds"
+    LINKS = "rounds that follow links"
+    OVERLAPPED = "overlapped rounds"
 
 
 def kill_at_random(tally: Tally, folder: Path, kills: int, seed: int) -> None:
-    """Crawls without a JVM, until there were so many kills."""
-    chance = random.Random(seed)
+    """Crawls without a JVM, of successive seeds, until there were so many kills."""
     wanted = tally.deaths + kills
     while tally.deaths < wanted:
-        links = tally.crawls % 2 == 1
-        # another web each time
-        web = Web(Settings.from_json({**WEB.as_json(), "seed": chance.randrange(10**6)}))
-        with running(web) as server:
-            directory, seeds = _begun(folder, server)
-            before = tally.deaths
-            for hours in range(_MOST_LIVES):
-                arguments = (hours, directory.address, str(seeds), server.web.settings, links)
-                if tally.deaths >= wanted:
-                    run_following_rounds(*arguments)
-                    break
-                way = chance.choice((WRITE, MOMENT))
-                if way == WRITE:
-                    at = chance.randint(1, _MOST_WRITES)
-                    died = run_killed(run_following_rounds, *arguments, at=at)
-                else:
-                    seconds = chance.uniform(0.05, _LONGEST_S)
-                    died = run_killed_after(run_following_rounds, *arguments, seconds=seconds)
-                if not died:
-                    break
-                tally.kills[_due(directory), way] += 1
+        _kill_crawl(tally, folder, wanted, seed)
+        seed += 1
+
+
+def _kill_crawl(tally: Tally, folder: Path, wanted: int, seed: int) -> None:
+    chance = random.Random(seed)
+    kind = list(Rounds)[seed % len(Rounds)]
+    # another web each time
+    web = Web(Settings.from_json({**WEB.as_json(), "seed": chance.randrange(10**6)}))
+    with running(web) as server:
+        directory, seeds = _begun(folder, server)
+        before = tally.deaths
+        for hours in range(_MOST_LIVES):
+            settings = server.web.settings
+            arguments = (hours, directory.address, str(seeds), settings, kind == Rounds.LINKS)
+            job = partial(run_following_rounds, overlap=kind == Rounds.OVERLAPPED)
+            if tally.deaths >= wanted:
+                job(*arguments)
+                break
+            way = chance.choice((WRITE, MOMENT))
+            if way == WRITE:
+                died = run_killed(job, *arguments, at=chance.randint(1, _MOST_WRITES))
             else:
-                raise AssertionError("the crawl does not get on")
-            _audit(tally, directory, server, tally.deaths - before)
-        shutil.rmtree(directory.address)
+                seconds = chance.uniform(0.05, _LONGEST_S)
+                died = run_killed_after(job, *arguments, seconds=seconds)
+            if not died:
+                break
+            tally.kills[f"{kind}: {_due(directory)}", way] += 1
+        else:
+            raise AssertionError("the crawl does not get on")
+        _audit(tally, directory, server, tally.deaths - before, f"seed {seed}, {kind}")
+    shutil.rmtree(directory.address)
 
 
 def kill_commands_at_random(tally: Tally, folder: Path, kills: int, seed: int) -> None:
@@ -136,7 +127,7 @@ def kill_commands_at_random(tally: Tally, folder: Path, kills: int, seed: int) -
                 while tally.deaths < wanted and _sleeps(command, chance.uniform(*_COMMAND_S)):
                     way = chance.choice((WORKER, JVM, DRIVER, GROUP))
                     if _killed(command, way):
-                        tally.kills[_due(directory), way] += 1
+                        tally.kills[f"crawl run: {_due(directory)}", way] += 1
                         if way != WORKER:
                             break
                 code = command.end()
@@ -146,7 +137,8 @@ def kill_commands_at_random(tally: Tally, folder: Path, kills: int, seed: int) -
                 assert code != 1 and "Traceback" not in command.err, command.err
             else:
                 raise AssertionError("the crawl does not get on")
-            _audit(tally, directory, server, tally.deaths - before)
+            where = f"seed {seed}, crawl run"
+            _audit(tally, directory, server, tally.deaths - before, where)
         shutil.rmtree(directory.address)
 
 
@@ -189,15 +181,21 @@ def _due(directory: CrawlDir) -> str:
     return next_step(segment_states(directory), build_round(RoundOptions())).step.name
 
 
-def _audit(tally: Tally, directory: CrawlDir, server: WebServer, kills: int) -> None:
-    """Adds up what the crawl lost, doubled and asked for again."""
+def _audit(tally: Tally, directory: CrawlDir, server: WebServer, kills: int, where: str) -> None:
+    """Adds up what the crawl lost, doubled and asked for again, and what is damaged."""
     tally.crawls += 1
     known = records_of(directory)
     codes = reachable(server.web, AGENT).codes
     for url, code in codes.items():
         if url not in known or known[url].status not in _EXPECTED_STATUSES[code]:
-            tally.lost.append(f"{url}: {code}, {known[url].status.label if url in known else '-'}")
-    tally.doubled += [f"CrawlDb: {url}" for url in known.keys() - codes.keys()]
+            status = known[url].status.label if url in known else "-"
+            tally.lost.append(f"{where}: {url}: {code}, {status}")
+    tally.doubled += [f"{where}: CrawlDb: {url}" for url in known.keys() - codes.keys()]
+    faults = check(directory, deep=True).faults
+    if faults:  # a copy that is behind, perhaps: the next command that writes there mends it
+        collect_garbage(directory, Config(), SystemClock(), None, force=False)
+        faults = check(directory, deep=True).faults
+    tally.damaged += [f"{where}: {fault.path}: {fault.fault}" for fault in faults]
     answers = 0
     for segment in directory.segments.generated():
         rows = fetched(directory, segment.name)
@@ -206,9 +204,13 @@ def _audit(tally: Tally, directory: CrawlDir, server: WebServer, kills: int) -> 
         doubled = {FETCH: pages, CONTENT: _urls(segment, CONTENT)}
         doubled |= {PARSE_DATA: _urls(segment, PARSE_DATA)} if segment.is_done(PARSED[0]) else {}
         for table, urls in doubled.items():
-            tally.doubled += [f"{table}: {url}" for url, count in urls.items() if count > 1]
+            tally.doubled += [
+                f"{where}: {table}: {url}" for url, count in urls.items() if count > 1
+            ]
         fetched_well = {url for url, datum in rows if datum.status is Status.FETCH_SUCCESS}
-        tally.lost += [f"content of {url}" for url in fetched_well - doubled[CONTENT].keys()]
+        tally.lost += [
+            f"{where}: content of {url}" for url in fetched_well - doubled[CONTENT].keys()
+        ]
     again = pages_asked(server) - answers
     tally.asked_again += again
     tally.most_asked_again = max(tally.most_asked_again, again / max(1, kills))

@@ -30,9 +30,10 @@ def run_overlapped_rounds(hours: int, address: str, seeds: str, settings: Settin
 
 
 def run_following_rounds(
-    hours: int, address: str, seeds: str, settings: Settings, links: bool
+    hours: int, address: str, seeds: str, settings: Settings, links: bool, overlap: bool = False
 ) -> None:
-    """Rounds whose fetches follow redirects; and links, of pages that they parse."""
+    """Rounds whose fetches follow redirects; and links, of pages that they parse. `overlap`: one
+    is closed while the next is fetched."""
     config = web_config(
         Web(settings),
         fetcher__server__delay=0,
@@ -45,7 +46,16 @@ def run_following_rounds(
     )
     clock = HoursLater(hours)
     loop = LoopOptions(UNBOUNDED)
-    run_rounds(CrawlDir(address), config, clock, loop, seeds=(seeds,), parts=2, top_n=12)
+    run_rounds(
+        CrawlDir(address),
+        config,
+        clock,
+        loop,
+        seeds=(seeds,),
+        parts=2,
+        top_n=12,
+        overlap=overlap,
+    )
 
 
 def rounds_by(

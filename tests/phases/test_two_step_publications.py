@@ -13,7 +13,9 @@ import pytest
 from crawl.storage.folder import Folder
 from tests.phases.crawl_outcome import Rows, differences, outcome
 from tests.phases.every_phase import STAGES, EveryPhase, Stage, every_phase, run_stage, run_words
+from tests.phases.kill_tally import Tally
 from tests.phases.killed import CUT_METHODS, run_killed, writes_in_order
+from tests.phases.random_phase_kills import PhaseKills
 from tests.phases.two_step_publications import (
     PUBLICATIONS,
     Publication,
@@ -95,30 +97,39 @@ def test_killed_between_the_steps(killed: _Killed, row: Publication, stage: Stag
         wreck = killed.folder / "wreck"
         shutil.rmtree(wreck, ignore_errors=True)
         shutil.copytree(root, wreck)
-        _assert_mended(killed, stage, root, "{root}/crawl", ("", "gc"), str(moment))
+        _assert_mended(killed, stage, root, "", str(moment))
         shutil.rmtree(root)
         shutil.move(wreck, root)
-        _assert_mended(killed, stage, root, "{root}/crawl", ("check --repair", ""), str(moment))
+        _assert_mended(killed, stage, root, "check --repair", str(moment))
 
 
-def _assert_mended(
-    killed: _Killed, stage: Stage, root: Path, crawl: str, commands: tuple[str, ...], moment: str
-) -> None:
-    """Runs these commands, "" for the stage's own, and compares."""
+def _assert_mended(killed: _Killed, stage: Stage, root: Path, visit: str, moment: str) -> None:
+    """Runs the stage's command again, perhaps after another one, and compares."""
     phases = killed.phases
-    for command in commands:
-        if not command:
-            code, text = run_words(phases.words(stage, root))
-            assert code in stage.again, (moment, commands, text)
-            continue
+
+    def run(command: str) -> tuple[int, str]:
         name, *options = command.split()
-        code, text = run_words(phases.filled(" ".join((name, crawl, *options)), root))
-        # there may be no CrawlDb yet
-        assert code == 0 or stage.name == "inject", (moment, command, text)
+        return run_words(phases.filled(" ".join((name, f"{root}/crawl", *options)), root))
+
+    if visit and (root / "crawl").exists():
+        code, text = run(visit)
+        assert code == 0, (moment, visit, text)
+    code, text = run_words(phases.words(stage, root))
+    assert code in stage.again, (moment, visit, text)
     found = differences(killed.outcome(phases.after(stage)), outcome(root))
-    assert not found, (moment, commands, found.lines)
-    code, text = run_words(phases.filled(f"check {crawl} --deep", root))
-    assert code == 0, (moment, commands, text)
+    assert not found, (moment, visit, found.lines)
+    if run("check --deep")[0] != 0 and not visit:
+        run(stage.mender)
+    code, text = run("check --deep")
+    assert code == 0, (moment, visit, text)
+
+
+def test_commands_killed_at_random(killed: _Killed, tmp_path: Path) -> None:
+    """A few cases; `./scripts/bench/run kills` has as many as one likes."""
+    tally = Tally()
+    PhaseKills(killed.phases, tmp_path).kill(tally, kills=12, seed=20261118)
+    assert not tally.faults
+    assert tally.deaths == 12
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)

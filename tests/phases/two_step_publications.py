@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 
 from tests.phases.killed import At, Write
@@ -67,25 +68,30 @@ def steps_of(writes: Iterable[Write], root: Path) -> list[Step]:
 def pairs_of(steps: Sequence[Step]) -> list[tuple[str, str]]:
     """Which change follows which."""
     return [
-        (first.name, second.name)
-        for first, second in zip(steps, steps[1:], strict=False)
-        if first.name != second.name
+        (first.name, second.name) for first, second in pairwise(steps) if first.name != second.name
     ]
 
 
 def moments_between(steps: Sequence[Step], row: Publication) -> list[At]:
     """Where to kill so that the first step of the row is done and the second is not: once for
-    each pair of its steps that the command makes."""
-    found: dict[tuple[str, str], At] = {}
-    for place, (first, second) in enumerate(zip(steps, steps[1:], strict=False), start=1):
-        if (first.name, second.name) in found or not row.has(first.name, second.name):
-            continue
+    each pair of its steps that the command makes, and where it makes it at several places, at
+    the first and at the last of them."""
+    found: dict[tuple[str, str], list[At]] = {}
+    for place, (first, second) in enumerate(pairwise(steps), start=1):
         # a deletion is met before it is done: then it is the next change that is not begun
         at, until = (second, place + 1) if first.operation == "delete" else (first, place)
         torn = first.operation == "delete" and second.operation != "delete"
         number = sum(_same(step, at) for step in steps[:until])
-        found[first.name, second.name] = At(at.operation, at.place, torn, number)
-    return list(found.values())
+        for pair in row.steps:
+            if fnmatchcase(first.name, pair[0]) and fnmatchcase(second.name, pair[1]):
+                found.setdefault(pair, []).append(At(at.operation, at.place, torn, number))
+    chosen: dict[At, None] = {}
+    for moments in found.values():
+        first_one, last_one = moments[0], moments[-1]
+        chosen[first_one] = None
+        if last_one.place != first_one.place:
+            chosen[last_one] = None
+    return list(chosen)
 
 
 def _same(step: Step, other: Step) -> bool:
@@ -148,9 +154,8 @@ PUBLICATIONS = (
         "pointer → its copy",
         (("write crawl/*/CURRENT", "write crawl/*/CURRENT.copy"),),
         (
-            *("inject", "updatedb again", "dedup", "scoreupdater", "generate marked", "sitemap"),
-            *("invertlinks again", "mergelinkdb", "webgraph again", "linkrank", "hostgraph again"),
-            *("updatehostdb again", "index again", "clean", "rebucket", "rollback", "gc"),
+            *("updatedb again", "dedup", "generate marked", "sitemap", "invertlinks again"),
+            *("linkrank", "index again", "rebucket", "rollback", "gc"),
         ),
         "a copy that is one state behind, and the lock of a dead process",
         "says that it is done already; the next writer or `check --repair` mends the copy",
@@ -294,7 +299,8 @@ PUBLICATIONS = (
         ("index", "index again", "clean", "index rebuilt"),
         "a ledger that has the segment, and writers whose lists of files are older",
         "`index`, `clean` and `check --repair` bring the lists up to date before all else",
-        "`search` answers with the index before",
+        "`search` goes by the ledger; whoever reads a writer's files by `FOLDERS` alone has the"
+        " ones before",
     ),
     Publication(
         "index: `FOLDERS` and its copy",
