@@ -10,7 +10,8 @@
 Every phase and reader of the command line is a method here. Methods return plain values and
 print nothing to stdout; what goes wrong is a `CrawlError` (crawl/errors.py) whose message is
 the command line's one line. A Spark session that exists is used and left open; one that had to
-be opened is stopped by `close`, or at the end of `with crawl.open(...)`.
+be opened is shared by all crawls of this process, and stopped by the `close` of the last one, or
+at the end of its `with crawl.open(...)`.
 """
 
 from __future__ import annotations

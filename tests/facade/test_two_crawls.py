@@ -25,7 +25,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         env={**os.environ, "CRAWL_LOG_DIR": str(folder / "logs")},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
         check=False,
     )
     lines = [line for line in ran.stdout.splitlines() if line.startswith("RESULT ")]

@@ -145,7 +145,12 @@ def borrowed(folder: Path) -> dict[str, object]:
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
     logging.getLogger("crawl.spark").addHandler(handler)
     builder: Any = SparkSession.builder
-    plain = {"spark.ui.enabled": "false", "spark.sql.session.timeZone": "Asia/Tokyo"}
+    plain = {  # the JVM was started with settings of ours, which it would have otherwise
+        "spark.serializer": "org.apache.spark.serializer.JavaSerializer",
+        "spark.shuffle.sort.bypassMergeThreshold": "200",
+        "spark.sql.execution.arrow.pyspark.enabled": "false",
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+    }
     spark = builder.master("local[2]").config(map=plain).getOrCreate()
     spark.sparkContext.setJobGroup("cell 7", "their own")
     with opened(folder, "i", spark__locality__wait="1s") as web:

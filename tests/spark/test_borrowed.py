@@ -81,7 +81,8 @@ def test_what_is_wrong_is_refused_each_time(
 
 def test_the_look_at_an_executor_needs_nothing_of_ours_there() -> None:
     """Its code travels: the name of a module would be asked for where there is none."""
-    sent = cloudpickle.dumps(borrowed._sent_as_code(borrowed._versions))
+    pickler: Any = cloudpickle
+    sent = pickler.dumps(borrowed._sent_as_code(borrowed._versions))
     assert b"crawl.spark" not in sent
     look = pickle.loads(sent)
     (found,) = look([("crawl", "numpy", "no_such_package")])

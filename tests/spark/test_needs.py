@@ -13,6 +13,7 @@ from crawl.spark.needs import refuse_other_jvm, refuse_wrong, remarks_on, remark
 from crawl.spark.session import open_session
 
 OURS = {**session._EVERYWHERE, "spark.master": "local[2,4]"}
+NOTHING: dict[str, str] = {}
 
 
 def test_our_own_settings_are_all_there_is_to_wish_for() -> None:
@@ -40,7 +41,7 @@ def test_speculation_is_refused(value: str) -> None:
 )
 def test_what_a_process_must_not_be_set_to(environment: dict[str, str], line: str) -> None:
     with pytest.raises(ConfigError, match=f"^{line}"):
-        refuse_wrong({}.get, environment)
+        refuse_wrong(NOTHING.get, environment)
 
 
 def test_speculation_of_the_configuration_is_refused_before_a_jvm_starts(
@@ -86,7 +87,7 @@ def test_what_is_merely_slow_is_remarked_on(settings: dict[str, str], line: str)
 
 
 def test_what_nobody_has_set_has_spark_s_own_value() -> None:
-    told = [line.split(" ")[0] for line in remarks_on({}.get)]
+    told = [line.split(" ")[0] for line in remarks_on(NOTHING.get)]
     assert "spark.serializer" in told and "spark.python.worker.reuse" not in told
     assert remarks_on({**OURS, "spark.sql.session.timeZone": "Etc/UTC"}.get) == []
 

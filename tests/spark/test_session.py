@@ -192,13 +192,15 @@ with open_session("ours", Config.of(ours)) as spark:
 """
 
 
+NO_UI = ("--conf", "spark.ui.enabled=false")
+
+
 @pytest.mark.slow
 def test_under_spark_submit_its_options_stand(tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text(JOB)
     submit = Path(_find_spark_home()) / "bin" / "spark-submit"
     given = ("--master", "local[1]", "--name", "theirs", "--conf", "spark.speculation=true")
-    given += ("--conf", "spark.ui.enabled=false")
     root = str(Path(session.__file__).resolve().parents[2])
     ran = subprocess.run(
         [
