@@ -80,12 +80,15 @@ def count_chains(job: ChainsJob, shard: int, received: Received) -> ChainShard:
     """How long the chains are that meet in a shard."""
     counted = _Counted.of(SELECTED.schema.empty_table(), job.delay_s)
     waiting: list[_Counted] = []
+    count = 0
     for selected in received.batches(SELECTED):
         waiting.append(_Counted.of(selected, job.delay_s))
+        count += len(waiting[-1].chain)
         # not each time: where chains are short, they are nearly as many as the records
-        if sum(len(each.chain) for each in waiting) > len(counted.chain):
+        if count > len(counted.chain):
             counted = _Counted.together([counted, *waiting])
             waiting.clear()
+            count = 0
     counted = _Counted.together([counted, *waiting])
     mean_delay = counted.delays_s / counted.urls
     seconds = chain_seconds(counted.urls, mean_delay, job.latency_s)
